@@ -35,6 +35,7 @@ pub mod table;
 pub mod threads;
 pub mod train;
 pub mod unpack;
+pub mod utf8;
 pub mod vocab;
 
 pub use error::{Error, Result};

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
-use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
@@ -26,7 +25,7 @@ use crate::call::{WATCHED, call, weight_of};
 use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::{Errors, Text, look_up, room};
+use crate::text::{Text, as_texts, look_up, room};
 
 /// Pieces and bytes that were left out.
 type Out = (u64, u64);
@@ -62,31 +61,6 @@ impl Counter {
 
     fn get<T>(&self, py: Python<'_>, get: impl FnOnce(&CoreCounter) -> T) -> PyResult<T> {
         self.lock(py).as_ref().map(get).ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))
-    }
-}
-
-/// A text that is borrowed, or a copy that lives for one batch: a `str` keeps its own UTF-8 for good once it is asked.
-enum Held<'py> {
-    Text(Text<'py>),
-    Utf8(Bound<'py, PyBytes>),
-}
-
-impl<'py> Held<'py> {
-    fn new(item: &Bound<'py, PyAny>, index: usize) -> PyResult<Self> {
-        if let Ok(text) = item.cast::<PyString>()
-            && !text.call_method0(intern!(item.py(), "isascii"))?.is_truthy()?
-            && let Ok(utf8) = text.encode_utf8()
-        {
-            return Ok(Self::Utf8(utf8));
-        }
-        Ok(Self::Text(Text::new(item, Errors::Replace, Some(index))?))
-    }
-
-    fn as_text(&self) -> PyResult<CoreText<'_>> {
-        match self {
-            Self::Text(text) => text.as_text(),
-            Self::Utf8(bytes) => Ok(CoreText::Bytes(bytes.as_bytes())),
-        }
     }
 }
 
@@ -140,13 +114,13 @@ impl Item {
             }
             Self::Str(text) => text,
         };
-        if text.bind(py).call_method0(intern!(py, "isascii"))?.is_truthy()? {
-            let text = text.to_str(py)?;
-            return Ok((Document::Borrowed(CoreText::Str(text)), text.len()));
-        }
-        let copy = match text.bind(py).encode_utf8() {
-            Ok(utf8) => utf8.as_bytes().to_vec(),
-            Err(_) => Text::new(text.bind(py), Errors::Replace, None)?.as_text()?.as_bytes().to_vec(),
+        let copy = match Text::once(text.bind(py), 0)? {
+            Text::Str(_) => {
+                let text = text.to_str(py)?;
+                return Ok((Document::Borrowed(CoreText::Str(text)), text.len()));
+            }
+            Text::Written(utf8) => utf8.into_bytes(),
+            repaired => repaired.as_text()?.as_bytes().to_vec(),
         };
         let size = copy.len();
         Ok((Document::Copied(copy), size))
@@ -213,9 +187,9 @@ impl Counter {
         {
             return self.add_while_taking(py, taking, threads);
         }
-        let held = items.iter().enumerate().map(|(index, item)| Held::new(item, index));
+        let held = items.iter().enumerate().map(|(index, item)| Text::once(item, index));
         let held = held.collect::<PyResult<Vec<_>>>()?;
-        let texts = held.iter().map(Held::as_text).collect::<PyResult<Vec<_>>>()?;
+        let texts = as_texts(&held)?;
         let size = texts.iter().map(|text| text.as_bytes().len()).sum();
         self.with(py, weight_of(texts.len(), size, self.splitter.searches()), |counter, stop| {
             counter.add(&texts, threads, stop)

@@ -23,6 +23,7 @@ mod tally;
 mod text;
 mod training;
 mod unigram;
+mod utf8;
 mod vocab;
 
 /// What the interpreter aligns objects to.

@@ -13,6 +13,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
+use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toksmith_core::fault;
 
@@ -106,4 +107,25 @@ pub fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResult<Bound
 pub fn text_slowly<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResult<Bound<'py, PyString>> {
     let text = PyBytes::new(py, bytes).call_method1("decode", ("utf-8", errors.to_string_lossy()))?;
     Ok(text.cast_into()?)
+}
+
+/// The characters of a text as Python keeps them; None if their UTF-8 is there too. The twin is `to_str`, for which Python
+/// writes UTF-8 if need be.
+pub fn units<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
+    fault::point();
+    // SAFETY: nobody changes a `str` that others can see, and `text` holds it as long as its units are borrowed.
+    let units = unsafe { text.data()? };
+    let head = text.as_ptr();
+    let place = match units {
+        PyStringData::Ucs1(units) => units.as_ptr().addr(),
+        PyStringData::Ucs2(units) => units.as_ptr().addr(),
+        PyStringData::Ucs4(units) => units.as_ptr().addr(),
+    };
+    if place == head.addr() + size_of::<ffi::PyASCIIObject>() {
+        return Ok(None);
+    }
+    // SAFETY: the object is a `str` that has the larger head, because only ASCII lies right behind the smaller one. Another
+    // thread may set the pointer meanwhile, hence the atomic load.
+    let utf8 = unsafe { AtomicPtr::from_ptr(&raw mut (*head.cast::<ffi::PyCompactUnicodeObject>()).utf8) };
+    Ok(utf8.load(Ordering::Relaxed).is_null().then_some(units))
 }

@@ -1,4 +1,5 @@
-//! Python texts as UTF-8 bytes: `str` and `bytes` are borrowed, lone surrogates repaired or refused.
+//! Python texts as UTF-8 bytes: `bytes` and ASCII are borrowed, the UTF-8 of other `str` is written for the call, lone
+//! surrogates are repaired or refused.
 
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
@@ -6,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyString, PyTuple};
 use toksmith_core::fault;
 use toksmith_core::split::Text as CoreText;
+
+use crate::utf8::written;
 
 /// How many items of a batch are taken between two looks at the signals.
 const ITEMS_PER_LOOK: usize = 1 << 16;
@@ -24,6 +27,8 @@ pub enum Errors {
 /// A text whose bytes can be borrowed.
 pub enum Text<'py> {
     Str(Bound<'py, PyString>),
+    /// Its UTF-8.
+    Written(String),
     /// What the caller's text, the second, was repaired to.
     Repaired(Bound<'py, PyString>, Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
@@ -48,8 +53,20 @@ impl Errors {
 
 impl<'py> Text<'py> {
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
+        Self::of(value, errors, index, false)
+    }
+
+    /// A text that is read once. Lone surrogates are repaired.
+    pub fn once(value: &Bound<'py, PyAny>, index: usize) -> PyResult<Self> {
+        Self::of(value, Errors::Replace, Some(index), true)
+    }
+
+    fn of(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>, once: bool) -> PyResult<Self> {
         fault::point();
         if let Ok(text) = value.cast::<PyString>() {
+            if let Some(utf8) = written(text, once)? {
+                return Ok(Self::Written(utf8));
+            }
             return match text.to_str() {
                 Ok(_) => Ok(Self::Str(text.clone())),
                 Err(problem)
@@ -71,6 +88,7 @@ impl<'py> Text<'py> {
     pub fn as_text(&self) -> PyResult<CoreText<'_>> {
         match self {
             Self::Str(text) | Self::Repaired(text, _) => text.to_str().map(CoreText::Str),
+            Self::Written(utf8) => Ok(CoreText::Str(utf8)),
             Self::Bytes(bytes) => Ok(CoreText::Bytes(bytes.as_bytes())),
         }
     }
@@ -89,8 +107,11 @@ impl<'py> Text<'py> {
     /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`. That of a character is
     /// that of each of its bytes, and none lies behind the text.
     pub fn offset(&self, bytes: usize) -> usize {
-        let (Self::Str(text) | Self::Repaired(text, _)) = self else { return bytes };
-        let whole = text.to_str().unwrap_or_default();
+        let whole = match self {
+            Self::Str(text) | Self::Repaired(text, _) => text.to_str().unwrap_or_default(),
+            Self::Written(utf8) => utf8,
+            Self::Bytes(_) => return bytes,
+        };
         let end = (0..=bytes.min(whole.len())).rev().find(|&end| whole.is_char_boundary(end));
         let before = &whole[..end.unwrap_or(0)];
         match self {
