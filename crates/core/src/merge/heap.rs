@@ -1,6 +1,7 @@
 //! Merging a long piece in n log n: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
 //!
-//! An entry is out of date when its left symbol is gone or its pair has another merge by now; it is then passed over.
+//! Beside the heap is the merge that each symbol and the next one wait for. An entry with another rank is out of date, and
+//! passed over.
 //! BPE-dropout is the same loop, in which a pair whose turn it is may be passed over until something else has merged.
 //! Source of dropout: Provilkov et al., ACL 2020.
 
@@ -20,13 +21,18 @@ const MERGES_PER_LOOK: usize = 1 << 16;
 /// Stands for a symbol that was merged into the one before it.
 const GONE: u32 = u32::MAX;
 
-/// A pair that waits: the rank of its merge, the place of its left symbol, and the id that the merge makes.
-type WaitingPair = Reverse<(u32, u32, u32)>;
+/// A pair that waits: the rank of its merge in the upper half, and the place of its left symbol.
+type WaitingPair = Reverse<u64>;
+
+/// Stands for no merge. Ranks are lower.
+const NONE: Merge = Merge { rank: u32::MAX, id: 0 };
 
 /// Buffers that are kept from piece to piece.
 #[derive(Debug, Default)]
 pub struct Heap {
     links: Vec<Link>,
+    /// What each symbol and the next one wait for, or [`NONE`].
+    merges: Vec<Merge>,
     waiting: BinaryHeap<WaitingPair>,
 }
 
@@ -60,7 +66,8 @@ impl Heap {
     /// The memory of the buffers.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.links.capacity() * size_of::<Link>() + self.waiting.capacity() * size_of::<WaitingPair>()
+        let symbols = self.links.capacity() * size_of::<Link>() + self.merges.capacity() * size_of::<Merge>();
+        symbols + self.waiting.capacity() * size_of::<WaitingPair>()
     }
 
     /// Merges symbols in place. `look` gives the merge of two ids that stand at this range of the piece.
@@ -77,18 +84,22 @@ impl Heap {
         mut dropout: Option<Dropout<'_>>,
     ) -> Result<Option<u32>> {
         let Symbols { ids, starts } = symbols;
-        let Self { links, waiting } = self;
+        let Self { links, merges, waiting } = self;
         let count = ids.len() as u32;
         links.clear();
         links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
-        let entry = |ids: &[u32], links: &[Link], left: u32| {
+        merges.clear();
+        merges.resize(ids.len(), NONE);
+        let entry = |ids: &[u32], links: &[Link], merges: &mut [Merge], left: u32| {
             let right = links[left as usize].after;
+            merges[left as usize] = NONE;
             if right >= count {
                 return None;
             }
             let range = starts[left as usize] as usize..starts[links[right as usize].after as usize] as usize;
             let merge = look([ids[left as usize], ids[right as usize]], range)?;
-            Some(Reverse((merge.rank, left, merge.id)))
+            merges[left as usize] = merge;
+            Some(waiting_pair(merge.rank, left))
         };
         let mut entries = std::mem::take(waiting).into_vec();
         entries.clear();
@@ -96,15 +107,16 @@ impl Heap {
             if (left as usize).is_multiple_of(MERGES_PER_LOOK) {
                 until.stop.check()?;
             }
-            entries.extend(entry(ids, links, left));
+            entries.extend(entry(ids, links, merges, left));
         }
         *waiting = BinaryHeap::from(entries);
         let (mut highest, mut left_over, mut passed_over) = (Some(0), ids.len(), Vec::new());
         while left_over > until.least
             && let Some(next) = waiting.pop()
         {
-            let Reverse((rank, at, id)) = next;
-            if entry(ids, links, at) != Some(next) {
+            let (rank, at) = ((next.0 >> 32) as u32, next.0 as u32);
+            let merge = merges[at as usize];
+            if merge.rank != rank {
                 continue;
             }
             if dropout.as_mut().is_some_and(|dropout| dropout.draws.share() < dropout.share) {
@@ -114,11 +126,12 @@ impl Heap {
             waiting.extend(passed_over.drain(..));
             highest = highest.filter(|&highest| highest <= rank).map(|_| rank);
             left_over -= 1;
-            ids[at as usize] = id;
+            ids[at as usize] = merge.id;
+            merges[links[at as usize].after as usize] = NONE;
             let before = unlink(links, at);
             for left in [before, at] {
                 if left < count {
-                    waiting.extend(entry(ids, links, left));
+                    waiting.extend(entry(ids, links, merges, left));
                 }
             }
             if left_over.is_multiple_of(MERGES_PER_LOOK) {
@@ -128,6 +141,10 @@ impl Heap {
         retain(symbols, links);
         Ok(highest)
     }
+}
+
+fn waiting_pair(rank: u32, left: u32) -> WaitingPair {
+    Reverse(u64::from(rank) << 32 | u64::from(left))
 }
 
 /// Links the symbol at `at` to the one after its right neighbour, which is gone then. Gives the symbol before.

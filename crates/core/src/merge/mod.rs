@@ -122,7 +122,7 @@ impl Merger {
         if self.merge_repeating(piece, stop, scratch)? {
             return Ok(());
         }
-        if self.merge_by_windows(piece, stop, scratch)? {
+        if !is_mostly_runs(piece) && self.merge_by_windows(piece, stop, scratch)? {
             return Ok(());
         }
         self.merge_slowly(piece, stop, scratch)
@@ -197,7 +197,19 @@ impl Merger {
         scratch: &mut MergeScratch,
         dropout: Option<Dropout<'_>>,
     ) -> Result<()> {
-        let look = |[left, right]: [u32; 2], range: Range<usize>| self.vocab.merge(left, right, &piece[range]);
+        let look = |[left, right]: [u32; 2], range: Range<usize>| match (&piece[range], &self.byte_pairs) {
+            (&[first, second], Some(pairs)) => {
+                let pair = pairs.pair(first, second);
+                pair.rank().map(|rank| Merge { rank, id: pair.id })
+            }
+            (joined, _) => self.vocab.merge(left, right, joined),
+        };
         scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout).map(|_| ())
     }
+}
+
+/// Whether most bytes are equal to the one before. Windows hardly ever agree there: how a run merges depends on its start.
+fn is_mostly_runs(piece: &[u8]) -> bool {
+    let equal = piece.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    2 * equal > piece.len()
 }
