@@ -6,14 +6,11 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
 from ._system import SYSTEM
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["alone", "processors", "thread_count"]
 
@@ -67,33 +64,33 @@ def alone(method: Callable[Concatenate[Self, Given], Result]) -> Callable[Concat
 @functools.cache
 def processors(root: str = "/") -> int:
     """The number of processors that this process may use, as it was at the first call; `root` is the folder of the system."""
-    from pathlib import Path  # slow to import
-
-    found = [SYSTEM.processors(), *quotas(Path(root))]
+    found = SYSTEM.processors()
     asked = number(os.environ.get("SLURM_CPUS_PER_TASK", ""))
-    return max(1, min([*found, asked] if asked else found))
+    found = min(found, asked) if asked else found
+    return max(1, min([found, *quotas(root)] if found > 1 else [found]))
 
 
-def quotas(root: Path) -> Iterator[int]:
+def quotas(root: str) -> Iterator[int]:
     """How many processors the control group of this process may use, and each group around it; of version 2."""
-    from pathlib import PurePosixPath
-
-    try:
-        rows = (root / "proc/self/cgroup").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return
+    rows = text_of(root, "proc/self/cgroup").splitlines()
     own = next((row.removeprefix("0::") for row in rows if row.startswith("0::")), "/")
-    place = PurePosixPath(own.lstrip("/"))
-    for group in (place, *place.parents):
-        if ".." in group.parts:  # outside what this process sees
+    parts = [part for part in own.split("/") if part]
+    for depth in range(len(parts), -1, -1):
+        if ".." in parts[:depth]:  # outside what this process sees
             continue
-        try:
-            words = (root / "sys/fs/cgroup" / group / "cpu.max").read_text(encoding="utf-8", errors="replace").split()
-        except (OSError, ValueError):
-            continue
+        words = text_of(root, "sys/fs/cgroup", *parts[:depth], "cpu.max").split()
         quota, period = map(number, words) if len(words) == 2 else (0, 0)
         if quota and period:
             yield -(-quota // period)
+
+
+def text_of(*path: str) -> str:
+    """The text of a small file; empty if it cannot be read."""
+    try:
+        with open(os.path.join(*path), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except (OSError, ValueError):
+        return ""
 
 
 def number(text: str) -> int:
