@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from . import _core
 from ._arguments import as_sequence, checked, checked_late, items
 from ._errors import OF_A_PLACE, InvalidOption, UnknownName, number_of
 from ._model import Model
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Padded", "encode_padded", "fitting", "is_column", "ragged_ids", "without_special"]
 

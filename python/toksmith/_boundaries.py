@@ -14,7 +14,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _core
 from ._arguments import items
@@ -23,6 +22,8 @@ from ._model import Model
 from ._stream import CONTEXT, Special, as_utf8, offset_in
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from ._results import Chunk, Encoding, Healing, RaggedEncoding
 
 __all__ = [

@@ -7,13 +7,15 @@ to the caller whether it is applied; texts never decide about it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ._errors import ModelError
 from ._model import Model, Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["PLAIN", "Piece", "Template", "template_of"]
 

@@ -7,7 +7,6 @@ sets as arguments. A file may hold them, and then the leftmost and longest match
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 
 from ._errors import InvalidOption
@@ -81,6 +80,8 @@ class Trie:
     """
 
     def __init__(self, contents: Sequence[str]) -> None:
+        from array import array  # slow to import
+
         self.next: dict[int, int] = {}  # by the node and the character behind it
         self.suffix = array("I", [0])  # the longest end of a node's text that is another node
         self.depth = array("H", [0])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from threading import Lock
 
 from . import _core
 from ._errors import moved
@@ -53,6 +52,8 @@ class StreamEncoder:
     """
 
     def __init__(self, engine: _core.Engine, special: Special, longest_added: int) -> None:
+        from threading import Lock  # slow to import
+
         self._engine, self._special = engine, special
         self._margin = longest_added + CONTEXT
         self._kept = bytearray()

@@ -11,12 +11,14 @@ import contextlib
 import errno
 import io
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+if TYPE_CHECKING:
+    import signal
 
 __all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
 
@@ -30,13 +32,11 @@ MOVING_S = 30
 class Posix:
     """Linux, and every system that has no class of its own here.
 
-    Attributes: `ending_signals`, those by which other programs end this one; `lost_reader`, the numbers of the errors that
-    writing to a pipe raises when its reader has left; `shown_name_errors`, how file names that are not Unicode are printed;
-    `frees_ports_late`, whether a port that was in use a minute ago has to be asked for with SO_REUSEADDR, which on Windows
-    would share a port that is in use now.
+    Attributes: `lost_reader`, the numbers of the errors that writing to a pipe raises when its reader has left;
+    `shown_name_errors`, how file names that are not Unicode are printed; `frees_ports_late`, whether a port that was in use a
+    minute ago has to be asked for with SO_REUSEADDR, which on Windows would share a port that is in use now.
     """
 
-    ending_signals: tuple[signal.Signals, ...] = (signal.SIGTERM,)
     lost_reader: tuple[int, ...] = (errno.EPIPE,)
     shown_name_errors = "surrogateescape"
     frees_ports_late = True
@@ -137,6 +137,12 @@ class Posix:
 
     # The process
 
+    def ending_signals(self) -> tuple[signal.Signals, ...]:
+        """The signals by which other programs end this one."""
+        import signal  # slow to import
+
+        return (signal.SIGTERM,)
+
     def use_utf8(self) -> None:
         """Makes stdout and stderr of this process UTF-8 on any locale."""
         for stream in (sys.stdout, sys.stderr):
@@ -183,8 +189,6 @@ class MacOS(Posix):
 class Windows(Posix):
     """Windows, where an open file cannot be removed or renamed, folders cannot be opened, and pipes end with another error."""
 
-    # Ctrl-Break and the end of a console send SIGBREAK.
-    ending_signals = tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
     lost_reader = (errno.EPIPE, errno.EINVAL)
     shown_name_errors = "backslashreplace"
     frees_ports_late = False
@@ -252,6 +256,12 @@ class Windows(Posix):
 
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
         """Does nothing: the file system writes names by itself."""
+
+    def ending_signals(self) -> tuple[signal.Signals, ...]:
+        """As `Posix.ending_signals`, and the one that Ctrl-Break and the end of a console send."""
+        import signal  # slow to import
+
+        return tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
 
     def use_utf8(self) -> None:
         """As `Posix.use_utf8`; files and pipes get lines that end as they do elsewhere."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import os
-import threading
 from collections.abc import Callable, Iterator
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
 from ._arguments import whole_number
 from ._errors import InvalidOption
 from ._system import SYSTEM
+
+if TYPE_CHECKING:
+    import threading
 
 __all__ = ["alone", "processors", "thread_count"]
 

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from . import _arguments, _arrays, _boundaries, _chat, _core, _offsets, _pieces, _sampled, _segments
 from ._arguments import (
@@ -32,6 +31,8 @@ from ._stream import StreamEncoder
 from ._threads import thread_count
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike, NDArray
+
     from ._memory import MemoryUse
     from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 

@@ -27,6 +27,11 @@ pub fn weight_of(texts: usize, size: usize, searches: bool) -> usize {
     if searches && long { size.max(WATCHED) } else { size }
 }
 
+/// The bytes that work on the tokens of a table counts as, which takes far less time than encoding as many bytes.
+pub fn table_weight(bytes: usize) -> usize {
+    bytes / 8
+}
+
 /// The result of `work`, which handles `size` bytes.
 pub fn call<T: Send>(
     py: Python<'_>,

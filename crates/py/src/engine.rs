@@ -23,7 +23,7 @@ use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::{Load, Objects, Parts};
-use crate::call::{call, weight};
+use crate::call::{call, table_weight, weight};
 use crate::chars::Chars;
 use crate::column::TextBlock;
 use crate::guard::Arg;
@@ -98,7 +98,7 @@ impl Engine {
         let engine = chars.as_ref().map(|chars| chars.engine(py, &vocab)).transpose()?;
         let shown = chars.as_ref().map(|chars| chars.shown(py, &vocab, &added)).transpose()?.flatten();
         let frozen = chars.map(|chars| chars.frozen).unwrap_or_default();
-        call(py, vocab.len() * 8, move |_| {
+        call(py, table_weight(vocab.len() * 8), move |_| {
             let plain = added.iter().all(|token| token.flags == Flags::default());
             let (stages, splitter, chain) = match stages {
                 Some(stages) => stages.parts()?,

@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use toksmith_core::table::{self, Tokens};
 use toksmith_guard::guarded;
 
-use crate::call::call;
+use crate::call::{call, table_weight};
 use crate::errors;
 
 type Array1<'py> = Bound<'py, PyArray1<u32>>;
@@ -26,7 +26,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[guarded]
 #[pyfunction]
 fn sha256(py: Python<'_>, data: &[u8], end: usize) -> PyResult<String> {
-    call(py, end, |_| Ok(table::sha256(&data[..end.min(data.len())])))
+    call(py, table_weight(end), |_| Ok(table::sha256(&data[..end.min(data.len())])))
 }
 
 #[guarded]
@@ -105,7 +105,7 @@ fn parse<T: Send>(
     parser: impl FnOnce(&[u8]) -> toksmith_core::Result<T> + Send,
 ) -> PyResult<T> {
     // The core's error is kept until the path can be put to it.
-    match call(py, data.len(), |_| Ok(parser(data)))? {
+    match call(py, table_weight(data.len()), |_| Ok(parser(data)))? {
         Err(toksmith_core::Error::Format { place, problem }) => {
             let line = place.as_ref().and_then(|place| place.parse::<u64>().ok());
             Err(match line {

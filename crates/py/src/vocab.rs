@@ -17,7 +17,7 @@ use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
 use toksmith_guard::guarded;
 
-use crate::call::call;
+use crate::call::{call, table_weight};
 use crate::errors;
 use crate::guard::Arg;
 use crate::text::wrong;
@@ -125,7 +125,7 @@ impl Vocab {
         let (merge_numbers, _) = merges.as_slice()?.as_chunks::<3>();
         let tables =
             Tables { blob: blob.as_bytes(), ends: ends.as_slice()?, ids: ids.as_slice()?, merges: merge_numbers };
-        let size = tables.blob.len() + merge_numbers.len();
+        let size = table_weight(tables.blob.len() + merge_numbers.len());
         let vocab =
             call(py, size, move |_| CoreVocab::with_prefix(unit, merge_rule, whole_piece, tables, prefix.as_bytes()))?;
         let vocab = Arc::new(vocab);

@@ -50,7 +50,7 @@ def runnable(function: Callable[..., None], flags: Mapping[str, str]) -> Callabl
 @contextlib.contextmanager
 def ended_by_sigterm() -> Iterator[None]:
     """Lets SIGTERM, and what is like it, end the command as Ctrl-C does, so that it leaves no half-written files."""
-    signals = SYSTEM.ending_signals
+    signals = SYSTEM.ending_signals()
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield  # whoever runs the command here answers signals
         return

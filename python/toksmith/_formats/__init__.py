@@ -8,7 +8,6 @@ returns their bytes as a tuple; this file finds, reads and writes them.
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -100,6 +99,8 @@ class Format:
     @checked_late
     def fits(self, path: str) -> bool:
         """Whether the file name belongs to the format."""
+        import fnmatch
+
         name = os.path.basename(path).lower()
         return any(
             fnmatch.fnmatchcase(name, suffix) or (suffix[0] == "." and name.endswith(suffix))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._errors import CannotRepresent, InvalidOption, quoted
 from .._model import AddedToken, Model, TokenTable, is_regex_split
 from .._patterns import UNSET, PatternArgument
 from .._special import check_special_tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
 

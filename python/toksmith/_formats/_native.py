@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
@@ -20,6 +19,9 @@ from .._model import RARE_FIELDS, AddedToken, Kind, MergeRule, Model, Step, Toke
 from .._patterns import PatternArgument
 from ._arguments import refuse_arguments
 from ._json import dump_json, parse_json
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

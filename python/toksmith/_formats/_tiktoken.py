@@ -11,15 +11,18 @@ import binascii
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument, splitters
 from ._arguments import added_tokens, refuse_losses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "ranks_of", "save", "sniff"]
 
