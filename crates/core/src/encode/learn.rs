@@ -7,6 +7,8 @@
 //!
 //! Nothing here appends an id. What is not learned, such as a long piece, is merged when its turn comes.
 
+use std::ops::Range;
+
 use crate::kinds::PieceEncoder;
 use crate::merge::Merger;
 use crate::merge::memory::{Memory, PieceName};
@@ -19,9 +21,11 @@ use crate::vocab::piece_walk::{PiecePart, WAITING};
 /// A piece with fewer wide characters is merged as a whole: it is hardly ever cut.
 const WIDE: u32 = 3;
 
-/// How many bytes of pieces that could be cut are merged as wholes first. Where few come, as in English, the tables of
-/// [`crate::merge::safe_cuts`] cost more than they save.
+/// The tables of [`crate::merge::safe_cuts`] are made when more bytes than this were merged as wholes that could have been
+/// cut, and these are more than one in [`RARE`] bytes of text. Where few such pieces come, the tables cost more than they
+/// save. Chinese and Japanese have many: their pieces are long.
 const MERGED_WHOLE: usize = 32 << 10;
+const RARE: usize = 8;
 
 /// A piece that was cut, and a bit for every byte that a cut comes before.
 type CutPiece = (PiecePart, u32);
@@ -37,17 +41,26 @@ pub struct Learning {
     cut: Vec<CutPiece>,
     /// How many bytes of pieces were merged as wholes that could have been cut.
     merged_whole: usize,
+    /// The bytes of the texts before this one, and of this one.
+    texts: [usize; 2],
     ids: Vec<u32>,
 }
 
 impl Learning {
-    /// Where to cut a piece of `len` bytes that might be cut; None if it is to be merged as a whole.
-    pub fn safe_cuts<'m>(&mut self, merger: &'m Merger, len: usize) -> Option<&'m SafeCuts> {
-        if self.merged_whole + len <= MERGED_WHOLE {
-            self.merged_whole += len;
-            return None;
+    /// Begins a text of so many bytes.
+    pub fn begin(&mut self, len: usize) {
+        self.texts = [self.texts.iter().sum(), len];
+    }
+
+    /// Where to cut a piece of the text that might be cut; None if it is to be merged as a whole.
+    pub fn safe_cuts<'m>(&mut self, merger: &'m Merger, piece: &Range<usize>) -> Option<&'m SafeCuts> {
+        let made = merger.made_safe_cuts();
+        if made.is_some() {
+            return made;
         }
-        merger.safe_cuts()
+        self.merged_whole += piece.len();
+        let is_worth_it = self.merged_whole > MERGED_WHOLE.max((self.texts[0] + piece.start) / RARE);
+        if is_worth_it { merger.safe_cuts() } else { None }
     }
 }
 
@@ -121,9 +134,9 @@ impl<'l> Learner<'l> {
         if self.window.wide_characters(part) < WIDE {
             return false;
         }
-        let safe_cuts = self.kept.safe_cuts(self.encoder.merger(), part.len as usize);
-        let Some(safe_cuts) = safe_cuts else { return false };
         let (start, end) = (part.start, part.start + part.len as usize);
+        let safe_cuts = self.kept.safe_cuts(self.encoder.merger(), &(start..end));
+        let Some(safe_cuts) = safe_cuts else { return false };
         let (mut from, mut cuts) = (start, 0u32);
         for cut in safe_cuts.cuts(self.window.text, start, end) {
             self.kept.stretches.push(self.window.part(self.memory.tables(), from, cut - from, STRETCH));

@@ -75,6 +75,7 @@ impl<'e> PieceIds<'e> {
         out: &'e mut Vec<u32>,
     ) -> PieceWalk<'e, 't, Self> {
         let Session { memory, scratch, waiting, ready, learning, .. } = session;
+        learning.begin(text.len());
         PieceWalk::new(text, Self { encoder, memory, scratch, ready, learning, learned: 0, stop, out }, waiting, stop)
     }
 
@@ -146,7 +147,7 @@ impl PieceSink for PieceIds<'_> {
         if piece.len() < CUT_ASCII && piece.is_ascii() {
             return walk.wait(start, end, 0);
         }
-        let safe_cuts = walk.sink.learning.safe_cuts(merger, piece.len());
+        let safe_cuts = walk.sink.learning.safe_cuts(merger, &(start..end));
         let Some(safe_cuts) = safe_cuts else { return walk.wait(start, end, 0) };
         let mut at = start;
         for cut in safe_cuts.cuts(walk.window.text, start, end) {

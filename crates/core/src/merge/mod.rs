@@ -106,6 +106,13 @@ impl Merger {
         self.safe_cuts.get(|| SafeCuts::new(self.vocab.tokens().map(|(token, _)| token)))
     }
 
+    /// The same, if somebody asked for it before.
+    #[inline]
+    #[must_use]
+    pub fn made_safe_cuts(&self) -> Option<&SafeCuts> {
+        self.safe_cuts.made()
+    }
+
     /// The memory of the tables that were made with it, and of those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
