@@ -51,8 +51,8 @@ pub fn classes() -> &'static Classes {
         let mut bits = vec![0; char::MAX as usize + 1].into_boxed_slice();
         for (class, bit) in CLASSES {
             for (first, last) in ranges(class) {
-                for code_point in first as usize..=last as usize {
-                    bits[code_point] |= bit;
+                for bits in &mut bits[first as usize..=last as usize] {
+                    *bits |= bit;
                 }
             }
         }
