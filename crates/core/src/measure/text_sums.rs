@@ -14,6 +14,7 @@ use crate::measure::id_counts::IdCounts;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::split::scan::class::{CASELESS, Classes, LETTER, classes};
 use crate::split::{Text, utf8_parts};
+use crate::utf8::text_of;
 
 /// The most digits of a number whose cuts are counted one by one.
 pub const DIGITS: usize = 12;
@@ -163,7 +164,7 @@ impl<'d> TextSums<'d> {
         let repaired;
         let text = match text {
             Text::Str(text) => text.as_bytes(),
-            Text::Bytes(text) if std::str::from_utf8(text).is_ok() => text,
+            Text::Bytes(text) if text_of(text).is_ok() => text,
             Text::Bytes(text) => {
                 repaired = without_invalid(text);
                 &repaired

@@ -25,6 +25,7 @@ use crate::regex::onig;
 use crate::slow::slow;
 use crate::split::scan::{Ends, Scanner};
 use crate::steps::{self, Spec, Value};
+use crate::utf8::text_of;
 
 /// A text, known to be UTF-8 or not.
 #[derive(Debug, Clone, Copy)]
@@ -176,7 +177,7 @@ impl Splitter {
         ends.clear();
         let well_formed = match text {
             Text::Str(text) => Some(text),
-            Text::Bytes(text) => std::str::from_utf8(text).ok(),
+            Text::Bytes(text) => text_of(text).ok(),
         };
         if let (Some(text), &[Step::Scan(scanner)]) = (well_formed, self.steps.as_slice()) {
             return scan_ends(scanner, text, ends, each);
@@ -203,7 +204,7 @@ impl Splitter {
     ) -> Result<()> {
         let mut at = 0;
         for (part, is_text) in utf8_parts(text) {
-            match std::str::from_utf8(part) {
+            match text_of(part) {
                 Ok(valid) if is_text => {
                     apply(&self.steps, valid, bounds, each).map_err(|error| error.searched_from(at))?;
                 }

@@ -20,6 +20,7 @@ use sha2::{Digest, Sha256};
 use crate::error::{Error, Result};
 use crate::slow::slow;
 use crate::table::tokens::hex;
+use crate::utf8::text_of;
 
 pub use crate::table::tokens::{TOKEN_LIMIT, Tokens};
 
@@ -216,7 +217,7 @@ fn token_lines(data: &[u8], start: usize, count: usize, is_slow: bool) -> Result
             read += 1;
         }
     }
-    match std::str::from_utf8(&data[first..lines.next]) {
+    match text_of(&data[first..lines.next]) {
         Ok(_) => Ok((tokens, lines.next)),
         Err(bad) => Err(error_at(data, first + bad.valid_up_to(), "the line is not UTF-8")),
     }

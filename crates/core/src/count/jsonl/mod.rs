@@ -14,6 +14,7 @@ use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::utf8::text_of;
 pub mod column;
 mod walk;
 
@@ -118,7 +119,7 @@ pub fn text_and_name<'r>(row: &'r [u8], fields: Fields<'_>) -> Result<(Cow<'r, s
 fn utf8(row: &[u8]) -> Result<&str, String> {
     let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
     let wrong = |at: usize| format!("is no UTF-8: byte {at} of the row is 0x{:02X}; save the file as UTF-8", row[at]);
-    std::str::from_utf8(row).map_err(|problem| wrong(problem.valid_up_to()))
+    text_of(row).map_err(|problem| wrong(problem.valid_up_to()))
 }
 
 /// The twin of [`text`] that says what is wrong. It accepts numbers of any length and nesting of any depth.
