@@ -28,26 +28,26 @@ const WORDS: usize = 16;
 type Words = [u32; WORDS];
 
 /// A unit that a text is kept in: the number of a character.
-pub trait Unit: Copy + Default + Into<u32> {
+pub trait CodeUnit: Copy + Default + Into<u32> {
     /// The low byte.
     fn low(self) -> u8;
 }
 
-impl Unit for u8 {
+impl CodeUnit for u8 {
     #[inline(always)]
     fn low(self) -> u8 {
         self
     }
 }
 
-impl Unit for u16 {
+impl CodeUnit for u16 {
     #[inline(always)]
     fn low(self) -> u8 {
         self as u8
     }
 }
 
-impl Unit for u32 {
+impl CodeUnit for u32 {
     #[inline(always)]
     fn low(self) -> u8 {
         self as u8
@@ -56,14 +56,14 @@ impl Unit for u32 {
 
 /// The UTF-8 of a text; None if one of its units is a surrogate or no character at all.
 #[must_use]
-pub fn utf8<U: Unit>(units: &[U]) -> Option<String> {
+pub fn utf8<U: CodeUnit>(units: &[U]) -> Option<String> {
     best(Job(units))
 }
 
 /// A text to write.
 struct Job<'t, U>(&'t [U]);
 
-impl<U: Unit> Job<'_, U> {
+impl<U: CodeUnit> Job<'_, U> {
     /// Writes the text; `pack` writes words without their zeros, something after them, and says how many bytes they are.
     #[inline(always)]
     fn run(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<String> {
@@ -96,7 +96,7 @@ impl<U: Unit> Job<'_, U> {
 
 /// How many bytes the text takes; None if a unit is a surrogate or no character.
 #[inline(always)]
-fn length<U: Unit>(units: &[U]) -> Option<usize> {
+fn length<U: CodeUnit>(units: &[U]) -> Option<usize> {
     let (mut len, mut wrong) = (units.len(), false);
     // In parts whose sums fit 32 bits.
     for part in units.chunks(1 << 16) {
@@ -119,7 +119,7 @@ fn room(out: &mut [u8], at: usize) -> Option<&mut [u8; BLOCK]> {
 
 /// The UTF-8 of each character, from the lowest byte on.
 #[inline(always)]
-fn words<U: Unit>(units: &[U; WORDS]) -> Words {
+fn words<U: CodeUnit>(units: &[U; WORDS]) -> Words {
     units.map(|unit| {
         let unit: u32 = unit.into();
         // The bits of the last byte, of the one before it, and so on.
@@ -146,7 +146,7 @@ fn pack_plain(words: &Words, room: &mut [u8; BLOCK]) -> usize {
 
 /// Does the work with the best instructions of this machine.
 #[cfg(target_arch = "x86_64")]
-fn best<U: Unit>(job: Job<'_, U>) -> Option<String> {
+fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     use std::arch::is_x86_feature_detected as has;
     if has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2") && has!("popcnt") {
         // SAFETY: the machine has the instructions.
@@ -160,13 +160,13 @@ fn best<U: Unit>(job: Job<'_, U>) -> Option<String> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn best<U: Unit>(job: Job<'_, U>) -> Option<String> {
+fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     job.run(pack_plain)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-fn with_avx512<U: Unit>(job: Job<'_, U>) -> Option<String> {
+fn with_avx512<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
     };
@@ -183,7 +183,7 @@ fn with_avx512<U: Unit>(job: Job<'_, U>) -> Option<String> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,lzcnt")]
-fn with_avx2<U: Unit>(job: Job<'_, U>) -> Option<String> {
+fn with_avx2<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     job.run(pack_plain)
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use crate::drawn::Draw;
 
     /// All that this machine can do, and what the standard library gives.
-    fn agree<U: Unit>(units: &[U]) {
+    fn agree<U: CodeUnit>(units: &[U]) {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
         assert_eq!(Job(units).run(pack_plain), expected);
         assert_eq!(utf8(units), expected);

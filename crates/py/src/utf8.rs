@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
 use toksmith_core::slow::slow;
-use toksmith_core::utf8::{Unit, utf8};
+use toksmith_core::utf8::{CodeUnit, utf8};
 
 use crate::objects;
 
@@ -38,12 +38,12 @@ pub fn written(text: &Bound<'_, PyString>, once: bool) -> PyResult<Option<String
     })
 }
 
-fn write<U: Unit>(units: &[U], once: bool) -> Option<String> {
+fn write<U: CodeUnit>(units: &[U], once: bool) -> Option<String> {
     if once || !came_before(units) { utf8(units) } else { None }
 }
 
 /// Whether a text came lately; from now on it did. A text is known by its place in memory, its length and its ends.
-fn came_before<U: Unit>(units: &[U]) -> bool {
+fn came_before<U: CodeUnit>(units: &[U]) -> bool {
     let [first, last] = [units.first(), units.last()].map(|unit| unit.map_or(0, |&unit| u64::from(unit.into())));
     let text = [units.as_ptr().addr() as u64, units.len() as u64, first << 32 | last];
     let hash = text.iter().fold(0u64, |hash, part| (hash ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));
