@@ -1,6 +1,7 @@
 //! Many texts in one call: jobs of several texts each, whose results become Python objects while others are worked on.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -125,9 +126,36 @@ impl<T> Parts<T> {
     }
 }
 
+/// Room for results that was used and is free again. A thread that frees much memory gives it back to the system, and then
+/// takes new pages.
+pub struct Spare<T>(Mutex<Vec<Parts<T>>>);
+
+impl<T> Spare<T> {
+    /// None so far.
+    pub fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Room for the results of so many texts.
+    pub fn take(&self, texts: usize, room: usize) -> Parts<T> {
+        let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        used.unwrap_or_else(|| Parts::with_room(texts, room))
+    }
+
+    /// Takes back what was read, except for what very long texts took.
+    pub fn give(&self, results: impl IntoIterator<Item = Parts<T>>) {
+        let usual = results.into_iter().filter(|parts| parts.all.capacity() <= 2 * LARGEST_JOB);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(usual.map(|mut parts| {
+            parts.clear();
+            parts
+        }));
+    }
+}
+
 /// Results that wait until making Python objects of them is worth taking the GIL.
-pub struct Objects<T, F> {
+pub struct Objects<'s, T, F> {
     waiting: Vec<Parts<T>>,
+    spare: &'s Spare<T>,
     count: usize,
     made: Vec<Py<PyAny>>,
     make: F,
@@ -136,10 +164,10 @@ pub struct Objects<T, F> {
 /// How many ids or bytes wait before the GIL is taken.
 const WAITING: usize = 1 << 16;
 
-impl<T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Objects<T, F> {
-    /// Nothing so far; `make` makes an object of each part.
-    pub fn new(make: F) -> Self {
-        Self { waiting: Vec::new(), count: 0, made: Vec::new(), make }
+impl<'s, T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Objects<'s, T, F> {
+    /// Nothing so far; `make` makes an object of each part, and `spare` gets the room.
+    pub fn new(make: F, spare: &'s Spare<T>) -> Self {
+        Self { waiting: Vec::new(), spare, count: 0, made: Vec::new(), make }
     }
 
     /// Takes results in.
@@ -151,11 +179,10 @@ impl<T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Object
 
     fn make_all(&mut self, py: Python<'_>) -> PyResult<()> {
         self.count = 0;
-        for parts in self.waiting.drain(..) {
-            for part in parts.iter() {
-                self.made.push((self.make)(py, part)?.unbind());
-            }
+        for part in self.waiting.iter().flat_map(Parts::iter) {
+            self.made.push((self.make)(py, part)?.unbind());
         }
+        self.spare.give(self.waiting.drain(..));
         Ok(())
     }
 

@@ -22,7 +22,7 @@ use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::{Load, Objects, Parts};
+use crate::batch::{Load, Objects, Parts, Spare};
 use crate::call::{call, table_weight, weight};
 use crate::chars::Chars;
 use crate::column::TextBlock;
@@ -148,8 +148,9 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any));
-        self.encode_many(batch, special, errors, threads, |parts| lists.take(parts))?;
+        let spare = Spare::new();
+        let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any), &spare);
+        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |parts| lists.take(parts))?;
         PyList::new(batch.py(), lists.finish(batch.py())?)
     }
 
@@ -160,9 +161,10 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
-        let mut joined = Joined::default();
-        self.encode_many(batch, special, errors, threads, |parts| {
-            joined.take(parts);
+        let (mut joined, spare) = (Joined::default(), Spare::new());
+        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |mut parts| {
+            joined.take(&mut parts);
+            spare.give(parts);
             Ok(())
         })?;
         Ok(joined.finish(batch.py()))
@@ -177,15 +179,16 @@ impl Engine {
     ) -> PyResult<Ragged<'py>> {
         let py = block.py();
         let (allow, each) = (self.allow(special)?, block.get().as_texts(py));
-        let mut joined = Joined::default();
+        let (mut joined, spare) = (Joined::default(), Spare::new());
         let many = Many { texts: &each, allow: &allow, threads };
         self.each_of(
             py,
             &many,
-            new_parts,
+            |load, job| room_for(load, job, &spare),
             |text, course, session, to| self.add_ids(text, course, session, to),
-            |parts| {
-                joined.take(parts);
+            |mut parts| {
+                joined.take(&mut parts);
+                spare.give(parts);
                 Ok(())
             },
         )?;
@@ -298,10 +301,11 @@ impl Engine {
         }
         let each: Vec<&[u32]> = sequences.iter().collect();
         let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads, self.decoder.searches());
-        let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any));
+        let spare = Spare::new();
+        let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any), &spare);
         let work = |jobs: &mut Jobs<'_, usize, Parts<u8>>, stop: &Stop| {
             jobs.each(|job| {
-                let mut parts = Parts::with_room(load.texts(job).len(), load.size(job) * 2);
+                let mut parts = spare.take(load.texts(job).len(), load.size(job) * 2);
                 for place in load.texts(job) {
                     stop.check()?;
                     self.decoder
@@ -361,15 +365,14 @@ impl Engine {
     fn encode_many(
         &self,
         batch: &Bound<'_, PyAny>,
-        special: &Bound<'_, PyAny>,
-        errors: &Bound<'_, PyAny>,
-        threads: usize,
+        reading: &Reading<'_, '_>,
+        spare: &Spare<u32>,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
         let work = |text: CoreText<'_>, course: Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
             self.add_ids(text, course, session, to)
         };
-        self.each_text(batch, &Reading { special, errors, threads }, new_parts, work, sink)
+        self.each_text(batch, reading, |load, job| room_for(load, job, spare), work, sink)
     }
 
     fn add_ids(
@@ -489,8 +492,8 @@ impl Engine {
 }
 
 /// Room for the ids of a job.
-fn new_parts(load: &Load, job: usize) -> Parts<u32> {
-    Parts::with_room(load.texts(job).len(), load.size(job) / 3)
+fn room_for(load: &Load, job: usize, spare: &Spare<u32>) -> Parts<u32> {
+    spare.take(load.texts(job).len(), load.size(job) / 3)
 }
 
 /// The ids of several texts, one after another, and where those of each end.
@@ -501,11 +504,11 @@ struct Joined {
 }
 
 impl Joined {
-    fn take(&mut self, parts: Vec<Parts<u32>>) {
+    fn take(&mut self, parts: &mut [Parts<u32>]) {
         for part in parts {
             self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
             if self.ids.is_empty() {
-                self.ids = part.all;
+                std::mem::swap(&mut self.ids, &mut part.all);
             } else {
                 self.ids.extend_from_slice(&part.all);
             }
