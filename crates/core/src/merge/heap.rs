@@ -90,24 +90,14 @@ impl Heap {
         links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
         merges.clear();
         merges.resize(ids.len(), NONE);
-        let entry = |ids: &[u32], links: &[Link], merges: &mut [Merge], left: u32| {
-            let right = links[left as usize].after;
-            merges[left as usize] = NONE;
-            if right >= count {
-                return None;
-            }
-            let range = starts[left as usize] as usize..starts[links[right as usize].after as usize] as usize;
-            let merge = look([ids[left as usize], ids[right as usize]], range)?;
-            merges[left as usize] = merge;
-            Some(waiting_pair(merge.rank, left))
-        };
+        let pairs = Pairs { look, starts, count };
         let mut entries = std::mem::take(waiting).into_vec();
         entries.clear();
         for left in 0..count {
             if (left as usize).is_multiple_of(MERGES_PER_LOOK) {
                 until.stop.check()?;
             }
-            entries.extend(entry(ids, links, merges, left));
+            entries.extend(pairs.entry(ids, links, merges, left));
         }
         *waiting = BinaryHeap::from(entries);
         let (mut highest, mut left_over, mut passed_over) = (Some(0), ids.len(), Vec::new());
@@ -131,7 +121,7 @@ impl Heap {
             let before = unlink(links, at);
             for left in [before, at] {
                 if left < count {
-                    waiting.extend(entry(ids, links, merges, left));
+                    waiting.extend(pairs.entry(ids, links, merges, left));
                 }
             }
             if left_over.is_multiple_of(MERGES_PER_LOOK) {
@@ -143,8 +133,27 @@ impl Heap {
     }
 }
 
-fn waiting_pair(rank: u32, left: u32) -> WaitingPair {
-    Reverse(u64::from(rank) << 32 | u64::from(left))
+/// The pairs of a piece.
+struct Pairs<'s, L> {
+    look: L,
+    starts: &'s [u32],
+    /// How many symbols there were in the beginning.
+    count: u32,
+}
+
+impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> Pairs<'_, L> {
+    /// What the symbol at `left` and the next one wait for, which is noted among the merges.
+    fn entry(&self, ids: &[u32], links: &[Link], merges: &mut [Merge], left: u32) -> Option<WaitingPair> {
+        let right = links[left as usize].after;
+        merges[left as usize] = NONE;
+        if right >= self.count {
+            return None;
+        }
+        let [start, end] = [left, links[right as usize].after].map(|at| self.starts[at as usize] as usize);
+        let merge = (self.look)([ids[left as usize], ids[right as usize]], start..end)?;
+        merges[left as usize] = merge;
+        Some(Reverse(u64::from(merge.rank) << 32 | u64::from(left)))
+    }
 }
 
 /// Links the symbol at `at` to the one after its right neighbour, which is gone then. Gives the symbol before.
