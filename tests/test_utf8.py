@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
 import pytest
+from systems import needs
 
 import toksmith
 
@@ -79,3 +81,25 @@ def test_offsets_in_errors_are_characters(tok: toksmith.Tokenizer) -> None:
     with pytest.raises(toksmith.SpecialTokenInText) as caught:
         guarded.encode("天真<|end|>", special="raise")
     assert caught.value.offset == 2
+
+
+FULL = """
+import resource
+from pathlib import Path
+import numpy, toksmith
+tok = toksmith.train("low lower", 260, progress=False)
+tok.encode_array("low")
+text = "天" * (40 << 20)
+used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), used + (64 << 20)))
+try:
+    tok.encode_array(text)
+except MemoryError:
+    print("refused")
+"""
+
+
+@needs("proc", "limits")
+def test_no_room_for_the_utf8_is_a_memory_error() -> None:
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, encoding="utf-8", check=False)
+    assert (done.stdout.split(), done.stderr) == (["refused"], "")

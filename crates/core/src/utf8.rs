@@ -54,7 +54,7 @@ impl CodeUnit for u32 {
     }
 }
 
-/// The UTF-8 of a text; None if one of its units is a surrogate or no character at all.
+/// The UTF-8 of a text; None if one of its units is a surrogate or no character at all, and where memory does not suffice.
 #[must_use]
 pub fn utf8<U: CodeUnit>(units: &[U]) -> Option<String> {
     best(Job(units))
@@ -68,7 +68,9 @@ impl<U: CodeUnit> Job<'_, U> {
     #[inline(always)]
     fn run(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<String> {
         let len = length(self.0)?;
-        let (mut out, mut at) = (vec![0; len + BLOCK], 0);
+        let (mut out, mut at) = (Vec::new(), 0);
+        out.try_reserve_exact(len + BLOCK).ok()?;
+        out.resize(len + BLOCK, 0);
         let (blocks, rest) = self.0.as_chunks::<BLOCK>();
         for block in blocks {
             if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
