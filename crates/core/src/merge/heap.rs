@@ -90,7 +90,7 @@ impl Heap {
         links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
         merges.clear();
         merges.resize(ids.len(), NONE);
-        let pairs = Pairs { look, starts, count };
+        let pairs = PairLooks { look, starts, count };
         let mut entries = std::mem::take(waiting).into_vec();
         entries.clear();
         for left in 0..count {
@@ -134,14 +134,14 @@ impl Heap {
 }
 
 /// The pairs of a piece.
-struct Pairs<'s, L> {
+struct PairLooks<'s, L> {
     look: L,
     starts: &'s [u32],
     /// How many symbols there were in the beginning.
     count: u32,
 }
 
-impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> Pairs<'_, L> {
+impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> PairLooks<'_, L> {
     /// What the symbol at `left` and the next one wait for, which is noted among the merges.
     fn entry(&self, ids: &[u32], links: &[Link], merges: &mut [Merge], left: u32) -> Option<WaitingPair> {
         let right = links[left as usize].after;
