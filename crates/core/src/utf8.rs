@@ -9,6 +9,8 @@
 
 use std::str::Utf8Error;
 
+use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+
 /// The text that these bytes are.
 ///
 /// # Errors
@@ -18,9 +20,6 @@ pub fn text_of(bytes: &[u8]) -> Result<&str, Utf8Error> {
     simdutf8::basic::from_utf8(bytes).or_else(|_| std::str::from_utf8(bytes))
 }
 
-/// How many characters are written at once if all are ASCII.
-const BLOCK: usize = 64;
-
 /// How many words are packed at once.
 const WORDS: usize = 16;
 
@@ -28,31 +27,9 @@ const WORDS: usize = 16;
 type Words = [u32; WORDS];
 
 /// A unit that a text is kept in: the number of a character.
-pub trait CodeUnit: Copy + Default + Into<u32> {
-    /// The low byte.
-    fn low(self) -> u8;
-}
+pub trait CodeUnit: Copy + Default + Into<u32> {}
 
-impl CodeUnit for u8 {
-    #[inline(always)]
-    fn low(self) -> u8 {
-        self
-    }
-}
-
-impl CodeUnit for u16 {
-    #[inline(always)]
-    fn low(self) -> u8 {
-        self as u8
-    }
-}
-
-impl CodeUnit for u32 {
-    #[inline(always)]
-    fn low(self) -> u8 {
-        self as u8
-    }
-}
+impl<U: Copy + Default + Into<u32>> CodeUnit for U {}
 
 /// The UTF-8 of a text; None if one of its units is a surrogate or no character at all, and where memory does not suffice.
 #[must_use]
@@ -66,7 +43,7 @@ struct Job<'t, U>(&'t [U]);
 impl<U: CodeUnit> Job<'_, U> {
     /// Writes the text; `pack` writes words without their zeros, something after them, and says how many bytes they are.
     #[inline(always)]
-    fn run(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<String> {
+    fn write(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<String> {
         let len = length(self.0)?;
         let (mut out, mut at) = (Vec::new(), 0);
         out.try_reserve_exact(len + BLOCK).ok()?;
@@ -74,8 +51,8 @@ impl<U: CodeUnit> Job<'_, U> {
         let (blocks, rest) = self.0.as_chunks::<BLOCK>();
         for block in blocks {
             if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
-                for (byte, unit) in out[at..][..BLOCK].iter_mut().zip(block) {
-                    *byte = unit.low();
+                for (byte, unit) in out[at..][..BLOCK].iter_mut().zip(*block) {
+                    *byte = unit.into() as u8;
                 }
                 at += BLOCK;
                 continue;
@@ -146,24 +123,26 @@ fn pack_plain(words: &Words, room: &mut [u8; BLOCK]) -> usize {
     at
 }
 
-/// Does the work with the best instructions of this machine.
-#[cfg(target_arch = "x86_64")]
-fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
-    use std::arch::is_x86_feature_detected as has;
-    if has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2") && has!("popcnt") {
-        // SAFETY: the machine has the instructions.
-        return unsafe { with_avx512(job) };
+impl<U: CodeUnit> AsksMasks for Job<'_, U> {
+    type Result = Option<String>;
+
+    #[inline(always)]
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks) -> Option<String> {
+        self.write(pack_plain)
     }
-    if has!("avx2") && has!("lzcnt") {
-        // SAFETY: as above.
-        return unsafe { with_avx2(job) };
-    }
-    job.run(pack_plain)
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+/// Does the work with the best instructions of this machine.
 fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
-    job.run(pack_plain)
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::is_x86_feature_detected as has;
+        if has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2") && has!("popcnt") {
+            // SAFETY: the machine has the instructions.
+            return unsafe { with_avx512(job) };
+        }
+    }
+    with_masks(job)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -172,7 +151,7 @@ fn with_avx512<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
     };
-    job.run(|words, room| {
+    job.write(|words, room| {
         // SAFETY: the words are 64 readable bytes, and the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         // The first byte of a character is part of it even if it is a zero.
@@ -183,26 +162,18 @@ fn with_avx512<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
     })
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,lzcnt")]
-fn with_avx2<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
-    job.run(pack_plain)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::drawn::Draw;
+    use crate::simd::Instructions;
 
     /// All that this machine can do, and what the standard library gives.
     fn agree<U: CodeUnit>(units: &[U]) {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
-        assert_eq!(Job(units).run(pack_plain), expected);
         assert_eq!(utf8(units), expected);
-        #[cfg(target_arch = "x86_64")]
-        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("lzcnt") {
-            // SAFETY: the machine has the instructions.
-            assert_eq!(unsafe { with_avx2(Job(units)) }, expected);
+        for instructions in Instructions::all() {
+            assert_eq!(instructions.run(Job(units)), expected, "{}", instructions.name());
         }
     }
 

@@ -24,9 +24,8 @@ static CAME: [AtomicU32; MARKS] = [const { AtomicU32::new(0) }; MARKS];
 /// Whether Python writes the UTF-8 of every text.
 static SLOW: LazyLock<bool> = LazyLock::new(slow);
 
-/// The UTF-8 of a text, if it is written here; None for lone surrogates, where memory does not suffice, and where Python has the
-/// UTF-8 or shall keep it.
-/// Of a text that is read once, Python shall keep nothing.
+/// The UTF-8 of a text, if it is written here. None for lone surrogates, where memory does not suffice, and where Python has
+/// the UTF-8 or shall keep it. Of a text that is read `once`, Python shall keep nothing.
 pub fn written(text: &Bound<'_, PyString>, once: bool) -> PyResult<Option<String>> {
     if *SLOW {
         return Ok(None);

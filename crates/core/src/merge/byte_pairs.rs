@@ -18,7 +18,7 @@
 //! Conditions 1 and 2 are two limits for each pair of bytes, by the byte that stays alone and its neighbour; pairs that
 //! violate 3 are never certain.
 
-use crate::vocab::{MergeRule, Vocab};
+use crate::vocab::{Merge, MergeRule, Vocab};
 
 /// No rank.
 pub const NEVER: u32 = u32::MAX;
@@ -47,11 +47,11 @@ impl BytePair {
     /// Two bytes that nothing is known of.
     pub const NONE: Self = Self { rank: NEVER, id: NEVER, before: NO_LIMIT, after: NO_LIMIT };
 
-    /// The rank of the merge, if the bytes merge.
+    /// The merge, if the bytes merge.
     #[inline(always)]
     #[must_use]
-    pub fn rank(&self) -> Option<u32> {
-        (self.rank != NEVER).then_some(self.rank & !UNCERTAIN)
+    pub fn merge(&self) -> Option<Merge> {
+        (self.rank != NEVER).then_some(Merge { rank: self.rank & !UNCERTAIN, id: self.id })
     }
 
     /// Whether it merges at a rank above this one, and may be certain so far.

@@ -205,10 +205,7 @@ impl Merger {
         dropout: Option<Dropout<'_>>,
     ) -> Result<()> {
         let look = |[left, right]: [u32; 2], range: Range<usize>| match (&piece[range], &self.byte_pairs) {
-            (&[first, second], Some(pairs)) => {
-                let pair = pairs.pair(first, second);
-                pair.rank().map(|rank| Merge { rank, id: pair.id })
-            }
+            (&[first, second], Some(pairs)) => pairs.pair(first, second).merge(),
             (joined, _) => self.vocab.merge(left, right, joined),
         };
         scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout).map(|_| ())

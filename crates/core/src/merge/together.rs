@@ -15,7 +15,7 @@ use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::vocab::index::Sought;
 use crate::vocab::key::{LONGEST, Window};
 use crate::vocab::piece_walk::PiecePart;
-use crate::vocab::{Lookup, Merge, MergeRule, Vocab};
+use crate::vocab::{Lookup, MergeRule, Vocab};
 
 /// How many stretches are merged together.
 pub const LANES: usize = 16;
@@ -156,9 +156,8 @@ impl Together {
         }
         for pair in self.lanes[lane].pairs() {
             if pair.len() == 2 {
-                let known = self.found[pair.start + 1];
-                if let Some(rank) = known.rank() {
-                    self.lanes[lane].wait(pair.start, Merge { rank, id: known.id });
+                if let Some(merge) = self.found[pair.start + 1].merge() {
+                    self.lanes[lane].wait(pair.start, merge);
                 }
             } else {
                 asks = self.ask(merges, lane, pair, asks);
