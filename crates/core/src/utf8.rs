@@ -51,8 +51,8 @@ impl<U: CodeUnit> Job<'_, U> {
         let (blocks, rest) = self.0.as_chunks::<BLOCK>();
         for block in blocks {
             if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
-                for (byte, unit) in out[at..][..BLOCK].iter_mut().zip(*block) {
-                    *byte = unit.into() as u8;
+                for (byte, unit) in out[at..][..BLOCK].iter_mut().zip(block) {
+                    *byte = (*unit).into() as u8;
                 }
                 at += BLOCK;
                 continue;
