@@ -144,7 +144,7 @@ def batch_questions(threads: int) -> Iterator[Question]:
                 both = (Cell(f"batch {kind} cold", "first", "MB/s"), Cell(f"batch {kind} hot", "again", "MB/s"))
                 ways = (ALONE, APART)
                 yield Question(
-                    "batch", encoding, corpus, call, both, again=(call,), beside=ways, threads=threads, passes=6
+                    "batch", encoding, corpus, call, both, again=(call,), beside=ways, threads=threads, passes=12
                 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from .. import adapters
 from ..adapters import Engine, Ids, as_ids
 from ..request import READY, Reply, Request
-from .clock import ids_proof, middle, settle, timed
+from .clock import have_memory, ids_proof, middle, settle, timed
 
 
 def measure(request: Request) -> Reply:
@@ -20,6 +20,7 @@ def measure(request: Request) -> Reply:
     if request.warm:
         call(["word"], request.threads)
     settle()
+    have_memory()
     figures: dict[str, float] = {}
     figures["first"], result = timed(request.clock, call, texts, request.threads)
     digest, sizes = ids_proof([flattened(engine, result)])
@@ -44,6 +45,7 @@ def measure_share(request: Request) -> Reply:
     engine = adapters.load(request.engine, request.encoding)
     call = getattr(engine, request.first)
     settle()
+    have_memory()
     figures: dict[str, float] = {}
     tokens = 0
     for place in range(1 + request.passes):

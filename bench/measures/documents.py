@@ -12,7 +12,7 @@ import numpy as np
 from .. import adapters, hostile
 from ..adapters import Engine, Ids
 from ..request import Reply, Request
-from .clock import ids_proof, middle, settle, sizes_proof, timed
+from .clock import have_memory, ids_proof, middle, settle, sizes_proof, timed
 
 
 def measure(request: Request) -> Reply:
@@ -22,6 +22,7 @@ def measure(request: Request) -> Reply:
     if request.warm:
         engine.arrays(["word"])
     settle()
+    have_memory()
     figures: dict[str, float] = {}
     sizes: set[str] = set()
     if not request.check_only:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import adapters
 from ..adapters import Engine, Ids
 from ..request import Reply, Request
-from .clock import ids_proof, settle, sizes_proof, timed
+from .clock import have_memory, ids_proof, settle, sizes_proof, timed
 
 
 def measure(request: Request) -> Reply:
@@ -13,6 +13,7 @@ def measure(request: Request) -> Reply:
     texts = request.text.load()
     importing, _ = timed(request.clock, adapters.module, request.engine)
     settle()
+    have_memory()
 
     def load_and_encode() -> tuple[Engine, list[Ids]]:
         engine = adapters.load(request.engine, request.encoding)

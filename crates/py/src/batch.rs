@@ -58,6 +58,11 @@ impl Load {
         self.jobs[job].1
     }
 
+    /// About how much of the batch a job is, of [`WHOLE`].
+    fn share(&self, job: usize) -> usize {
+        (self.size(job) as u128 * WHOLE as u128 / self.size as u128) as usize
+    }
+
     /// Runs `work` once on each thread, for the jobs that it gets; `sink` gets the results in order, in this thread,
     /// without the GIL unless the batch is small.
     pub fn run<T: Send>(
@@ -98,16 +103,15 @@ fn look(looked: &mut Instant) -> PyResult<()> {
 }
 
 /// The results of several texts, one after another, and where each ends.
+#[derive(Default)]
 pub struct Parts<T> {
     pub all: Vec<T>,
     pub ends: Vec<usize>,
+    /// About how much of the batch these texts are, of [`WHOLE`].
+    share: usize,
 }
 
 impl<T> Parts<T> {
-    pub fn with_room(texts: usize, room: usize) -> Self {
-        Self { all: Vec::with_capacity(room), ends: Vec::with_capacity(texts) }
-    }
-
     /// Drops all results and keeps the room.
     pub fn clear(&mut self) {
         self.all.clear();
@@ -136,10 +140,11 @@ impl<T> Spare<T> {
         Self(Mutex::default())
     }
 
-    /// Room for the results of so many texts.
-    pub fn take(&self, texts: usize, room: usize) -> Parts<T> {
+    /// Room for the results of a job, and for about so many of them.
+    pub fn take(&self, load: &Load, job: usize, room: usize) -> Parts<T> {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        used.unwrap_or_else(|| Parts::with_room(texts, room))
+        let new = || Parts { all: Vec::with_capacity(room), ends: Vec::with_capacity(load.texts(job).len()), share: 0 };
+        Parts { share: load.share(job), ..used.unwrap_or_else(new) }
     }
 
     /// Takes back what was read, except for what very long texts took.
@@ -150,6 +155,58 @@ impl<T> Spare<T> {
             parts
         }));
     }
+}
+
+impl Spare<u32> {
+    /// Room for the ids of a job.
+    pub fn for_ids(&self, load: &Load, job: usize) -> Parts<u32> {
+        self.take(load, job, load.size(job) / 3)
+    }
+}
+
+/// A whole batch, and the share of it that says how many ids the rest has.
+const WHOLE: usize = 1 << 24;
+const ENOUGH: usize = WHOLE / 8;
+
+/// The ids of several texts, one after another, and where those of each end.
+#[derive(Default)]
+pub struct Joined {
+    pub ids: Vec<u32>,
+    pub ends: Vec<u64>,
+    /// About how much of the batch is here, of [`WHOLE`].
+    share: usize,
+}
+
+impl Joined {
+    /// Takes results in.
+    pub fn take(&mut self, parts: &[Parts<u32>]) {
+        for part in parts {
+            self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
+            self.share += part.share;
+            self.make_room(part.all.len());
+            self.ids.extend_from_slice(&part.all);
+        }
+    }
+
+    /// Makes room for so many ids. Once enough is here, makes room for all that will come if the rest of the batch is like
+    /// it: each time the ids move to more memory, the system has to give new pages.
+    fn make_room(&mut self, more: usize) {
+        let (here, needed) = (self.ids.len(), self.ids.len() + more);
+        if needed > self.ids.capacity() && self.share >= ENOUGH {
+            let whole = needed as u128 * WHOLE as u128 / self.share as u128;
+            let room = (whole + whole / 8) as usize;
+            // If there is no room for what may come, the ids have to ask for what they need.
+            let _ = self.ids.try_reserve_exact(room.saturating_sub(here));
+        }
+    }
+}
+
+/// Ids in memory that is not much larger than they need.
+pub fn fitting(mut ids: Vec<u32>) -> Vec<u32> {
+    if ids.capacity() - ids.len() > ids.len() / 4 {
+        ids.shrink_to_fit();
+    }
+    ids
 }
 
 /// Results that wait until making Python objects of them is worth taking the GIL.

@@ -22,7 +22,7 @@ use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::{Load, Objects, Parts, Spare};
+use crate::batch::{Joined, Load, Objects, Parts, Spare, fitting};
 use crate::call::{call, table_weight, weight};
 use crate::chars::Chars;
 use crate::column::TextBlock;
@@ -162,12 +162,12 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |mut parts| {
-            joined.take(&mut parts);
+        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |parts| {
+            joined.take(&parts);
             spare.give(parts);
             Ok(())
         })?;
-        Ok(joined.finish(batch.py()))
+        Ok(arrays(batch.py(), joined))
     }
 
     /// The ids of the texts of a block, and where those of each end. Offsets in errors are bytes.
@@ -184,15 +184,15 @@ impl Engine {
         self.each_of(
             py,
             &many,
-            |load, job| room_for(load, job, &spare),
+            |load, job| spare.for_ids(load, job),
             |text, course, session, to| self.add_ids(text, course, session, to),
-            |mut parts| {
-                joined.take(&mut parts);
+            |parts| {
+                joined.take(&parts);
                 spare.give(parts);
                 Ok(())
             },
         )?;
-        Ok(joined.finish(py))
+        Ok(arrays(py, joined))
     }
 
     fn count(&self, text: &Bound<'_, PyAny>, special: &Bound<'_, PyAny>, errors: &Bound<'_, PyAny>) -> PyResult<u64> {
@@ -293,7 +293,7 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, errors) = (batch.py(), name(errors)?);
-        let mut sequences = Parts::with_room(0, 0);
+        let mut sequences = Parts::default();
         for (index, ids) in items(batch, "batch", "a list of ids")?.enumerate() {
             ids::extend(&mut sequences.all, &ids?, self.origin(Some(index)))?;
             sequences.end();
@@ -305,7 +305,7 @@ impl Engine {
         let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any), &spare);
         let work = |jobs: &mut Jobs<'_, usize, Parts<u8>>, stop: &Stop| {
             jobs.each(|job| {
-                let mut parts = spare.take(load.texts(job).len(), load.size(job) * 2);
+                let mut parts = spare.take(&load, job, load.size(job) * 2);
                 for place in load.texts(job) {
                     stop.check()?;
                     self.decoder
@@ -372,7 +372,7 @@ impl Engine {
         let work = |text: CoreText<'_>, course: Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
             self.add_ids(text, course, session, to)
         };
-        self.each_text(batch, reading, |load, job| room_for(load, job, spare), work, sink)
+        self.each_text(batch, reading, |load, job| spare.for_ids(load, job), work, sink)
     }
 
     fn add_ids(
@@ -491,35 +491,6 @@ impl Engine {
     }
 }
 
-/// Room for the ids of a job.
-fn room_for(load: &Load, job: usize, spare: &Spare<u32>) -> Parts<u32> {
-    spare.take(load.texts(job).len(), load.size(job) / 3)
-}
-
-/// The ids of several texts, one after another, and where those of each end.
-#[derive(Default)]
-struct Joined {
-    ids: Vec<u32>,
-    ends: Vec<u64>,
-}
-
-impl Joined {
-    fn take(&mut self, parts: &mut [Parts<u32>]) {
-        for part in parts {
-            self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
-            if self.ids.is_empty() {
-                std::mem::swap(&mut self.ids, &mut part.all);
-            } else {
-                self.ids.extend_from_slice(&part.all);
-            }
-        }
-    }
-
-    fn finish(self, py: Python<'_>) -> Ragged<'_> {
-        (fitting(self.ids).into_pyarray(py), self.ends.into_pyarray(py))
-    }
-}
-
 /// The threads for a text of `size` bytes: as asked; else one for a short text and all processors for a long one.
 fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<usize> {
     match threads {
@@ -547,10 +518,6 @@ fn name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
     }
 }
 
-/// Ids in memory that is not much larger than they need.
-fn fitting(mut ids: Vec<u32>) -> Vec<u32> {
-    if ids.capacity() - ids.len() > ids.len() / 4 {
-        ids.shrink_to_fit();
-    }
-    ids
+fn arrays(py: Python<'_>, joined: Joined) -> Ragged<'_> {
+    (fitting(joined.ids).into_pyarray(py), joined.ends.into_pyarray(py))
 }

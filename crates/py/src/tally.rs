@@ -58,7 +58,7 @@ impl Tally {
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let mut tally = CoreTally::new(engine.decoder(), encoder.spelling());
-            let mut encoded = Parts::with_room(0, 0);
+            let mut encoded = Parts::default();
             encoder.with_session(|session| {
                 jobs.each(|job| {
                     let pieces = &pieces[load.texts(job)];
