@@ -59,7 +59,7 @@ impl<const K: usize> View<'_, K> {
     #[inline(always)]
     #[must_use]
     pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
-        let [one, other] = [at, at ^ usize::from(K == 2)].map(|at| &self.slots[at]);
+        let (one, other) = self.both(at);
         let (is_one, is_other) = (one[0] == *key, other[0] == *key);
         let words: [u64; K] = std::array::from_fn(|word| if is_other { other[1][word] } else { one[1][word] });
         let count = words[0] >> COUNT_SHIFT & COUNT;
@@ -246,27 +246,27 @@ impl ReadyIds {
         parts: &[PiecePart],
         out: &mut Vec<u32>,
     ) -> usize {
-        let (short, wide) = (memory.short.view(), memory.wide.view());
+        let (short, wide, room) = (memory.short.view(), memory.wide.view(), &mut *self.0);
         let (mut ready, mut known) = (0, 0);
         for part in parts {
             let (slot, len) = (part.slot as usize, part.len as usize);
             let ids = if len <= LONGEST_OF_TWO {
-                short.copy(slot, &part.key, &mut *self.0, ready)
+                short.copy(slot, &part.key, room, ready)
             } else if len <= LONGEST {
-                wide.copy(slot, &window.wide_key(part), &mut *self.0, ready)
+                wide.copy(slot, &window.wide_key(part), room, ready)
             } else {
                 None
             };
             let Some(mut ids) = ids else { break };
             if ids == SPILT as usize {
-                let place = [0, 1, 2].map(|word| self.0[ready + word]);
-                let Some(spilt) = memory.spilt.copy(place, &mut *self.0, ready) else { break };
+                let place = [0, 1, 2].map(|word| room[ready + word]);
+                let Some(spilt) = memory.spilt.copy(place, room, ready) else { break };
                 ids = spilt;
             }
             ready += ids;
             known += 1;
         }
-        out.extend_from_slice(&self.0[..ready]);
+        out.extend_from_slice(&room[..ready]);
         known
     }
 }

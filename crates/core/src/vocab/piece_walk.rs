@@ -156,16 +156,24 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
     /// Takes pieces until there is no more room or a long one comes, and says how many.
     fn take_short(&mut self, ends: &[usize]) -> usize {
         let (tables, before) = (self.sink.tables(), self.waiting.count);
+        let (mut at, mut taken) = (self.at, 0);
         for (part, &end) in self.waiting.parts[before..].iter_mut().zip(ends) {
-            let len = end - self.at;
-            if len > LONGEST {
+            let len = end - at;
+            if len <= LONGEST_OF_TWO {
+                let key = self.window.key(at, len);
+                *part = PiecePart { start: at, len: len as u32, slot: tables.expect_short(&key) as u32, key };
+            } else if len <= LONGEST {
+                let slot = tables.expect_wide(&self.window.key(at, len)) as u32;
+                *part = PiecePart { start: at, len: len as u32, slot, key: [0; 2] };
+            } else {
                 break;
             }
-            *part = self.window.part(tables, self.at, len, 0);
-            self.at = end;
-            self.waiting.count += 1;
+            at = end;
+            taken += 1;
         }
-        self.waiting.count - before
+        self.at = at;
+        self.waiting.count += taken;
+        taken
     }
 
     /// Takes a part; `stretch` is [`crate::vocab::key::STRETCH`] for one between two cuts.
