@@ -35,6 +35,8 @@ use crate::{errors, ids, objects};
 
 /// A text of this many bytes is worth all processors.
 const LONG: usize = 1 << 20;
+/// The ids of a text of this many bytes have memory of their own from the system.
+const MUCH: usize = 1 << 17;
 
 /// The encoder and decoder of a model.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -354,7 +356,7 @@ impl Engine {
                 return long_text::encode(&rules, core_text, threads, stop);
             }
             ids.clear();
-            ids.reserve(size / 4);
+            ids.reserve(room_for(size));
             self.encoder.with_session(|session| self.encoder.encode(core_text, &allow, stop, session, &mut ids))?;
             Ok(ids)
         });
@@ -489,6 +491,12 @@ impl Engine {
         places.sort_unstable();
         Ok(Allow::Some(places))
     }
+}
+
+/// Room for the ids of a text of `size` bytes. For much text it is more than most need: where nobody writes, the system gives
+/// no memory, and ids that have to move take new memory.
+fn room_for(size: usize) -> usize {
+    if size < MUCH { size / 4 } else { size / 2 }
 }
 
 /// The threads for a text of `size` bytes: as asked; else one for a short text and all processors for a long one.
