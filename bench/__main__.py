@@ -29,7 +29,7 @@ QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
 FILE = "only your own file: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
 COUNTS = "this is a whole run: python -m bench --readme writes the comparison in docs/perf.md and draws the pictures"
 BEFORE = "the interpreter of an earlier build to compare with; scripts/bench_before.sh COMMIT prints it"
-TIME = "On two quiet processors, everything takes about an hour, and --quick about five minutes."
+TIME = "On two quiet processors, everything takes about 40 minutes, and --quick about five minutes."
 QUICKLY = (
     "the dozen cells that matter, at most 5 MB of a text; with --only, --encodings or --corpora: "
     "those cells, of fewer texts unless --corpora names them"
