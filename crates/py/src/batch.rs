@@ -178,13 +178,17 @@ pub struct Joined {
 }
 
 impl Joined {
-    /// Takes results in.
-    pub fn take(&mut self, parts: &[Parts<u32>]) {
+    /// Takes results in. The first may be all that there is, and is not in memory twice.
+    pub fn take(&mut self, parts: &mut [Parts<u32>]) {
         for part in parts {
             self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
             self.share += part.share;
-            self.make_room(part.all.len());
-            self.ids.extend_from_slice(&part.all);
+            if self.ids.is_empty() {
+                std::mem::swap(&mut self.ids, &mut part.all);
+            } else {
+                self.make_room(part.all.len());
+                self.ids.extend_from_slice(&part.all);
+            }
         }
     }
 

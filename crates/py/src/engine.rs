@@ -164,8 +164,8 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |parts| {
-            joined.take(&parts);
+        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |mut parts| {
+            joined.take(&mut parts);
             spare.give(parts);
             Ok(())
         })?;
@@ -188,8 +188,8 @@ impl Engine {
             &many,
             |load, job| spare.for_ids(load, job),
             |text, course, session, to| self.add_ids(text, course, session, to),
-            |parts| {
-                joined.take(&parts);
+            |mut parts| {
+                joined.take(&mut parts);
                 spare.give(parts);
                 Ok(())
             },

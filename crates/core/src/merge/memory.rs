@@ -292,8 +292,9 @@ impl Memory {
     pub fn has(&self, window: &Window<'_>, part: &PiecePart) -> bool {
         let (slot, len) = (part.slot as usize, part.len as usize);
         if len <= LONGEST_OF_TWO {
-            let [one, other] = [slot, slot ^ 1].map(|at| self.short.0.slots[at][0]);
-            (one == part.key) | (other == part.key)
+            let view = self.short.view();
+            let (one, other) = view.both(slot);
+            (one[0] == part.key) | (other[0] == part.key)
         } else if len <= LONGEST {
             let view = self.wide.view();
             let key = window.wide_key(part);

@@ -159,15 +159,10 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
         let (mut at, mut taken) = (self.at, 0);
         for (part, &end) in self.waiting.parts[before..].iter_mut().zip(ends) {
             let len = end - at;
-            if len <= LONGEST_OF_TWO {
-                let key = self.window.key(at, len);
-                *part = PiecePart { start: at, len: len as u32, slot: tables.expect_short(&key) as u32, key };
-            } else if len <= LONGEST {
-                let slot = tables.expect_wide(&self.window.key(at, len)) as u32;
-                *part = PiecePart { start: at, len: len as u32, slot, key: [0; 2] };
-            } else {
+            if len > LONGEST {
                 break;
             }
+            *part = self.window.part(tables, at, len, 0);
             at = end;
             taken += 1;
         }
