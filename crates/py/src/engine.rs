@@ -127,9 +127,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let ids = self.encode_one(text, special, errors, threads, ROOM.take())?;
         let list = self.list(text.py(), &ids);
-        if ids.capacity() <= MOST_ROOM {
-            ROOM.set(ids);
-        }
+        keep(ids);
         list
     }
 
@@ -140,7 +138,13 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: Option<usize>,
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
-        Ok(fitting(self.encode_one(text, special, errors, threads, Vec::new())?).into_pyarray(text.py()))
+        let ids = self.encode_one(text, special, errors, threads, ROOM.take())?;
+        if ids.capacity() > MOST_ROOM {
+            return Ok(fitting(ids).into_pyarray(text.py()));
+        }
+        let array = PyArray1::from_slice(text.py(), &ids);
+        keep(ids);
+        Ok(array)
     }
 
     fn encode_batch<'py>(
@@ -490,6 +494,13 @@ impl Engine {
         }
         places.sort_unstable();
         Ok(Allow::Some(places))
+    }
+}
+
+/// Keeps memory for the ids of the next call.
+fn keep(ids: Vec<u32>) {
+    if ids.capacity() <= MOST_ROOM {
+        ROOM.set(ids);
     }
 }
 
