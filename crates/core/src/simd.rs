@@ -90,9 +90,13 @@ pub trait AsksMasks {
     /// What the work gives.
     type Result;
 
-    /// Does the work; `masks` gives the kinds of 64 bytes. It must be inlined, so that the compiler makes all of it for
-    /// the instructions at hand.
-    fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Self::Result;
+    /// Does the work; `masks` gives the kinds of 64 bytes, and `places` does what [`places_words`] does. It must be inlined,
+    /// so that the compiler makes all of it for the instructions at hand.
+    fn run(
+        self,
+        masks: impl Fn(&[u8; BLOCK]) -> Masks,
+        places: impl Fn(usize, u64, &mut [usize; BLOCK]),
+    ) -> Self::Result;
 }
 
 /// A set of instructions that this machine has. Whoever holds a value has the proof.
@@ -120,7 +124,7 @@ impl Instructions {
             use std::arch::is_x86_feature_detected as has;
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
             if has_bits && has!("avx2") {
-                let has_avx512 = has!("avx512f") && has!("avx512bw");
+                let has_avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2");
                 return Self(if has_avx512 { Set::Avx512 } else { Set::Avx2 });
             }
         }
@@ -156,7 +160,7 @@ impl Instructions {
     #[inline]
     pub fn run<W: AsksMasks>(self, work: W) -> W::Result {
         match self.0 {
-            Set::Words => work.run(masks_words),
+            Set::Words => work.run(masks_words, places_words),
             // SAFETY: whoever made this value found that the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { with_avx2(work) },
@@ -174,22 +178,56 @@ pub fn with_masks<W: AsksMasks>(work: W) -> W::Result {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,lzcnt,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
 fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
     use std::arch::x86_64::{
-        _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_set1_epi8,
-        _mm512_sub_epi8,
+        __m128i, _mm_srli_si128, _mm512_add_epi64, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
+        _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
+        _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
     };
     let splat = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
     // A closure and not a function: so each kind of work has its own code, without the kinds that it does not ask for.
-    work.run(|block| {
+    let masks = |block: &[u8; BLOCK]| {
         // SAFETY: the block is 64 readable bytes, and the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
         let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, splat(byte));
         let range = |first: u8, count: u8| _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, splat(first)), splat(count));
         Masks::new(equal, range, _mm512_movepi8_mask(bytes))
-    })
+    };
+    // At most 32 without a look at how many there are, which the processor would have to guess.
+    let places = |base: usize, bits: u64, room: &mut [usize; BLOCK]| {
+        // SAFETY: the numbers are 64 readable bytes, and the load needs no alignment.
+        let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+        let found = _mm512_maskz_compress_epi8(bits, numbers);
+        let base = _mm512_set1_epi64(base.cast_signed() as i64);
+        let eights = room.as_chunks_mut::<STRIDE>().0;
+        let mut write = |at: usize, sixteen: __m128i| {
+            for (eight, half) in eights[at..at + 2].iter_mut().zip([sixteen, _mm_srli_si128::<8>(sixteen)]) {
+                let places = _mm512_add_epi64(_mm512_cvtepu8_epi64(half), base);
+                // SAFETY: the eight are 64 writable bytes, and the store needs no alignment.
+                unsafe { _mm512_storeu_si512(eight.as_mut_ptr().cast(), places) };
+            }
+        };
+        write(0, _mm512_extracti32x4_epi32::<0>(found));
+        write(2, _mm512_extracti32x4_epi32::<1>(found));
+        if bits.count_ones() > 32 {
+            write(4, _mm512_extracti32x4_epi32::<2>(found));
+            write(6, _mm512_extracti32x4_epi32::<3>(found));
+        }
+    };
+    work.run(masks, places)
 }
+
+/// The numbers of the bytes of a block.
+static NUMBERS: [u8; BLOCK] = {
+    let mut numbers = [0; BLOCK];
+    let mut at = 0;
+    while at < BLOCK {
+        numbers[at] = at as u8;
+        at += 1;
+    }
+    numbers
+};
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -201,7 +239,7 @@ fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
     let splat = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
     let bits = |half: __m256i| u64::from(_mm256_movemask_epi8(half).cast_unsigned());
     // A closure for the same reason, and without closures over arrays, which the compiler may leave as calls.
-    work.run(|block| {
+    let masks = |block: &[u8; BLOCK]| {
         // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
         let (low, high) =
             unsafe { (_mm256_loadu_si256(block.as_ptr().cast()), _mm256_loadu_si256(block.as_ptr().add(32).cast())) };
@@ -215,7 +253,8 @@ fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
         };
         let range = |first: u8, count: u8| among(low, first, count) | among(high, first, count) << 32;
         Masks::new(equal, range, bits(low) | bits(high) << 32)
-    })
+    };
+    work.run(masks, places_words)
 }
 
 /// The twin of the others on 64-bit words. Each bit of the bytes is a word of 64 bits, so that a kind is some logic on
@@ -232,6 +271,24 @@ fn masks_words(block: &[u8; BLOCK]) -> Masks {
         at_least(&planes, u32::from(first)) & !at_least(&planes, u32::from(first) + u32::from(count))
     };
     Masks::new(equal, range, planes[7])
+}
+
+/// How many places are written at a time.
+const STRIDE: usize = 8;
+
+/// Writes the place of each bit, counted from `base`, and something after them. It writes eight at a time, so that the
+/// processor need not guess how many there are.
+#[inline(always)]
+fn places_words(base: usize, mut bits: u64, room: &mut [usize; BLOCK]) {
+    for eight in room.as_chunks_mut::<STRIDE>().0 {
+        for place in eight {
+            *place = base + bits.trailing_zeros() as usize;
+            bits &= bits.wrapping_sub(1);
+        }
+        if bits == 0 {
+            return;
+        }
+    }
 }
 
 /// Which bytes are `least` or more; from the lowest bit up, a bit decides where those above it are equal.
@@ -291,14 +348,31 @@ pub fn prefetch<T>(value: &T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     struct One<'b>(&'b [u8; BLOCK]);
 
     impl AsksMasks for One<'_> {
         type Result = Masks;
 
-        fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> Masks {
+        fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Masks {
             masks(self.0)
+        }
+    }
+
+    struct Places(usize, u64);
+
+    impl AsksMasks for Places {
+        type Result = Vec<usize>;
+
+        fn run(
+            self,
+            _: impl Fn(&[u8; BLOCK]) -> Masks,
+            places: impl Fn(usize, u64, &mut [usize; BLOCK]),
+        ) -> Vec<usize> {
+            let mut room = [0; BLOCK];
+            places(self.0, self.1, &mut room);
+            room[..self.1.count_ones() as usize].to_vec()
         }
     }
 
@@ -343,6 +417,27 @@ mod tests {
                 all_are_plain(&block);
                 (block[place], block[place + 1]) = before;
             }
+        }
+    }
+
+    #[test]
+    fn every_bit_has_its_place() {
+        let mut draw = Draw(5);
+        for round in 0..20_000 {
+            // From few bits to all of them.
+            let word = |draw: &mut Draw| (draw.below(1 << 32) as u64) << 32 | draw.below(1 << 32) as u64;
+            let bits = (0..round % 7).fold(word(&mut draw), |bits, at| {
+                if round % 2 == 0 { bits & word(&mut draw) } else { bits | word(&mut draw) >> at }
+            });
+            let base = draw.below(1 << 40);
+            let plain: Vec<usize> = (0..BLOCK).filter(|at| bits >> at & 1 == 1).map(|at| base + at).collect();
+            for instructions in Instructions::all() {
+                assert_eq!(instructions.run(Places(base, bits)), plain, "{} on {bits:#x}", instructions.name());
+            }
+        }
+        for instructions in Instructions::all() {
+            assert_eq!(instructions.run(Places(7, u64::MAX)), (7..71).collect::<Vec<_>>());
+            assert_eq!(instructions.run(Places(7, 0)), [0; 0]);
         }
     }
 

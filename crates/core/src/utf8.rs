@@ -127,7 +127,7 @@ impl<U: CodeUnit> AsksMasks for Job<'_, U> {
     type Result = Option<String>;
 
     #[inline(always)]
-    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks) -> Option<String> {
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Option<String> {
         self.write(pack_plain)
     }
 }

@@ -313,7 +313,7 @@ impl AsksMasks for BlockWalk<'_> {
     type Result = ();
 
     #[inline(always)]
-    fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+    fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) {
         let classes = classes();
         let mut carry = Carry { newline: u64::from(self.begins), ..Carry::default() };
         let mut chars = 0;

@@ -212,7 +212,7 @@ impl AsksMasks for Merging<'_> {
     type Result = ();
 
     #[inline(always)]
-    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks) {
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) {
         self.together.run(self.merges, self.stretches);
     }
 }

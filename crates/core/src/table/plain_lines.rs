@@ -40,7 +40,11 @@ impl AsksMasks for PlainLines<'_> {
     type Result = (usize, usize);
 
     #[inline(always)]
-    fn run(mut self, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> (usize, usize) {
+    fn run(
+        mut self,
+        masks: impl Fn(&[u8; BLOCK]) -> Masks,
+        _: impl Fn(usize, u64, &mut [usize; BLOCK]),
+    ) -> (usize, usize) {
         let data = self.data;
         let mut line = OpenLine { start: self.start, id: None, from: self.start };
         let (mut at, mut count) = (self.start, 0);

@@ -50,9 +50,6 @@ impl Scanner {
     }
 }
 
-/// How many ends are written at a time.
-const STRIDE: usize = 8;
-
 /// The ends of some pieces, one after another.
 #[derive(Debug)]
 pub struct Ends {
@@ -69,7 +66,7 @@ impl Default for Ends {
 impl Ends {
     /// There is always room for the ends in one block.
     const ROOM: usize = 256;
-    const FULL: usize = Self::ROOM - BLOCK - STRIDE;
+    const FULL: usize = Self::ROOM - BLOCK;
 
     /// Removes and gives the ends.
     pub fn take(&mut self) -> &[usize] {
@@ -94,21 +91,12 @@ impl Ends {
         self.len += 1;
     }
 
-    /// Appends an end for every bit; only while [`Self::is_full`] is false. It writes eight at a time, so that the processor
-    /// need not guess how many there are.
+    /// Appends an end for every bit; only while [`Self::is_full`] is false.
     #[inline(always)]
-    fn push_bits(&mut self, base: usize, mut bits: u64) {
-        let room = &mut self.ends[self.len..];
+    fn push_bits(&mut self, base: usize, bits: u64, places: impl Fn(usize, u64, &mut [usize; BLOCK])) {
+        let room = self.ends[self.len..].first_chunk_mut();
+        places(base, bits, room.unwrap_or_else(|| unreachable!("there is room for the ends in one block")));
         self.len += bits.count_ones() as usize;
-        for eight in room.chunks_exact_mut(STRIDE) {
-            for end in eight {
-                *end = base + bits.trailing_zeros() as usize;
-                bits &= bits.wrapping_sub(1);
-            }
-            if bits == 0 {
-                return;
-            }
-        }
     }
 }
 
@@ -123,7 +111,7 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
     type Result = ();
 
     #[inline(always)]
-    fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks) {
+    fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks, places: impl Fn(usize, u64, &mut [usize; BLOCK])) {
         let view = ScanText { text: self.text, classes: class::classes() };
         let bytes = self.text.as_bytes();
         let mut at = self.at;
@@ -135,7 +123,7 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
                 self.ends.push(at);
                 continue;
             }
-            self.ends.push_bits(at, starts);
+            self.ends.push_bits(at, starts, &places);
             at += 63 - starts.leading_zeros() as usize;
         }
     }
