@@ -6,7 +6,7 @@
 //! piece would be merged, with equal results.
 
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
-use crate::vocab::keyed::{Keyed, KeyedView, Stretches, near};
+use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches, near};
 use crate::vocab::piece_walk::{PiecePart, SlotTables, WAITING};
 
 /// The longest piece, in bytes, that is remembered at all.
@@ -14,6 +14,8 @@ const LONGEST_REMEMBERED: usize = 1 << 10;
 const FEWEST_SLOTS: usize = 1 << 12;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
+/// See `words_of`.
+const SWAP: u32 = 16;
 /// How many pieces that came once are kept in mind.
 const SEEN: usize = 1 << 15;
 
@@ -53,25 +55,37 @@ impl<'t> PieceName<'t> {
 /// The slots of a table as they are now. Each has two ids a word.
 pub type View<'m, const K: usize> = KeyedView<'m, K>;
 
-impl<const K: usize> View<'_, K> {
-    /// Copies the ids in the slot that was expected at `at` to `room` from `place` on, with something after them, and says
-    /// how many they are. None if they are not what the key asks for; `SPILT` if they say where the ids are.
-    #[inline(always)]
-    #[must_use]
-    pub fn copy(&self, at: usize, key: &Key<K>, room: &mut [u32], place: usize) -> Option<usize> {
-        let (one, other) = self.both(at);
-        let (is_one, is_other) = (one[0] == *key, other[0] == *key);
-        let words: [u64; K] = std::array::from_fn(|word| if is_other { other[1][word] } else { one[1][word] });
-        let count = words[0] >> COUNT_SHIFT & COUNT;
-        if !(is_one | is_other) {
-            return None;
-        }
-        for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(&words) {
-            (pair[0], pair[1]) = (*word as u32, (*word >> 32) as u32);
-        }
-        room[place] &= FIRST as u32;
-        Some(count as usize)
+/// Copies the ids in the words of a slot to `room` from `place` on, with something after them, and says how many they are;
+/// `SPILT` if they say where the ids are.
+#[inline(always)]
+fn copy<const K: usize>(words: &[u64; K], room: &mut [u32], place: usize) -> usize {
+    for (pair, word) in room[place..][..2 * K].chunks_exact_mut(2).zip(words) {
+        (pair[0], pair[1]) = (*word as u32, (*word >> 32) as u32);
     }
+    room[place] &= FIRST as u32;
+    (words[0] >> COUNT_SHIFT & COUNT) as usize
+}
+
+/// What is known of a key in its line of memory, where it is looked for in one place `first`.
+///
+/// A processor that guesses the place wrong loses as much time as a known piece takes. So a key that is found in the second
+/// place changes places with the other one, one time in [`SWAP`]: the one that comes more often is in the first
+/// place most of the time.
+#[inline(always)]
+fn words_of(line: &mut [KeyedSlot<2>; 2], first: usize, key: &Key<2>, second: &mut u32) -> Option<[u64; 2]> {
+    let other = first ^ 1;
+    if line[first][0] == *key {
+        return Some(line[first][1]);
+    }
+    if line[other][0] != *key {
+        return None;
+    }
+    let words = line[other][1];
+    *second = second.wrapping_add(1);
+    if second.is_multiple_of(SWAP) {
+        line.swap(0, 1);
+    }
+    Some(words)
 }
 
 /// Pieces with keys of `K` words.
@@ -199,6 +213,8 @@ pub struct Memory {
     long_round: u32,
     /// Hashes of what came once.
     seen: Box<[u32]>,
+    /// How often a piece was second in its line.
+    second: u32,
 }
 
 impl Default for Memory {
@@ -210,6 +226,7 @@ impl Default for Memory {
             long: Stretches::default(),
             long_round: 0,
             seen: vec![0; SEEN].into(),
+            second: 0,
         }
     }
 }
@@ -241,19 +258,22 @@ impl ReadyIds {
     #[inline(always)]
     pub fn take_known(
         &mut self,
-        memory: &Memory,
+        memory: &mut Memory,
         window: &Window<'_>,
         parts: &[PiecePart],
         out: &mut Vec<u32>,
     ) -> usize {
-        let (short, wide, room) = (memory.short.view(), memory.wide.view(), &mut *self.0);
+        let (short, wide, room) = (&mut memory.short.0.slots, memory.wide.view(), &mut *self.0);
+        let lines = short.as_chunks_mut::<2>().0;
         let (mut ready, mut known) = (0, 0);
         for part in parts {
             let (slot, len) = (part.slot as usize, part.len as usize);
             let ids = if len <= LONGEST_OF_TWO {
-                short.copy(slot, &part.key, room, ready)
+                words_of(&mut lines[slot >> 1], slot & 1, &part.key, &mut memory.second)
+                    .map(|words| copy(&words, room, ready))
             } else if len <= LONGEST {
-                wide.copy(slot, &window.wide_key(part), room, ready)
+                let [key, words] = &wide.slots[slot];
+                (*key == window.wide_key(part)).then(|| copy(words, room, ready))
             } else {
                 None
             };
@@ -292,8 +312,7 @@ impl Memory {
     pub fn has(&self, window: &Window<'_>, part: &PiecePart) -> bool {
         let (slot, len) = (part.slot as usize, part.len as usize);
         if len <= LONGEST_OF_TWO {
-            let view = self.short.view();
-            let (one, other) = view.both(slot);
+            let [one, other] = &self.short.view().slots.as_chunks::<2>().0[slot >> 1];
             (one[0] == part.key) | (other[0] == part.key)
         } else if len <= LONGEST {
             let view = self.wide.view();
@@ -354,5 +373,25 @@ impl Memory {
             self.long_round = self.spilt.round;
         }
         self.long.add(stretch, ids);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_piece_that_comes_often_is_first_in_its_line() {
+        let slot = |byte: u8| [Window::new(&[byte]).key::<2>(0, 1), [u64::from(byte); 2]];
+        let (often, seldom, new) = (slot(b'a'), slot(b'b'), slot(b'c'));
+        let (mut line, mut second) = ([seldom, often], 0);
+        for round in 1..=3 * SWAP {
+            assert_eq!(words_of(&mut line, 0, &often[0], &mut second), Some(often[1]));
+            assert_eq!(words_of(&mut line, 0, &new[0], &mut second), None);
+            assert_eq!((line, second), if round < SWAP { ([seldom, often], round) } else { ([often, seldom], SWAP) });
+        }
+        assert_eq!(words_of(&mut line, 1, &seldom[0], &mut second), Some(seldom[1]));
+        assert_eq!(words_of(&mut line, 0, &seldom[0], &mut second), Some(seldom[1]));
+        assert_eq!((line, second), ([often, seldom], SWAP + 1));
     }
 }

@@ -45,18 +45,6 @@ impl<const K: usize> KeyedView<'_, K> {
     pub fn expect(&self, key: &Key<K>) -> usize {
         expect(self.slots, self.seeds.hash(key))
     }
-
-    /// The slot there, and its neighbour in the same line of memory if there is one.
-    #[inline(always)]
-    #[must_use]
-    pub fn both(&self, at: usize) -> (&KeyedSlot<K>, &KeyedSlot<K>) {
-        if K == 2 {
-            let line = &self.slots.as_chunks::<2>().0[at >> 1];
-            (&line[at & 1], &line[at & 1 ^ 1])
-        } else {
-            (&self.slots[at], &self.slots[at])
-        }
-    }
 }
 
 impl<const K: usize> Keyed<K> {
