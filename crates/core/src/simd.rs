@@ -333,6 +333,18 @@ fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) 
     }
 }
 
+/// How far ahead of the place where a text is read it is asked for, in bytes.
+pub const AHEAD: usize = 1024;
+
+/// Asks for the beginning of a text, which will be read soon. The processor itself foresees what is read one after another,
+/// but not across pages, and not the first bytes of a text.
+#[inline]
+pub fn prefetch_beginning(text: &[u8]) {
+    for line in text.chunks(BLOCK).take(AHEAD / BLOCK) {
+        prefetch(&line[0]);
+    }
+}
+
 /// Asks for the memory of `value`, which will be read soon.
 #[inline]
 pub fn prefetch<T>(value: &T) {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::block::{Kinds, READ};
 use super::class;
 use super::text::ScanText;
-use crate::simd::{AsksMasks, BLOCK, Instructions, Masks};
+use crate::simd::{AHEAD, AsksMasks, BLOCK, Instructions, Masks, prefetch, prefetch_beginning};
 
 /// The two ways in which a row finds its pieces; they agree.
 pub trait Scan {
@@ -115,7 +115,13 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
         let view = ScanText { text: self.text, classes: class::classes() };
         let bytes = self.text.as_bytes();
         let mut at = self.at;
+        if at == 0 {
+            prefetch_beginning(bytes);
+        }
         while at < bytes.len() && !self.ends.is_full() {
+            if let Some(later) = bytes.get(at + AHEAD) {
+                prefetch(later);
+            }
             let block = bytes[at..].first_chunk();
             let starts = block.map_or(0, |block| starts::<S>(block, view.classes, &masks));
             if starts == 0 {
