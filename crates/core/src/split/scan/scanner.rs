@@ -118,11 +118,20 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
         if at == 0 {
             prefetch_beginning(bytes);
         }
+        // The last bytes of the text and spaces: what is certain is so whatever comes after. That leaves few pieces.
+        let (mut tail, mut is_tail) = ([b' '; READ], false);
         while at < bytes.len() && !self.ends.is_full() {
             if let Some(later) = bytes.get(at + AHEAD) {
                 prefetch(later);
             }
-            let block = bytes[at..].first_chunk();
+            let block = match bytes[at..].first_chunk() {
+                None if !is_tail => {
+                    is_tail = true;
+                    tail[..bytes.len() - at].copy_from_slice(&bytes[at..]);
+                    Some(&tail)
+                }
+                block => block,
+            };
             let starts = block.map_or(0, |block| starts::<S>(block, view.classes, &masks));
             if starts == 0 {
                 at = S::end(view, at);
