@@ -90,8 +90,8 @@ pub trait AsksMasks {
     /// What the work gives.
     type Result;
 
-    /// Does the work; `masks` gives the kinds of 64 bytes, and `places` does what [`places_words`] does. It must be inlined,
-    /// so that the compiler makes all of it for the instructions at hand.
+    /// Does the work; `masks` gives the kinds of 64 bytes, and `places` writes where the bits of a word are, counted from a
+    /// base, and something after them. It must be inlined, so that the compiler makes all of it for the instructions at hand.
     fn run(
         self,
         masks: impl Fn(&[u8; BLOCK]) -> Masks,
@@ -276,8 +276,7 @@ fn masks_words(block: &[u8; BLOCK]) -> Masks {
 /// How many places are written at a time.
 const STRIDE: usize = 8;
 
-/// Writes the place of each bit, counted from `base`, and something after them. It writes eight at a time, so that the
-/// processor need not guess how many there are.
+/// The twin of the others: it writes eight places at a time, so that the processor need not guess how many there are.
 #[inline(always)]
 fn places_words(base: usize, mut bits: u64, room: &mut [usize; BLOCK]) {
     for eight in room.as_chunks_mut::<STRIDE>().0 {
