@@ -1,7 +1,8 @@
-//! Instructions that have no safe name: they say of what kind each byte of a block is, and load memory ahead of its use.
+//! Instructions that have no safe name: they say of what kind each byte of a block is and where the bits of a word are, and
+//! load memory ahead of its use.
 //!
-//! The only module with unsafe code. Each function has a plain twin, which runs where the instructions are missing and
-//! which tests hold equal.
+//! The only module of the core with unsafe code, beside [`crate::utf8`]. Each function has a plain twin, which runs where
+//! the instructions are missing and which tests hold equal.
 
 #![allow(unsafe_code)]
 
@@ -329,18 +330,6 @@ fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) 
         let change = (words[one] >> shift ^ words[other]) & low;
         words[one] ^= change << shift;
         words[other] ^= change;
-    }
-}
-
-/// How far ahead of the place where a text is read it is asked for, in bytes.
-pub const AHEAD: usize = 1024;
-
-/// Asks for the beginning of a text, which will be read soon. The processor itself foresees what is read one after another,
-/// but not across pages, and not the first bytes of a text.
-#[inline]
-pub fn prefetch_beginning(text: &[u8]) {
-    for line in text.chunks(BLOCK).take(AHEAD / BLOCK) {
-        prefetch(&line[0]);
     }
 }
 

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::block::{Kinds, READ};
 use super::class;
 use super::text::ScanText;
-use crate::simd::{AHEAD, AsksMasks, BLOCK, Instructions, Masks, prefetch, prefetch_beginning};
+use crate::simd::{AsksMasks, BLOCK, Instructions, Masks, prefetch};
 
 /// The two ways in which a row finds its pieces; they agree.
 pub trait Scan {
@@ -100,6 +100,10 @@ impl Ends {
     }
 }
 
+/// How far ahead of a block the text is asked for, in bytes. The processor itself foresees what is read one after another, but
+/// not across pages, and not the beginning of a text.
+const AHEAD: usize = 1024;
+
 struct Fill<'t, 'e, S> {
     text: &'t str,
     at: usize,
@@ -116,7 +120,9 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
         let bytes = self.text.as_bytes();
         let mut at = self.at;
         if at == 0 {
-            prefetch_beginning(bytes);
+            for line in bytes.chunks(BLOCK).take(AHEAD / BLOCK) {
+                prefetch(&line[0]);
+            }
         }
         // The last bytes of the text and spaces: what is certain is so whatever comes after. That leaves few pieces.
         let (mut tail, mut is_tail) = ([b' '; READ], false);
