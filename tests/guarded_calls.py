@@ -247,7 +247,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "patterns": lambda of: of.core.patterns(),
     "refuse_repeats": lambda of: of.core.refuse_repeats(b'{"a": 1, "a": 2}', "x"),
     "parse_tiktoken": lambda of: of.core.parse_tiktoken(b"YQ== 0\n", "x"),
-    "parse_token_lines": lambda of: of.core.parse_token_lines(b"0 YQ==\n", 0, 1, "x"),
+    "parse_token_lines": lambda of: of.core.parse_token_lines(b"0 YQ==\n", 0, 1, "x", 2),
     "dump_token_lines": lambda of: of.core.dump_token_lines(b"a", numbers([1]), numbers([0])),
     "parse_number_lines": lambda of: of.core.parse_number_lines(b"1 2\n", 0, 1, 2, "x"),
     "dump_number_lines": lambda of: of.core.dump_number_lines(np.ones((1, 2), np.uint64)),

@@ -4,6 +4,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::table::{self, Tokens};
+use toksmith_core::threads::beside::beside;
 use toksmith_guard::guarded;
 
 use crate::call::{call, table_weight};
@@ -46,18 +47,26 @@ fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
     parse(py, data, path, table::refuse_repeats)
 }
 
+/// The token lines; and the SHA-256 of `data[:signed]`, which another thread computes meanwhile.
 #[guarded]
 #[pyfunction]
+#[allow(clippy::type_complexity)]
 fn parse_token_lines<'py>(
     py: Python<'py>,
     data: &[u8],
     start: usize,
     count: usize,
     path: &str,
-) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>, usize)> {
-    let (tokens, next) = parse(py, data, path, |data| table::parse_token_lines(data, start, count))?;
+    signed: usize,
+) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>, usize, String)> {
+    let signed = &data[..signed.min(data.len())];
+    let both = |data: &[u8]| {
+        let (lines, digest) = beside(|| table::parse_token_lines(data, start, count), || table::sha256(signed));
+        lines.map(|(tokens, next)| (tokens, next, digest))
+    };
+    let (tokens, next, digest) = parse(py, data, path, both)?;
     let (blob, ends, ids) = buffers(py, tokens);
-    Ok((blob, ends, ids, next))
+    Ok((blob, ends, ids, next, digest))
 }
 
 #[guarded]

@@ -78,6 +78,7 @@ impl Index {
     }
 
     /// Where the token, which is at `start` of the window's text, will be put; asks for the memory.
+    #[inline(always)]
     #[must_use]
     pub fn expect_room(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
         let sought = self.sought_at(window, start, token);
@@ -86,6 +87,7 @@ impl Index {
     }
 
     /// Where to look for the token, which stands at `start` of the window's text.
+    #[inline(always)]
     fn sought_at(&self, window: &Window<'_>, start: usize, token: &[u8]) -> Sought {
         if token.len() > LONGEST { self.sought_long(token) } else { self.view().sought_in(window, start, token.len()) }
     }
@@ -102,6 +104,7 @@ impl Index {
     }
 
     /// Puts a token in; gives the place of an equal one, if there is one.
+    #[inline(always)]
     pub fn insert<'v>(
         &mut self,
         sought: Sought,
@@ -109,20 +112,35 @@ impl Index {
         bytes: &[u8],
         token: impl Fn(u32) -> &'v [u8],
     ) -> Option<u32> {
-        let other = self.view().find(sought, bytes, &token);
-        if other.is_some() {
-            return other;
-        }
-        let (word, bit) = IndexView::bit(sought.hash);
-        self.filter[word] |= 1 << bit;
-        if sought.key == 0 {
-            let at = self.view().at_long(sought.hash, |_| false);
-            self.long.put(at, sought.hash & !Index::LONG_PLACE | u64::from(place + 1));
+        let other = if sought.key == 0 {
+            let at = self.view().at_long(sought.hash, |place| token(place) == bytes);
+            let other = Self::long_place(self.long[at]);
+            if other.is_none() {
+                self.long.put(at, sought.hash & !Self::LONG_PLACE | u64::from(place + 1));
+            }
+            other
         } else {
             let at = self.view().at_short(sought);
-            self.short.put(at, sought.key | u128::from(place) << 96);
-        }
-        None
+            let other = Self::short_place(self.short[at]);
+            if other.is_none() {
+                self.short.put(at, sought.key | u128::from(place) << 96);
+            }
+            other
+        };
+        let (word, bit) = IndexView::bit(sought.hash);
+        self.filter[word] |= 1 << bit;
+        other
+    }
+
+    /// The place that a slot holds, if it is not free.
+    #[inline(always)]
+    fn short_place(slot: u128) -> Option<u32> {
+        (slot != 0).then_some(((slot & Self::SHORT_PLACE) >> 96) as u32)
+    }
+
+    #[inline(always)]
+    fn long_place(slot: u64) -> Option<u32> {
+        (slot != 0).then(|| (slot & Self::LONG_PLACE) as u32 - 1)
     }
 }
 
@@ -163,11 +181,10 @@ impl IndexView<'_> {
     #[must_use]
     pub fn find<'v>(&self, sought: Sought, bytes: &[u8], token: impl Fn(u32) -> &'v [u8]) -> Option<u32> {
         if sought.key == 0 {
-            let word = self.long[self.at_long(sought.hash, |place| token(place) == bytes)];
-            return (word != 0).then(|| (word & Index::LONG_PLACE) as u32 - 1);
+            Index::long_place(self.long[self.at_long(sought.hash, |place| token(place) == bytes)])
+        } else {
+            Index::short_place(self.short[self.at_short(sought)])
         }
-        let word = self.short[self.at_short(sought)];
-        (word != 0).then_some(((word & Index::SHORT_PLACE) >> 96) as u32)
     }
 
     /// The word and bit of the filter for a hash.

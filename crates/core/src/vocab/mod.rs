@@ -348,7 +348,7 @@ fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
 }
 
 /// How many tokens ask for their place in memory before the first is put there.
-const AHEAD: usize = 16;
+const AHEAD: usize = 64;
 
 /// The places of all tokens by their bytes.
 fn index(tables: Tables<'_>) -> Result<Index> {
