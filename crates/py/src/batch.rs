@@ -77,7 +77,7 @@ impl Load {
         let any = jobs.clone().any(|job| heavy(&job));
         let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
             let threads = self.threads.min(self.jobs.len());
-            let plan = Plan { threads, heavy: any.then_some(&heavy), stop };
+            let plan = Plan { threads, heavy: any.then_some(&heavy), in_turn: true, stop };
             let mut looked = Instant::now();
             in_order(
                 &plan,

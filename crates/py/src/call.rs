@@ -61,7 +61,7 @@ fn watched<T: Send>(
 ) -> PyResult<toksmith_core::Result<T>> {
     py.detach(|| {
         let (mut work, mut result, mut signal) = (Some(work), None, Ok(()));
-        let plan = Plan { threads: 1, heavy: Some(&|_| true), stop };
+        let plan = Plan { threads: 1, heavy: Some(&|_| true), in_turn: false, stop };
         let look = |mut done: Vec<T>| {
             result = result.take().or(done.pop());
             if result.is_none() {

@@ -427,7 +427,7 @@ impl Engine {
         let sizes = many.texts.iter().map(|text| text.as_bytes().len());
         let load = Load::new(sizes, many.threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, usize, T>, stop: &Stop| {
-            self.encoder.with_session(|session| {
+            self.encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {
                     let mut result = new(&load, job);
                     for place in load.texts(job) {

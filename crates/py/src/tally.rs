@@ -59,7 +59,7 @@ impl Tally {
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let mut tally = CoreTally::new(engine.decoder(), encoder.spelling());
             let mut encoded = Parts::default();
-            encoder.with_session(|session| {
+            encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {
                     let pieces = &pieces[load.texts(job)];
                     encoded.clear();

@@ -147,7 +147,7 @@ impl Counter {
         };
         let most = self.tables_for(threads);
         let counted = in_order(
-            &Plan { threads: most, heavy: None, stop },
+            &Plan { threads: most, heavy: None, in_turn: false, stop },
             placed,
             |jobs| {
                 self.with_table(most, |work| {

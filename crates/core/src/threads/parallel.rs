@@ -4,6 +4,9 @@
 //! under a lock. The caller's thread works too, and it alone takes the results: between two jobs of its own, or when it
 //! has nothing else to do. It has to look up now and then, and so leaves heavy jobs to others.
 //!
+//! Where a thread keeps what it learns for the next call, the plan may deal the jobs out in turn: each thread then gets the
+//! same jobs in a second call, except for those that it is too late for.
+//!
 //! Neither results nor errors depend on the number of threads. The error that comes back is that of the first job that
 //! has one, because every job before it was given out and is finished. A panic of any thread reaches the caller.
 
@@ -20,6 +23,8 @@ use crate::error::{Error, Result};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How many jobs may be given out whose results the sink does not have.
 const IN_FLIGHT: usize = 1 << 10;
+/// How many jobs for each thread may wait for another one whose turn it is.
+const PATIENCE: usize = 4;
 
 /// A flag that another thread raises to end a call early.
 #[derive(Debug, Default)]
@@ -44,6 +49,9 @@ pub struct Plan<'a, J> {
     pub threads: usize,
     /// Which jobs take too long for a thread that has to look up; None if no job does.
     pub heavy: Option<&'a (dyn Fn(&J) -> bool + Sync)>,
+    /// Whether the threads take turns: each job is for the next thread, unless that is far behind. The source may have to
+    /// give a few jobs early.
+    pub in_turn: bool,
     /// Ends the call with [`Error::Interrupted`]. The scheduler raises it when the rest need not be done.
     pub stop: &'a Stop,
 }
@@ -51,14 +59,30 @@ pub struct Plan<'a, J> {
 /// A job or a result, with the number of the job.
 type Numbered<T> = (usize, Result<T>);
 
+/// A thread that takes jobs.
+#[derive(Clone, Copy)]
+struct Worker {
+    /// 0 is the caller's.
+    number: usize,
+    /// Whether it may take heavy jobs.
+    any: bool,
+}
+
 /// The jobs that one thread gets.
 pub struct Jobs<'a, J, T> {
+    thread: usize,
     /// Takes the result of the last job, and gives the next job.
     turn: &'a mut dyn FnMut(Option<Numbered<T>>) -> Option<Numbered<J>>,
     stop: &'a Stop,
 }
 
 impl<J, T> Jobs<'_, J, T> {
+    /// The number of the thread; 0 is the caller's.
+    #[must_use]
+    pub fn thread(&self) -> usize {
+        self.thread
+    }
+
     /// Does `work` for every job that this thread gets.
     pub fn each(&mut self, mut work: impl FnMut(J) -> Result<T>) {
         let mut done = None;
@@ -80,7 +104,7 @@ impl<T> Jobs<'_, Range<usize>, Vec<T>> {
 struct Feed<'a, J, F> {
     plan: &'a Plan<'a, J>,
     next: F,
-    /// Heavy jobs that the caller's thread left to others.
+    /// Jobs that a thread left to others, by rising number.
     aside: VecDeque<(usize, J)>,
     /// How many jobs the source gave.
     given: usize,
@@ -91,36 +115,47 @@ struct Feed<'a, J, F> {
 }
 
 impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
-    /// The next job, if there is one that may be given out now; heavy ones only if `any` may be taken.
-    fn take(&mut self, any: bool) -> Option<Numbered<J>> {
-        if any && let Some((number, job)) = self.aside.pop_front() {
-            return (number < self.end).then_some((number, Ok(job)));
-        }
-        while self.given < self.end && self.given - self.handed < IN_FLIGHT {
-            let Some(job) = self.plan.stop.check().and_then(|()| (self.next)()).transpose() else {
+    /// The next job of a thread, if there is one that may be given out now.
+    fn take(&mut self, worker: Worker) -> Option<Numbered<J>> {
+        let mut job = self.waiting(worker, true);
+        while job.is_none() && self.given < self.end && self.given - self.handed < IN_FLIGHT {
+            let Some(next) = self.plan.stop.check().and_then(|()| (self.next)()).transpose() else {
                 self.end = self.given;
                 break;
             };
             let number = self.given;
             self.given += 1;
-            match job {
-                Ok(job) if !any && self.plan.heavy.is_some_and(|heavy| heavy(&job)) => {
-                    self.aside.push_back((number, job));
-                }
-                Ok(job) => return Some((number, Ok(job))),
+            match next {
+                Ok(next) if self.suits(worker, number, &next, true) => return Some((number, Ok(next))),
+                Ok(next) => self.aside.push_back((number, next)),
                 Err(error) => {
                     self.end = self.given;
                     return Some((number, Err(error)));
                 }
             }
+            if self.aside.len() > PATIENCE * self.plan.threads {
+                job = self.waiting(worker, false);
+            }
         }
-        None
+        job.or_else(|| self.waiting(worker, false))
+    }
+
+    /// The first job that was left for this thread; or for any other too, unless `own` ones are asked for.
+    fn waiting(&mut self, worker: Worker, own: bool) -> Option<Numbered<J>> {
+        let at = self.aside.iter().position(|(number, job)| self.suits(worker, *number, job, own))?;
+        self.aside.remove(at).map(|(number, job)| (number, Ok(job)))
+    }
+
+    /// Whether a thread may take a job; an `own` one only if it is its turn.
+    fn suits(&self, worker: Worker, number: usize, job: &J, own: bool) -> bool {
+        let heavy = self.plan.heavy.is_some_and(|heavy| heavy(job));
+        let is_turn = number % self.plan.threads == worker.number % self.plan.threads;
+        number < self.end && (worker.any || !heavy) && (!own || !self.plan.in_turn || is_turn || heavy)
     }
 
     /// Whether [`Self::take`] will give nothing more.
-    fn is_over(&self, any: bool) -> bool {
-        let waits = any && self.aside.front().is_some_and(|(number, _)| *number < self.end);
-        self.given >= self.end && !waits
+    fn is_over(&self, worker: Worker) -> bool {
+        self.given >= self.end && !self.aside.iter().any(|(number, job)| self.suits(worker, *number, job, false))
     }
 }
 
@@ -133,11 +168,11 @@ struct Course<'a, J, F> {
 
 impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
     /// The next job of a thread that is not the caller's.
-    fn take(&self) -> Option<Numbered<J>> {
-        let mut feed = locked(&self.feed);
+    fn take(&self, number: usize) -> Option<Numbered<J>> {
+        let (mut feed, worker) = (locked(&self.feed), Worker { number, any: true });
         loop {
-            let job = feed.take(true);
-            if job.is_some() || feed.is_over(true) {
+            let job = feed.take(worker);
+            if job.is_some() || feed.is_over(worker) {
                 return job;
             }
             feed = self.moved.wait(feed).unwrap_or_else(PoisonError::into_inner);
@@ -231,6 +266,7 @@ impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Orde
 
     /// Takes the result of a job of the caller's thread, and gives it the next; a heavy one only if `any` may be taken.
     fn turn(&mut self, done: Option<Numbered<T>>, any: bool) -> Option<Numbered<J>> {
+        let worker = Worker { number: 0, any };
         if let Some(done) = done {
             self.course.note(&done);
             self.early.extend([done]);
@@ -238,8 +274,8 @@ impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Orde
         }
         loop {
             let mut feed = locked(&self.course.feed);
-            let job = feed.take(any);
-            if job.is_some() || feed.is_over(any) {
+            let job = feed.take(worker);
+            if job.is_some() || feed.is_over(worker) {
                 return job;
             }
             drop(feed);
@@ -266,7 +302,7 @@ pub fn in_order<J: Send, T: Send>(
         let work = &work;
         let _panics = OnPanic(|| course.give_up());
         let (send, receive) = channel();
-        let start = |_| {
+        let start = |thread| {
             let send = send.clone();
             let run = move || {
                 let _panics = OnPanic(|| course.give_up());
@@ -276,9 +312,9 @@ pub fn in_order<J: Send, T: Send>(
                         // The receiver lives as long as any thread that sends.
                         let _ = send.send(done);
                     }
-                    course.take()
+                    course.take(thread)
                 };
-                work(&mut Jobs { turn, stop: plan.stop });
+                work(&mut Jobs { thread, turn, stop: plan.stop });
             };
             std::thread::Builder::new().spawn_scoped(scope, run).ok()
         };
@@ -289,7 +325,7 @@ pub fn in_order<J: Send, T: Send>(
         let mut order = Order { course, stop: plan.stop, receive, early, first: 0, sink, outcome: Ok(()) };
         if plan.threads > 1 || others.is_empty() {
             let turn = &mut |done| order.turn(done, others.is_empty());
-            work(&mut Jobs { turn, stop: plan.stop });
+            work(&mut Jobs { thread: 0, turn, stop: plan.stop });
         }
         while order.wait() {}
         for other in others {
@@ -316,7 +352,7 @@ pub fn map<T: Send>(
     let mut starts = (0..count).step_by(size);
     let next = || Ok(starts.next().map(|start| start..count.min(start + size)));
     let mut all = Vec::with_capacity(count);
-    in_order(&Plan { threads, heavy: None, stop }, next, work, |ready| {
+    in_order(&Plan { threads, heavy: None, in_turn: false, stop }, next, work, |ready| {
         all.extend(ready.into_iter().flatten());
         Ok(())
     })?;
@@ -336,14 +372,17 @@ mod tests {
 
     type Heavy<'a> = Option<&'a (dyn Fn(&usize) -> bool + Sync)>;
 
+    /// Numbers of threads, and whether they take turns.
+    const THREADS: [(usize, bool); 5] = [(1, false), (1, true), (2, true), (7, false), (7, true)];
+
     /// A thousand jobs, each its number.
     fn thousand<T: Send>(
-        (threads, heavy, stop): (usize, Heavy<'_>, &Stop),
+        (threads, in_turn, heavy, stop): (usize, bool, Heavy<'_>, &Stop),
         work: impl Fn(usize) -> Result<T> + Sync,
         sink: impl FnMut(Vec<T>) -> Result<()>,
     ) -> Result<()> {
         let mut jobs = 0..1000;
-        in_order(&Plan { threads, heavy, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
+        in_order(&Plan { threads, heavy, in_turn, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
     }
 
     fn fails_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
@@ -353,17 +392,50 @@ mod tests {
     #[test]
     fn results_keep_their_order_whoever_takes_the_heavy_jobs() {
         let heavy: [Heavy<'_>; 4] = [None, Some(&|_| false), Some(&|job| job % 7 == 3), Some(&|_| true)];
-        for threads in [1, 2, 7] {
+        for (threads, in_turn) in THREADS {
             for heavy in heavy {
                 let mut all = Vec::new();
                 let sink = |ready: Vec<usize>| {
                     all.extend(ready);
                     Ok(())
                 };
-                thousand((threads, heavy, &Stop::default()), |job| Ok(job * job), sink).unwrap();
+                thousand((threads, in_turn, heavy, &Stop::default()), |job| Ok(job * job), sink).unwrap();
                 assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
             }
         }
+    }
+
+    #[test]
+    fn threads_that_are_equally_fast_take_turns() {
+        let (mut jobs, pair) = (0..1000, std::sync::Barrier::new(2));
+        let plan = Plan { threads: 2, heavy: None, in_turn: true, stop: &Stop::default() };
+        let work = |jobs: &mut Jobs<'_, usize, usize>| {
+            let thread = jobs.thread();
+            jobs.each(|_| {
+                pair.wait();
+                Ok(thread)
+            });
+        };
+        let mut threads = Vec::new();
+        in_order(&plan, || Ok(jobs.next()), work, |ready| {
+            threads.extend(ready);
+            Ok(())
+        })
+        .unwrap();
+        assert!(threads.iter().enumerate().all(|(job, thread)| job % 2 == *thread), "{threads:?}");
+    }
+
+    #[test]
+    fn a_thread_that_is_far_behind_loses_its_turns() {
+        let done = AtomicUsize::new(0);
+        let work = |job| {
+            while job == 1 && done.load(Ordering::Relaxed) < 999 {
+                std::thread::yield_now();
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(job)
+        };
+        thousand((2, true, None, &Stop::default()), work, |_| Ok(())).unwrap();
     }
 
     #[test]
@@ -379,7 +451,10 @@ mod tests {
             done.fetch_add(usize::from(own), Ordering::Relaxed);
             Ok(job)
         };
-        thousand((2, Some(&|job| *job == 1), &Stop::default()), work, |_| Ok(())).unwrap();
+        for in_turn in [false, true] {
+            done.store(0, Ordering::Relaxed);
+            thousand((2, in_turn, Some(&|job| *job == 1), &Stop::default()), work, |_| Ok(())).unwrap();
+        }
     }
 
     #[test]
@@ -394,7 +469,7 @@ mod tests {
                 late.fetch_add(usize::from(job == 1), Ordering::Relaxed);
                 fails_at(|job| job == 1 || first_fails)(job)
             };
-            let outcome = thousand((2, Some(&|job| *job == 0), &Stop::default()), work, |_| Ok(()));
+            let outcome = thousand((2, first_fails, Some(&|job| *job == 0), &Stop::default()), work, |_| Ok(()));
             assert_eq!(outcome, Err(Error::model(failed, None)));
         }
     }
@@ -402,17 +477,17 @@ mod tests {
     #[test]
     fn the_first_error_wins_and_ends_the_work() {
         let fail = fails_at(|job| job % 300 == 299);
-        for threads in [1, 2, 7] {
+        for (threads, in_turn) in THREADS {
             let mut taken = 0;
             let sink = |ready: Vec<usize>| {
                 taken += ready.len();
                 Ok(())
             };
-            let outcome = thousand((threads, None, &Stop::default()), &fail, sink);
+            let outcome = thousand((threads, in_turn, None, &Stop::default()), &fail, sink);
             assert_eq!((outcome, taken), (Err(Error::model("299", None)), 299));
             let refusing = |ready: Vec<usize>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
             let stop = Stop::default();
-            let outcome = thousand((threads, None, &stop), &fail, refusing);
+            let outcome = thousand((threads, in_turn, None, &stop), &fail, refusing);
             assert_eq!((outcome, stop.check()), (Err(Error::Interrupted), Err(Error::Interrupted)));
             let items = map(1000, threads, &Stop::default(), |items| items.each_item(&fail));
             assert_eq!(items, Err(Error::model("299", None)));
@@ -421,7 +496,7 @@ mod tests {
 
     #[test]
     fn a_raised_stop_and_an_error_of_the_source_end_the_work() {
-        for threads in [1, 2, 7] {
+        for (threads, in_turn) in THREADS {
             let stop = Stop::default();
             let raise = |job| {
                 if job == 300 {
@@ -429,14 +504,14 @@ mod tests {
                 }
                 Ok(job)
             };
-            assert_eq!(thousand((threads, None, &stop), raise, |_| Ok(())), Err(Error::Interrupted));
+            assert_eq!(thousand((threads, in_turn, None, &stop), raise, |_| Ok(())), Err(Error::Interrupted));
             let (mut given, mut taken) = (0, 0);
             let next = || {
                 given += 1;
                 if given > 300 { Err(Error::model("source", None)) } else { Ok(Some(given)) }
             };
             let outcome = in_order(
-                &Plan { threads, heavy: None, stop: &Stop::default() },
+                &Plan { threads, heavy: None, in_turn, stop: &Stop::default() },
                 next,
                 |jobs| jobs.each(Ok),
                 |ready| {
@@ -466,7 +541,7 @@ mod tests {
         };
         let stop = Stop::default();
         in_order(
-            &Plan { threads: 3, heavy: None, stop: &stop },
+            &Plan { threads: 3, heavy: None, in_turn: false, stop: &stop },
             next,
             |jobs| jobs.each(work),
             |ready| {
@@ -484,7 +559,7 @@ mod tests {
             let mut jobs = 0..4 * IN_FLIGHT;
             let work = |job: usize| if job == 500 { panic!("job {job}") } else { Ok(job) };
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let plan = Plan { threads: 3, heavy, stop: &Stop::default() };
+                let plan = Plan { threads: 3, heavy, in_turn: true, stop: &Stop::default() };
                 in_order(&plan, || Ok(jobs.next()), |jobs| jobs.each(work), |_: Vec<usize>| Ok(()))
             }));
             assert_eq!(outcome.unwrap_err().downcast_ref::<String>().unwrap(), "job 500");
@@ -494,7 +569,7 @@ mod tests {
     #[test]
     fn no_jobs_are_done_at_once() {
         let stop = Stop::default();
-        let plan = Plan { threads: 3, heavy: Some(&|(): &()| true), stop: &stop };
+        let plan = Plan { threads: 3, heavy: Some(&|(): &()| true), in_turn: true, stop: &stop };
         let sink = |ready: Vec<()>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
         in_order(&plan, || Ok(None), |jobs| jobs.each(Ok), sink).unwrap();
         assert!(map(0, 3, &stop, |items| items.each_item(Ok)).unwrap().is_empty());

@@ -1,6 +1,7 @@
 //! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
 //!
-//! A call takes a session that is kept, or makes a new one, and gives it back. As many are kept as there are processors,
+//! A call takes a session that is kept, or makes a new one, and gives it back. A thread of a call gets the one that the
+//! thread of the same number had last, if that is there: the same jobs come to it in a second call. As many are kept as there are processors,
 //! because no more can work at a time. If there are more, the largest stay, which know most. No call waits for a lock that
 //! is held elsewhere, as it may be for ever in a forked child. The call then makes its own session, and drops it.
 
@@ -31,9 +32,17 @@ pub struct Kept<S>(Mutex<WaitingValue<S>>);
 
 #[derive(Debug)]
 struct WaitingValue<S> {
-    /// Each with its bytes.
-    all: Vec<(Box<S>, usize)>,
+    all: Vec<OneKept<S>>,
+    /// Those of all.
     bytes: usize,
+}
+
+#[derive(Debug)]
+struct OneKept<S> {
+    session: Box<S>,
+    bytes: usize,
+    /// The number of the thread that had it.
+    thread: usize,
 }
 
 impl<S> Default for Kept<S> {
@@ -43,32 +52,34 @@ impl<S> Default for Kept<S> {
 }
 
 impl<S: Worth> Kept<S> {
-    /// Runs `work` with what an earlier call left, or with something new.
-    pub fn lend<T>(&self, work: impl FnOnce(&mut S) -> T) -> T {
-        let mut session = self.take().unwrap_or_default();
+    /// Runs `work` with what the thread of this number, or another one, left in an earlier call, or with something new.
+    pub fn lend<T>(&self, thread: usize, work: impl FnOnce(&mut S) -> T) -> T {
+        let mut session = self.take(thread).unwrap_or_default();
         let result = work(&mut session);
         session.shrink();
+        let bytes = session.bytes();
         // Memory is given back when the lock is no longer held.
-        drop(self.put(session, most(), MOST_BYTES));
+        drop(self.put(OneKept { session, bytes, thread }, most(), MOST_BYTES));
         result
     }
 
-    fn take(&self) -> Option<Box<S>> {
+    fn take(&self, thread: usize) -> Option<Box<S>> {
         let mut waiting = self.0.try_lock().ok()?;
-        let (session, bytes) = waiting.all.pop()?;
+        let last = waiting.all.len().checked_sub(1)?;
+        let at = waiting.all.iter().rposition(|kept| kept.thread == thread).unwrap_or(last);
+        let OneKept { session, bytes, .. } = waiting.all.remove(at);
         waiting.bytes -= bytes;
         Some(session)
     }
 
-    /// Keeps `session`, and gives what is too much.
-    fn put(&self, session: Box<S>, most: usize, most_bytes: usize) -> Vec<(Box<S>, usize)> {
-        let bytes = session.bytes();
-        let Ok(mut waiting) = self.0.try_lock() else { return vec![(session, bytes)] };
-        waiting.all.push((session, bytes));
-        waiting.bytes += bytes;
+    /// Keeps a session, and gives what is too much.
+    fn put(&self, kept: OneKept<S>, most: usize, most_bytes: usize) -> Vec<OneKept<S>> {
+        let Ok(mut waiting) = self.0.try_lock() else { return vec![kept] };
+        waiting.bytes += kept.bytes;
+        waiting.all.push(kept);
         let mut dropped = Vec::new();
         while waiting.all.len() > 1 && (waiting.all.len() > most || waiting.bytes > most_bytes) {
-            let sizes = waiting.all.iter().map(|(_, bytes)| *bytes).enumerate();
+            let sizes = waiting.all.iter().map(|kept| kept.bytes).enumerate();
             let Some((smallest, bytes)) = sizes.min_by_key(|&(_, bytes)| bytes) else { break };
             dropped.push(waiting.all.remove(smallest));
             waiting.bytes -= bytes;
@@ -130,8 +141,8 @@ mod tests {
     fn the_largest_are_kept_and_no_more_than_there_is_room_for() {
         let kept = Kept::<Bytes>::default();
         let put = |size: usize| {
-            let dropped = kept.put(Box::new(Bytes(vec![0; size])), 3, 100);
-            dropped.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>()
+            let dropped = kept.put(OneKept { session: Box::new(Bytes(vec![0; size])), bytes: size, thread: 0 }, 3, 100);
+            dropped.iter().map(|kept| kept.bytes).collect::<Vec<_>>()
         };
         assert!([10, 30, 20].iter().all(|&size| put(size).is_empty()));
         assert_eq!(kept.held(), (3, 60));
@@ -140,29 +151,41 @@ mod tests {
         assert_eq!(kept.held(), (3, 90));
         assert_eq!(put(500), [20, 30, 40]);
         assert_eq!(kept.held(), (1, 500));
-        assert_eq!(kept.take().map(|session| session.bytes()), Some(500));
+        assert_eq!(kept.take(0).map(|session| session.bytes()), Some(500));
         assert_eq!(kept.held(), (0, 0));
     }
 
     #[test]
     fn what_was_left_last_comes_first_and_is_shrunk() {
         let kept = Kept::<Bytes>::default();
-        kept.lend(|session| {
-            kept.lend(|other| other.0.resize(7, 0));
+        kept.lend(0, |session| {
+            kept.lend(0, |other| other.0.resize(7, 0));
             session.0.resize(5000, 0);
         });
         assert_eq!(kept.held(), (2, 1007));
-        kept.lend(|session| assert_eq!(session.0.len(), 1000));
+        kept.lend(0, |session| assert_eq!(session.0.len(), 1000));
         kept.release();
         assert_eq!(kept.held(), (0, 0));
     }
 
     #[test]
+    fn a_thread_gets_what_it_had_last() {
+        let kept = Kept::<Bytes>::default();
+        kept.lend(1, |session| {
+            kept.lend(0, |other| other.0.resize(7, 0));
+            session.0.resize(8, 0);
+        });
+        for (thread, len) in [(0, 7), (1, 8), (0, 7), (1, 8), (2, 8), (1, 8), (0, 7)] {
+            kept.lend(thread, |session| assert_eq!(session.0.len(), len, "{thread}"));
+        }
+    }
+
+    #[test]
     fn a_lock_that_is_held_for_ever_is_not_waited_for() {
         let kept = Kept::<Bytes>::default();
-        kept.lend(|session| session.0.push(1));
+        kept.lend(0, |session| session.0.push(1));
         let held = kept.0.lock().unwrap();
-        kept.lend(|session| assert!(session.0.is_empty()));
+        kept.lend(0, |session| assert!(session.0.is_empty()));
         kept.release();
         assert_eq!(kept.held(), (0, 0));
         drop(held);
@@ -176,7 +199,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..2 * MOST {
                 scope.spawn(|| {
-                    kept.lend(|session| {
+                    kept.lend(0, |session| {
                         session.0.push(1);
                         barrier.wait();
                     });

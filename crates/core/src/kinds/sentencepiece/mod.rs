@@ -214,7 +214,7 @@ impl Chars {
     }
 
     fn with_session<T>(&self, work: impl FnOnce(&mut CharSession) -> T) -> T {
-        self.sessions.lend(work)
+        self.sessions.lend(0, work)
     }
 
     /// The bytes of the tables.
