@@ -34,21 +34,69 @@ impl<U: Copy + Default + Into<u32>> CodeUnit for U {}
 /// The UTF-8 of a text; None if one of its units is a surrogate or no character at all, and where memory does not suffice.
 #[must_use]
 pub fn utf8<U: CodeUnit>(units: &[U]) -> Option<String> {
-    best(Job(units))
+    let mut room = Vec::new();
+    let len = best(Job { units, room: &mut room })?;
+    room.truncate(len);
+    // SAFETY: so many bytes were written as UTF-8.
+    Some(unsafe { String::from_utf8_unchecked(room) })
 }
 
-/// A text to write.
-struct Job<'t, U>(&'t [U]);
+/// The UTF-8 of a text, in room that is used for one text after another. Pairs of surrogates become the character that they
+/// stand for, and each that is left U+FFFD.
+pub fn utf8_in<'r, U: CodeUnit>(units: &[U], room: &'r mut Vec<u8>) -> &'r str {
+    if let Some(len) = best(Job { units, room }) {
+        // SAFETY: so many bytes were written as UTF-8.
+        return unsafe { std::str::from_utf8_unchecked(&room[..len]) };
+    }
+    *room = repaired(units).into_bytes();
+    std::str::from_utf8(room).unwrap_or_default()
+}
 
-impl<U: CodeUnit> Job<'_, U> {
-    /// Writes the text; `pack` writes words without their zeros, something after them, and says how many bytes they are.
+/// The text, with its surrogates repaired.
+fn repaired<U: CodeUnit>(units: &[U]) -> String {
+    let mut utf16 = Vec::new();
+    for unit in units.iter().map(|&unit| unit.into()) {
+        match char::from_u32(unit) {
+            Some(char) => utf16.extend_from_slice(char.encode_utf16(&mut [0; 2])),
+            None => utf16.push(unit as u16),
+        }
+    }
+    String::from_utf16_lossy(&utf16)
+}
+
+/// How many characters tell how many bytes the characters of a text take.
+const SAMPLE: usize = 1 << 8;
+
+/// About how many bytes the UTF-8 of a text takes, as its first characters tell.
+pub fn about_len<U: CodeUnit>(units: &[U]) -> usize {
+    let some = &units[..units.len().min(SAMPLE)];
+    let bytes: usize = some.iter().map(|&unit| bytes_of(unit) as usize).sum();
+    units.len() * bytes / some.len().max(1)
+}
+
+/// How many bytes the UTF-8 of a unit takes.
+#[inline(always)]
+fn bytes_of<U: CodeUnit>(unit: U) -> u32 {
+    let unit: u32 = unit.into();
+    1 + u32::from(unit >= 0x80) + u32::from(unit >= 0x800) + u32::from(unit >= 0x1_0000)
+}
+
+/// A text to write, and where to.
+struct Job<'t, 'r, U> {
+    units: &'t [U],
+    room: &'r mut Vec<u8>,
+}
+
+impl<U: CodeUnit> Job<'_, '_, U> {
+    /// Writes the text, and says how many bytes it is; `pack` writes words without their zeros, something after them, and
+    /// says how many bytes they are.
     #[inline(always)]
-    fn write(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<String> {
-        let len = length(self.0)?;
-        let (mut out, mut at) = (Vec::new(), 0);
-        out.try_reserve_exact(len + BLOCK).ok()?;
+    fn write(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<usize> {
+        let len = length(self.units)?;
+        let (out, mut at) = (self.room, 0);
+        out.try_reserve((len + BLOCK).saturating_sub(out.len())).ok()?;
         out.resize(len + BLOCK, 0);
-        let (blocks, rest) = self.0.as_chunks::<BLOCK>();
+        let (blocks, rest) = self.units.as_chunks::<BLOCK>();
         for block in blocks {
             if block.iter().fold(0, |all, &unit| all | unit.into()) < 0x80 {
                 for (byte, unit) in out[at..][..BLOCK].iter_mut().zip(block) {
@@ -58,31 +106,30 @@ impl<U: CodeUnit> Job<'_, U> {
                 continue;
             }
             for units in block.as_chunks().0 {
-                at += pack(&words(units), room(&mut out, at)?);
+                at += pack(&words(units), room(out, at)?);
             }
         }
         for units in rest.chunks(WORDS) {
             let mut some = [U::default(); WORDS];
             some[..units.len()].copy_from_slice(units);
-            at += pack(&words(&some), room(&mut out, at)?);
+            at += pack(&words(&some), room(out, at)?);
         }
-        out.truncate(len);
-        // SAFETY: each unit is the number of a character, or `length` gave None, and all were written as UTF-8. The units
-        // that fill the last words are written behind `len`.
-        Some(unsafe { String::from_utf8_unchecked(out) })
+        // Each unit is the number of a character, or `length` gave None, and all were written as UTF-8. The units that fill
+        // the last words are written behind `len`.
+        Some(len)
     }
 }
 
 /// How many bytes the text takes; None if a unit is a surrogate or no character.
 #[inline(always)]
 fn length<U: CodeUnit>(units: &[U]) -> Option<usize> {
-    let (mut len, mut wrong) = (units.len(), false);
+    let (mut len, mut wrong) = (0, false);
     // In parts whose sums fit 32 bits.
     for part in units.chunks(1 << 16) {
         let mut more = 0u32;
         for &unit in part {
+            more += bytes_of(unit);
             let unit: u32 = unit.into();
-            more += u32::from(unit >= 0x80) + u32::from(unit >= 0x800) + u32::from(unit >= 0x1_0000);
             wrong |= (unit & 0xFFFF_F800 == 0xD800) | (unit > 0x0010_FFFF);
         }
         len += more as usize;
@@ -123,17 +170,17 @@ fn pack_plain(words: &Words, room: &mut [u8; BLOCK]) -> usize {
     at
 }
 
-impl<U: CodeUnit> AsksMasks for Job<'_, U> {
-    type Result = Option<String>;
+impl<U: CodeUnit> AsksMasks for Job<'_, '_, U> {
+    type Result = Option<usize>;
 
     #[inline(always)]
-    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Option<String> {
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Option<usize> {
         self.write(pack_plain)
     }
 }
 
 /// Does the work with the best instructions of this machine.
-fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
+fn best<U: CodeUnit>(job: Job<'_, '_, U>) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -147,7 +194,7 @@ fn best<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-fn with_avx512<U: CodeUnit>(job: Job<'_, U>) -> Option<String> {
+fn with_avx512<U: CodeUnit>(job: Job<'_, '_, U>) -> Option<usize> {
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
     };
@@ -173,7 +220,10 @@ mod tests {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
         assert_eq!(utf8(units), expected);
         for instructions in Instructions::all() {
-            assert_eq!(instructions.run(Job(units)), expected, "{}", instructions.name());
+            let mut room = vec![0xFF; 100];
+            let len = instructions.run(Job { units, room: &mut room });
+            let written = len.map(|len| std::str::from_utf8(&room[..len]).unwrap());
+            assert_eq!(written, expected.as_deref(), "{}", instructions.name());
         }
     }
 
@@ -191,6 +241,23 @@ mod tests {
         for unit in 0..=u8::MAX {
             agree(&[unit]);
         }
+    }
+
+    #[test]
+    fn surrogates_are_repaired_and_room_is_used_again() {
+        let mut room = Vec::new();
+        assert_eq!(utf8_in(&[0x61u16, 0xD83D, 0xDE04, 0x62], &mut room), "a😄b");
+        assert_eq!(
+            utf8_in(&[0xDE04u32, 0xD83D, 0x1F604, 0xDE04, 0xD83D], &mut room),
+            "\u{FFFD}\u{FFFD}😄\u{FFFD}\u{FFFD}"
+        );
+        assert_eq!(utf8_in(&[0xE9u8, 0x61], &mut room), "éa");
+        assert_eq!(utf8_in::<u16>(&[], &mut room), "");
+    }
+
+    #[test]
+    fn the_first_characters_tell_about_how_long_a_text_is() {
+        assert_eq!((about_len::<u8>(&[]), about_len(&[0x61u8, 0xE9]), about_len(&[0x65E5u16; 1000])), (0, 3, 3000));
     }
 
     #[test]

@@ -23,13 +23,14 @@ use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::{Joined, Load, Objects, Parts, Spare, fitting};
+use crate::batch_texts::{BatchText, Source, batch_texts};
 use crate::call::{call, table_weight, weight};
 use crate::chars::Chars;
 use crate::column::TextBlock;
 use crate::guard::Arg;
 use crate::ids::Origin;
 use crate::stages::Stages;
-use crate::text::{Errors, Text, as_texts, items, look_up, texts, wrong};
+use crate::text::{Errors, Text, items, look_up, wrong};
 use crate::vocab::Vocab;
 use crate::{errors, ids, objects};
 
@@ -67,7 +68,7 @@ struct Reading<'a, 'py> {
 
 /// Texts as the core takes them, what special tokens in them become, and on how many threads.
 struct Many<'a> {
-    texts: &'a [CoreText<'a>],
+    texts: &'a [Source<'a>],
     allow: &'a Allow,
     threads: usize,
 }
@@ -184,7 +185,8 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
         let py = block.py();
-        let (allow, each) = (self.allow(special)?, block.get().as_texts(py));
+        let allow = self.allow(special)?;
+        let each: Vec<_> = block.get().as_texts(py).into_iter().map(Source::Written).collect();
         let (mut joined, spare) = (Joined::default(), Spare::new());
         let many = Many { texts: &each, allow: &allow, threads };
         self.each_of(
@@ -405,8 +407,8 @@ impl Engine {
     ) -> PyResult<()> {
         let py = batch.py();
         let allow = self.allow(reading.special)?;
-        let texts = texts(batch, Errors::from_name(reading.errors)?)?;
-        let each = as_texts(&texts)?;
+        let texts = batch_texts(batch, Errors::from_name(reading.errors)?)?;
+        let each = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
         let many = Many { texts: &each, allow: &allow, threads: reading.threads };
         self.each_of(py, &many, new, work, sink).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
@@ -424,15 +426,16 @@ impl Engine {
         work: impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
         sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let sizes = many.texts.iter().map(|text| text.as_bytes().len());
+        let sizes = many.texts.iter().map(Source::size);
         let load = Load::new(sizes, many.threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, usize, T>, stop: &Stop| {
+            let mut room = Vec::new();
             self.encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {
                     let mut result = new(&load, job);
                     for place in load.texts(job) {
                         stop.check()?;
-                        work(many.texts[place], (many.allow, stop), session, &mut result)
+                        work(many.texts[place].read(&mut room), (many.allow, stop), session, &mut result)
                             .map_err(|error| error.in_batch(place))?;
                     }
                     Ok(result)

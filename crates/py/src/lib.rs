@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod batch;
+mod batch_texts;
 mod call;
 mod calls;
 mod chars;

@@ -190,14 +190,22 @@ pub fn wrong(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
     }
 }
 
-/// The texts of a batch. A `str` is one text and not a batch.
+/// The texts of a batch.
 pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
+    each_text(batch, |text, index| Text::new(text, errors, Some(index)))
+}
+
+/// What `make` makes of each text of a batch. A `str` is one text and not a batch.
+pub fn each_text<'py, T>(
+    batch: &Bound<'py, PyAny>,
+    make: impl Fn(&Bound<'py, PyAny>, usize) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
     if batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("texts: expected a batch of texts (a list), not one text"));
     }
     let mut texts = Vec::with_capacity(room(batch));
     for (index, item) in items(batch, "texts", "a list of texts")?.enumerate() {
-        texts.push(Text::new(&item?, errors, Some(index))?);
+        texts.push(make(&item?, index)?);
         look_up(batch.py(), index)?;
     }
     Ok(texts)

@@ -24,13 +24,15 @@ static CAME: [AtomicU32; MARKS] = [const { AtomicU32::new(0) }; MARKS];
 /// Whether Python writes the UTF-8 of every text.
 static SLOW: LazyLock<bool> = LazyLock::new(slow);
 
+/// The units of a text whose UTF-8 is not there, where it may be written here.
+pub fn unwritten<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
+    if *SLOW { Ok(None) } else { objects::units(text) }
+}
+
 /// The UTF-8 of a text, if it is written here. None for lone surrogates, where memory does not suffice, and where Python has
 /// the UTF-8 or shall keep it. Of a text that is read `once`, Python shall keep nothing.
 pub fn written(text: &Bound<'_, PyString>, once: bool) -> PyResult<Option<String>> {
-    if *SLOW {
-        return Ok(None);
-    }
-    Ok(match objects::units(text)? {
+    Ok(match unwritten(text)? {
         None => None,
         Some(PyStringData::Ucs1(units)) => write(units, once),
         Some(PyStringData::Ucs2(units)) => write(units, once),

@@ -32,9 +32,12 @@ mod tests {
     #[test]
     #[should_panic(expected = "the other's")]
     fn a_panic_of_the_other_reaches_the_caller() {
-        beside(|| std::thread::sleep(std::time::Duration::from_millis(20)), || {
-            // A panic that the compiler cannot know of.
-            std::hint::black_box(None::<u32>).expect("the other's")
-        });
+        beside(
+            || std::thread::sleep(std::time::Duration::from_millis(20)),
+            || {
+                // A panic that the compiler cannot know of.
+                std::hint::black_box(None::<u32>).expect("the other's")
+            },
+        );
     }
 }

@@ -417,10 +417,15 @@ mod tests {
             });
         };
         let mut threads = Vec::new();
-        in_order(&plan, || Ok(jobs.next()), work, |ready| {
-            threads.extend(ready);
-            Ok(())
-        })
+        in_order(
+            &plan,
+            || Ok(jobs.next()),
+            work,
+            |ready| {
+                threads.extend(ready);
+                Ok(())
+            },
+        )
         .unwrap();
         assert!(threads.iter().enumerate().all(|(job, thread)| job % 2 == *thread), "{threads:?}");
     }
