@@ -11,7 +11,7 @@ use toksmith_core::threads::parallel::{Jobs, Plan, Stop, in_order};
 use crate::call::{WATCHED, call, signals, weight_of};
 
 /// A job has at most about as many bytes, unless one text has more.
-const LARGEST_JOB: usize = 1 << 18;
+const LARGEST_JOB: usize = 1 << 17;
 /// A job has at least about as many bytes: less is done sooner than a thread starts.
 const SMALLEST_JOB: usize = 1 << 14;
 /// What a text costs, in bytes, beside its bytes.
