@@ -1,6 +1,11 @@
 //! A bracketed class of Oniguruma: which characters it holds, and how the `regex` crate writes that.
 //!
 //! A class that means the same there stays as it is written. Otherwise its characters are written as ranges.
+//!
+//! Oniguruma keeps a bit for each byte and the ranges of longer characters apart, and mixes them up in two cases, which are
+//! not translated. A class that is turned round, names no longer character and has a class inside that is turned round may
+//! not match longer characters. A class inside that is turned round and has a range from U+0000 to a longer character
+//! matches all longer characters.
 
 use std::fmt::Write as _;
 
@@ -18,7 +23,21 @@ pub struct Bracket {
     plain: Option<String>,
     /// The characters that its content names.
     set: ClassUnicode,
+    /// What it has anywhere inside.
+    inside: Inside,
 }
+
+/// What decides whether Oniguruma mixes bytes and characters up.
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    /// A class that is turned round.
+    negated: bool,
+    /// A range from U+0000 to a character of several bytes.
+    from_zero: bool,
+}
+
+/// The first character of several bytes.
+const LONGER: char = '\u{80}';
 
 /// Where a class is being read: what a `-` means here.
 #[derive(Clone, Copy, PartialEq)]
@@ -41,11 +60,13 @@ struct Side {
     items: String,
     last: usize,
     set: ClassUnicode,
+    /// Whether it has a range from U+0000 to a character of several bytes.
+    from_zero: bool,
 }
 
 impl Side {
     fn new() -> Self {
-        Self { state: State::Start, items: String::new(), last: 0, set: ClassUnicode::empty() }
+        Self { state: State::Start, items: String::new(), last: 0, set: ClassUnicode::empty(), from_zero: false }
     }
 
     /// Takes a character, which may end a range.
@@ -54,6 +75,7 @@ impl Side {
             self.items.truncate(self.last);
             write!(self.items, "{}-{}", escaped(from), escaped(char)).ok()?;
             self.state = State::Complete;
+            self.from_zero |= from == '\0' && char >= LONGER;
             from
         } else {
             self.last = self.items.len();
@@ -77,13 +99,22 @@ impl Side {
     }
 }
 
+impl Inside {
+    /// The same with a class more; None if Oniguruma mixes that up.
+    fn with(self, class: &Bracket) -> Option<Self> {
+        let negated = self.negated || class.negated || class.inside.negated;
+        let from_zero = self.from_zero || class.inside.from_zero;
+        (!class.negated || !class.inside.from_zero).then_some(Self { negated, from_zero })
+    }
+}
+
 impl Bracket {
     /// Reads a class after its `[`.
     pub fn read(reader: &mut PatternReader) -> Option<Self> {
         reader.deeper(|reader| {
             let negated = reader.take('^');
             let mut sides: Option<ClassUnicode> = None;
-            let (mut side, mut plain) = (Side::new(), true);
+            let (mut side, mut plain, mut inside) = (Side::new(), true, Inside::default());
             if reader.peek() == Some(']') {
                 reader.closes_later().then_some(())?;
                 reader.at += 1;
@@ -98,11 +129,14 @@ impl Bracket {
                             side.kind(&kind, reader.flags.fold, &mut plain)?;
                         } else {
                             plain = false;
-                            side.add("", &Self::read(reader)?.characters(), State::Complete)?;
+                            let class = Self::read(reader)?;
+                            inside = inside.with(&class)?;
+                            side.add("", &class.characters(), State::Complete)?;
                         }
                     }
                     '&' if reader.take('&') => {
                         plain = false;
+                        inside.from_zero |= side.from_zero;
                         let right = std::mem::replace(&mut side, Side::new()).set;
                         sides = Some(both(sides, right));
                     }
@@ -113,8 +147,10 @@ impl Bracket {
                     char => side.char(char)?,
                 }
             }
-            let plain = plain.then_some(side.items);
-            Some(Self { negated, plain, set: both(sides, side.set) })
+            inside.from_zero |= side.from_zero;
+            let (plain, set) = (plain.then_some(side.items), both(sides, side.set));
+            let has_longer = set.ranges().last().is_some_and(|range| range.end() >= LONGER);
+            (has_longer || !negated || !inside.negated).then_some(Self { negated, plain, set, inside })
         })
     }
 
