@@ -148,7 +148,8 @@ impl Bracket {
                 }
             }
             inside.from_zero |= side.from_zero;
-            let (plain, set) = (plain.then_some(side.items), both(sides, side.set));
+            let mut set = both(sides, side.set);
+            let plain = (!join_at_surrogates(&mut set) && plain).then_some(side.items);
             let has_longer = set.ranges().last().is_some_and(|range| range.end() >= LONGER);
             (has_longer || !negated || !inside.negated).then_some(Self { negated, plain, set, inside })
         })
@@ -210,6 +211,17 @@ impl Side {
         *plain &= !fold || !(kind.negated || text.contains("[^"));
         self.add(&text, &set_of(&text)?, State::EscapeKind)
     }
+}
+
+/// Makes one range of the characters on both sides of the surrogates, which are no characters, and says whether there were
+/// two: `regex_syntax` takes the ends of two for characters that neither has.
+fn join_at_surrogates(set: &mut ClassUnicode) -> bool {
+    let sides = ('\u{D7FF}', '\u{E000}');
+    let meet = set.ranges().windows(2).any(|two| (two[0].end(), two[1].start()) == sides);
+    if meet {
+        set.push(ClassUnicodeRange::new(sides.0, sides.1));
+    }
+    meet
 }
 
 /// What is on both sides of `&&`.

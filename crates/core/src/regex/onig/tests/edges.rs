@@ -90,6 +90,7 @@ fn translations_worked_by_hand() {
         ("[]a]", r"[\]a]"),
         ("[a&&b]c", r"[^\x{0}-\x{10FFFF}]c"),
         ("[a-c[^b]]", "[\\x{0}-\u{10FFFF}]"),
+        (r"[^\x{0}-\x{d7ff}\x{e000}-\x{10fffe}]", "[^\\x{0}-\u{10fffe}]"),
         ("(?i:\\p{Lu}k)", r"(?i:(?-i:\p{Lu})k)"),
         ("(?<=a|bc)d", "(?<=a|bc)d"),
         (r"(a)\1", r"(a)(?:\1)"),
