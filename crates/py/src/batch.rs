@@ -179,7 +179,7 @@ pub struct Joined {
 
 impl Joined {
     /// Takes results in. The first may be all that there is, and is not in memory twice.
-    pub fn take(&mut self, parts: &mut [Parts<u32>]) {
+    fn take(&mut self, parts: &mut [Parts<u32>]) {
         for part in parts {
             self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
             self.share += part.share;
@@ -189,6 +189,15 @@ impl Joined {
                 self.make_room(part.all.len());
                 self.ids.extend_from_slice(&part.all);
             }
+        }
+    }
+
+    /// Takes results in as they come, and gives their room back.
+    pub fn sink<'a>(&'a mut self, spare: &'a Spare<u32>) -> impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send + 'a {
+        |mut parts| {
+            self.take(&mut parts);
+            spare.give(parts);
+            Ok(())
         }
     }
 

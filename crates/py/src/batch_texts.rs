@@ -5,7 +5,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
-use toksmith_core::split::Text as CoreText;
+use toksmith_core::split::{Text as CoreText, TextSource};
 use toksmith_core::utf8::{about_len, utf8_in};
 
 use crate::text::{Errors, Text, each_text};
@@ -24,7 +24,8 @@ pub enum Source<'a> {
 }
 
 impl<'py> BatchText<'py> {
-    fn new(value: &Bound<'py, PyAny>, errors: Errors, index: usize) -> PyResult<Self> {
+    /// One that Python may have no UTF-8 of yet.
+    pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: usize) -> PyResult<Self> {
         if errors == Errors::Replace
             && let Ok(text) = value.cast::<PyString>()
             && unwritten(text)?.is_some()
@@ -55,19 +56,24 @@ impl<'py> BatchText<'py> {
     }
 }
 
-impl Source<'_> {
-    /// About how many bytes it has.
-    pub fn size(&self) -> usize {
+impl TextSource for Source<'_> {
+    fn text(&self) -> Option<CoreText<'_>> {
         match self {
-            Self::Written(text) => text.as_bytes().len(),
+            Self::Written(text) => Some(*text),
+            Self::Unwritten(_) => None,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Written(text) => text.size(),
             Self::Unwritten(PyStringData::Ucs1(units)) => about_len(units),
             Self::Unwritten(PyStringData::Ucs2(units)) => about_len(units),
             Self::Unwritten(PyStringData::Ucs4(units)) => about_len(units),
         }
     }
 
-    /// The text, which may be written into `room`.
-    pub fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> CoreText<'r> {
+    fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> CoreText<'r> {
         match self {
             Self::Written(text) => *text,
             Self::Unwritten(PyStringData::Ucs1(units)) => CoreText::Str(utf8_in(units, room)),

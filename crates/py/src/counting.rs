@@ -10,22 +10,23 @@ use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
-use toksmith_core::count::counter::{Counter as CoreCounter, Document};
+use toksmith_core::count::counter::Counter as CoreCounter;
 use toksmith_core::count::left_out::{LeftOut, Rare};
 use toksmith_core::count::shared::Limits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::encode::long_text::PART;
-use toksmith_core::split::{Splitter, Text as CoreText};
+use toksmith_core::split::{Splitter, TextSource};
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
+use crate::batch_texts::{BatchText, Source};
 use crate::call::{WATCHED, call, weight_of};
 use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::{Text, as_texts, look_up, room};
+use crate::text::{Errors, Text, look_up, room};
 
 /// Pieces and bytes that were left out.
 type Out = (u64, u64);
@@ -64,99 +65,6 @@ impl Counter {
     }
 }
 
-/// Documents that threads take out of Python objects, some at a time, while others count those that were taken.
-struct Taking {
-    items: Vec<Item>,
-    /// About their bytes.
-    size: usize,
-    /// How many were taken.
-    taken: usize,
-}
-
-/// A document that is exactly a `str` or `bytes`, and so runs no code of the caller.
-enum Item {
-    Str(Py<PyString>),
-    Bytes(Py<PyBytes>),
-}
-
-/// A thread takes about so many characters or bytes at a time.
-const TAKEN: usize = 1 << 16;
-
-impl Taking {
-    /// None for documents that are not worth it, or of which one is so long that several threads should count it.
-    fn of(documents: &[Bound<'_, PyAny>]) -> Option<Self> {
-        let (mut items, mut size) = (Vec::with_capacity(documents.len()), 0);
-        for document in documents {
-            let length = if let Ok(text) = document.cast_exact::<PyString>() {
-                items.push(Item::Str(text.clone().unbind()));
-                text.len().ok()?
-            } else {
-                let bytes = document.cast_exact::<PyBytes>().ok()?;
-                items.push(Item::Bytes(bytes.clone().unbind()));
-                bytes.as_bytes().len()
-            };
-            size += length;
-            if length > PART {
-                return None;
-            }
-        }
-        (size >= WATCHED).then_some(Self { items, size, taken: 0 })
-    }
-}
-
-impl Item {
-    /// Its text, and about its length.
-    fn taken(&self, py: Python<'_>) -> PyResult<(Document<'_>, usize)> {
-        let text = match self {
-            Self::Bytes(bytes) => {
-                let bytes = bytes.as_bytes(py);
-                return Ok((Document::Borrowed(CoreText::Bytes(bytes)), bytes.len()));
-            }
-            Self::Str(text) => text,
-        };
-        let copy = match Text::once(text.bind(py), 0)? {
-            Text::Str(_) => {
-                let text = text.to_str(py)?;
-                return Ok((Document::Borrowed(CoreText::Str(text)), text.len()));
-            }
-            Text::Written(utf8) => utf8.into_bytes(),
-            repaired => repaired.as_text()?.as_bytes().to_vec(),
-        };
-        let size = copy.len();
-        Ok((Document::Copied(copy), size))
-    }
-}
-
-impl Counter {
-    /// Counts documents while it takes them out of Python objects, which one thread may do at a time.
-    fn add_while_taking(&self, py: Python<'_>, taking: Taking, threads: usize) -> PyResult<()> {
-        let Taking { items, size, mut taken } = taking;
-        let raised = Mutex::new(None);
-        let mut take = |py: Python<'_>| {
-            let (mut group, mut bytes) = (Vec::new(), 0);
-            while bytes < TAKEN && taken < items.len() {
-                let (document, size) = items[taken].taken(py)?;
-                group.push(document);
-                bytes += size;
-                taken += 1;
-            }
-            Ok((!group.is_empty()).then_some(group))
-        };
-        let next = || {
-            Python::attach(&mut take).map_err(|problem: PyErr| {
-                *raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(problem);
-                Error::model("a document", None)
-            })
-        };
-        let size = weight_of(items.len(), size, self.splitter.searches());
-        let counted = self.with(py, size, |counter, stop| Ok(counter.add_groups(next, threads, stop)))?;
-        match (counted, raised.into_inner().unwrap_or_else(PoisonError::into_inner)) {
-            (Err(Error::Model { .. }), Some(problem)) => Err(problem),
-            (counted, _) => counted.map_err(|error| errors::to_py(py, error)),
-        }
-    }
-}
-
 #[guarded]
 #[pymethods]
 impl Counter {
@@ -182,17 +90,12 @@ impl Counter {
             items.push(item?);
             look_up(py, index)?;
         }
-        if threads > 1
-            && let Some(taking) = Taking::of(&items)
-        {
-            return self.add_while_taking(py, taking, threads);
-        }
-        let held = items.iter().enumerate().map(|(index, item)| Text::once(item, index));
-        let held = held.collect::<PyResult<Vec<_>>>()?;
-        let texts = as_texts(&held)?;
-        let size = texts.iter().map(|text| text.as_bytes().len()).sum();
-        self.with(py, weight_of(texts.len(), size, self.splitter.searches()), |counter, stop| {
-            counter.add(&texts, threads, stop)
+        let texts =
+            items.iter().enumerate().map(|(index, item)| document(item, index)).collect::<PyResult<Vec<_>>>()?;
+        let sources = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
+        let size = sources.iter().map(Source::size).sum();
+        self.with(py, weight_of(sources.len(), size, self.splitter.searches()), |counter, stop| {
+            counter.add(&sources, threads, stop)
         })
     }
 
@@ -259,6 +162,12 @@ impl Counter {
         let splitter = Arc::clone(&self.splitter);
         call(py, WATCHED, |stop| CoreCounts::of(counter, splitter, min_count, threads, stop)).map(CountedPieces)
     }
+}
+
+/// A document to count. One that several threads should count is written here.
+fn document<'py>(item: &Bound<'py, PyAny>, index: usize) -> PyResult<BatchText<'py>> {
+    let text = BatchText::new(item, Errors::Replace, index)?;
+    if text.source()?.size() <= PART { Ok(text) } else { Text::once(item, index).map(BatchText::Written) }
 }
 
 /// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for what is wrong.

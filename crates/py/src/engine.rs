@@ -18,7 +18,7 @@ use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
-use toksmith_core::split::{Splitter, Text as CoreText};
+use toksmith_core::split::{Splitter, Text as CoreText, TextSource};
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
@@ -169,11 +169,7 @@ impl Engine {
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |mut parts| {
-            joined.take(&mut parts);
-            spare.give(parts);
-            Ok(())
-        })?;
+        self.encode_many(batch, &Reading { special, errors, threads }, &spare, joined.sink(&spare))?;
         Ok(arrays(batch.py(), joined))
     }
 
@@ -194,11 +190,7 @@ impl Engine {
             &many,
             |load, job| spare.for_ids(load, job),
             |text, course, session, to| self.add_ids(text, course, session, to),
-            |mut parts| {
-                joined.take(&mut parts);
-                spare.give(parts);
-                Ok(())
-            },
+            joined.sink(&spare),
         )?;
         Ok(arrays(py, joined))
     }

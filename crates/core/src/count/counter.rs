@@ -17,8 +17,8 @@ use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{TextCuts, WINDOW, parts};
-use crate::split::{Splitter, Text};
-use crate::threads::parallel::{Plan, Stop, in_order, locked, map};
+use crate::split::{Splitter, Text, TextSource};
+use crate::threads::parallel::{Stop, locked, map};
 use crate::vocab::key::Seeds;
 
 /// Batches of fewer bytes are not worth a second thread.
@@ -57,24 +57,13 @@ impl Sums {
 /// error, counting ends.
 pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 
-/// A document on its way to a thread that counts it.
-#[derive(Debug)]
-pub enum Document<'t> {
-    /// Its text stays where it is.
-    Borrowed(Text<'t>),
-    /// A copy of its text, for as long as it is counted.
-    Copied(Vec<u8>),
-}
-
-impl Document<'_> {
-    /// Its text.
-    #[must_use]
-    pub fn text(&self) -> Text<'_> {
-        match self {
-            Self::Borrowed(text) => *text,
-            Self::Copied(bytes) => Text::Bytes(bytes),
-        }
-    }
+/// What a thread counts at a time.
+struct CountJob<'d, D> {
+    document: &'d D,
+    /// Start and end; None for the whole document, which the thread may have to write first.
+    part: Option<(usize, usize)>,
+    /// Where it is: document and byte.
+    place: (u64, u64),
 }
 
 /// Counts the pieces of documents.
@@ -110,61 +99,21 @@ impl Counter {
         }
     }
 
-    /// Counts documents that come after all documents before.
+    /// Counts documents that come after all documents before. Several threads count the parts of a long one whose text is
+    /// there.
     ///
     /// # Errors
     /// [`crate::Error::Pattern`], [`crate::Error::Interrupted`], [`crate::Error::Corpus`] for a full disk. Some of the documents
     /// may then be counted.
-    pub fn add(&mut self, documents: &[Text<'_>], threads: usize, stop: &Stop) -> Result<()> {
+    pub fn add<D: TextSource>(&mut self, documents: &[D], threads: usize, stop: &Stop) -> Result<()> {
         let mut jobs = Vec::with_capacity(documents.len());
-        for &document in documents {
+        for document in documents {
             self.jobs(document, &mut jobs);
             self.next = (self.next.0 + 1, 0);
         }
         self.count(&jobs, threads, stop)?;
         self.sums.documents.fetch_add(documents.len() as u64, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// The same for documents that `next` gives in groups, until it gives None: one thread takes documents out while
-    /// others count. A document is counted by one thread, however long it is.
-    ///
-    /// # Errors
-    /// Those of [`Self::add`] and of `next`, of the first group that has one.
-    pub fn add_groups<'t>(
-        &mut self,
-        mut next: impl FnMut() -> Result<Option<Vec<Document<'t>>>> + Send,
-        threads: usize,
-        stop: &Stop,
-    ) -> Result<()> {
-        let mut place = self.next;
-        let placed = || {
-            Ok(next()?.map(|group| {
-                let first = place;
-                place = if group.is_empty() { first } else { (first.0 + group.len() as u64, 0) };
-                (first, group)
-            }))
-        };
-        let most = self.tables_for(threads);
-        let counted = in_order(
-            &Plan { threads: most, heavy: None, in_turn: false, stop },
-            placed,
-            |jobs| {
-                self.with_table(most, |work| {
-                    jobs.each(|((first, byte), group)| {
-                        for (number, document) in (first..).zip(&group) {
-                            let byte = if number == first { byte } else { 0 };
-                            work.document(&self.shared, document.text(), (number, byte), stop)?;
-                        }
-                        self.sums.documents.fetch_add(group.len() as u64, Ordering::Relaxed);
-                        Ok(())
-                    });
-                });
-            },
-            |_| Ok(()),
-        );
-        self.next = place;
-        counted
     }
 
     /// Adds text to a document that comes in parts; `last` ends it.
@@ -177,7 +126,8 @@ impl Counter {
         open.extend_from_slice(text);
         let end = if last { open.len() } else { self.last_cut(&open, text.len()).unwrap_or(0) };
         let mut jobs = Vec::new();
-        self.jobs(Text::Bytes(&open[..end]), &mut jobs);
+        let text = Text::Bytes(&open[..end]);
+        self.jobs(&text, &mut jobs);
         self.count(&jobs, threads, stop)?;
         open.drain(..end);
         self.open = open;
@@ -203,7 +153,7 @@ impl Counter {
     ) -> Result<usize> {
         let rows = Rows::new(block);
         let (count, next) = (rows.places.len(), self.next);
-        self.each(count, (usable(threads, block.len()), stop), |row, work| {
+        self.each(count, (usable(threads, block.len()), stop), |row, work, _| {
             let place = (next.0 + row as u64, if row == 0 { next.1 } else { 0 });
             match jsonl::text(rows.row(row), field) {
                 Ok(text) => {
@@ -220,10 +170,18 @@ impl Counter {
     }
 
     /// The parts of a document, each with its position.
-    fn jobs<'t>(&self, document: Text<'t>, jobs: &mut Vec<(Text<'t>, (u64, u64))>) {
+    fn jobs<'d, D: TextSource>(&self, document: &'d D, jobs: &mut Vec<CountJob<'d, D>>) {
         let (number, before) = self.next;
-        let all = parts(document.as_bytes(), self.cuts.as_ref(), &self.added, PART);
-        jobs.extend(all.map(|(start, end)| (document.part(start, end), (number, before + start as u64))));
+        let Some(text) = document.text() else {
+            jobs.push(CountJob { document, part: None, place: self.next });
+            return;
+        };
+        let all = parts(text.as_bytes(), self.cuts.as_ref(), &self.added, PART);
+        jobs.extend(all.map(|(start, end)| CountJob {
+            document,
+            part: Some((start, end)),
+            place: (number, before + start as u64),
+        }));
     }
 
     /// The last cut of a text that goes on, whose last `new` bytes have not been searched.
@@ -234,22 +192,29 @@ impl Counter {
         windows.into_iter().find_map(|from| cuts.find(text, from, &self.added))
     }
 
-    fn count(&self, jobs: &[(Text<'_>, (u64, u64))], threads: usize, stop: &Stop) -> Result<()> {
-        let bytes = jobs.iter().map(|(text, _)| text.as_bytes().len()).sum();
-        self.each(jobs.len(), (usable(threads, bytes), stop), |job, work| {
-            work.document(&self.shared, jobs[job].0, jobs[job].1, stop)
+    fn count<D: TextSource>(&self, jobs: &[CountJob<'_, D>], threads: usize, stop: &Stop) -> Result<()> {
+        let size = |job: &CountJob<'_, D>| job.part.map_or_else(|| job.document.size(), |(start, end)| end - start);
+        let bytes = jobs.iter().map(size).sum();
+        self.each(jobs.len(), (usable(threads, bytes), stop), |job, work, room| {
+            let CountJob { document, part, place } = jobs[job];
+            let text = document.read(room);
+            let text = part.map_or(text, |(start, end)| text.part(start, end));
+            work.document(&self.shared, text, place, stop)
         })
     }
 
-    /// Does `work` for every job, with a table for each thread.
+    /// Does `work` for every job, with a table and room for a text for each thread.
     fn each(
         &self,
         jobs: usize,
         (threads, stop): (usize, &Stop),
-        work: impl Fn(usize, &mut Work) -> Result<()> + Sync,
+        work: impl Fn(usize, &mut Work, &mut Vec<u8>) -> Result<()> + Sync,
     ) -> Result<()> {
         let most = self.tables_for(threads);
-        map(jobs, most, stop, |items| self.with_table(most, |own| items.each_item(|job| work(job, own))))?;
+        map(jobs, most, stop, |items| {
+            let mut room = Vec::new();
+            self.with_table(most, |own| items.each_item(|job| work(job, own, &mut room)));
+        })?;
         Ok(())
     }
 

@@ -56,6 +56,32 @@ impl<'t> Text<'t> {
     }
 }
 
+/// What gives a text to the thread that works on it, and may have to write it first.
+pub trait TextSource: Sync {
+    /// The text, if it is there.
+    fn text(&self) -> Option<Text<'_>>;
+
+    /// About how many bytes it has.
+    fn size(&self) -> usize;
+
+    /// The text, which may be written into room that the thread keeps.
+    fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> Text<'r>;
+}
+
+impl TextSource for Text<'_> {
+    fn text(&self) -> Option<Text<'_>> {
+        Some(*self)
+    }
+
+    fn size(&self) -> usize {
+        self.as_bytes().len()
+    }
+
+    fn read<'r>(&'r self, _: &'r mut Vec<u8>) -> Text<'r> {
+        *self
+    }
+}
+
 impl<'t> From<&'t str> for Text<'t> {
     fn from(text: &'t str) -> Self {
         Self::Str(text)
