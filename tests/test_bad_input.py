@@ -286,6 +286,19 @@ def test_lone_surrogates(tok: Tokenizer) -> None:
     assert toksmith.train("a\ud800b", 258, pattern=None) == toksmith.train("a\ufffdb", 258, pattern=None)
 
 
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(batch=st.lists(texts(longest=90), max_size=6))
+def test_a_batch_has_the_ids_of_its_repaired_texts(batch: list[str], tok: Tokenizer) -> None:
+    repaired = [text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in batch]
+    expected = [tok.encode(text, special="text") for text in repaired]
+    assert tok.encode_batch(batch, special="text") == expected
+    assert [ids.tolist() for ids in tok.encode_ragged(batch, special="text", threads=2)] == expected
+    assert tok.count_batch(batch, special="text").tolist() == list(map(len, expected))
+    counted = [toksmith.count_pieces(corpus, pattern="o200k") for corpus in (batch, repaired)]
+    assert counted[0].digest == counted[1].digest
+
+
 def test_nul_bytes(tok: Tokenizer) -> None:
     assert tok.encode("a\0b") == [97, 0, 98]
     assert tok.decode([97, 0, 98]) == "a\0b"
