@@ -45,7 +45,8 @@ impl Stop {
 
 /// How jobs are done.
 pub struct Plan<'a, J> {
-    /// How many threads work at a time. The caller's is one of them, unless it may not take a job and there is no other.
+    /// How many threads work at a time, at least one. The caller's is one of them, unless it may not take a job and there is
+    /// no other.
     pub threads: usize,
     /// Which jobs take too long for a thread that has to look up; None if no job does.
     pub heavy: Option<&'a (dyn Fn(&J) -> bool + Sync)>,
@@ -149,7 +150,8 @@ impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
     /// Whether a thread may take a job; an `own` one only if it is its turn.
     fn suits(&self, worker: Worker, number: usize, job: &J, own: bool) -> bool {
         let heavy = self.plan.heavy.is_some_and(|heavy| heavy(job));
-        let is_turn = number % self.plan.threads == worker.number % self.plan.threads;
+        let threads = self.plan.threads.max(1);
+        let is_turn = number % threads == worker.number % threads;
         number < self.end && (worker.any || !heavy) && (!own || !self.plan.in_turn || is_turn || heavy)
     }
 
