@@ -1,12 +1,14 @@
 //! Two pieces of work at the same time.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+
+use crate::threads::parallel::locked;
 
 /// The results of `own`, which this thread does, and of `other`, which another thread does meanwhile. Where no thread can be
 /// had, or it has not begun when `own` is done, this thread does both.
 pub fn beside<A, B: Send>(own: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
     let waiting = Mutex::new(Some(other));
-    let take = || waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = || locked(&waiting).take();
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, || take().map(|other| other())).ok();
         let done = own();

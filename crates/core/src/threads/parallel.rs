@@ -465,6 +465,23 @@ mod tests {
     }
 
     #[test]
+    fn a_heavy_job_waits_for_no_turn() {
+        let (mut jobs, heavy, first) = (0..1000, |job: &usize| *job == 0, Mutex::new(None));
+        let plan = Plan { threads: 2, heavy: Some(&heavy), in_turn: true, stop: &Stop::default() };
+        let work = |jobs: &mut Jobs<'_, usize, ()>| {
+            let thread = jobs.thread();
+            jobs.each(|job| {
+                if thread == 1 {
+                    locked(&first).get_or_insert(job);
+                }
+                Ok(())
+            });
+        };
+        in_order(&plan, || Ok(jobs.next()), work, |_| Ok(())).unwrap();
+        assert_eq!(*locked(&first), Some(0));
+    }
+
+    #[test]
     fn an_error_waits_for_the_heavy_jobs_before_it() {
         for (first_fails, failed) in [(false, "1"), (true, "0")] {
             let late = AtomicUsize::new(0);

@@ -1,9 +1,10 @@
 //! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
 //!
 //! A call takes a session that is kept, or makes a new one, and gives it back. A thread of a call gets the one that the
-//! thread of the same number had last, if that is there: the same jobs come to it in a second call. As many are kept as there are processors,
-//! because no more can work at a time. If there are more, the largest stay, which know most. No call waits for a lock that
-//! is held elsewhere, as it may be for ever in a forked child. The call then makes its own session, and drops it.
+//! thread of the same number had last, if that is there: the same jobs come to it in a second call. As many are kept as
+//! there are processors, because no more can work at a time. If there are more, the largest stay, which know most. No call
+//! waits for a lock that is held elsewhere, as it may be for ever in a forked child. The call then makes its own session, and
+//! drops it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};

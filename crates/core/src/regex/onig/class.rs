@@ -2,10 +2,10 @@
 //!
 //! A class that means the same there stays as it is written. Otherwise its characters are written as ranges.
 //!
-//! Oniguruma keeps a bit for each byte and the ranges of longer characters apart, and mixes them up in two cases, which are
-//! not translated. A class that is turned round, names no longer character and has a class inside that is turned round may
-//! not match longer characters. A class inside that is turned round and has a range from U+0000 to a longer character
-//! matches all longer characters.
+//! Oniguruma keeps one bit for each byte, and ranges for the characters of several bytes. It mixes the two up in two cases,
+//! which are not translated. If a negated class names no character of several bytes and holds another negated class, it may
+//! match no such character. If a negated class inside another class has a range from U+0000 to such a character, it matches
+//! all of them.
 
 use std::fmt::Write as _;
 
@@ -30,14 +30,14 @@ pub struct Bracket {
 /// What decides whether Oniguruma mixes bytes and characters up.
 #[derive(Clone, Copy, Default)]
 struct Inside {
-    /// A class that is turned round.
+    /// A negated class.
     negated: bool,
     /// A range from U+0000 to a character of several bytes.
     from_zero: bool,
 }
 
 /// The first character of several bytes.
-const LONGER: char = '\u{80}';
+const WIDE: char = '\u{80}';
 
 /// Where a class is being read: what a `-` means here.
 #[derive(Clone, Copy, PartialEq)]
@@ -75,7 +75,7 @@ impl Side {
             self.items.truncate(self.last);
             write!(self.items, "{}-{}", escaped(from), escaped(char)).ok()?;
             self.state = State::Complete;
-            self.from_zero |= from == '\0' && char >= LONGER;
+            self.from_zero |= from == '\0' && char >= WIDE;
             from
         } else {
             self.last = self.items.len();
@@ -150,8 +150,8 @@ impl Bracket {
             inside.from_zero |= side.from_zero;
             let mut set = both(sides, side.set);
             let plain = (!join_at_surrogates(&mut set) && plain).then_some(side.items);
-            let has_longer = set.ranges().last().is_some_and(|range| range.end() >= LONGER);
-            (has_longer || !negated || !inside.negated).then_some(Self { negated, plain, set, inside })
+            let has_wide = set.ranges().last().is_some_and(|range| range.end() >= WIDE);
+            (has_wide || !negated || !inside.negated).then_some(Self { negated, plain, set, inside })
         })
     }
 
