@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toksmith import Model, ModelError, TokenTable, _formats
+from toksmith import Model, ModelError, TokenTable, _core, _formats
 from toksmith._model import Step, TrainingRecord, frozen
 
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -169,6 +169,24 @@ def test_nothing_of_a_model_can_be_set() -> None:
     with pytest.raises(TypeError):
         record.options["ties"] = "c"  # type: ignore[index]
     assert isinstance(model.splitters, tuple)
+
+
+def test_what_the_core_reads_from_a_file_is_kept_as_it_is() -> None:
+    lines = b"".join(b"%d a%02d\n" % (3 * at, at) for at in range(99))
+    blob, ends, ids, _, _ = _core.parse_token_lines(lines, 0, 99, "a file", 0)
+    assert (len(blob), ends[-1], ids[-1]) == (3 * 99, 3 * 99, 294)
+    for array in (ends, ids):
+        assert frozen(array, np.uint32, "ids") is array
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_constant_memory_of_any_size(size: int) -> None:
+    given = np.arange(size, dtype=np.uint8)
+    memory = memoryview(_core.Memory(given))
+    given += 1
+    assert memory.readonly and memory.tolist() == [*range(size)]
 
 
 def test_options_and_metadata_are_copied() -> None:

@@ -9,6 +9,11 @@ __version__: str
 unicode_version: str
 
 @final
+class Memory:
+    def __new__(cls, bytes: NDArray[np.uint8]) -> Memory: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
 class Vocab:
     def __new__(
         cls,

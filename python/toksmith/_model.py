@@ -119,8 +119,8 @@ def both_ends(length: int) -> list[int]:
 def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
     """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
 
-    Its memory is a bytes object. A read-only array that owns its memory is not enough: its owner may set the flag
-    `writeable` again, and earlier views of it stay writable.
+    Its memory is an object that gives no one the right to write. A read-only array that owns its memory is not enough: its
+    owner may set the flag `writeable` again, and earlier views of it stay writable.
 
     Raises:
         ModelError: A number does not fit `dtype`.
@@ -133,9 +133,9 @@ def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
         array = array.astype(dtype)
     elif array.flags.c_contiguous and is_constant(array):
         return array
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data  # `tobytes` would be one more copy
-    memory = Memory(data)
-    return np.frombuffer(memory, dtype).reshape(array.shape)
+    memory = _core.Memory(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    flat: NDArray[Any] = np.frombuffer(memory, dtype)  # type: ignore[call-overload]  # numpy lists a few buffers only
+    return flat.reshape(array.shape)
 
 
 def plain_array(values: object, name: str) -> NDArray[Any]:
@@ -150,16 +150,12 @@ def plain_array(values: object, name: str) -> NDArray[Any]:
         raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}") from None
 
 
-class Memory(bytes):
-    """The memory of arrays that `frozen` made. numpy unpickles arrays that are writable in memory of plain bytes."""
-
-
 def is_constant(array: NDArray[Any]) -> bool:
-    """Whether nobody can write to the memory of an array, because `frozen` made it."""
+    """Whether nobody can write to the memory of an array, because `frozen` or the core made it."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
-    return type(base) is Memory
+    return type(base) is _core.Memory
 
 
 def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:

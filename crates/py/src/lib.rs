@@ -13,6 +13,7 @@ mod engine;
 mod errors;
 mod guard;
 mod ids;
+mod memory;
 mod objects;
 mod offsets;
 mod packed;
@@ -35,6 +36,7 @@ const _: () = assert!(align_of::<stream::TextStream>() <= ALIGNED && align_of::<
 const _: () = assert!(align_of::<counting::Counter>() <= ALIGNED && align_of::<counting::CountedPieces>() <= ALIGNED);
 const _: () = assert!(align_of::<column::TextBlock>() <= ALIGNED && align_of::<packed::PackedFile>() <= ALIGNED);
 const _: () = assert!(align_of::<training::LearnedMerges>() <= ALIGNED && align_of::<stream::TextParts>() <= ALIGNED);
+const _: () = assert!(align_of::<memory::Memory>() <= ALIGNED);
 
 /// The compiled core of toksmith.
 ///
@@ -45,6 +47,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("unicode_version", toksmith_core::split::pattern::UNICODE_VERSION)?;
     module.add_class::<vocab::Vocab>()?;
+    module.add_class::<memory::Memory>()?;
     module.add_class::<engine::Engine>()?;
     module.add_class::<calls::Calls>()?;
     module.add_class::<stream::TextStream>()?;

@@ -1,5 +1,5 @@
-//! Python objects made and read without a detour: lists of ids, and texts. The only unsafe code of the binding; each
-//! function has a safe twin below it, which does the same for an engine made with `TOKSMITH_SLOW=1`.
+//! Python objects made and read without a detour: lists of ids, and texts. Each function
+//! has a safe twin below it, which does the same for an engine made with `TOKSMITH_SLOW=1`.
 //!
 //! Lists hold shared `int` objects: one for each id that was ever in a list, made when it is first needed and kept until
 //! the process ends. `PyO3` refuses to be imported in a second interpreter, so that no object is shared between two.

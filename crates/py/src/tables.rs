@@ -9,6 +9,7 @@ use toksmith_guard::guarded;
 
 use crate::call::{call, table_weight};
 use crate::errors;
+use crate::memory::constant;
 
 type Array1<'py> = Bound<'py, PyArray1<u32>>;
 
@@ -38,7 +39,7 @@ fn parse_tiktoken<'py>(
     path: &str,
 ) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>)> {
     let tokens = parse(py, data, path, table::parse_tiktoken)?;
-    Ok(buffers(py, tokens))
+    buffers(py, tokens)
 }
 
 #[guarded]
@@ -65,7 +66,7 @@ fn parse_token_lines<'py>(
         lines.map(|(tokens, next)| (tokens, next, digest))
     };
     let (tokens, next, digest) = parse(py, data, path, both)?;
-    let (blob, ends, ids) = buffers(py, tokens);
+    let (blob, ends, ids) = buffers(py, tokens)?;
     Ok((blob, ends, ids, next, digest))
 }
 
@@ -126,6 +127,7 @@ fn parse<T: Send>(
     }
 }
 
-fn buffers(py: Python<'_>, tokens: Tokens) -> (Bound<'_, PyBytes>, Array1<'_>, Array1<'_>) {
-    (PyBytes::new(py, &tokens.blob), tokens.ends.into_pyarray(py), tokens.ids.into_pyarray(py))
+/// The token bytes, their ends and ids. Nobody can change them, so a model keeps them as they are.
+fn buffers(py: Python<'_>, tokens: Tokens) -> PyResult<(Bound<'_, PyBytes>, Array1<'_>, Array1<'_>)> {
+    Ok((PyBytes::new(py, &tokens.blob), constant(py, tokens.ends)?, constant(py, tokens.ids)?))
 }

@@ -21,8 +21,9 @@ CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b":": 13 << 16, b",": 3 << 19}
 SPARSE = 12
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them.
-HIDDEN = re.compile(
+# The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them. A string,
+# because compiling it takes long, and who only loads a file needs none.
+HIDDEN = (
     "[\x7f-\xa0\xad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     "\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -38,7 +39,7 @@ def dump_json(value: object) -> str:
     """
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     # Such a character can only occur in a string, where its escape means the same.
-    return HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    return re.sub(HIDDEN, lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:

@@ -37,7 +37,7 @@ TOKEN_LIMIT = 1 << 20
 ID_LIMIT = 1 << 24
 CHECKSUM_BYTES = len("sha256 \n") + 64  # of the last line
 RECORD_FIELDS = ("bytes", "digest", "documents", "options", "stopped_because", "symbols")
-SCORE = re.compile(rb"-?\d+(\.\d+)?(e[+-]\d+)?")
+SCORE = rb"-?\d+(\.\d+)?(e[+-]\d+)?"
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -208,11 +208,11 @@ class SectionReader:
         count = self.count("scores")
         if count != tokens:
             self.fail(f"there are {tokens} tokens but {count} scores; each token needs one")
-        scores = np.empty(tokens, np.float64)
+        scores, score = np.empty(tokens, np.float64), re.compile(SCORE)
         largest = float(np.finfo(np.dtype(score_type)).max)
         for place in range(tokens):
             line = self.line()
-            value = float(line) if SCORE.fullmatch(line) else math.nan
+            value = float(line) if score.fullmatch(line) else math.nan
             if not abs(value) <= largest:
                 self.fail(f"expected a finite decimal number, not {line[:40]!r}")
             scores[place] = value
