@@ -1,19 +1,20 @@
 //! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
 //!
-//! A call takes a session that is kept, or makes a new one, and gives it back. A thread of a call gets the one that the
-//! thread of the same number had last, if that is there: the same jobs come to it in a second call. As many are kept as
-//! there are processors, because no more can work at a time. If there are more, the largest stay, which know most. No call
-//! waits for a lock that is held elsewhere, as it may be for ever in a forked child. The call then makes its own session, and
-//! drops it.
+//! The first thread of a call works with the first session, and holds its lock meanwhile, which costs a short call least.
+//! Where another call has that, and in other threads, a call takes one of the other sessions that are kept, or makes a new
+//! one, and gives it back. It gets the one that the thread of the same number had last, if that is there: the same jobs come
+//! to it in a second call. As many are kept as there are processors, because no more can work at a time. If there are more,
+//! the largest stay, which know most. No call waits for a lock that is held elsewhere, as it may be for ever in a forked
+//! child. The call then makes its own session, and drops it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread::{available_parallelism, yield_now};
 
 /// The bounds of how many are kept, whatever the machine has.
 const FEWEST: usize = 4;
 const MOST: usize = 64;
-/// The most bytes of all sessions that are kept. One session is kept whatever its size.
+/// The most bytes of all but the first that are kept. The first is kept whatever its size, and one of the others.
 const MOST_BYTES: usize = 512 << 20;
 /// How often a lock that is held is tried again by calls that only ask or empty.
 const TRIES: usize = 1 << 10;
@@ -29,10 +30,13 @@ pub trait Worth: Default {
 
 /// See the module.
 #[derive(Debug)]
-pub struct Kept<S>(Mutex<WaitingValue<S>>);
+pub struct Kept<S> {
+    first: Mutex<Option<Box<S>>>,
+    others: Mutex<Others<S>>,
+}
 
 #[derive(Debug)]
-struct WaitingValue<S> {
+struct Others<S> {
     all: Vec<OneKept<S>>,
     /// Those of all.
     bytes: usize,
@@ -48,24 +52,52 @@ struct OneKept<S> {
 
 impl<S> Default for Kept<S> {
     fn default() -> Self {
-        Self(Mutex::new(WaitingValue { all: Vec::new(), bytes: 0 }))
+        Self { first: Mutex::new(None), others: Mutex::new(Others { all: Vec::new(), bytes: 0 }) }
     }
 }
 
 impl<S: Worth> Kept<S> {
     /// Runs `work` with what the thread of this number, or another one, left in an earlier call, or with something new.
     pub fn lend<T>(&self, thread: usize, work: impl FnOnce(&mut S) -> T) -> T {
+        match self.first().filter(|_| thread == 0) {
+            Some(mut first) => {
+                let session = first.get_or_insert_default();
+                let result = work(session);
+                session.shrink();
+                result
+            }
+            None => self.lend_other(thread, work),
+        }
+    }
+
+    /// The first session, unless a call has it. One whose call panicked is dropped.
+    #[inline]
+    fn first(&self) -> Option<MutexGuard<'_, Option<Box<S>>>> {
+        match self.first.try_lock() {
+            Ok(first) => Some(first),
+            Err(TryLockError::WouldBlock) => None,
+            Err(TryLockError::Poisoned(first)) => {
+                let mut first = first.into_inner();
+                *first = None;
+                self.first.clear_poison();
+                Some(first)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn lend_other<T>(&self, thread: usize, work: impl FnOnce(&mut S) -> T) -> T {
         let mut session = self.take(thread).unwrap_or_default();
         let result = work(&mut session);
         session.shrink();
         let bytes = session.bytes();
         // Memory is given back when the lock is no longer held.
-        drop(self.put(OneKept { session, bytes, thread }, most(), MOST_BYTES));
+        drop(self.put(OneKept { session, bytes, thread }, most() - 1, MOST_BYTES));
         result
     }
 
     fn take(&self, thread: usize) -> Option<Box<S>> {
-        let mut waiting = self.0.try_lock().ok()?;
+        let mut waiting = self.others.try_lock().ok()?;
         let last = waiting.all.len().checked_sub(1)?;
         let at = waiting.all.iter().rposition(|kept| kept.thread == thread).unwrap_or(last);
         let OneKept { session, bytes, .. } = waiting.all.remove(at);
@@ -75,7 +107,7 @@ impl<S: Worth> Kept<S> {
 
     /// Keeps a session, and gives what is too much.
     fn put(&self, kept: OneKept<S>, most: usize, most_bytes: usize) -> Vec<OneKept<S>> {
-        let Ok(mut waiting) = self.0.try_lock() else { return vec![kept] };
+        let Ok(mut waiting) = self.others.try_lock() else { return vec![kept] };
         waiting.bytes += kept.bytes;
         waiting.all.push(kept);
         let mut dropped = Vec::new();
@@ -88,14 +120,18 @@ impl<S: Worth> Kept<S> {
         dropped
     }
 
-    /// How many are kept, and their bytes.
+    /// How many are kept that no call has, and their bytes.
     #[must_use]
     pub fn held(&self) -> (usize, usize) {
-        self.lock().map_or((0, 0), |waiting| (waiting.all.len(), waiting.bytes))
+        let first = self.first().and_then(|first| first.as_ref().map(|first| first.bytes()));
+        let (count, bytes) = self.lock().map_or((0, 0), |waiting| (waiting.all.len(), waiting.bytes));
+        (count + usize::from(first.is_some()), bytes + first.unwrap_or(0))
     }
 
     /// Drops all that are kept. Running calls still give theirs back.
     pub fn release(&self) {
+        let first = self.first().and_then(|mut first| first.take());
+        drop(first);
         let dropped = self.lock().map(|mut waiting| {
             waiting.bytes = 0;
             std::mem::take(&mut waiting.all)
@@ -103,9 +139,9 @@ impl<S: Worth> Kept<S> {
         drop(dropped);
     }
 
-    /// The lock, unless it is held for longer than any call here holds it.
-    fn lock(&self) -> Option<MutexGuard<'_, WaitingValue<S>>> {
-        (0..TRIES).find_map(|_| self.0.try_lock().map_err(|_| yield_now()).ok())
+    /// The lock of the others, unless it is held for longer than any call here holds it.
+    fn lock(&self) -> Option<MutexGuard<'_, Others<S>>> {
+        (0..TRIES).find_map(|_| self.others.try_lock().map_err(|_| yield_now()).ok())
     }
 }
 
@@ -184,13 +220,29 @@ mod tests {
     #[test]
     fn a_lock_that_is_held_for_ever_is_not_waited_for() {
         let kept = Kept::<Bytes>::default();
-        kept.lend(0, |session| session.0.push(1));
-        let held = kept.0.lock().unwrap();
-        kept.lend(0, |session| assert!(session.0.is_empty()));
+        kept.lend(1, |session| session.0.push(1));
+        let held = (kept.first.lock().unwrap(), kept.others.lock().unwrap());
+        for thread in [0, 1] {
+            kept.lend(thread, |session| assert!(session.0.is_empty()));
+        }
         kept.release();
         assert_eq!(kept.held(), (0, 0));
         drop(held);
         assert_eq!(kept.held(), (1, 1));
+    }
+
+    #[test]
+    fn a_session_whose_call_panicked_is_dropped() {
+        for thread in [0, 1] {
+            let kept = Kept::<Bytes>::default();
+            kept.lend(thread, |session| session.0.push(1));
+            let panics = |session: &mut Bytes| assert!(session.0.is_empty(), "it has what it learned");
+            let call = || kept.lend(thread, panics);
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+            assert_eq!(kept.held(), (0, 0));
+            kept.lend(thread, |session| assert!(session.0.is_empty()));
+            assert_eq!(kept.held(), (1, 0));
+        }
     }
 
     #[test]
