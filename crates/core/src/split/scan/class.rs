@@ -1,41 +1,14 @@
-//! The Unicode classes of the split patterns, as bits by code point.
+//! The Unicode classes of the split patterns by code point.
 //!
-//! The table is made from the class tables of the regex engine itself, at first use, so that scanners and regexes
-//! cannot disagree about a character.
+//! The build script makes the table, from the class tables of the regex engine itself, so that scanners and regexes cannot
+//! disagree about a character. A process takes memory only for the parts that it looks at, and shares that with others.
 
-use std::sync::LazyLock;
-
-use regex_syntax::hir::{Class, HirKind};
-
-/// `\p{L}`
-pub const LETTER: u8 = 1;
-/// `\p{N}`
-pub const NUMBER: u8 = 2;
-/// `\s`
-pub const SPACE: u8 = 4;
-/// `[\r\n]`
-pub const NEWLINE: u8 = 8;
-/// `[\p{Lu}\p{Lt}]`
-pub const UPPER: u8 = 16;
-/// `\p{Ll}`
-pub const LOWER: u8 = 32;
-/// `[\p{Lm}\p{Lo}\p{M}]`
-pub const CASELESS: u8 = 64;
-/// Not a character: the end of the text.
-pub const END: u8 = 128;
-
-const CLASSES: [(&str, u8); 7] = [
-    (r"\p{L}", LETTER),
-    (r"\p{N}", NUMBER),
-    (r"\s", SPACE),
-    (r"[\r\n]", NEWLINE),
-    (r"[\p{Lu}\p{Lt}]", UPPER),
-    (r"\p{Ll}", LOWER),
-    (r"[\p{Lm}\p{Lo}\p{M}]", CASELESS),
-];
+pub use super::class_bits::{CASELESS, END, LETTER, LOWER, NEWLINE, NUMBER, SPACE, UPPER};
 
 /// Class bits of every code point.
-pub struct Classes(Box<[u8]>);
+pub struct Classes([u8; char::MAX as usize + 1]);
+
+static CLASSES: Classes = Classes(*include_bytes!(concat!(env!("OUT_DIR"), "/classes")));
 
 impl Classes {
     /// The bits of a code point.
@@ -47,26 +20,26 @@ impl Classes {
 
 /// The table.
 pub fn classes() -> &'static Classes {
-    static TABLE: LazyLock<Classes> = LazyLock::new(|| {
-        let mut bits = vec![0; char::MAX as usize + 1].into_boxed_slice();
-        for (class, bit) in CLASSES {
-            for (first, last) in ranges(class) {
-                for bits in &mut bits[first as usize..=last as usize] {
-                    *bits |= bit;
-                }
-            }
-        }
-        Classes(bits)
-    });
-    &TABLE
+    &CLASSES
 }
 
-fn ranges(class: &str) -> Vec<(char, char)> {
-    let parsed = regex_syntax::parse(class).map(regex_syntax::hir::Hir::into_kind);
-    match parsed {
-        Ok(HirKind::Class(Class::Unicode(class))) => {
-            class.ranges().iter().map(|range| (range.start(), range.end())).collect()
+#[cfg(test)]
+mod tests {
+    use fancy_regex::Regex;
+
+    use super::*;
+    use crate::split::scan::class_bits;
+
+    #[test]
+    fn every_character_has_the_bits_of_the_regexes_that_match_it() {
+        let all: String = ('\0'..=char::MAX).collect();
+        let mut expected = vec![0; char::MAX as usize + 1];
+        for (regex, bit) in class_bits::CLASSES {
+            for found in Regex::new(regex).unwrap().find_iter(&all) {
+                let char = found.unwrap().as_str().chars().next().unwrap();
+                expected[char as usize] |= bit;
+            }
         }
-        _ => unreachable!("each of CLASSES is a class"),
+        assert!((0..).zip(&expected).all(|(code_point, &bits)| classes().of(code_point) == bits));
     }
 }

@@ -4,12 +4,13 @@
 //! `TOKSMITH_SLOW=1` leaves them out and changes no piece.
 //!
 //! Reading order: `row`, a file of `rows`, `text` and `scanner`; then `block`, the bit algebra on 64 bytes at a time,
-//! and `class`, the classes of characters.
+//! and `class`, the classes of characters, with `class_bits`.
 //!
 //! Left out: patterns without a row, which a regex engine searches ([`crate::regex`]).
 
 mod block;
 pub(crate) mod class;
+mod class_bits;
 mod row;
 mod rows;
 mod scanner;
