@@ -11,7 +11,6 @@ use crate::vocab::piece_walk::{PiecePart, SlotTables, WAITING};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
-const FEWEST_SLOTS: usize = 1 << 12;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
 /// See `words_of`.
@@ -94,14 +93,14 @@ pub struct MemoryTable<const K: usize>(Keyed<K>);
 
 impl<const K: usize> Default for MemoryTable<K> {
     fn default() -> Self {
-        Self(Keyed::new(FEWEST_SLOTS, Seeds::default()))
+        Self(Keyed::new(2, Seeds::default()))
     }
 }
 
 impl<const K: usize> MemoryTable<K> {
     /// The sizes that the table grows to, in bytes: in large steps while many pieces are to come, then in small ones, for
-    /// each costs memory. Fewer pieces have wide keys.
-    const SIZES: [usize; 4] = [1 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
+    /// each costs memory. Fewer pieces have wide keys, and some texts have none.
+    const SIZES: [usize; 5] = [256 << 10, 1 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
 
     /// The table as it is now.
     #[inline(always)]
@@ -123,7 +122,7 @@ impl<const K: usize> MemoryTable<K> {
     }
 
     fn learn(&mut self, key: &Key<K>, ids: &[u32], spilt: &mut Spilt) {
-        if self.0.slots.used() * 2 >= self.0.slots.len() {
+        if self.is_full() {
             self.make_room();
         }
         let (count, spilt_to);
@@ -141,6 +140,14 @@ impl<const K: usize> MemoryTable<K> {
         }
         words[0] |= count << COUNT_SHIFT;
         *self.0.entry(key).0 = words;
+    }
+
+    /// Whether the table has to grow before it takes one more. With few pieces, room costs less than pieces that are not in
+    /// the first place of their line.
+    fn is_full(&self) -> bool {
+        let slots = &self.0.slots;
+        let part = if K == 2 && slots.bytes() <= Self::SIZES[0] { 4 } else { 2 };
+        slots.used() * part >= slots.len()
     }
 
     /// Makes the table larger; one that has its largest size forgets everything and begins anew.
@@ -200,7 +207,7 @@ impl Spilt {
 }
 
 /// The tables.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Memory {
     /// Pieces of up to 15 bytes.
     short: MemoryTable<2>,
@@ -211,24 +218,10 @@ pub struct Memory {
     long: Stretches<[u32; 3]>,
     /// The round of the ids that `long` names.
     long_round: u32,
-    /// Hashes of what came once.
-    seen: Box<[u32]>,
+    /// Hashes of what came once; empty until something long comes.
+    seen: Vec<u32>,
     /// How often a piece was second in its line.
     second: u32,
-}
-
-impl Default for Memory {
-    fn default() -> Self {
-        Self {
-            short: MemoryTable::default(),
-            wide: MemoryTable::default(),
-            spilt: Spilt::default(),
-            long: Stretches::default(),
-            long_round: 0,
-            seen: vec![0; SEEN].into(),
-            second: 0,
-        }
-    }
 }
 
 /// The most ids of a piece that has a slot, or one more.
@@ -357,6 +350,7 @@ impl Memory {
 
     /// Whether something with this hash was asked about before, lately.
     pub fn came_before(&mut self, hash: u64) -> bool {
+        self.seen.resize(SEEN, 0);
         let seen = &mut self.seen[hash as usize % SEEN];
         let mark = (hash >> 32) as u32 | 1;
         std::mem::replace(seen, mark) == mark
