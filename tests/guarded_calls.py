@@ -134,6 +134,7 @@ SIZES = {"size": 2, "seeds": 9, "longest": 4, "shrink": 0.5, "rounds": 1, "threa
 TURNS = {"others": [], "development": [], "ratios": [1.0], "shared": 0, "seeds": 0, "window": None}
 DRAWN = {"seed": 1, "dropout": 0.5, "alpha": 0.1}
 CALLS: dict[str, Callable[[Sample], object]] = {
+    "Memory.__new__": lambda of: memoryview(of.core.Memory(np.zeros(9, np.uint8))),
     "Vocab.__new__": Sample.new_vocab,
     "Vocab.__len__": lambda of: len(of.vocab),
     "Vocab.token": lambda of: of.vocab.token(97),

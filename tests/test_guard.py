@@ -23,6 +23,7 @@ QUIET = {name: value for name, value in os.environ.items() if name != "RUST_BACK
 PLAIN = re.compile(
     r"&self|Python<'\w+>|&?Bound<'\w+, \w+>|&\[u8\]|&str|&\w+|bool|u32|u64|usize|f64"
     r"|Option<(usize|PathBuf|Py<PyAny>|&?Bound<'\w+, \w+>)>|Given<'\w+>|Py<\w+>|PathBuf|PyReadonlyArray\d<'\w+, \w+>"
+    r"|\*mut ffi::Py_buffer|c_int"
 )
 
 
