@@ -119,7 +119,7 @@ def both_ends(length: int) -> list[int]:
 def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
     """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
 
-    Its memory is an object that gives no one the right to write. A read-only array that owns its memory is not enough: its
+    Its memory is a `_core.Memory`, to which nobody can write. A read-only array that owns its memory is not enough: its
     owner may set the flag `writeable` again, and earlier views of it stay writable.
 
     Raises:

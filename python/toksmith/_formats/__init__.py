@@ -55,7 +55,7 @@ __all__ = [
 MOST_BYTES = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)  # there is one of each name
+@dataclass(frozen=True, eq=False)  # each name has one row
 class Format:
     """One row of the table of formats.
 

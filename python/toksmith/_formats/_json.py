@@ -21,8 +21,8 @@ CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b":": 13 << 16, b",": 3 << 19}
 SPARSE = 12
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them. A string,
-# because compiling it takes long, and who only loads a file needs none.
+# The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them. It stays
+# a string, because it compiles slowly, and loading a file does not need it.
 HIDDEN = (
     "[\x7f-\xa0\xad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     "\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8"

@@ -1,9 +1,9 @@
 //! What calls have worked with, kept for the next ones: a bounded number, in bounded memory.
 //!
 //! The first thread of a call works with the first session, and holds its lock meanwhile, which costs a short call least.
-//! Where another call has that, and in other threads, a call takes one of the other sessions that are kept, or makes a new
-//! one, and gives it back. It gets the one that the thread of the same number had last, if that is there: the same jobs come
-//! to it in a second call. As many are kept as there are processors, because no more can work at a time. If there are more,
+//! If another call has that session, and for its other threads, a call takes one of the other sessions, or makes a new one,
+//! and gives it back. A thread gets the session that the thread of the same number had last, if that is there: the same jobs
+//! come to it in a second call. As many are kept as there are processors, because no more can work at a time. If there are more,
 //! the largest stay, which know most. No call waits for a lock that is held elsewhere, as it may be for ever in a forked
 //! child. The call then makes its own session, and drops it.
 
@@ -59,15 +59,16 @@ impl<S> Default for Kept<S> {
 impl<S: Worth> Kept<S> {
     /// Runs `work` with what the thread of this number, or another one, left in an earlier call, or with something new.
     pub fn lend<T>(&self, thread: usize, work: impl FnOnce(&mut S) -> T) -> T {
-        match self.first().filter(|_| thread == 0) {
-            Some(mut first) => {
-                let session = first.get_or_insert_default();
-                let result = work(session);
-                session.shrink();
-                result
-            }
-            None => self.lend_other(thread, work),
+        // The other threads of a call leave this lock alone, so that the first one finds it free.
+        if thread == 0
+            && let Some(mut first) = self.first()
+        {
+            let session = first.get_or_insert_default();
+            let result = work(session);
+            session.shrink();
+            return result;
         }
+        self.lend_other(thread, work)
     }
 
     /// The first session, unless a call has it. One whose call panicked is dropped.
