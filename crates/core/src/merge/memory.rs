@@ -98,9 +98,9 @@ impl<const K: usize> Default for MemoryTable<K> {
 }
 
 impl<const K: usize> MemoryTable<K> {
-    /// The sizes that the table grows to, in bytes: in large steps while many pieces are to come, then in small ones, for
-    /// each costs memory. Fewer pieces have wide keys, and some texts have none.
-    const SIZES: [usize; 5] = [256 << 10, 1 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
+    /// The sizes that the table grows to, in bytes: a small one for few pieces, then those of huge pages. Fewer pieces have
+    /// wide keys, and some texts have none.
+    const SIZES: [usize; 5] = [64 << 10, 2 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
 
     /// The table as it is now.
     #[inline(always)]
@@ -146,7 +146,7 @@ impl<const K: usize> MemoryTable<K> {
     /// the first place of their line.
     fn is_full(&self) -> bool {
         let slots = &self.0.slots;
-        let part = if K == 2 && slots.bytes() <= Self::SIZES[0] { 4 } else { 2 };
+        let part = if K == 2 && slots.bytes() <= Self::SIZES[1] { 4 } else { 2 };
         slots.used() * part >= slots.len()
     }
 

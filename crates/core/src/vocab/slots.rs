@@ -8,7 +8,7 @@
 //! A table that is looked into at random places costs a walk of the page tables at most looks, unless its pages are
 //! huge. Those have to be asked for before the memory is first touched.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -125,7 +125,7 @@ impl<S: Pod> Deref for Slots<S> {
     fn deref(&self) -> &[S] {
         match &self.zeros {
             Zeros::Heap(slots) => slots,
-            Zeros::Pages(pages) => bytemuck::cast_slice(pages),
+            Zeros::Pages(memory, pages) => bytemuck::cast_slice(&memory[pages.clone()]),
         }
     }
 }
@@ -135,7 +135,7 @@ impl<S: Pod> DerefMut for Slots<S> {
     fn deref_mut(&mut self) -> &mut [S] {
         match &mut self.zeros {
             Zeros::Heap(slots) => slots,
-            Zeros::Pages(pages) => bytemuck::cast_slice_mut(pages),
+            Zeros::Pages(memory, pages) => bytemuck::cast_slice_mut(&mut memory[pages.clone()]),
         }
     }
 }
@@ -144,26 +144,30 @@ impl<S: Pod> DerefMut for Slots<S> {
 #[derive(Debug)]
 enum Zeros<T> {
     Heap(Box<[T]>),
-    Pages(MmapMut),
+    /// Huge pages, and where they are in the memory that has them.
+    Pages(MmapMut, Range<usize>),
 }
 
-/// Tables of fewer bytes are ordinary memory.
-const LARGE: usize = 2 << 20;
+/// The size of a huge page; tables of fewer bytes are ordinary memory.
+const HUGE: usize = 2 << 20;
 
 impl<T: Pod> Zeros<T> {
     fn new(count: usize) -> Self {
-        let pages = if count * size_of::<T>() < LARGE { None } else { huge_pages(count * size_of::<T>()) };
-        pages.map_or_else(|| Self::Heap(vec![T::zeroed(); count].into()), Self::Pages)
+        let pages = if count * size_of::<T>() < HUGE { None } else { huge_pages(count * size_of::<T>()) };
+        pages.map_or_else(|| Self::Heap(vec![T::zeroed(); count].into()), |(memory, pages)| Self::Pages(memory, pages))
     }
 }
 
 /// Memory of its own for a large table; None where the system has none to give.
-fn huge_pages(bytes: usize) -> Option<MmapMut> {
-    let pages = MmapMut::map_anon(bytes).ok()?;
+fn huge_pages(bytes: usize) -> Option<(MmapMut, Range<usize>)> {
+    // A huge page begins at a multiple of its size, and not every system gives memory there. What is too much is never
+    // touched, so it takes no memory.
+    let memory = MmapMut::map_anon(bytes + HUGE).ok()?;
+    let start = memory.as_ptr().align_offset(HUGE).min(HUGE);
     #[cfg(target_os = "linux")]
     // Where the system has no huge pages, small ones do.
-    let _ = pages.advise(memmap2::Advice::HugePage);
-    Some(pages)
+    let _ = memory.advise_range(memmap2::Advice::HugePage, start, bytes);
+    Some((memory, start..start + bytes))
 }
 
 #[cfg(test)]
@@ -228,14 +232,15 @@ mod tests {
 
     #[test]
     fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
-        let mut slots = Slots::<u128>::new(LARGE / size_of::<u128>() - 1);
-        assert_eq!((slots.bytes(), slots.each().count()), (LARGE, 0));
+        let mut slots = Slots::<u128>::new(HUGE / size_of::<u128>() - 1);
+        assert_eq!((slots.bytes(), slots.each().count()), (HUGE, 0));
+        assert!(slots.as_ptr().addr().is_multiple_of(HUGE));
         for key in 1..=1000 {
             let at = find(&slots, key * 77, |&slot| slot == key as u128);
             slots.put(at, key as u128);
         }
         slots.grow(4, |&slot| slot as u64 * 77);
-        assert_eq!((slots.bytes(), slots.used()), (4 * LARGE, 1000));
+        assert_eq!((slots.bytes(), slots.used()), (4 * HUGE, 1000));
         assert!((1..=1000).all(|key| slots[find(&slots, key * 77, |&slot| slot == key as u128)] == key as u128));
     }
 
