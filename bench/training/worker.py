@@ -28,9 +28,9 @@ def trained(job: Job) -> Reply:
     """Trains and reports time, memory and quality of the tokens."""
     trainer = TRAINERS[job.engine]
     texts = [] if job.source.file else job.source.texts()
-    settle()
     before = peak()
     import_s, _ = timed("wall", trainer.load)
+    settle()
     seconds, result = timed("wall", trainer.train, job, texts)
     figures = {"import": import_s, "seconds": seconds, "peak": peak(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
