@@ -98,7 +98,7 @@ def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -
 @given(st.lists(st.one_of(st.text(max_size=9), st.binary(max_size=9))), st.integers(1, 30), st.integers(1, 5))
 def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes], most: int, count: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK_BYTES", most)
+        patch.setattr(_blocks, "BATCH_BYTES", most)
         patch.setattr(_blocks, "BATCH_DOCUMENTS", count)
         assert [*_blocks.grouped(texts)] == [*_blocks.grouped(iter(texts))]
 

@@ -22,7 +22,7 @@ use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
 use crate::batch_texts::{BatchText, Source};
-use crate::call::{WATCHED, call, weight_of};
+use crate::call::{WATCHED, call, counting_weight};
 use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
@@ -94,7 +94,7 @@ impl Counter {
             items.iter().enumerate().map(|(index, item)| document(item, index)).collect::<PyResult<Vec<_>>>()?;
         let sources = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
         let size = sources.iter().map(Source::size).sum();
-        self.with(py, weight_of(sources.len(), size, self.splitter.searches()), |counter, stop| {
+        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), |counter, stop| {
             counter.add(&sources, threads, stop)
         })
     }
@@ -105,7 +105,7 @@ impl Counter {
         let ends = &*ends.as_slice()?.to_vec();
         check_ends(blob, ends).map_err(|error| errors::to_py(py, error))?;
         let texts = texts_of(blob, ends);
-        self.with(py, weight_of(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
+        self.with(py, counting_weight(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
             counter.add(&texts, threads, stop)
         })
     }
@@ -132,7 +132,7 @@ impl Counter {
                 Error::model("a row", None)
             })
         };
-        let size = weight_of(block.len(), block.len(), self.splitter.searches());
+        let size = counting_weight(block.len(), block.len(), self.splitter.searches());
         let counted = self.with(py, size, |counter, stop| counter.add_rows((block, field), &tell, threads, stop));
         let problems = problems.into_inner().unwrap_or_else(PoisonError::into_inner);
         match problems.into_iter().min_by_key(|(row, _)| *row) {

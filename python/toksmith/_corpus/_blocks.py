@@ -48,7 +48,8 @@ LOG = logging.getLogger("toksmith")
 BLOCK_BYTES = 4 << 20
 # A block of more bytes has one long document.
 LARGE_BYTES = 2 * BLOCK_BYTES
-BATCH_DOCUMENTS = 10_000
+# Texts that a program gives. Threads start anew for each block, so a block has more of them.
+BATCH_BYTES, BATCH_DOCUMENTS = 4 * BLOCK_BYTES, 40_000
 # Files of fewer bytes are read when their turn comes.
 SMALL_BYTES = 1 << 18
 
@@ -226,7 +227,7 @@ def grouped(corpus: Corpus) -> Iterator[Texts | Problem | WholeFile | File]:
             batch.texts.append(text)
             batch.places.append(place_of(source, None if isinstance(corpus, (str, bytes)) else number))
             size += len(text)
-            if size <= BLOCK_BYTES and len(batch.texts) < BATCH_DOCUMENTS:
+            if size <= BATCH_BYTES and len(batch.texts) < BATCH_DOCUMENTS:
                 continue
         if batch.texts:
             yield batch
@@ -242,7 +243,7 @@ def batches_of(texts: list[Any]) -> Iterator[Texts]:
     first = size = 0
     for end, length in enumerate(map(len, texts), 1):
         size += length
-        if size > BLOCK_BYTES or end - first == BATCH_DOCUMENTS or end == len(texts):
+        if size > BATCH_BYTES or end - first == BATCH_DOCUMENTS or end == len(texts):
             yield Texts(texts[first:end], [(None, number) for number in range(first, end)])
             first, size = end, 0
 
