@@ -111,7 +111,9 @@ impl Counter {
     }
 
     fn feed(&self, py: Python<'_>, text: &[u8], last: bool, threads: usize) -> PyResult<()> {
-        self.with(py, WATCHED, |counter, stop| counter.feed(text, last, threads, stop))
+        // The end of a document may have to wait for all of it to be counted.
+        let size = if last { WATCHED } else { counting_weight(1, text.len(), self.splitter.searches()) };
+        self.with(py, size, |counter, stop| counter.feed(text, last, threads, stop))
     }
 
     /// `refuse` gets the number of the line in the block and what is wrong with it, for each row that has no text; it raises,
