@@ -13,6 +13,9 @@ pub const WATCHED: usize = 1 << 20;
 /// Calls that search with a regex take longer than their bytes let expect: from this many on they run so too.
 const SEARCHED: usize = 1 << 12;
 
+/// Blocks of a corpus that have so many bytes take too long for a signal to wait.
+const LARGE_BLOCK: usize = 32 << 20;
+
 /// However short a text is, where a regex searches it, it counts as so many bytes at least.
 const PER_SEARCH: usize = 1 << 10;
 
@@ -27,10 +30,11 @@ pub fn weight_of(texts: usize, size: usize, searches: bool) -> usize {
     if searches && long { size.max(WATCHED) } else { size }
 }
 
-/// The same where pieces are counted, which takes less time than encoding. A block of a corpus need not be watched: Python
-/// looks for signals after each block, and with a thread of its own for each, the system may let two share a processor.
+/// The same where pieces are counted. A block of a corpus is not watched: Python looks for signals after each block, and
+/// with one more thread for each, the system may let two threads share a processor.
 pub fn counting_weight(texts: usize, size: usize, searches: bool) -> usize {
-    if searches { weight_of(texts, size, searches) } else { size / 32 }
+    let weight = weight_of(texts, size, searches);
+    if searches || size >= LARGE_BLOCK { weight } else { weight.min(WATCHED - 1) }
 }
 
 /// The bytes that work on the tokens of a table counts as, which takes far less time than encoding as many bytes.

@@ -153,7 +153,8 @@ const HUGE: usize = 2 << 20;
 
 impl<T: Pod> Zeros<T> {
     fn new(count: usize) -> Self {
-        let pages = if count * size_of::<T>() < HUGE { None } else { huge_pages(count * size_of::<T>()) };
+        let bytes = count * size_of::<T>();
+        let pages = if bytes < HUGE { None } else { huge_pages(bytes) };
         pages.map_or_else(|| Self::Heap(vec![T::zeroed(); count].into()), |(memory, pages)| Self::Pages(memory, pages))
     }
 }
