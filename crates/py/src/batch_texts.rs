@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
 use toksmith_core::split::{Text as CoreText, TextSource};
-use toksmith_core::utf8::{about_len, utf8_in};
+use toksmith_core::utf8::{about_len, utf8, utf8_in};
 
 use crate::text::{Errors, Text, each_text};
 use crate::utf8::unwritten;
@@ -52,6 +52,18 @@ impl<'py> BatchText<'py> {
         match self {
             Self::Written(text) => text.offset(bytes),
             Self::Unwritten(text) => Text::new(text, Errors::Replace, None).map_or(bytes, |text| text.offset(bytes)),
+        }
+    }
+}
+
+impl Source<'_> {
+    /// A text of its own; None for one that is written, for lone surrogates, and where memory does not suffice.
+    pub fn write(&self) -> Option<String> {
+        match self {
+            Self::Written(_) => None,
+            Self::Unwritten(PyStringData::Ucs1(units)) => utf8(units),
+            Self::Unwritten(PyStringData::Ucs2(units)) => utf8(units),
+            Self::Unwritten(PyStringData::Ucs4(units)) => utf8(units),
         }
     }
 }

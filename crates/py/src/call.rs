@@ -37,7 +37,7 @@ pub fn counting_weight(texts: usize, size: usize, searches: bool) -> usize {
     if searches || size >= LARGE_BLOCK { weight } else { weight.min(WATCHED - 1) }
 }
 
-/// The bytes that work on the tokens of a table counts as, which takes far less time than encoding as many bytes.
+/// The bytes that work on a table counts as, which takes far less time than encoding as many bytes.
 pub fn table_weight(bytes: usize) -> usize {
     bytes / 8
 }

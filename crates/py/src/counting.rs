@@ -16,17 +16,17 @@ use toksmith_core::count::shared::Limits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::encode::long_text::PART;
-use toksmith_core::split::{Splitter, TextSource};
-use toksmith_core::threads::parallel::Stop;
+use toksmith_core::split::{Splitter, Text as CoreText, TextSource};
+use toksmith_core::threads::parallel::{Stop, map};
 use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
 use crate::batch_texts::{BatchText, Source};
-use crate::call::{WATCHED, call, counting_weight};
+use crate::call::{WATCHED, call, counting_weight, table_weight};
 use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::{Errors, Text, look_up, room};
+use crate::text::{Errors, look_up, room};
 
 /// Pieces and bytes that were left out.
 type Out = (u64, u64);
@@ -90,11 +90,16 @@ impl Counter {
             items.push(item?);
             look_up(py, index)?;
         }
-        let texts =
-            items.iter().enumerate().map(|(index, item)| document(item, index)).collect::<PyResult<Vec<_>>>()?;
+        let text = |(index, item)| BatchText::new(item, Errors::Replace, index);
+        let texts = items.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
         let sources = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
         let size = sources.iter().map(Source::size).sum();
-        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), |counter, stop| {
+        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), move |counter, stop| {
+            let long = long_texts(&sources, threads, stop)?;
+            let mut sources = sources;
+            for (index, text) in &long {
+                sources[*index] = Source::Written(CoreText::Str(text));
+            }
             counter.add(&sources, threads, stop)
         })
     }
@@ -162,14 +167,21 @@ impl Counter {
     fn finish(&self, py: Python<'_>, min_count: u64, threads: usize) -> PyResult<CountedPieces> {
         let counter = self.lock(py).take().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
         let splitter = Arc::clone(&self.splitter);
-        call(py, WATCHED, |stop| CoreCounts::of(counter, splitter, min_count, threads, stop)).map(CountedPieces)
+        call(py, counting_weight(0, table_weight(counter.unordered()), false), |stop| {
+            CoreCounts::of(counter, splitter, min_count, threads, stop)
+        })
+        .map(CountedPieces)
     }
 }
 
-/// A document to count. One that several threads should count is written here.
-fn document<'py>(item: &Bound<'py, PyAny>, index: usize) -> PyResult<BatchText<'py>> {
-    let text = BatchText::new(item, Errors::Replace, index)?;
-    if text.source()?.size() <= PART { Ok(text) } else { Text::once(item, index).map(BatchText::Written) }
+/// The texts that several threads count part by part and that are not written yet, by their index. All threads write them.
+fn long_texts(sources: &[Source<'_>], threads: usize, stop: &Stop) -> toksmith_core::Result<Vec<(usize, String)>> {
+    let is_long = |text: &Source<'_>| threads > 1 && text.text().is_none() && text.size() > PART;
+    let long: Vec<_> = (0..sources.len()).filter(|&index| is_long(&sources[index])).collect();
+    let written = map(long.len(), threads, stop, |items| {
+        items.each_item(|item| Ok(sources[long[item]].write().map(|text| (long[item], text))));
+    })?;
+    Ok(written.into_iter().flatten().collect())
 }
 
 /// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for what is wrong.

@@ -53,18 +53,9 @@ impl Errors {
 
 impl<'py> Text<'py> {
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
-        Self::of(value, errors, index, false)
-    }
-
-    /// A text that is read once. Lone surrogates are repaired.
-    pub fn once(value: &Bound<'py, PyAny>, index: usize) -> PyResult<Self> {
-        Self::of(value, Errors::Replace, Some(index), true)
-    }
-
-    fn of(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>, once: bool) -> PyResult<Self> {
         fault::point();
         if let Ok(text) = value.cast::<PyString>() {
-            if let Some(utf8) = written(text, once)? {
+            if let Some(utf8) = written(text)? {
                 return Ok(Self::Written(utf8));
             }
             return match text.to_str() {

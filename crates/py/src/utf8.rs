@@ -30,18 +30,18 @@ pub fn unwritten<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringD
 }
 
 /// The UTF-8 of a text, if it is written here. None for lone surrogates, where memory does not suffice, and where Python has
-/// the UTF-8 or shall keep it. Of a text that is read `once`, Python shall keep nothing.
-pub fn written(text: &Bound<'_, PyString>, once: bool) -> PyResult<Option<String>> {
+/// the UTF-8 or shall keep it.
+pub fn written(text: &Bound<'_, PyString>) -> PyResult<Option<String>> {
     Ok(match unwritten(text)? {
         None => None,
-        Some(PyStringData::Ucs1(units)) => write(units, once),
-        Some(PyStringData::Ucs2(units)) => write(units, once),
-        Some(PyStringData::Ucs4(units)) => write(units, once),
+        Some(PyStringData::Ucs1(units)) => write(units),
+        Some(PyStringData::Ucs2(units)) => write(units),
+        Some(PyStringData::Ucs4(units)) => write(units),
     })
 }
 
-fn write<U: CodeUnit>(units: &[U], once: bool) -> Option<String> {
-    if once || !came_before(units) { utf8(units) } else { None }
+fn write<U: CodeUnit>(units: &[U]) -> Option<String> {
+    if came_before(units) { None } else { utf8(units) }
 }
 
 /// Whether a text came lately; from now on it did. A text is known by its place in memory, its length and its ends.

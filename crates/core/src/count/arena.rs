@@ -1,5 +1,7 @@
 //! Distinct pieces one after another: bytes once, counts, and first positions where they are known.
 
+use bytemuck::zeroed_vec;
+
 use crate::count::tally::{Tally, TallyTable};
 
 /// Pieces and their tallies.
@@ -18,7 +20,7 @@ impl Arena {
     #[must_use]
     pub fn of(table: &TallyTable) -> Self {
         let mut arena = Self::default();
-        arena.reserve(table.unique());
+        arena.reserve(table.unique(), 0);
         let taken = table.each(|piece, tally| {
             arena.push(piece, tally);
             Ok(())
@@ -27,8 +29,34 @@ impl Arena {
         arena
     }
 
-    /// Makes room for this many pieces.
-    pub fn reserve(&mut self, pieces: usize) {
+    /// An arena with room for parts of so many pieces and bytes each. Nobody has touched its memory.
+    #[must_use]
+    pub fn zeros(parts: &[(usize, usize)]) -> Self {
+        let pieces = parts.iter().map(|part| part.0).sum();
+        let bytes = parts.iter().map(|part| part.1).sum();
+        Self { bytes: zeroed_vec(bytes), ends: zeroed_vec(pieces), tallies: zeroed_vec(pieces) }
+    }
+
+    /// The room of each part.
+    #[must_use]
+    pub fn rooms(&mut self, parts: &[(usize, usize)]) -> Vec<ArenaRoom<'_>> {
+        let (mut bytes, mut ends, mut tallies) = (&mut *self.bytes, &mut *self.ends, &mut *self.tallies);
+        let mut rooms = Vec::with_capacity(parts.len());
+        let mut start = 0;
+        for &(pieces, size) in parts {
+            let (own, rest) = std::mem::take(&mut bytes).split_at_mut(size);
+            let (own_ends, rest_ends) = std::mem::take(&mut ends).split_at_mut(pieces);
+            let (own_tallies, rest_tallies) = std::mem::take(&mut tallies).split_at_mut(pieces);
+            rooms.push(ArenaRoom { bytes: own, ends: own_ends, tallies: own_tallies, start, filled: (0, 0) });
+            (bytes, ends, tallies) = (rest, rest_ends, rest_tallies);
+            start += size as u64;
+        }
+        rooms
+    }
+
+    /// Makes room for this many more pieces and bytes.
+    pub fn reserve(&mut self, pieces: usize, bytes: usize) {
+        self.bytes.reserve_exact(bytes);
         self.ends.reserve_exact(pieces);
         self.tallies.reserve_exact(pieces);
     }
@@ -91,11 +119,36 @@ impl Arena {
         }
         let mut order: Vec<_> = self.tallies.iter().map(|tally| tally.first).zip(0u32..).collect();
         order.sort_unstable();
-        let mut sorted = Self { bytes: Vec::with_capacity(self.bytes.len()), ..Self::default() };
-        sorted.reserve(self.len());
+        let mut sorted = Self::default();
+        sorted.reserve(self.len(), self.bytes.len());
         for (_, number) in order {
             sorted.push(self.piece(number as usize), self.tallies[number as usize]);
         }
         sorted
+    }
+}
+
+/// Room for some pieces of an arena.
+#[derive(Debug)]
+pub struct ArenaRoom<'a> {
+    bytes: &'a mut [u8],
+    ends: &'a mut [u64],
+    tallies: &'a mut [Tally],
+    /// Where the room begins in the arena.
+    start: u64,
+    /// How many pieces and bytes are in it.
+    filled: (usize, usize),
+}
+
+impl ArenaRoom<'_> {
+    /// Puts the next piece in.
+    #[inline]
+    pub fn push(&mut self, piece: &[u8], tally: Tally) {
+        let (number, start) = self.filled;
+        let end = start + piece.len();
+        self.bytes[start..end].copy_from_slice(piece);
+        self.ends[number] = self.start + end as u64;
+        self.tallies[number] = tally;
+        self.filled = (number + 1, end);
     }
 }

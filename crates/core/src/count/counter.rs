@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::count::arena::Arena;
 use crate::count::jsonl::{self, Rows};
 use crate::count::left_out::{Dropping, LeftOut, Rare};
+use crate::count::ordered::in_order;
 use crate::count::shared::{Limits, Shared};
 use crate::count::spill::Run;
-use crate::count::tally::{Tally, TallyTable};
+use crate::count::tally::TallyTable;
 use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
@@ -245,6 +246,15 @@ impl Counter {
         }
     }
 
+    /// About how many bytes of pieces [`Self::finish`] puts in order.
+    #[must_use]
+    pub fn unordered(&self) -> usize {
+        if locked(&self.shared.runs).count > 0 {
+            return usize::MAX;
+        }
+        locked(&self.tables).iter().map(TallyTable::memory).sum()
+    }
+
     /// The position of the next document.
     #[must_use]
     pub fn next(&self) -> (u64, u64) {
@@ -259,29 +269,31 @@ impl Counter {
         let tables = self.tables.into_inner().unwrap_or_else(PoisonError::into_inner);
         let Shared { limits, runs, .. } = self.shared;
         let mut runs = runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let (mut arena, mut rare) = (Arena::default(), Dropping::default());
-        let mut all = None;
+        let mut rare = Dropping::default();
         if runs.count == 0 {
             let table = together(tables, threads, stop)?;
-            arena.reserve(table.unique());
-            all = Some(table);
-        } else {
-            for table in tables {
-                runs.push(Run::write(&Arena::of(&table), &limits.folder)?, stop)?;
+            if min_count > 1 {
+                table.each(|piece, tally| {
+                    if tally.count < min_count {
+                        rare.add(piece, tally.count);
+                    }
+                    Ok(())
+                })?;
             }
+            return Ok((in_order(&table, min_count, threads, stop)?, rare.done()));
         }
-        let mut keep = |piece: &[u8], tally: Tally| {
+        for table in tables {
+            runs.push(Run::write(&Arena::of(&table), &limits.folder)?, stop)?;
+        }
+        let mut arena = Arena::default();
+        runs.merge(stop, |piece, tally| {
             if tally.count >= min_count {
                 arena.push(piece, tally);
             } else {
                 rare.add(piece, tally.count);
             }
             Ok(())
-        };
-        match all {
-            Some(table) => table.each_by_position(keep)?,
-            None => runs.merge(stop, &mut keep)?,
-        }
+        })?;
         Ok((arena.by_position(), rare.done()))
     }
 }

@@ -13,6 +13,7 @@ pub mod arena;
 pub mod counter;
 pub mod jsonl;
 pub mod left_out;
+pub mod ordered;
 pub mod shared;
 pub mod spill;
 pub mod tally;

@@ -4,13 +4,15 @@
 //! longer ones, which are few, lie in one arena. The first position of a piece is that of its first time in the table: who
 //! adds pieces adds them in the order of the corpus.
 
+use bytemuck::Zeroable;
+
 use crate::error::{Error, Result};
-use crate::simd::prefetch;
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
+use crate::vocab::slots::{HUGE, Slot};
 
 /// How often a piece occurs and where it occurs first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 pub struct Tally {
     /// Occurrences.
     pub count: u64,
@@ -37,7 +39,9 @@ pub fn too_many(left: u64, right: u64) -> Error {
 }
 
 const FEWEST_SLOTS: usize = 1 << 10;
-/// How many slots are on their way from memory at a time while a table is taken over or read in the order of positions.
+/// A table of so many bytes grows to one of huge pages at once; ordinary ones cost more than the room that is not used.
+const SMALL: usize = 256 << 10;
+/// How many slots are on their way from memory at a time while a table is taken over.
 const AHEAD: usize = 32;
 
 /// The pieces with keys of `K` words. Of each there is the count and the packed first position, and nothing in the other
@@ -67,14 +71,19 @@ impl<const K: usize> Tallies<K> {
         self.0.slots.used() * 8 >= self.0.slots.len() * 5
     }
 
+    /// How many times as large the table gets when it grows.
+    fn times(&self) -> usize {
+        if self.0.slots.bytes() == SMALL { HUGE / SMALL } else { 2 }
+    }
+
     /// The memory that it would take, for a moment, to add a piece.
     fn memory_with(&self) -> usize {
-        usize::from(self.is_full()) * 2 * self.0.slots.bytes()
+        usize::from(self.is_full()) * self.times() * self.0.slots.bytes()
     }
 
     fn add(&mut self, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
         if self.is_full() {
-            self.0.grow(2);
+            self.0.grow(self.times());
         }
         Self::add_to(self.0.entry(key), tally, far)
     }
@@ -97,7 +106,7 @@ impl<const K: usize> Tallies<K> {
             let mut waiting = [(0, [[0; K]; 2]); AHEAD];
             let mut count = 0;
             while (self.0.slots.used() + AHEAD) * 4 > self.0.slots.len() * 3 {
-                self.0.grow(2);
+                self.0.grow(self.times());
             }
             for (room, (_, slot)) in waiting.iter_mut().zip(&mut entries) {
                 *room = (self.0.view().expect(&slot[0]), *slot);
@@ -113,9 +122,22 @@ impl<const K: usize> Tallies<K> {
         }
     }
 
-    /// The slots that hold a piece, and where each piece stands first.
-    fn firsts<'k>(&'k self, far: &'k Far) -> impl Iterator<Item = (usize, (u64, u64))> + 'k {
-        self.0.slots.each().map(|(at, slot)| (at, far.unpack(slot[1][1])))
+    /// How many slots there are.
+    pub(super) fn len(&self) -> usize {
+        self.0.slots.len()
+    }
+
+    /// A slot.
+    pub(super) fn slot(&self, at: usize) -> &KeyedSlot<K> {
+        &self.0.slots[at]
+    }
+
+    /// Those of every so many slots that hold a piece: where they are, how many bytes the piece has, and its tally.
+    pub(super) fn each_slot(&self, step: usize, far: &Far) -> impl Iterator<Item = (usize, u8, Tally)> {
+        self.0.slots.iter().enumerate().step_by(step).filter(|(_, slot)| !slot.is_free()).map(|(at, [key, words])| {
+            let tally = Tally { count: words[0], first: far.unpack(words[1]) };
+            (at, len_of(key), tally)
+        })
     }
 
     fn each(&self, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
@@ -124,31 +146,40 @@ impl<const K: usize> Tallies<K> {
 
     /// Calls `each` with the piece in a slot.
     #[inline]
-    fn at(&self, at: usize, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+    pub(super) fn at<T>(&self, at: usize, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> T) -> T {
         let [key, words] = &self.0.slots[at];
         let mut bytes = [[0; 8]; K];
         for (bytes, word) in bytes.iter_mut().zip(key) {
             *bytes = word.to_le_bytes();
         }
         let bytes = bytes.as_flattened();
-        each(&bytes[..usize::from(bytes[8 * K - 1])], Tally { count: words[0], first: far.unpack(words[1]) })
+        each(&bytes[..usize::from(len_of(key))], Tally { count: words[0], first: far.unpack(words[1]) })
     }
 }
 
+/// How many bytes the piece with a key has.
+fn len_of<const K: usize>(key: &Key<K>) -> u8 {
+    (key[K - 1] >> 56) as u8
+}
+
 const BYTE_BITS: u32 = 27;
-const FAR: u64 = 1 << 63;
+pub(super) const FAR: u64 = 1 << 63;
 
 /// A position in one word, in the order of positions and below 2^63; None if it does not fit.
 #[inline]
-fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
+pub(super) fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
     (document < FAR >> BYTE_BITS && byte < 1 << BYTE_BITS).then_some(document << BYTE_BITS | byte)
 }
 
 /// First positions in one word: most fit, the others are kept here and the word names them.
 #[derive(Debug, Default)]
-struct Far(Vec<(u64, u64)>);
+pub(super) struct Far(Vec<(u64, u64)>);
 
 impl Far {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     fn pack(&mut self, position: (u64, u64)) -> u64 {
         in_one_word(position).unwrap_or_else(|| {
             self.0.push(position);
@@ -172,8 +203,8 @@ pub struct TallyTable {
     pub short: Tallies<2>,
     /// Pieces of up to 31.
     pub wide: Tallies<4>,
-    long: Stretches<Tally>,
-    far: Far,
+    pub(super) long: Stretches<Tally>,
+    pub(super) far: Far,
 }
 
 impl TallyTable {
@@ -246,52 +277,6 @@ impl TallyTable {
         self.short.each(&self.far, &mut each)?;
         self.wide.each(&self.far, &mut each)?;
         self.long.each().try_for_each(|(piece, tally)| each(piece, *tally))
-    }
-
-    /// The same in the order of first positions.
-    ///
-    /// # Errors
-    /// Those of `each`.
-    pub fn each_by_position(&self, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        // One word is sorted faster than two.
-        if self.far.0.is_empty() && self.long.each().all(|(_, tally)| in_one_word(tally.first).is_some()) {
-            self.sorted(|first| in_one_word(first).unwrap_or(FAR), each)
-        } else {
-            self.sorted(|first| first, each)
-        }
-    }
-
-    fn sorted<K: Ord>(
-        &self,
-        key: impl Fn((u64, u64)) -> K,
-        mut each: impl FnMut(&[u8], Tally) -> Result<()>,
-    ) -> Result<()> {
-        let longs: Vec<_> = self.long.each().collect();
-        let (short, wide) = (self.short.0.slots.len(), self.wide.0.slots.len());
-        let firsts = (self.short.firsts(&self.far))
-            .chain(self.wide.firsts(&self.far).map(|(at, first)| (short + at, first)))
-            .chain(longs.iter().zip(short + wide..).map(|((_, tally), at)| (at, tally.first)));
-        let mut places: Vec<(K, u32)> = Vec::with_capacity(self.unique());
-        places.extend(firsts.map(|(at, first)| (key(first), at as u32)));
-        places.sort_unstable();
-        for (number, (_, at)) in places.iter().enumerate() {
-            let at = *at as usize;
-            // In the order of positions each slot is somewhere else in memory.
-            match places.get(number + AHEAD).map(|(_, at)| *at as usize) {
-                Some(next) if next < short => prefetch(&self.short.0.slots[next]),
-                Some(next) if next < short + wide => prefetch(&self.wide.0.slots[next - short]),
-                _ => {}
-            }
-            if at < short {
-                self.short.at(at, &self.far, &mut each)?;
-            } else if at < short + wide {
-                self.wide.at(at - short, &self.far, &mut each)?;
-            } else {
-                let (piece, tally) = longs[at - short - wide];
-                each(piece, *tally)?;
-            }
-        }
-        Ok(())
     }
 
     /// Forgets everything, and keeps the memory of its slots.

@@ -149,7 +149,7 @@ enum Zeros<T> {
 }
 
 /// The size of a huge page; tables of fewer bytes are ordinary memory.
-const HUGE: usize = 2 << 20;
+pub const HUGE: usize = 2 << 20;
 
 impl<T: Pod> Zeros<T> {
     fn new(count: usize) -> Self {
