@@ -3,8 +3,8 @@
 //! Reading order: this file has the value [`PieceCounts`], which files hold and training takes. [`mod@counter`] makes
 //! it from documents on several threads, with what [`shared`] holds for all of them: [`tallying`] walks over the pieces
 //! of one text, [`tally`] is the table of one thread, and [`spill`] writes a table to disk when memory is short.
-//! [`mod@arena`] holds the result, [`left_out`] the sums of what was left out, [`jsonl`] reads rows, and [`tsv`] writes
-//! and reads counts as text.
+//! [`ordered`] puts the pieces of a table in order. [`mod@arena`] holds the result, [`left_out`] the sums of what was left
+//! out, [`jsonl`] reads rows, and [`tsv`] writes and reads counts as text.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`mod@crate::train`]), and reading files, which the Python package
 //! does.
