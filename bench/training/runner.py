@@ -30,7 +30,7 @@ class Outcome:
     """The outcome of one engine in one case.
 
     Attributes:
-        figures: "seconds", "peak" and "before" of every process.
+        figures: "seconds", "processor", "peak" and "before" of every process.
         proof: How many tokens it learned, and how many ids they make of the sample.
         at_least: The time limit that it exceeded, in seconds; 0 if it finished.
     """

@@ -1,7 +1,7 @@
 """The fresh process of one training: reads a job from stdin, prints a reply as the last line of stdout.
 
-The time is that of the training call; the import of the engine is timed separately, and documents are already in
-memory. The peak of resident memory is that of the whole process so far; it includes the documents if the engine gets a
+The time is that of the training call, and the processor time that of all its threads; the import of the engine is timed
+separately, and documents are already in memory. The peak of resident memory is that of the whole process so far; it includes the documents if the engine gets a
 list. Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
 """
 
@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import sys
+import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -31,8 +32,10 @@ def trained(job: Job) -> Reply:
     before = peak()
     import_s, _ = timed("wall", trainer.load)
     settle()
+    used = time.process_time()
     seconds, result = timed("wall", trainer.train, job, texts)
-    figures = {"import": import_s, "seconds": seconds, "peak": peak(), "before": before}
+    processor = time.process_time() - used
+    figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
     return Reply(figures, {"tokens": len(ranks), "ids": worth(job, ranks)} if ranks else {})
 
