@@ -1,8 +1,8 @@
 """The fresh process of one training: reads a job from stdin, prints a reply as the last line of stdout.
 
 The time is that of the training call, and the processor time that of all its threads; the import of the engine is timed
-separately, and documents are already in memory. The peak of resident memory is that of the whole process so far; it includes the documents if the engine gets a
-list. Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
+separately, and documents are already in memory. The peak of resident memory is that of the whole process so far; it
+includes the documents if the engine gets a list. Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
 """
 
 from __future__ import annotations
