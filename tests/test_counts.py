@@ -137,6 +137,15 @@ def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int
     assert count_pieces(tmp_path / "text.txt", pattern=pattern, threads=threads).items() == expected
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_documents_count_as_written_or_repaired(threads: int) -> None:
+    texts = ["Straße 東京 " * 40_000, "ab", "Straße \ud800 東京 " * 40_000, "Ж😀 " * 100_000]
+    written = [text.replace("\ud800", "\ufffd").encode() for text in texts]
+    counts = count_pieces(texts, pattern="cl100k", threads=threads)
+    assert content(counts) == content(count_pieces(written, pattern="cl100k", threads=1))
+    assert (counts.documents, counts.bytes) == (4, sum(map(len, written)))
+
+
 @pytest.mark.slow
 def test_spilling_changes_nothing(tmp_path: Path) -> None:
     texts = [f"{number} w{number % 700}x{number * 7919 % 10_007} {'long' * 9}{number % 50}" for number in range(30_000)]
