@@ -23,7 +23,7 @@ const AHEAD: usize = 32;
 /// # Errors
 /// [`crate::Error::Interrupted`].
 pub fn in_order(table: &TallyTable, min_count: u64, threads: usize, stop: &Stop) -> Result<Arena> {
-    let pieces = Numbered::of(table);
+    let pieces = TablePieces::of(table);
     let threads = if table.unique() < ALONE { 1 } else { threads };
     // One word is sorted faster than two.
     if pieces.in_words() {
@@ -33,8 +33,8 @@ pub fn in_order(table: &TallyTable, min_count: u64, threads: usize, stop: &Stop)
     }
 }
 
-/// The pieces of a table by number: those in slots have the number of the slot, and the long ones come last.
-struct Numbered<'t> {
+/// The pieces of a table, each with a number: those in slots have that of the slot, and the long ones come last.
+struct TablePieces<'t> {
     table: &'t TallyTable,
     longs: Vec<(&'t [u8], Tally)>,
 }
@@ -46,7 +46,7 @@ struct Place<F> {
     len: u32,
 }
 
-impl<'t> Numbered<'t> {
+impl<'t> TablePieces<'t> {
     fn of(table: &'t TallyTable) -> Self {
         Self { table, longs: table.long.each().map(|(piece, &tally)| (piece, tally)).collect() }
     }
