@@ -2,7 +2,8 @@
 
 The time is that of the training call, and the processor time that of all its threads; the import of the engine is timed
 separately, and documents are already in memory. The peak of resident memory is that of the whole process so far; it
-includes the documents if the engine gets a list. Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
+includes the documents if the engine gets a list. Afterwards one engine for all counts the learned tokens, and the ids
+that they make of a sample.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import json
 import os
 import resource
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 
@@ -32,9 +32,7 @@ def trained(job: Job) -> Reply:
     before = peak()
     import_s, _ = timed("wall", trainer.load)
     settle()
-    used = time.process_time()
-    seconds, result = timed("wall", trainer.train, job, texts)
-    processor = time.process_time() - used
+    processor, (seconds, result) = timed("cpu", timed, "wall", trainer.train, job, texts)
     figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
     return Reply(figures, {"tokens": len(ranks), "ids": worth(job, ranks)} if ranks else {})
