@@ -1,7 +1,8 @@
 """MemoryUse: how much memory a tokenizer holds, and for what.
 
 Every figure is the memory allocated for tables and buffers, summed by their owners. Left out: Python's own objects,
-compiled regexes, and the memory of running calls.
+compiled regexes, the memory of running calls, and the 32 MiB at most that the process keeps for its next large result, which
+`release` frees too.
 """
 
 from __future__ import annotations

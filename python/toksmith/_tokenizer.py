@@ -434,8 +434,9 @@ class Tokenizer(_core.TextCalls):
         return _memory.memory_use(self.model, self._engine, self._continuations.made())
 
     def release(self) -> None:
-        """Frees what the tokenizer keeps for later calls. These are slower for a
-        while; no id changes.
+        """Frees what the tokenizer keeps for later calls, and what the process
+        keeps for its next large result. Later calls are slower for a while; no
+        id changes.
 
         Calls that run in other threads keep what they use until they end.
 

@@ -11,10 +11,11 @@
 //! 4. corpus → merges: [`count`], then [`mod@train`].
 //! 5. looking inside: [`measure`]. Token tables of files: [`table`].
 //!
-//! Below all of them: [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`unpack`], [`slow`] and [`fault`].
+//! Below all of them: [`allocator`], [`error`], [`bounds`] of what a text may cost, [`threads`], [`simd`], [`unpack`], [`slow`] and [`fault`].
 //!
 //! The same steps, under the same names, are in `toksmith.reference` and `docs/spec.md`; tests hold both equal.
 
+pub mod allocator;
 pub mod bounds;
 pub mod count;
 pub mod decode;
@@ -39,3 +40,7 @@ pub mod utf8;
 pub mod vocab;
 
 pub use error::{Error, Result};
+
+#[cfg(test)]
+#[global_allocator]
+static MEMORY: allocator::Allocator = allocator::Allocator;

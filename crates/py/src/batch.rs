@@ -214,9 +214,9 @@ impl Joined {
     }
 }
 
-/// Ids in memory that is not much larger than they need.
+/// Ids in memory that is at most twice as large as they need.
 pub fn fitting(mut ids: Vec<u32>) -> Vec<u32> {
-    if ids.capacity() - ids.len() > ids.len() / 4 {
+    if ids.len() < ids.capacity() / 2 {
         ids.shrink_to_fit();
     }
     ids

@@ -10,6 +10,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
+use toksmith_core::allocator::give_back;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
@@ -259,6 +260,7 @@ impl Engine {
     fn release(&self) -> PyResult<()> {
         self.encoder.release();
         drop(ROOM.take());
+        give_back();
         Ok(())
     }
 

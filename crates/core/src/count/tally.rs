@@ -6,10 +6,11 @@
 
 use bytemuck::Zeroable;
 
+use crate::allocator::HUGE;
 use crate::error::{Error, Result};
 use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
-use crate::vocab::slots::{HUGE, Slot};
+use crate::vocab::slots::Slot;
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]

@@ -5,13 +5,11 @@
 //! that the hash names and at its neighbour, which may share its line of memory, then at the next two. The number of slots
 //! is a power of two, and one of them is always free.
 //!
-//! A table that is looked into at random places costs a walk of the page tables at most looks, unless its pages are
-//! huge. Those have to be asked for before the memory is first touched.
+//! A large table is for programs with [`crate::allocator`]: without huge pages, most looks cost a walk of the page tables.
 
-use std::ops::{Deref, DerefMut, Range};
+use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
-use memmap2::MmapMut;
 
 use crate::simd::prefetch;
 
@@ -38,7 +36,7 @@ impl Slot for u128 {
 /// See the module. It is an array of slots for those who look.
 #[derive(Debug)]
 pub struct Slots<S> {
-    zeros: Zeros<S>,
+    slots: Box<[S]>,
     used: usize,
 }
 
@@ -71,7 +69,7 @@ impl<S: Slot> Slots<S> {
     /// So many free slots, two at least, or a few more.
     #[must_use]
     pub fn new(least: usize) -> Self {
-        Self { zeros: Zeros::new(least.next_power_of_two().max(2)), used: 0 }
+        Self { slots: bytemuck::zeroed_slice_box(least.next_power_of_two().max(2)), used: 0 }
     }
 
     /// How many are not free.
@@ -123,52 +121,15 @@ impl<S: Pod> Deref for Slots<S> {
 
     #[inline(always)]
     fn deref(&self) -> &[S] {
-        match &self.zeros {
-            Zeros::Heap(slots) => slots,
-            Zeros::Pages(memory, pages) => bytemuck::cast_slice(&memory[pages.clone()]),
-        }
+        &self.slots
     }
 }
 
 impl<S: Pod> DerefMut for Slots<S> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [S] {
-        match &mut self.zeros {
-            Zeros::Heap(slots) => slots,
-            Zeros::Pages(memory, pages) => bytemuck::cast_slice_mut(&mut memory[pages.clone()]),
-        }
+        &mut self.slots
     }
-}
-
-/// Memory that begins as zeros.
-#[derive(Debug)]
-enum Zeros<T> {
-    Heap(Box<[T]>),
-    /// Huge pages, and where they are in the memory that has them.
-    Pages(MmapMut, Range<usize>),
-}
-
-/// The size of a huge page; tables of fewer bytes are ordinary memory.
-pub const HUGE: usize = 2 << 20;
-
-impl<T: Pod> Zeros<T> {
-    fn new(count: usize) -> Self {
-        let bytes = count * size_of::<T>();
-        let pages = if bytes < HUGE { None } else { huge_pages(bytes) };
-        pages.map_or_else(|| Self::Heap(vec![T::zeroed(); count].into()), |(memory, pages)| Self::Pages(memory, pages))
-    }
-}
-
-/// Memory of its own for a large table; None where the system has none to give.
-fn huge_pages(bytes: usize) -> Option<(MmapMut, Range<usize>)> {
-    // A huge page begins at a multiple of its size, and not every system gives memory there. What is too much is never
-    // touched, so it takes no memory.
-    let memory = MmapMut::map_anon(bytes + HUGE).ok()?;
-    let start = memory.as_ptr().align_offset(HUGE).min(HUGE);
-    #[cfg(target_os = "linux")]
-    // Where the system has no huge pages, small ones do.
-    let _ = memory.advise_range(memmap2::Advice::HugePage, start, bytes);
-    Some((memory, start..start + bytes))
 }
 
 #[cfg(test)]
@@ -176,6 +137,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
+    use crate::allocator::HUGE;
     use crate::drawn::Draw;
 
     /// A table of keys in the higher half of a word and values in the lower one, whose hashes have so many values.
