@@ -116,6 +116,8 @@ impl Engine {
             // A normalizer may change what the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
             let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
+            // What the tables were made from is of no use any more.
+            give_back();
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }

@@ -59,6 +59,7 @@ fn take(bytes: usize) -> Option<Mapping> {
 }
 
 /// Keeps memory that nobody has any more in place of what was kept, which is freed.
+#[cold]
 fn keep(mapping: Mapping) {
     free(match KEPT.try_lock() {
         Ok(mut kept) if mapping.bytes <= MOST_KEPT => kept.replace(mapping),
@@ -74,61 +75,93 @@ fn memory_of(mapping: Option<Mapping>) -> *mut u8 {
 // and on that number. Nothing else gets that memory before it is freed. The others are those of `System`.
 unsafe impl GlobalAlloc for Allocator {
     // SAFETY: what the trait asks of its callers is all that it needs.
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !is_large(layout.size(), layout.align()) {
-            // SAFETY: that of the caller.
-            return unsafe { System.alloc(layout) };
+        if is_large(layout.size(), layout.align()) {
+            return alloc_large(layout.size());
         }
-        let bytes = mapped(layout.size());
-        memory_of(take(bytes).or_else(|| Mapping::new(bytes)))
+        // SAFETY: that of the caller.
+        unsafe { System.alloc(layout) }
     }
 
     // SAFETY: what the trait asks of its callers is all that it needs.
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if !is_large(layout.size(), layout.align()) {
-            // SAFETY: that of the caller.
-            return unsafe { System.alloc_zeroed(layout) };
+        if is_large(layout.size(), layout.align()) {
+            return zeroed_large(layout.size());
         }
-        memory_of(Mapping::new(mapped(layout.size())))
+        // SAFETY: that of the caller.
+        unsafe { System.alloc_zeroed(layout) }
     }
 
     // SAFETY: what the trait asks of its callers is all that it needs.
+    #[inline(never)]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if !is_large(layout.size(), layout.align()) {
-            // SAFETY: that of the caller.
-            return unsafe { System.dealloc(memory, layout) };
+        if is_large(layout.size(), layout.align()) {
+            return keep(mapping(memory, layout.size()));
         }
-        keep(mapping(memory, layout.size()));
+        // SAFETY: that of the caller.
+        unsafe { System.dealloc(memory, layout) }
     }
 
     // SAFETY: what the trait asks of its callers is all that it needs.
+    #[inline(never)]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         match (is_large(layout.size(), layout.align()), is_large(size, layout.align())) {
             // SAFETY: that of the caller.
             (false, false) => unsafe { System.realloc(memory, layout, size) },
-            (true, true) => {
-                let (old, bytes) = (mapping(memory, layout.size()), mapped(size));
-                // SAFETY: from now on the caller looks at the new memory only. Both have the bytes that are copied.
-                unsafe {
-                    if bytes <= old.bytes {
-                        return old.cut(bytes).memory();
-                    }
-                    let Some(new) = take(bytes) else { return memory_of(old.grow(bytes)) };
-                    ptr::copy_nonoverlapping(memory, new.memory(), layout.size());
-                    keep(old);
-                    new.memory()
-                }
-            }
-            // SAFETY: that of the caller; the alignment is that of `layout`, and both have the bytes that are copied.
-            _ => unsafe {
-                let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
-                if !new.is_null() {
-                    ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
-                    self.dealloc(memory, layout);
-                }
-                new
-            },
+            // SAFETY: that of the caller.
+            (true, true) => unsafe { resize(memory, layout.size(), size) },
+            // SAFETY: that of the caller.
+            _ => unsafe { move_over(memory, layout, size) },
         }
+    }
+}
+
+#[cold]
+fn alloc_large(size: usize) -> *mut u8 {
+    let bytes = mapped(size);
+    memory_of(take(bytes).or_else(|| Mapping::new(bytes)))
+}
+
+#[cold]
+fn zeroed_large(size: usize) -> *mut u8 {
+    memory_of(Mapping::new(mapped(size)))
+}
+
+/// A large allocation with another large size.
+///
+/// # Safety
+/// That of [`GlobalAlloc::realloc`].
+#[cold]
+unsafe fn resize(memory: *mut u8, before: usize, size: usize) -> *mut u8 {
+    let (old, bytes) = (mapping(memory, before), mapped(size));
+    // SAFETY: from now on the caller looks at the new memory only. Both have the bytes that are copied.
+    unsafe {
+        if bytes <= old.bytes {
+            return old.cut(bytes).memory();
+        }
+        let Some(new) = take(bytes) else { return memory_of(old.grow(bytes)) };
+        ptr::copy_nonoverlapping(memory, new.memory(), before);
+        keep(old);
+        new.memory()
+    }
+}
+
+/// An allocation that becomes large or small.
+///
+/// # Safety
+/// That of [`GlobalAlloc::realloc`].
+#[cold]
+unsafe fn move_over(memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+    // SAFETY: that of the caller; the alignment is that of `layout`, and both have the bytes that are copied.
+    unsafe {
+        let new = Allocator.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+        if !new.is_null() {
+            ptr::copy_nonoverlapping(memory, new, layout.size().min(size));
+            Allocator.dealloc(memory, layout);
+        }
+        new
     }
 }
 
