@@ -14,8 +14,9 @@ pub struct Allocator;
 
 /// From so many bytes on, an allocation is large. With fewer, too much of a huge page would stay empty.
 const LEAST: usize = HUGE / 4 * 3;
-/// What the small pages of every system divide, and what every mapping is aligned to.
+/// A multiple of the size of small pages on every machine.
 const PAGES: usize = 1 << 16;
+/// What every mapping is aligned to at least.
 const ALIGNED: usize = 1 << 12;
 /// The most bytes that are kept for the next allocation.
 const MOST_KEPT: usize = 32 << 20;
