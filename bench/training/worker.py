@@ -1,9 +1,8 @@
 """The fresh process of one training: reads a job from stdin, prints a reply as the last line of stdout.
 
 The time is that of the training call, and the processor time that of all its threads; the import of the engine is timed
-separately, and documents are already in memory. The peak of resident memory is that of the whole process so far; it
-includes the documents if the engine gets a list. Afterwards one engine for all counts the learned tokens, and the ids
-that they make of a sample.
+separately, and documents are already in memory. The peak of resident memory includes them if the engine gets a list.
+Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from .. import adapters
-from ..measures.clock import settle, timed
+from ..measures.clock import have_memory, settle, timed
 from ..request import Reply
 from .cases import COUNTING, UNSPLIT
 from .job import Job
@@ -31,15 +30,26 @@ def trained(job: Job) -> Reply:
     texts = [] if job.source.file else job.source.texts()
     before = peak()
     import_s, _ = timed("wall", trainer.load)
-    settle()
+    ready()
     processor, (seconds, result) = timed("cpu", timed, "wall", trainer.train, job, texts)
     figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
     return Reply(figures, {"tokens": len(ranks), "ids": worth(job, ranks)} if ranks else {})
 
 
+FORGETS_PEAK = Path("/proc/self/clear_refs")
+
+
+def ready() -> None:
+    """Waits until no thread works, and has memory at hand if the system can forget the peak that this makes."""
+    settle()
+    if FORGETS_PEAK.exists():
+        have_memory()
+        FORGETS_PEAK.write_text("5", encoding="ascii")
+
+
 def peak() -> float:
-    """The peak of this process's resident memory in bytes.
+    """The peak of this process's resident memory in bytes, since the system last forgot it.
 
     It avoids `ru_maxrss` if possible, because a process inherits that figure from its parent.
     """
