@@ -22,6 +22,7 @@ from .job import Job
 from .trainers import TRAINERS, Ranks, regex
 
 SAMPLE, UNSPLIT_SAMPLE = 200_000, 20_000
+FORGETS_PEAK = Path("/proc/self/clear_refs")
 
 
 def trained(job: Job) -> Reply:
@@ -35,9 +36,6 @@ def trained(job: Job) -> Reply:
     figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
     return Reply(figures, {"tokens": len(ranks), "ids": worth(job, ranks)} if ranks else {})
-
-
-FORGETS_PEAK = Path("/proc/self/clear_refs")
 
 
 def ready() -> None:

@@ -5,7 +5,7 @@
 //! that the hash names and at its neighbour, which may share its line of memory, then at the next two. The number of slots
 //! is a power of two, and one of them is always free.
 //!
-//! A large table is for programs with [`crate::allocator`]: without huge pages, most looks cost a walk of the page tables.
+//! The pages of a large table should be huge ([`crate::allocator`]): with small ones, most looks cost a walk of the page tables.
 
 use std::ops::{Deref, DerefMut};
 
@@ -197,6 +197,8 @@ mod tests {
     fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
         let mut slots = Slots::<u128>::new(HUGE / size_of::<u128>() - 1);
         assert_eq!((slots.bytes(), slots.each().count()), (HUGE, 0));
+        #[cfg(target_os = "linux")]
+        assert!(slots.as_ptr().addr().is_multiple_of(HUGE));
         for key in 1..=1000 {
             let at = find(&slots, key * 77, |&slot| slot == key as u128);
             slots.put(at, key as u128);
