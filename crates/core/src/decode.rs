@@ -164,10 +164,9 @@ impl Decoder {
         }
     }
 
-    /// Whether the id is that of an added token.
-    #[must_use]
-    pub fn is_added(&self, id: u32) -> bool {
-        self.added.contains_key(&id)
+    /// The ids of added tokens, in any order.
+    pub fn added(&self) -> impl Iterator<Item = u32> {
+        self.added.keys().copied()
     }
 
     /// The ids of all tokens, ascending.

@@ -16,10 +16,12 @@ use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
 use toksmith_core::encode::pieces::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
+use toksmith_core::measure::id_counts::IdCounts;
 use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::{Splitter, Text as CoreText, TextSource};
+use toksmith_core::threads::once::Once;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
@@ -46,6 +48,7 @@ pub struct Engine {
     encoder: Encoder,
     cuts: Option<TextCuts>,
     decoder: Decoder,
+    no_counts: Once<IdCounts>,
     slow: bool,
 }
 
@@ -118,7 +121,7 @@ impl Engine {
             let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             // What the tables were made from is of no use any more.
             give_back();
-            Ok(Self { encoder, cuts, decoder, slow: slow() })
+            Ok(Self { encoder, cuts, decoder, no_counts: Once::new(), slow: slow() })
         })
     }
 
@@ -334,6 +337,12 @@ impl Engine {
     /// The encoder, and where long texts can be cut.
     pub fn for_long_texts(&self) -> (&Encoder, Option<&TextCuts>) {
         (&self.encoder, self.cuts.as_ref())
+    }
+
+    /// Counts of its ids to which others are added.
+    pub fn no_counts(&self) -> IdCounts {
+        let make = || IdCounts::new(&self.decoder, self.encoder.spelling());
+        self.no_counts.get(make).cloned().unwrap_or_else(make)
     }
 
     /// The ids of a text, in the memory of `ids`.

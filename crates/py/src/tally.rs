@@ -7,7 +7,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
-use toksmith_core::measure::text_sums::{Counts, TextSums as CoreTally};
+use toksmith_core::measure::counts::Counts;
+use toksmith_core::measure::id_counts::IdCounts;
+use toksmith_core::measure::text_sums::TextSums as CoreTally;
 use toksmith_core::measure::token_facts::facts;
 use toksmith_core::split::text_cuts::parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
@@ -24,6 +26,8 @@ use crate::text::{Errors, as_texts, texts};
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Tally {
     engine: Py<Engine>,
+    /// Nothing counted: where each thread begins.
+    none: IdCounts,
     sum: Mutex<Counts>,
 }
 
@@ -33,8 +37,9 @@ impl Tally {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
     fn new(engine: Bound<'_, Engine>) -> PyResult<Self> {
-        let sum = Mutex::new(Counts::new(engine.get().decoder().ids().len()));
-        Ok(Self { engine: engine.unbind(), sum })
+        let none = engine.get().no_counts();
+        let sum = Mutex::new(Counts::new(none.ids()));
+        Ok(Self { engine: engine.unbind(), none, sum })
     }
 
     /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
@@ -57,7 +62,7 @@ impl Tally {
         let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
-            let mut tally = CoreTally::new(engine.decoder(), encoder.spelling());
+            let mut tally = CoreTally::new(engine.decoder(), self.none.clone());
             let mut encoded = Parts::default();
             encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {
@@ -77,7 +82,7 @@ impl Tally {
                     Ok(())
                 });
             });
-            self.locked().merge(&tally.done());
+            tally.add_to(&mut self.locked());
         };
         load.run(py, work, |_| Ok(())).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
@@ -86,7 +91,7 @@ impl Tally {
         })
     }
 
-    /// The counts by the names of `toksmith_core::measure::text_sums`.
+    /// The counts by the names of `toksmith_core::measure::counts`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let counts = self.locked().clone();
         let all = PyDict::new(py);

@@ -91,13 +91,6 @@ def vocabulary_used(sample: Sample) -> Parts:
     return Parts(int(np.count_nonzero(sample.emitted)), sample.entries if sample.tokens else 0)
 
 
-def probabilities(sample: Sample) -> NDArray[np.float64]:
-    """The share of each id that was emitted, ids that were not left out."""
-    emitted: NDArray[np.float64] = sample.emitted[sample.emitted > 0].astype(np.float64)
-    emitted /= emitted.sum()
-    return emitted
-
-
 def entropy(shares: NDArray[np.float64]) -> float:
     """Bits; 0 for one outcome."""
     return abs(float(-(shares * np.log2(shares)).sum()))
@@ -107,27 +100,27 @@ def shannon_efficiency(sample: Sample) -> Parts:
     """The entropy of single tokens over that of an even use of all entries."""
     if not sample.tokens:
         return Parts(0, 0)
-    return Parts(entropy(probabilities(sample)), float(np.log2(sample.entries)))
+    return Parts(entropy(sample._shares), float(np.log2(sample.entries)))
 
 
 def renyi_efficiency(sample: Sample) -> Parts:
     """The same with Rényi's entropy of order 2.5, which weighs frequent tokens more."""
     if not sample.tokens:
         return Parts(0, 0)
-    bits = float(np.log2((probabilities(sample) ** 2.5).sum())) / (1 - 2.5)
+    bits = float(np.log2((sample._shares**2.5).sum())) / (1 - 2.5)
     return Parts(abs(bits), float(np.log2(sample.entries)))
 
 
 def unigram_bits_per_byte(sample: Sample) -> Parts:
     """Bits of all tokens under their own frequencies, for each byte of text."""
-    bits = entropy(probabilities(sample)) * sample.tokens if sample.tokens else 0
+    bits = entropy(sample._shares) * sample.tokens if sample.tokens else 0
     return Parts(bits, sample.bytes)
 
 
 def vocabulary_token_bytes(sample: Sample) -> Parts:
     """The mean length of an entry."""
-    ordinary = ~sample.vocabulary.special
-    return Parts(int(sample.vocabulary.lengths[ordinary].sum()), int(ordinary.sum()))
+    lengths, special = sample.vocabulary.lengths, sample.vocabulary.special
+    return Parts(int(lengths.sum() - lengths[special].sum()), sample.entries - int(np.count_nonzero(special)))
 
 
 def partial_entries(sample: Sample) -> Parts:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -163,6 +164,13 @@ class Sample:
     def entries(self) -> int:
         """Tokens in the vocabulary, special tokens included."""
         return len(self.vocabulary.ids)
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64]:
+        """The share of each id among the tokens, ids that were not emitted left out."""
+        emitted = self.emitted[np.flatnonzero(self.emitted > 0)].astype(np.float64)
+        shares: NDArray[np.float64] = emitted / emitted.sum()
+        return shares
 
     @property
     def ids(self) -> NDArray[np.uint64]:
