@@ -48,6 +48,7 @@ pub struct Engine {
     encoder: Encoder,
     cuts: Option<TextCuts>,
     decoder: Decoder,
+    /// Where counting begins.
     no_counts: Once<IdCounts>,
     slow: bool,
 }
@@ -259,7 +260,8 @@ impl Engine {
         let (tables, since) = self.encoder.table_bytes();
         let (sessions, bytes) = self.encoder.sessions();
         let (decoder, slots) = self.decoder.bytes();
-        Ok((tables + decoder, since + slots, sessions, bytes))
+        let no_counts = self.no_counts.made().map_or(0, IdCounts::bytes);
+        Ok((tables + decoder, since + slots + no_counts, sessions, bytes))
     }
 
     fn release(&self) -> PyResult<()> {

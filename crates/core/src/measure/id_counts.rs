@@ -58,6 +58,12 @@ impl IdCounts {
         self.ids.len()
     }
 
+    /// The memory of the tables.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.ids) + self.words.bytes() + self.more.allocation_size()
+    }
+
     /// Counts an id, and says how many bytes its token has: 0 if only a look at its bytes does.
     pub fn add(&mut self, id: u32) -> usize {
         let Some(word) = self.words.get_mut(id) else { return 0 };
