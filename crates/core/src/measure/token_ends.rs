@@ -106,7 +106,7 @@ impl EndWriter<'_> {
         self.marks.as_flattened_mut()[self.at] = MARK;
     }
 
-    /// Ends tokens, [`TOGETHER`] at a time, until `width` does not know one, and says how many. No width may be above [`WIDEST`].
+    /// Ends tokens, four at a time, until `width` does not know one, and says how many. No width may be above 63.
     #[inline(always)]
     pub fn take(&mut self, ids: &[u32], mut width: impl FnMut(u32) -> Option<usize>) -> usize {
         let (mut rest, mut taken) = (ids.as_chunks::<TOGETHER>().0, 0);
