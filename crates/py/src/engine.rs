@@ -48,7 +48,7 @@ pub struct Engine {
     encoder: Encoder,
     cuts: Option<TextCuts>,
     decoder: Decoder,
-    /// Where counting begins.
+    /// What [`Self::no_counts`] copies.
     no_counts: Once<IdCounts>,
     slow: bool,
 }
@@ -341,7 +341,7 @@ impl Engine {
         (&self.encoder, self.cuts.as_ref())
     }
 
-    /// Counts of its ids to which others are added.
+    /// Counts of all ids, with nothing counted yet.
     pub fn no_counts(&self) -> IdCounts {
         let make = || IdCounts::new(&self.decoder, self.encoder.spelling());
         self.no_counts.get(make).cloned().unwrap_or_else(make)

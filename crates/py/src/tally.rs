@@ -8,7 +8,6 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
 use toksmith_core::measure::counts::Counts;
-use toksmith_core::measure::id_counts::IdCounts;
 use toksmith_core::measure::text_sums::TextSums as CoreTally;
 use toksmith_core::measure::token_facts::facts;
 use toksmith_core::split::text_cuts::parts;
@@ -26,8 +25,6 @@ use crate::text::{Errors, as_texts, texts};
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Tally {
     engine: Py<Engine>,
-    /// Nothing counted: where each thread begins.
-    none: IdCounts,
     sum: Mutex<Counts>,
 }
 
@@ -37,9 +34,8 @@ impl Tally {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
     fn new(engine: Bound<'_, Engine>) -> PyResult<Self> {
-        let none = engine.get().no_counts();
-        let sum = Mutex::new(Counts::new(none.ids()));
-        Ok(Self { engine: engine.unbind(), none, sum })
+        let sum = Mutex::new(Counts::new(engine.get().no_counts().ids()));
+        Ok(Self { engine: engine.unbind(), sum })
     }
 
     /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
@@ -62,7 +58,7 @@ impl Tally {
         let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
-            let mut tally = CoreTally::new(engine.decoder(), self.none.clone());
+            let mut tally = CoreTally::new(engine.decoder(), engine.no_counts());
             let mut encoded = Parts::default();
             encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {

@@ -37,11 +37,11 @@ impl AsksMasks for BlockWalk<'_> {
             if self.placed {
                 rows.find_words(self.text, classes(), &mut places);
                 self.words(&rows, &mut whole);
-                places.find(rows.blocks, |block| rows.digit.0[block] & !rows.digit.after(block));
-                places.each(|place| self.number(&rows, place));
+                let numbers = |block: usize| rows.digit.0[block] & !rows.digit.after(block);
+                places.each(rows.blocks, numbers, |place| self.number(&rows, place));
                 let white = |block: usize| rows.space.0[block] | rows.tab.0[block];
-                places.find(rows.blocks, |block| white(block) & rows.newline.after(block));
-                places.each(|place| self.indent(&rows, place));
+                let indents = |block: usize| white(block) & rows.newline.after(block);
+                places.each(rows.blocks, indents, |place| self.indent(&rows, place));
             }
             rows.turn();
         }

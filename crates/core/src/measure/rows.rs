@@ -130,8 +130,8 @@ impl KindRows {
         if others.0[1..=*blocks].iter().all(|&word| word == 0) {
             return;
         }
-        places.find(*blocks, |block| others.0[block]);
-        places.each(|place| {
+        let word = |block: usize| others.0[block];
+        places.each(*blocks, word, |place| {
             let (class, length) = character(&text[at(*base, place)..], classes);
             let row = match class {
                 class if class & LETTER != 0 => &mut *letter,
@@ -178,29 +178,26 @@ const FEW: usize = 4;
 /// The most places: none is next to another.
 const MOST: usize = BLOCKS * BLOCK / 2;
 
-/// Places in some blocks.
+/// Room for places in some blocks.
 #[derive(Debug)]
-pub struct Places {
-    places: [u16; MOST + FEW],
-    count: usize,
-}
+pub struct Places([u16; MOST + FEW]);
 
 impl Default for Places {
     fn default() -> Self {
-        Self { places: [0; MOST + FEW], count: 0 }
+        Self([0; MOST + FEW])
     }
 }
 
 impl Places {
-    /// Finds the bits of a word for each block, of which no two are side by side.
+    /// Gives the bits of a word for each block, of which no two are side by side. It finds all of them first.
     #[inline(always)]
-    pub fn find(&mut self, blocks: usize, word: impl Fn(usize) -> u64) {
+    pub fn each(&mut self, blocks: usize, word: impl Fn(usize) -> u64, mut give: impl FnMut(BytePlace)) {
         let mut next = 0;
         for block in 1..=blocks.min(BLOCKS) {
             let mut bits = word(block);
             let end = next + bits.count_ones() as usize;
             loop {
-                for place in &mut self.places[next..next + FEW] {
+                for place in &mut self.0[next..next + FEW] {
                     *place = (block * BLOCK) as u16 + (bits.trailing_zeros() as u16 & 63);
                     bits &= bits.wrapping_sub(1);
                 }
@@ -211,13 +208,7 @@ impl Places {
             }
             next = end;
         }
-        self.count = next;
-    }
-
-    /// Gives the places that were found last.
-    #[inline(always)]
-    pub fn each(&self, mut give: impl FnMut(BytePlace)) {
-        for &place in &self.places[..self.count] {
+        for &place in &self.0[..next] {
             give(BytePlace { block: usize::from(place) / BLOCK, bit: u32::from(place) % BLOCK as u32 });
         }
     }

@@ -31,14 +31,6 @@ impl<'d> TextSums<'d> {
         Self { counts: Counts::new(0), ids, decoder, ends: TokenEnds::default(), decoded: Vec::new() }
     }
 
-    /// What was counted.
-    #[must_use]
-    pub fn done(self) -> Counts {
-        let mut sum = Counts::new(self.ids.ids());
-        self.add_to(&mut sum);
-        sum
-    }
-
     /// Adds what was counted to other counts.
     pub fn add_to(&self, sum: &mut Counts) {
         sum.merge(&self.counts);
@@ -119,13 +111,20 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::drawn::bytes_vocab;
+    use crate::drawn::{Draw, bytes_vocab};
     use crate::kinds::PieceEncoder;
     use crate::measure::counts::{DIGITS, SPACES, TABS, TextTotals};
     use crate::split::pattern::PATTERNS;
     use crate::split::scan::class::{CASELESS, LETTER, classes};
     use crate::split::special::{AddedToken, AddedTokens, Flags};
     use crate::split::text_cuts::{TextCuts, parts};
+
+    /// What was counted.
+    fn all(sums: &TextSums<'_>) -> Counts {
+        let mut all = Counts::new(sums.decoder.ids().len());
+        sums.add_to(&mut all);
+        all
+    }
 
     /// The counts by the plainest reading of the definitions.
     fn plainly(text: &str, ends: &[usize], counts: &mut Counts) {
@@ -191,21 +190,17 @@ mod tests {
         let tokens = ["Wo", "rd", "2024", "12", "34", "本", "    ", " a", "한", "\n ", "  ", "zz", "\u{93F}\u{928}"];
         let vocab = PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)));
         let decoder = Decoder::new(Arc::clone(vocab.vocab()), &[]);
-        let mut state = 5u64;
-        let mut draw = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut draw = Draw(5);
         for round in 0..3000 {
             // A few texts have several rows of blocks, and windows of ends.
             let size = if round % 50 == 0 { round } else { round % 120 };
-            let text: String = (0..size).map(|_| atoms[draw(atoms.len())]).collect();
+            let text: String = (0..size).map(|_| atoms[draw.below(atoms.len())]).collect();
             let mut ids = Vec::new();
             let mut ends = Vec::new();
             let mut at = 0;
             while at < text.len() {
                 let fits = |token: &&&str| text.as_bytes()[at..].starts_with(token.as_bytes());
-                let long = if draw(3) == 0 { None } else { tokens.iter().find(fits) };
+                let long = if draw.below(3) == 0 { None } else { tokens.iter().find(fits) };
                 let token = long.map_or(&text.as_bytes()[at..=at], |token| token.as_bytes());
                 ids.push(vocab.vocab().id(token).unwrap());
                 at += token.len();
@@ -221,10 +216,10 @@ mod tests {
                 plain.ids[id as usize] += 1;
             }
             plainly(&text, &ends, &mut plain);
-            assert_eq!(tally.done(), plain, "{text:?} {ends:?}");
+            assert_eq!(all(&tally), plain, "{text:?} {ends:?}");
             let mut placed = TextSums::new(&decoder, IdCounts::new(&decoder, None));
             placed.add(Text::Str(&text), &ids, Some(&ends), true);
-            assert_eq!(placed.done(), plain);
+            assert_eq!(all(&placed), plain);
         }
     }
 
@@ -238,7 +233,7 @@ mod tests {
         let ids: Vec<u32> = text.bytes().map(u32::from).collect();
         let mut whole = TextSums::new(&decoder, IdCounts::new(&decoder, None));
         whole.add(Text::Str(&text), &ids, None, true);
-        let whole = whole.done();
+        let whole = all(&whole);
         for least in [1, 7, 64, 500] {
             let mut sum = Counts::new(decoder.tokens().count());
             let all: Vec<_> = parts(text.as_bytes(), cuts.as_ref(), &added, least).collect();
@@ -246,7 +241,7 @@ mod tests {
             for (start, end) in all {
                 let mut part = TextSums::new(&decoder, IdCounts::new(&decoder, None));
                 part.add(Text::Str(&text[start..end]), &ids[start..end], None, start == 0);
-                sum.merge(&part.done());
+                part.add_to(&mut sum);
             }
             assert_eq!(sum, whole);
         }

@@ -177,21 +177,18 @@ impl AsksMasks for SetBits<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     #[test]
     fn a_writer_sets_the_ends_that_are_known() {
         let (mut written, mut placed) = (TokenEnds::default(), TokenEnds::default());
-        let mut state = 7u64;
+        let mut draw = Draw(7);
         for round in 0..300 {
             let mut ids = Vec::new();
             let (mut ends, mut bytes) = (Vec::new(), 0);
             while bytes < round * 61 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 // A few tokens are wider than the room behind a window, or than a window.
-                let width = match state >> 56 {
-                    0 => (state >> 33) as usize % (3 * WINDOW),
-                    drawn => 1 + drawn as usize % WIDEST,
-                };
+                let width = if draw.below(256) == 0 { draw.below(3 * WINDOW) } else { 1 + draw.below(WIDEST) };
                 ids.push(width as u32);
                 bytes += width;
                 ends.push(bytes);
