@@ -196,7 +196,7 @@ def hostile_questions() -> Iterator[Question]:
 
 
 def start_questions() -> Iterator[Question]:
-    """The time from the file to the first ids, without imports, and the memory that stays in use."""
+    """The time from the file to the first ids, without imports, that of the imports, and the memory that stays in use."""
     ranks = (Cell("load", "first", "ms"), Cell("import", "import", "ms"))
     native = (Cell("load, native format", "first", "ms"),)
     for encoding in ("cl100k", "o200k"):

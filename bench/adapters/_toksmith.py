@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import toksmith
+from toksmith import load as load_tokenizer  # now: the name imports what loading needs, as the imports of others do
 
 from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
 
@@ -12,11 +13,11 @@ from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
 def load(encoding: Encoding) -> Engine:
     """The tokenizer of a published file, or of one in toksmith's own format."""
     if encoding.native:
-        return Toksmith(toksmith.load(encoding.native))
+        return Toksmith(load_tokenizer(encoding.native))
     if encoding.kind == "ranks":
-        return Toksmith(toksmith.load(encoding.source, pattern=encoding.pattern))
+        return Toksmith(load_tokenizer(encoding.source, pattern=encoding.pattern))
     try:
-        return Toksmith(toksmith.load(encoding.source))
+        return Toksmith(load_tokenizer(encoding.source))
     except ImportError as missing:
         raise Unsupported(str(missing)) from missing
 
