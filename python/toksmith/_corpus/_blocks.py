@@ -302,7 +302,7 @@ def in_lines(file: File, skip: bool) -> Iterator[Block]:
     with file_here(file) as path, readable(file.path), opened(path) as stream:
         for place, data in whole_lines(stream, start, stop, longest=file.longest):
             yield JsonRows(file, data, first, place)
-            first += data.count(b"\n")
+            first += _core.line_feeds(data)
 
 
 def whole_lines(

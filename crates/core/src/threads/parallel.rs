@@ -119,7 +119,7 @@ impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
     /// The next job of a thread, if there is one that may be given out now.
     fn take(&mut self, worker: Worker) -> Option<Numbered<J>> {
         let mut job = self.waiting(worker, true);
-        while job.is_none() && self.given < self.end && self.given - self.handed < IN_FLIGHT {
+        while job.is_none() && self.given < self.end && !self.is_full() {
             let Some(next) = self.plan.stop.check().and_then(|()| (self.next)()).transpose() else {
                 self.end = self.given;
                 break;
@@ -155,6 +155,11 @@ impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
         number < self.end && (worker.any || !heavy) && (!own || !self.plan.in_turn || is_turn || heavy)
     }
 
+    /// Whether the sink has to get results before another job is given out.
+    fn is_full(&self) -> bool {
+        self.given - self.handed >= IN_FLIGHT
+    }
+
     /// Whether [`Self::take`] will give nothing more.
     fn is_over(&self, worker: Worker) -> bool {
         self.given >= self.end && !self.aside.iter().any(|(number, job)| self.suits(worker, *number, job, false))
@@ -181,10 +186,14 @@ impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
         }
     }
 
-    /// Says how many results the sink got.
+    /// Says how many results the sink got. Threads wait for that only where as many jobs as may be are given out.
     fn hand(&self, results: usize) {
-        locked(&self.feed).handed = results;
-        self.moved.notify_all();
+        let mut feed = locked(&self.feed);
+        let was_full = feed.is_full();
+        feed.handed = results;
+        if was_full {
+            self.moved.notify_all();
+        }
     }
 
     /// Ends the work at a job.

@@ -2,8 +2,8 @@
 //!
 //! Reading order: [`Rows`], which all who read rows walk over: counting row by row, [`mod@column`] many at a time. [`read`] is
 //! the rule for one row, and `walk` reads JSON for it. [`text`] asks serde first, which is faster and understands nearly
-//! every row. It leaves to `read` what serde refuses: `NaN`, escapes of lone surrogates, a field that occurs twice, and
-//! lines that are not rows.
+//! every row. It leaves to `read` what serde refuses: `NaN`, names with escapes of lone surrogates, and lines that are not
+//! rows.
 //!
 //! Left out: opening and unpacking files, which the Python package does, and what is done with a bad row, which the
 //! caller says.
@@ -13,12 +13,13 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::utf8::text_of;
 pub mod column;
 mod walk;
 
-use walk::{FieldFound, Json};
+use walk::{FieldFound, Json, unescaped};
 
 /// What some programs write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -94,6 +95,12 @@ pub fn is_blank(line: &[u8]) -> bool {
     line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0B)
 }
 
+/// How many line feeds a block has.
+#[must_use]
+pub fn line_feeds(block: &[u8]) -> usize {
+    memchr::memchr_iter(b'\n', block).count()
+}
+
 /// The text in the field of a row.
 ///
 /// # Errors
@@ -163,7 +170,7 @@ impl<'r> Visitor<'r> for JsonRow<'_> {
         while let Some(which) = row.next_key_seed(FieldName(self.0))? {
             // Of several fields of one name the last counts.
             match which {
-                Which::Text => found = Some(row.next_value_seed(FieldValue)?),
+                Which::Text => found = text_in(row.next_value()?),
                 Which::Name => name = row.next_value_seed(NameValue)?,
                 Which::Other => drop(row.next_value::<IgnoredAny>()?),
             }
@@ -173,6 +180,12 @@ impl<'r> Visitor<'r> for JsonRow<'_> {
         }
         Ok((found, name))
     }
+}
+
+/// The text that a value is. Serde would collect it in a buffer that grows step by step, and then copy it.
+fn text_in(value: &RawValue) -> Option<Cow<'_, str>> {
+    let in_quotes = value.get().strip_prefix('"')?.strip_suffix('"')?;
+    Some(unescaped(in_quotes))
 }
 
 /// Which field a name is that of.
@@ -206,37 +219,6 @@ impl Visitor<'_> for FieldName<'_> {
             _ if Some(name) == self.0.name => Which::Name,
             _ => Which::Other,
         })
-    }
-}
-
-/// A value that is a text.
-struct FieldValue;
-
-impl<'r> DeserializeSeed<'r> for FieldValue {
-    type Value = Cow<'r, str>;
-
-    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Self::Value, D::Error> {
-        reader.deserialize_str(self)
-    }
-}
-
-impl<'r> Visitor<'r> for FieldValue {
-    type Value = Cow<'r, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'r str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_bytes<E: serde::de::Error>(self, _: &[u8]) -> Result<Self::Value, E> {
-        Err(E::custom("bytes are no text"))
     }
 }
 
@@ -300,6 +282,7 @@ impl<'r> Visitor<'r> for NameValue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     #[test]
     fn the_name_of_a_row() {
@@ -449,10 +432,35 @@ mod tests {
     }
 
     #[test]
+    fn the_text_in_quotes_is_what_serde_makes_of_it() {
+        let parts = [
+            "a",
+            "é日",
+            "😀",
+            r"\n",
+            r#"\""#,
+            r"\\",
+            r"\/",
+            r"\u00e9",
+            r"\u65E5",
+            r"\ud83d\ude00",
+            r"\u0000",
+            r"\b\f\r\t",
+        ];
+        let mut draw = Draw(7);
+        for _ in 0..20_000 {
+            let string: String = (0..draw.below(12)).map(|_| parts[draw.below(parts.len())]).collect();
+            let expected: String = serde_json::from_str(&format!("\"{string}\"")).unwrap();
+            assert_eq!(unescaped(&string), expected, "{string}");
+        }
+    }
+
+    #[test]
     fn blank_lines_are_no_rows() {
         let found = Rows::new(b"\n {}\r\n \t\n{}");
         assert_eq!(found.places, [RowPlace { line: 1, bytes: 1..6 }, RowPlace { line: 3, bytes: 9..11 }]);
         assert_eq!((found.row(0), found.row(1), found.lines), (&b" {}\r\n"[..], &b"{}"[..], 4));
+        assert_eq!(line_feeds(b"\n {}\r\n \t\n{}"), 3);
         for (block, lines) in [(&b"\xEF\xBB\xBF \n\x0b\x0c\r\n"[..], 2), (b"\n\n", 2), (b" ", 1), (b"", 0)] {
             let found = Rows::new(block);
             assert_eq!((found.places.len(), found.lines), (0, lines));

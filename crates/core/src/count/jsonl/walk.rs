@@ -207,44 +207,68 @@ impl<'r> Json<'r> {
 }
 
 /// The text of a string whose escapes are right. A lone surrogate becomes U+FFFD, as in a `str` (decision 6).
-fn unescaped(string: &str) -> Cow<'_, str> {
-    let Some(first) = memchr::memchr(b'\\', string.as_bytes()) else { return Cow::Borrowed(string) };
-    let mut text = String::with_capacity(string.len());
-    let mut units = Vec::new();
-    let mut rest = string;
-    let mut at = first;
+pub fn unescaped(string: &str) -> Cow<'_, str> {
+    let bytes = string.as_bytes();
+    let next = |start: usize| memchr::memchr(b'\\', &bytes[start..]).map(|at| start + at);
+    let Some(mut at) = next(0) else { return Cow::Borrowed(string) };
+    let (mut text, mut start) = (String::with_capacity(string.len()), 0);
     loop {
-        if at > 0 {
-            flush(&mut units, &mut text);
-            text.push_str(&rest[..at]);
-        }
-        let Some(&escape) = rest.as_bytes().get(at + 1) else { break };
-        let mut len = 2;
-        let char = match escape {
-            b'b' => '\u{8}',
-            b'f' => '\u{C}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => {
-                len = 6;
-                units.push(u16::from_str_radix(&rest[at + 2..at + 6], 16).unwrap_or_default());
-                '\0'
-            }
-            other => char::from(other),
-        };
-        if len == 2 {
-            flush(&mut units, &mut text);
+        text.push_str(&string[start..at]);
+        // Texts in other scripts may have nothing but escapes.
+        while let [b'\\', escape @ ..] = &bytes[at..] {
+            let (char, len) = escaped(escape);
             text.push(char);
+            at += 1 + len;
         }
-        rest = &rest[at + len..];
-        at = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
+        start = at;
+        let Some(more) = next(start) else { break };
+        at = more;
     }
-    flush(&mut units, &mut text);
+    text.push_str(&string[start..]);
     Cow::Owned(text)
 }
 
-/// The characters of units of UTF-16 that followed each other.
-fn flush(units: &mut Vec<u16>, text: &mut String) {
-    text.extend(char::decode_utf16(units.drain(..)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)));
+/// The character of an escape that begins behind its backslash, and how many bytes it has there.
+fn escaped(escape: &[u8]) -> (char, usize) {
+    let char = match escape {
+        [b'b', ..] => '\u{8}',
+        [b'f', ..] => '\u{C}',
+        [b'n', ..] => '\n',
+        [b'r', ..] => '\r',
+        [b't', ..] => '\t',
+        &[b'u', a, b, c, d, ref rest @ ..] => return escaped_units(unit([a, b, c, d]), rest),
+        [other, ..] => char::from(*other),
+        [] => char::REPLACEMENT_CHARACTER,
+    };
+    (char, 1)
 }
+
+/// The same of one unit of UTF-16, or of two that are one character.
+fn escaped_units(first: u16, rest: &[u8]) -> (char, usize) {
+    if let Some(char) = char::from_u32(u32::from(first)) {
+        return (char, 5);
+    }
+    if let &[b'\\', b'u', a, b, c, d, ..] = rest
+        && let Some(Ok(char)) = char::decode_utf16([first, unit([a, b, c, d])]).next()
+    {
+        return (char, 11);
+    }
+    (char::REPLACEMENT_CHARACTER, 5)
+}
+
+/// The number that four hex digits say.
+fn unit(digits: [u8; 4]) -> u16 {
+    digits.iter().fold(0, |unit, &digit| unit << 4 | HEX[usize::from(digit)])
+}
+
+/// The value of each byte that is a hex digit.
+static HEX: [u16; 256] = {
+    let mut values = [0; 256];
+    let mut value = 0;
+    while value < 16 {
+        values[b"0123456789abcdef"[value] as usize] = value as u16;
+        values[b"0123456789ABCDEF"[value] as usize] = value as u16;
+        value += 1;
+    }
+    values
+};
