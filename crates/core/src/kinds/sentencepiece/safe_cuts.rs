@@ -37,10 +37,8 @@ impl CharCuts {
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t str>, escape: bool) -> Self {
         let mut cuts = Self { bytes: vec![CUT; 1 << 16].into(), characters: vec![0; 1 << (BITS - 6)].into() };
-        for byte in 0..1 << 16 {
-            if byte as u8 & 0xC0 == 0x80 {
-                cuts.bytes[byte] = 0;
-            }
+        for (left, inside) in (0..=u8::MAX).flat_map(|left| (0x80..0xC0).map(move |inside| (left, inside))) {
+            cuts.bytes[pair(left, inside)] = 0;
         }
         let forms = |char: &'t str| {
             let space = (escape && char.as_bytes() == BLOCK).then_some(" ");
@@ -94,20 +92,17 @@ impl CharCuts {
     /// A bit for each cut among the places from `at` on; the first place is after the first byte of `stretch`.
     #[inline]
     fn places(&self, text: &[u8], at: usize, stretch: &[u8]) -> u64 {
-        let (mut cuts, mut asked) = (0, 0);
+        let mut kinds = [0; STRIDE];
         if let Ok(full) = <&[u8; STRIDE + 1]>::try_from(stretch) {
-            for place in 0..STRIDE {
-                let kind = u64::from(self.bytes[pair(full[place], full[place + 1])]);
-                cuts |= (kind & 1) << place;
-                asked |= (kind >> 1) << place;
+            for (place, kind) in kinds.iter_mut().enumerate() {
+                *kind = self.bytes[pair(full[place], full[place + 1])];
             }
         } else {
-            for (place, bytes) in stretch.windows(2).enumerate() {
-                let kind = u64::from(self.bytes[pair(bytes[0], bytes[1])]);
-                cuts |= (kind & 1) << place;
-                asked |= (kind >> 1) << place;
+            for (bytes, kind) in stretch.windows(2).zip(&mut kinds) {
+                *kind = self.bytes[pair(bytes[0], bytes[1])];
             }
         }
+        let (mut cuts, mut asked) = (bits(&kinds, CUT), bits(&kinds, ASK));
         while asked != 0 {
             let place = asked.trailing_zeros();
             cuts |= u64::from(self.apart(text, at + place as usize)) << place;
@@ -119,26 +114,43 @@ impl CharCuts {
     /// Whether no token holds the characters on both sides of `at`.
     #[inline]
     fn apart(&self, text: &[u8], at: usize) -> bool {
-        let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
-        let right = char_len(text[at]);
-        let bytes = if at >= 4
-            && let Some(bytes) = text[at - 4..].first_chunk()
-        {
-            let shift = (4 - left as u32) * 8;
-            let word = u64::from_le_bytes(*bytes) >> shift << shift;
-            let shift = (4 - right as u32) * 8;
-            word << shift >> shift
-        } else {
-            window(&text[at.saturating_sub(left)..at], &text[at..text.len().min(at + right)])
+        let bytes = match at.checked_sub(4).and_then(|start| text[start..].first_chunk()) {
+            Some(bytes) => neighbours(u64::from_le_bytes(*bytes)),
+            None => {
+                let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+                window(&text[at - left..at], &text[at..text.len().min(at + char_len(text[at]))])
+            }
         };
         let bit = bit(bytes);
         self.characters[bit / 64] >> (bit % 64) & 1 == 0
     }
 }
 
+/// The bits of the bytes that have a flag.
+#[inline]
+fn bits(kinds: &[u8; STRIDE], flag: u8) -> u64 {
+    let (eights, _) = kinds.as_chunks::<8>();
+    eights.iter().rev().fold(0, |bits, eight| {
+        let flags = u64::from_le_bytes(*eight) >> flag.trailing_zeros() & 0x0101_0101_0101_0101;
+        // The product has the flag of byte n in bit 56 + n.
+        bits << 8 | flags.wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+/// The characters before and after the middle of eight bytes, as [`window`] has them. Nothing here branches on their lengths.
+#[inline]
+fn neighbours(bytes: u64) -> u64 {
+    let begins = !(bytes >> 7 & !(bytes >> 6)) as u32 & 0x0101_0101;
+    // The bits of the bytes before the left character, and of those behind the right one.
+    let before = 31 - (begins | 1).leading_zeros();
+    let behind = 32 - 8 * ((bytes >> 32) as u8).leading_ones().clamp(1, 4);
+    let kept = bytes >> before << before;
+    kept << behind >> behind
+}
+
 #[inline]
 fn pair(left: u8, right: u8) -> usize {
-    usize::from(left) << 8 | usize::from(right)
+    usize::from(u16::from_le_bytes([left, right]))
 }
 
 /// Two characters in one word, with the last byte of the left one and the first of the right one in the middle.
@@ -169,6 +181,7 @@ pub fn char_len(first: u8) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
 
     fn segments<'t>(cuts: &CharCuts, text: &'t str) -> Vec<&'t str> {
         let mut found = Vec::new();
@@ -192,6 +205,33 @@ mod tests {
         assert_eq!(segments(&cuts, ""), [""; 0]);
         let long = "日本".repeat(50);
         assert_eq!(segments(&cuts, &long), ["日本"; 50]);
+    }
+
+    #[test]
+    fn neighbours_are_those_of_the_plain_window() {
+        let characters = ["a", " ", "\u{7F}", "\u{80}", "é", "\u{7FF}", "▁", "日", "\u{FFFF}", "😀", "\u{10FFFF}"];
+        for (left, right) in characters.into_iter().flat_map(|left| characters.map(|right| (left, right))) {
+            for (before, behind) in characters.into_iter().flat_map(|before| characters.map(|behind| (before, behind)))
+            {
+                let text = format!("{}{left}{right}{}", before.repeat(4), behind.repeat(4));
+                let at = before.len() * 4 + left.len();
+                let bytes = text.as_bytes()[at - 4..].first_chunk().unwrap();
+                let expected = window(left.as_bytes(), right.as_bytes());
+                assert_eq!(neighbours(u64::from_le_bytes(*bytes)), expected, "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn bits_are_those_of_the_flags() {
+        let mut draw = Draw(5);
+        for _ in 0..1000 {
+            let kinds: [u8; STRIDE] = std::array::from_fn(|_| draw.below(4) as u8);
+            for flag in [CUT, ASK] {
+                let expected = (0..STRIDE).fold(0, |bits, at| bits | u64::from(kinds[at] & flag != 0) << at);
+                assert_eq!(bits(&kinds, flag), expected);
+            }
+        }
     }
 
     #[test]
