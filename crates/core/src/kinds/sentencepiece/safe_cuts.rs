@@ -114,12 +114,11 @@ impl CharCuts {
     /// Whether no token holds the characters on both sides of `at`.
     #[inline]
     fn apart(&self, text: &[u8], at: usize) -> bool {
-        let bytes = match at.checked_sub(4).and_then(|start| text[start..].first_chunk()) {
-            Some(bytes) => neighbours(u64::from_le_bytes(*bytes)),
-            None => {
-                let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
-                window(&text[at - left..at], &text[at..text.len().min(at + char_len(text[at]))])
-            }
+        let bytes = if let Some(bytes) = at.checked_sub(4).and_then(|start| text[start..].first_chunk()) {
+            neighbours(u64::from_le_bytes(*bytes))
+        } else {
+            let left = 1 + text[..at].iter().rev().take(3).take_while(|&&byte| byte & 0xC0 == 0x80).count();
+            window(&text[at - left..at], &text[at..text.len().min(at + char_len(text[at]))])
         };
         let bit = bit(bytes);
         self.characters[bit / 64] >> (bit % 64) & 1 == 0
@@ -142,7 +141,7 @@ fn bits(kinds: &[u8; STRIDE], flag: u8) -> u64 {
 fn neighbours(bytes: u64) -> u64 {
     let begins = !(bytes >> 7 & !(bytes >> 6)) as u32 & 0x0101_0101;
     // The bits of the bytes before the left character, and of those behind the right one.
-    let before = 31 - (begins | 1).leading_zeros();
+    let before = (begins | 1).ilog2();
     let behind = 32 - 8 * ((bytes >> 32) as u8).leading_ones().clamp(1, 4);
     let kept = bytes >> before << before;
     kept << behind >> behind
