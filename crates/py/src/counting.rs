@@ -195,7 +195,7 @@ pub fn row_text<'py>(py: Python<'py>, line: &[u8], field: &str) -> PyResult<Opti
     text.map(|text| Some(PyString::new(py, &text))).map_err(PyValueError::new_err)
 }
 
-/// How many line feeds a block has. `bytes.count` takes ten times as long, and keeps the interpreter's lock meanwhile.
+/// How many line feeds a block has. `bytes.count` takes longer, and keeps the interpreter's lock meanwhile.
 #[guarded]
 #[pyfunction]
 pub fn line_feeds(py: Python<'_>, block: &[u8]) -> PyResult<usize> {
