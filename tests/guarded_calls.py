@@ -184,6 +184,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "TextParts.__new__": lambda of: of.core.TextParts(of.engine, of.column, 0, ["<s>"]),
     "TextParts.read": lambda of: of.parts.read(1, 2),
     "TextParts.finished": lambda of: of.parts.finished,
+    "line_feeds": lambda of: of.core.line_feeds(b"a\nb\n"),
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
     "around": lambda of: of.core.around(numbers([1, 2]), numbers([1, 2], np.uint64), 7, 8, None),
     "around, refusing": lambda of: of.core.around(numbers([1, 2]), numbers([3], np.uint64), 7, 8, None),
