@@ -310,7 +310,8 @@ fn at_least(planes: &[u64; 8], least: u32) -> u64 {
 
 /// The bits of a block: bit `i` of word `k` is bit `k` of byte `i`.
 #[inline(always)]
-fn planes(block: &[u8; BLOCK]) -> [u64; 8] {
+#[must_use]
+pub fn planes(block: &[u8; BLOCK]) -> [u64; 8] {
     let mut words = [0; 8];
     for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
         *word = u64::from_le_bytes(*bytes);

@@ -6,15 +6,16 @@
 //! costs time and changes no id.
 
 use crate::kinds::sentencepiece::normalize::BLOCK;
+use crate::simd::{self, planes};
 
 /// How many places are looked at together.
-const STRIDE: usize = 64;
+const STRIDE: usize = simd::BLOCK;
 /// The binary logarithm of the bits in the table of characters.
 const BITS: u32 = 20;
 
-/// In the table of bytes: a cut.
+/// In the table of bytes: a cut, the lowest bit.
 const CUT: u8 = 1;
-/// In the table of bytes: the characters decide.
+/// In the table of bytes: the characters decide, the next bit.
 const ASK: u8 = 2;
 
 /// What can be crossed, for one vocabulary.
@@ -102,7 +103,7 @@ impl CharCuts {
                 *kind = self.bytes[pair(bytes[0], bytes[1])];
             }
         }
-        let (mut cuts, mut asked) = (bits(&kinds, CUT), bits(&kinds, ASK));
+        let [mut cuts, mut asked, ..] = planes(&kinds);
         while asked != 0 {
             let place = asked.trailing_zeros();
             cuts |= u64::from(self.apart(text, at + place as usize)) << place;
@@ -123,17 +124,6 @@ impl CharCuts {
         let bit = bit(bytes);
         self.characters[bit / 64] >> (bit % 64) & 1 == 0
     }
-}
-
-/// The bits of the bytes that have a flag.
-#[inline]
-fn bits(kinds: &[u8; STRIDE], flag: u8) -> u64 {
-    let (eights, _) = kinds.as_chunks::<8>();
-    eights.iter().rev().fold(0, |bits, eight| {
-        let flags = u64::from_le_bytes(*eight) >> flag.trailing_zeros() & 0x0101_0101_0101_0101;
-        // The product has the flag of byte n in bit 56 + n.
-        bits << 8 | flags.wrapping_mul(0x0102_0408_1020_4080) >> 56
-    })
 }
 
 /// The characters before and after the middle of eight bytes, as [`window`] has them. Nothing here branches on their lengths.
@@ -226,9 +216,9 @@ mod tests {
         let mut draw = Draw(5);
         for _ in 0..1000 {
             let kinds: [u8; STRIDE] = std::array::from_fn(|_| draw.below(4) as u8);
-            for flag in [CUT, ASK] {
+            for (flag, bits) in [CUT, ASK].into_iter().zip(planes(&kinds)) {
                 let expected = (0..STRIDE).fold(0, |bits, at| bits | u64::from(kinds[at] & flag != 0) << at);
-                assert_eq!(bits(&kinds, flag), expected);
+                assert_eq!(bits, expected);
             }
         }
     }
