@@ -1,6 +1,6 @@
 //! Piece counts to merges: the pair with the highest count merges everywhere, and again, until a limit is reached.
 //!
-//! Reading order: `learn` has the loop. All distinct pieces lie one after another in one array of cells (`text`), and
+//! Reading order: `learn` has the loop. All distinct pieces lie one after another in one array of cells (`text`, `cell`), and
 //! every pair keeps the places where it occurs (`pairs`), so that a merge touches those places only and the whole
 //! training costs n log n. `queue` holds the pairs that wait, `rules` says which may merge at all, `options` what the
 //! caller asks for, and `watch` when to report and to stop. [`alphabet`] chooses the base characters. [`unigram`]
@@ -23,6 +23,7 @@ pub mod alphabet;
 pub mod unigram;
 pub mod unigram_seeds;
 
+mod cell;
 mod learn;
 mod options;
 mod pairs;
@@ -39,6 +40,7 @@ use std::ops::ControlFlow;
 
 use crate::count::PieceCounts;
 use crate::error::Result;
+use cell::Cell;
 use learn::learn;
 use text::TrainText;
 use watch::Watch;
@@ -58,8 +60,13 @@ pub fn train(
     report: &mut dyn FnMut(&Trained) -> ControlFlow<()>,
 ) -> Result<Trained> {
     options.check()?;
-    let mut watch = Watch::new(report);
-    let mut text = TrainText::new(counts, options)?;
+    let in_cells = if cell::narrow(options) { in_cells::<u16> } else { in_cells::<u32> };
+    in_cells(counts, options, Watch::new(report))
+}
+
+/// [`train`] after its checks, with cells of this size.
+fn in_cells<C: Cell>(counts: &PieceCounts, options: &TrainOptions, mut watch: Watch<'_>) -> Result<Trained> {
+    let mut text = TrainText::<C>::new(counts, options)?;
     watch.trained.symbols = text.symbols;
     let stopped = learn(&mut text, options, &mut watch);
     let mut trained = watch.trained;

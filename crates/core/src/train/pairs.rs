@@ -8,9 +8,10 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
+use super::cell::Cell;
 use super::options::{LearnedMerge, NO_ID};
 use super::rules::TrainRules;
-use super::text::{SEPARATOR, TrainText};
+use super::text::TrainText;
 use super::watch::Watch;
 
 /// Garbage below this is not worth collecting.
@@ -102,12 +103,12 @@ struct PairTally {
 
 impl Fresh {
     /// Merges the pair at a place, and gives the number of symbols that this removes.
-    fn join(&mut self, text: &mut TrainText, at: usize, (left, _, id): LearnedMerge) -> u64 {
+    fn join<C: Cell>(&mut self, text: &mut TrainText<C>, at: usize, (left, _, id): LearnedMerge) -> u64 {
         let weight = text.weight(at);
         let (before, right) = (text.before(at), text.after(at));
         let after = text.after(right);
         let (other, next) = (text.id(before), text.id(after));
-        if other != SEPARATOR {
+        if other != C::SEPARATOR {
             self.gain(0, other, before, weight);
         }
         if other == id {
@@ -115,7 +116,7 @@ impl Fresh {
             let slot = self.slots[1][left as usize];
             self.tallies[slot as usize].lost += weight;
         }
-        if next != SEPARATOR {
+        if next != C::SEPARATOR {
             self.gain(1, next, at, weight);
         }
         text.join(at, right, after, id);
@@ -151,7 +152,7 @@ impl Fresh {
 
 impl Pairs {
     /// The pairs of a text before the first merge; None if the caller asks to stop.
-    pub fn new(text: &TrainText, watch: &mut Watch<'_>) -> Option<Self> {
+    pub fn new<C: Cell>(text: &TrainText<C>, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             table: Vec::new(),
             by_key: Numbers::default(),
@@ -181,9 +182,9 @@ impl Pairs {
     }
 
     /// Visits every place of a text before the first merge, with the number of its pair.
-    fn each(
+    fn each<C: Cell>(
         &mut self,
-        text: &TrainText,
+        text: &TrainText<C>,
         watch: &mut Watch<'_>,
         square: &mut [u32],
         mut visit: impl FnMut(&mut Self, usize, usize),
@@ -195,7 +196,7 @@ impl Pairs {
             let at = next;
             next = text.after(at);
             let key = (text.id(at), text.id(next));
-            if key.0 == SEPARATOR || key.1 == SEPARATOR {
+            if key.0 == C::SEPARATOR || key.1 == C::SEPARATOR {
                 continue;
             }
             // Small ids, as those of bytes are, are looked up without hashing.
@@ -238,7 +239,7 @@ impl Pairs {
     }
 
     /// The first place where a pair occurs whose count is not 0.
-    pub fn first_standing(&mut self, number: usize, text: &TrainText) -> u32 {
+    pub fn first_standing<C: Cell>(&mut self, number: usize, text: &TrainText<C>) -> u32 {
         let pair = &mut self.table[number];
         while !text.stands(pair.key, self.places[pair.start] as usize) {
             pair.start += 1;
@@ -250,10 +251,10 @@ impl Pairs {
 
     /// Merges a pair everywhere. Gives its count and the number of symbols that this removes, or None if the caller asks to
     /// stop. Keeps those of the new pairs that the rules allow.
-    pub fn merge(
+    pub fn merge<C: Cell>(
         &mut self,
         (left, right, id): LearnedMerge,
-        text: &mut TrainText,
+        text: &mut TrainText<C>,
         rules: Option<&TrainRules>,
         watch: &mut Watch<'_>,
     ) -> Option<(u64, u64)> {
@@ -313,6 +314,10 @@ impl Pairs {
             }
         }
         self.fresh.clear();
+        self.collect_if_due();
+    }
+
+    fn collect_if_due(&mut self) {
         if self.garbage > LEAST_GARBAGE.max(self.places.len() / 3) {
             self.collect();
         }
@@ -328,7 +333,9 @@ impl Pairs {
             let from = pair.start;
             pair.start = to;
             to += pair.places as usize;
-            self.places.copy_within(from..from + pair.places as usize, pair.start);
+            if from != pair.start {
+                self.places.copy_within(from..from + pair.places as usize, pair.start);
+            }
         }
         self.places.truncate(to);
         self.garbage = 0;
@@ -337,10 +344,15 @@ impl Pairs {
     /// Removes the pairs that may not merge or no longer occur. The numbers of the others change.
     pub fn compact(&mut self, rules: Option<&TrainRules>) {
         let before = self.table.len();
-        self.table.retain(|pair| pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count)));
+        self.table.retain(|pair| {
+            let stays = pair.count > 0 && rules.is_none_or(|rules| rules.allow(pair.key, pair.count));
+            // The places of a pair whose count is 0 are garbage already.
+            self.garbage += if stays || pair.count == 0 { 0 } else { pair.places as usize };
+            stays
+        });
         if self.table.len() < before {
             self.by_key.renew(&self.table);
         }
-        self.collect();
+        self.collect_if_due();
     }
 }

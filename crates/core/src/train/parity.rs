@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
 
+use super::cell::{self, Cell};
 use super::learn::learn;
 use super::options::{LearnedMerge, TrainOptions};
 use super::pairs::Pairs;
@@ -87,8 +88,18 @@ pub fn train_parity(
 ) -> Result<ParityTrained> {
     options.check()?;
     check(corpora, parity)?;
-    let mut watch = Watch::new(report);
-    let mut run = ParityRun::new(corpora, options, parity)?;
+    let in_cells = if cell::narrow(options) { in_cells::<u16> } else { in_cells::<u32> };
+    in_cells(corpora, options, parity, Watch::new(report))
+}
+
+/// [`train_parity`] after its checks, with cells of this size.
+fn in_cells<C: Cell>(
+    corpora: Corpora<'_>,
+    options: &TrainOptions,
+    parity: &ParityOptions<'_>,
+    mut watch: Watch<'_>,
+) -> Result<ParityTrained> {
+    let mut run = ParityRun::<C>::new(corpora, options, parity)?;
     // Merges that all choose together, those of seed tokens included.
     let shared = parity.seeds.saturating_add(parity.shared);
     let given = options.given.len().min(shared);
@@ -128,13 +139,13 @@ fn check(corpora: Corpora<'_>, parity: &ParityOptions<'_>) -> Result<()> {
 }
 
 /// One text with its pairs.
-struct Corpus {
-    text: TrainText,
+struct Corpus<C> {
+    text: TrainText<C>,
     /// None until they are first needed.
     pairs: Option<Pairs>,
 }
 
-impl Corpus {
+impl<C: Cell> Corpus<C> {
     fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
         Ok(Self { text: TrainText::new(counts, options)?, pairs: None })
     }
@@ -163,9 +174,9 @@ impl Corpus {
 }
 
 /// What each language needs.
-struct Needs {
+struct Needs<C> {
     /// Texts of development; none where ratios decide.
-    texts: Vec<Corpus>,
+    texts: Vec<Corpus<C>>,
     /// Relative to the first; none where texts decide.
     ratios: Vec<f64>,
     /// The tokens before the first merge, and now.
@@ -173,8 +184,8 @@ struct Needs {
     now: Vec<u64>,
 }
 
-impl Needs {
-    fn new(aim: Aim<'_>, corpora: &[Corpus], options: &TrainOptions) -> Result<Self> {
+impl<C: Cell> Needs<C> {
+    fn new(aim: Aim<'_>, corpora: &[Corpus<C>], options: &TrainOptions) -> Result<Self> {
         let (texts, ratios) = match aim {
             Aim::Development(texts) => {
                 (texts.iter().map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?, vec![])
@@ -224,7 +235,7 @@ struct Turns {
 impl Turns {
     /// The language that chooses, if one is left.
     #[allow(clippy::cast_precision_loss)] // the specification computes in float64
-    fn next(&self, needs: &Needs) -> Option<usize> {
+    fn next<C: Cell>(&self, needs: &Needs<C>) -> Option<usize> {
         let left = || (0..self.ran_out.len()).filter(|&language| self.ran_out[language].is_none());
         let languages = left().count() as f64;
         let waits = |language: usize| {
@@ -256,11 +267,11 @@ impl Turns {
 type Choice = (usize, (u32, u32), u64);
 
 /// The corpora, those of languages first, and how far training is.
-struct ParityRun {
-    corpora: Vec<Corpus>,
+struct ParityRun<C> {
+    corpora: Vec<Corpus<C>>,
     /// One a language; none as long as merges are replayed.
     queues: Vec<Queue>,
-    needs: Needs,
+    needs: Needs<C>,
     turns: Turns,
     chosen: Vec<u32>,
     /// How many symbols the last merge removed from each corpus.
@@ -270,7 +281,7 @@ struct ParityRun {
     min_count: u64,
 }
 
-impl ParityRun {
+impl<C: Cell> ParityRun<C> {
     fn new(corpora: Corpora<'_>, options: &TrainOptions, parity: &ParityOptions<'_>) -> Result<Self> {
         let all = corpora.languages.iter().chain(corpora.others);
         let parts = all.map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?;
@@ -293,7 +304,7 @@ impl ParityRun {
     }
 
     /// Takes over what the corpora have merged together.
-    fn adopt(&mut self, corpora: Corpora<'_>, union: &TrainText) -> Result<()> {
+    fn adopt(&mut self, corpora: Corpora<'_>, union: &TrainText<C>) -> Result<()> {
         let pieces = corpora.sum.arena();
         let mut places = HashMap::with_capacity(pieces.len());
         let mut place = 1;

@@ -7,6 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::cell::Cell;
 use super::options::Ties;
 use super::pairs::Pairs;
 use super::rules::TrainRules;
@@ -60,10 +61,10 @@ impl Queue {
     }
 
     /// Takes out the pair that merges next. None if the caller asks to stop.
-    pub fn pop(
+    pub fn pop<C: Cell>(
         &mut self,
         pairs: &mut Pairs,
-        text: &TrainText,
+        text: &TrainText<C>,
         rules: &TrainRules,
         watch: &mut Watch<'_>,
     ) -> Option<Next> {

@@ -9,7 +9,7 @@ use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
-/// The longest token, whatever the options say: a cell has 31 bits for the length of a symbol.
+/// The longest token, whatever the options say: a wide cell has 31 bits for the length of a symbol.
 const LONGEST: u32 = 1 << 30;
 
 /// What a token's bytes are.

@@ -20,6 +20,16 @@ fn trained(documents: &[&str], options: &TrainOptions) -> Trained {
     train(&counted(&documents, &[]), options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
+/// What training learns in cells of 16 bits, and in cells of 32.
+fn in_both_cells(counts: &PieceCounts, options: &TrainOptions) -> Trained {
+    assert!(cell::narrow(options), "small ids");
+    let found = train(counts, options, &mut |_| ControlFlow::Continue(())).unwrap();
+    let wide = in_cells::<u32>(counts, options, Watch::new(&mut |_| ControlFlow::Continue(()))).unwrap();
+    assert_eq!((&found.merges, &found.counts, &found.leads), (&wide.merges, &wide.counts, &wide.leads));
+    assert_eq!((&found.left, found.symbols, found.stopped), (&wide.left, wide.symbols, wide.stopped));
+    found
+}
+
 fn options(limit: usize) -> TrainOptions {
     TrainOptions { limit, min_count: 2, ..TrainOptions::of_bytes() }
 }
@@ -98,6 +108,17 @@ fn counts_above_32_bits_are_counts() {
     let found = train(&counts, &options(100), &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(keys(&found), [(104, 101), (116, 256), (98, 99), (97, 98)]);
     assert_eq!(found.counts, [(1 << 40) + (3 << 31), 3 << 31, (1 << 32) + 7, 1 << 31]);
+}
+
+#[test]
+fn symbols_may_be_longer_than_a_narrow_cell_can_say() {
+    let documents = ["ab".repeat(150_000) + "xyzxyz", "x".repeat(40_000) + "yz", "ab".repeat(33_000), "yz".to_owned()];
+    let documents = documents.map(String::into_bytes);
+    let counts = counted(&documents.iter().cycle().take(7).cloned().collect::<Vec<_>>(), &[]);
+    let found = in_both_cells(&counts, &TrainOptions { ties: Ties::FirstSeen, ..options(300) });
+    assert_eq!((found.left.last(), found.stopped), (Some(&7), Stopped::NoPairs), "every document is one token");
+    assert!(!cell::narrow(&options(usize::MAX)) && !cell::narrow(&options((1 << 15) - 255)));
+    assert!(cell::narrow(&options((1 << 15) - 256)));
 }
 
 /// Training as it is defined: after each merge every pair is counted anew.
@@ -286,7 +307,7 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
             options.given = train(&other, &first, &mut |_| ControlFlow::Continue(())).unwrap().merges;
             options.next_id += 20;
         }
-        let found = train(&counts, &options, &mut |_| ControlFlow::Continue(())).unwrap();
+        let found = in_both_cells(&counts, &options);
         let expected = Naive::new(&counts, &options).train();
         assert_eq!(found.merges, expected.merges, "corpus {number}: {options:?} {documents:?}");
         assert_eq!((found.counts, found.left), (expected.counts, expected.left), "corpus {number}");

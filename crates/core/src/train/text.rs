@@ -1,27 +1,23 @@
 //! The distinct pieces as one array of cells.
 //!
 //! A symbol takes as many cells as it has bytes. Its first cell holds its id; if it takes more than
-//! one, its second and its last hold how many, marked by [`LONG`]. So both neighbours of a symbol are found at once,
+//! one, its second and its last hold how many, marked by [`Cell::LONG`]. So both neighbours of a symbol are found at once,
 //! and what has merged needs no memory beside its own.
 
-use super::options::TrainOptions;
+use super::cell::Cell;
+use super::options::{NO_ID, TrainOptions};
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::error::{Error, Result};
 use crate::kinds::{PieceEncoder, PieceScratch};
 use crate::simd::prefetch;
 use crate::threads::parallel::Stop;
-use crate::train::options::NO_ID;
 
-/// Stands around every piece.
-pub const SEPARATOR: u32 = u32::MAX >> 1;
-/// Marks a cell that holds the length of its symbol.
-const LONG: u32 = 1 << 31;
 /// The longest array of cells, so that places are u32.
 const MOST_CELLS: usize = (u32::MAX - 16) as usize;
 
-pub struct TrainText {
-    cells: Vec<u32>,
+pub struct TrainText<C> {
+    cells: Vec<C>,
     weights: Weights,
     /// All symbols, each times the count of its piece.
     pub symbols: u64,
@@ -39,7 +35,7 @@ enum Weights {
     Each(Vec<u32>, Vec<u64>),
 }
 
-impl TrainText {
+impl<C: Cell> TrainText<C> {
     pub fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
         let pieces = counts.arena();
         let places = 1 + pieces.bytes.len() + pieces.len();
@@ -52,7 +48,7 @@ impl TrainText {
         }
         let room = places.next_multiple_of(BLOCK);
         let mut text = Self { cells: Vec::with_capacity(room), weights: Weights::new(pieces, room), symbols: 0 };
-        text.cells.push(SEPARATOR);
+        text.cells.push(C::new(C::SEPARATOR));
         let mut base =
             options.base.clone().map(|vocab| (PieceEncoder::plain(vocab), PieceScratch::default(), Vec::new()));
         for (piece, tally) in pieces.iter() {
@@ -69,21 +65,23 @@ impl TrainText {
                     let content = first_character(&piece[inside..]).to_vec();
                     return Err(Error::NotInVocabulary { content, offset: tally.first.1 as usize + inside });
                 }
-                text.cells.extend(piece.iter().map(|&byte| options.alphabet[usize::from(byte)]));
+                text.cells.extend(piece.iter().map(|&byte| C::new(options.alphabet[usize::from(byte)])));
                 piece.len()
             };
-            text.cells.push(SEPARATOR);
+            text.cells.push(C::new(C::SEPARATOR));
             // Counts are checked at the door: the bytes of all pieces, each times its count, fit in 64 bits.
             text.symbols += symbols as u64 * tally.count;
         }
-        text.cells.resize(room, SEPARATOR);
+        text.cells.resize(room, C::new(C::SEPARATOR));
         Ok(text)
     }
 
     /// Appends a symbol of so many bytes.
     fn lay(&mut self, id: u32, bytes: usize) {
-        self.cells.push(id);
-        self.cells.resize(self.cells.len() + bytes - 1, bytes as u32 | LONG);
+        let at = self.cells.len();
+        self.cells.push(C::new(id));
+        self.cells.resize(at + bytes, C::mark(bytes));
+        self.spell(at, at + bytes);
     }
 
     /// The number of cells.
@@ -91,21 +89,44 @@ impl TrainText {
         self.cells.len()
     }
 
-    /// The id of the symbol that starts at a cell.
+    /// The id of the symbol that starts at a cell, or [`Cell::SEPARATOR`].
     pub fn id(&self, at: usize) -> u32 {
-        self.cells[at]
+        self.cells[at].into()
     }
 
     /// Where the symbol after the one at `at` starts.
     pub fn after(&self, at: usize) -> usize {
-        let next = self.cells[at + 1];
-        if next & LONG == 0 { at + 1 } else { at + (next & !LONG) as usize }
+        let next = self.id(at + 1);
+        if next & C::LONG == 0 { at + 1 } else { at + self.length(next, |place| at + place) }
     }
 
     /// Where the symbol before the one at `at` starts.
     pub fn before(&self, at: usize) -> usize {
-        let last = self.cells[at - 1];
-        if last & LONG == 0 { at - 1 } else { at - (last & !LONG) as usize }
+        let last = self.id(at - 1);
+        if last & C::LONG == 0 { at - 1 } else { at - self.length(last, |place| at - place) }
+    }
+
+    /// The length that a mark and the digits beside it spell.
+    fn length(&self, mark: u32, place: impl Fn(usize) -> usize) -> usize {
+        let length = (mark & !C::LONG) as usize;
+        if length < C::MOST { length } else { self.spelled([4, 3, 2].map(place)) }
+    }
+
+    #[cold]
+    fn spelled(&self, digits: [usize; 3]) -> usize {
+        digits.into_iter().fold(0, |length, at| length << C::DIGIT | (self.id(at) & (C::LONG / 2 - 1)) as usize)
+    }
+
+    /// Writes the digits of a length for which the marks have no room.
+    fn spell(&mut self, at: usize, end: usize) {
+        let mut length = end - at;
+        if length >= C::MOST {
+            for place in 2..5 {
+                let (digit, left) = C::digit(length);
+                (self.cells[at + place], self.cells[end - place]) = (digit, digit);
+                length = left;
+            }
+        }
     }
 
     /// How often the corpus holds the piece at a cell.
@@ -115,7 +136,7 @@ impl TrainText {
             Weights::Each(before, counts) => {
                 let (block, inside) = (at / BLOCK, at % BLOCK);
                 let cells = self.cells[block * BLOCK..].first_chunk::<BLOCK>();
-                let ends = |(lane, &cell): (usize, &u32)| u32::from(cell == SEPARATOR && lane < inside);
+                let ends = |(lane, &cell): (usize, &C)| u32::from(cell.into() == C::SEPARATOR && lane < inside);
                 let ended: u32 = cells.map_or(0, |cells| cells.iter().enumerate().map(ends).sum());
                 counts[(before[block] + ended) as usize - 1]
             }
@@ -132,7 +153,7 @@ impl TrainText {
 
     /// Whether the pair stands at `at` now.
     pub fn stands(&self, key: (u32, u32), at: usize) -> bool {
-        self.cells[at] == key.0 && self.cells[self.after(at)] == key.1
+        self.id(at) == key.0 && self.id(self.after(at)) == key.1
     }
 
     /// Whether any two neighbours in a piece are such a pair.
@@ -140,7 +161,7 @@ impl TrainText {
         let mut at = 1;
         while at + 1 < self.cells.len() {
             let key = (self.id(at), self.id(self.after(at)));
-            if key.0 != SEPARATOR && key.1 != SEPARATOR && fits(key) {
+            if key.0 != C::SEPARATOR && key.1 != C::SEPARATOR && fits(key) {
                 return true;
             }
             at = self.after(at);
@@ -167,12 +188,13 @@ impl TrainText {
 
     /// Makes one symbol of the one at `at` and the one at `right`, which ends before `end`.
     pub fn join(&mut self, at: usize, right: usize, end: usize, id: u32) {
-        let length = (end - at) as u32 | LONG;
-        self.cells[at] = id;
+        let length = C::mark(end - at);
+        self.cells[at] = C::new(id);
         // No cell inside a symbol may look as if one started there.
         self.cells[right] = length;
         self.cells[at + 1] = length;
         self.cells[end - 1] = length;
+        self.spell(at, end);
     }
 }
 
@@ -200,4 +222,43 @@ fn first_character(bytes: &[u8]) -> &[u8] {
         Some(character) => &bytes[..character.len_utf8()],
         None => chunk.invalid(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Symbols of these lengths between two separators, walked over in both directions.
+    fn walked<C: Cell>(lengths: &[usize]) {
+        let separator = || C::new(C::SEPARATOR);
+        let mut text = TrainText { cells: vec![separator()], weights: Weights::Same(1), symbols: 0 };
+        for (id, &length) in (7..).zip(lengths) {
+            text.lay(id, length);
+        }
+        text.cells.push(separator());
+        let (mut at, end) = (1, text.len() - 1);
+        let mut places = Vec::new();
+        while at < end {
+            places.push(at);
+            at = text.after(at);
+        }
+        let starts = lengths.iter().scan(1, |at, length| Some(std::mem::replace(at, *at + length)));
+        assert!(starts.eq(places.iter().copied()), "forwards");
+        for &place in places.iter().rev() {
+            at = text.before(at);
+            assert_eq!(at, place, "backwards");
+        }
+        assert_eq!(text.id(at), 7);
+        assert_eq!(text.before(at), 0, "a separator is one cell");
+        let separators = text.cells.iter().filter(|&&cell| cell.into() == C::SEPARATOR).count();
+        assert_eq!(separators, 2, "no cell of a symbol looks like a separator");
+    }
+
+    #[test]
+    fn both_neighbours_are_found_whatever_the_length() {
+        let (most, digit) = (u16::MOST, 1 << u16::DIGIT);
+        let lengths = [1, 2, 3, 4, 5, most - 1, 1, most, most + 1, 2, 2 * digit, 2 * digit + 1, 300 * digit + 1, 1];
+        walked::<u16>(&lengths);
+        walked::<u32>(&lengths);
+    }
 }

@@ -1,0 +1,72 @@
+//! What the text holds for each of its bytes: the id of a symbol, or the length of the symbol around it.
+//!
+//! Cells of 16 bits hold ids below 2^15. They take half as much memory as those of 32 bits, and a cache has twice as many.
+//! Their bits for a length do not suffice for the longest symbols: see [`Cell::MOST`].
+
+use super::options::TrainOptions;
+
+/// A cell. Its highest bit says that it holds a length.
+pub trait Cell: Copy + Into<u32> {
+    /// Marks a length.
+    const LONG: u32;
+    /// Stands around every piece. It looks like the end of a symbol of one byte, which is where the symbol beside it begins.
+    const SEPARATOR: u32 = Self::LONG | 1;
+    /// Stands for a length of this or more, which the next cells hold in digits.
+    const MOST: usize = Self::LONG as usize - 1;
+    /// The bits of a digit. The bit above them is set, so that no digit looks like a separator.
+    const DIGIT: u32 = Self::LONG.trailing_zeros() - 1;
+
+    /// The cell that holds this; what is above its bits is lost.
+    fn new(content: u32) -> Self;
+
+    /// The mark of a length.
+    fn mark(length: usize) -> Self {
+        Self::new(Self::LONG | length.min(Self::MOST) as u32)
+    }
+
+    /// The last digit of a length, and what is left of it.
+    fn digit(length: usize) -> (Self, usize) {
+        let digit = length as u32 & (Self::LONG / 2 - 1);
+        (Self::new(Self::LONG | (Self::LONG / 2) | digit), length >> Self::DIGIT)
+    }
+}
+
+impl Cell for u16 {
+    const LONG: u32 = 1 << 15;
+
+    fn new(content: u32) -> Self {
+        content as Self
+    }
+}
+
+impl Cell for u32 {
+    const LONG: u32 = 1 << 31;
+
+    fn new(content: u32) -> Self {
+        content
+    }
+}
+
+/// Whether cells of 16 bits hold every id of a training.
+pub fn narrow(options: &TrainOptions) -> bool {
+    options.limit.saturating_add(options.next_id as usize) <= u16::LONG as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_spell_the_longest_token() {
+        let longest = 1 << 30;
+        for length in [u16::MOST, 1 << u16::DIGIT << u16::DIGIT, longest - 1, longest] {
+            let (digits, left) = (0..3).fold((vec![], length), |(digits, left), _| {
+                let (digit, left) = u16::digit(left);
+                ([digits, vec![u32::from(digit) & 0x3FFF]].concat(), left)
+            });
+            assert_eq!(left, 0);
+            assert_eq!(digits.iter().rev().fold(0, |length, &digit| length << 14 | digit as usize), length);
+        }
+        assert!(longest < u32::MOST, "wide cells need no digits");
+    }
+}
