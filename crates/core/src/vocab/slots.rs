@@ -36,7 +36,7 @@ impl Slot for u128 {
 /// See the module. It is an array of slots for those who look.
 #[derive(Debug)]
 pub struct Slots<S> {
-    slots: Box<[S]>,
+    slots: Vec<S>,
     used: usize,
 }
 
@@ -69,7 +69,7 @@ impl<S: Slot> Slots<S> {
     /// So many free slots, two at least, or a few more.
     #[must_use]
     pub fn new(least: usize) -> Self {
-        Self { slots: bytemuck::zeroed_slice_box(least.next_power_of_two().max(2)), used: 0 }
+        Self { slots: bytemuck::zeroed_vec(least.next_power_of_two().max(2)), used: 0 }
     }
 
     /// How many are not free.
@@ -94,13 +94,31 @@ impl<S: Slot> Slots<S> {
 
     /// Makes the table so many times as large, a power of two. It never gets smaller, because somebody may be about to
     /// look at a slot.
+    ///
+    /// The slots stay in their memory, so that the system has to give only what is new. They are put in again line by line.
+    /// A slot finds a free one in its own line at the latest, because all slots in the lines before have their new places:
+    /// only those at the beginning may belong to searches that went round the end, and they wait until all others are done.
     #[cold]
     pub fn grow(&mut self, times: usize, hash: impl Fn(&S) -> u64) {
-        let larger = Self::new(self.len() * times);
-        let old = std::mem::replace(self, larger);
-        for (_, slot) in old.each() {
+        let before = self.len();
+        self.slots.reserve_exact(before * (times - 1));
+        self.slots.resize(before * times, S::zeroed());
+        let has_room = |line: &[S]| line.iter().any(Slot::is_free);
+        let first = self.slots.chunks_exact(2).position(has_room).map_or(before, |line| 2 * line + 2);
+        let last = self.slots[..first].to_vec();
+        self.slots[..first].fill(S::zeroed());
+        for at in (first..before).step_by(2) {
+            let line = [self.slots[at], self.slots[at + 1]];
+            self.slots[at..at + 2].fill(S::zeroed());
+            self.put_again(&line, &hash);
+        }
+        self.put_again(&last, &hash);
+    }
+
+    fn put_again(&mut self, slots: &[S], hash: impl Fn(&S) -> u64) {
+        for slot in slots.iter().filter(|slot| !slot.is_free()) {
             let at = find(self, hash(slot) as usize, |_| false);
-            self.put(at, *slot);
+            self.slots[at] = *slot;
         }
     }
 
@@ -157,8 +175,8 @@ mod tests {
 
         fn insert(&mut self, key: u64, value: u64) {
             if self.slots.used() + 2 > self.slots.len() {
-                let hashes = self.hashes;
-                self.slots.grow(2, |slot| Self { slots: Slots::new(2), hashes }.hash(slot >> 32));
+                let (hashes, times) = (self.hashes, 2 << (key % 3));
+                self.slots.grow(times, |slot| Self { slots: Slots::new(2), hashes }.hash(slot >> 32));
             }
             let at = self.at(key);
             self.slots.put(at, key << 32 | value);
