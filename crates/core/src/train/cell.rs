@@ -1,17 +1,17 @@
 //! What the text holds for each of its bytes: the id of a symbol, or the length of the symbol around it.
 //!
-//! Cells of 16 bits hold ids below 2^15. They take half as much memory as those of 32 bits, and a cache has twice as many.
-//! Their bits for a length do not suffice for the longest symbols: see [`Cell::MOST`].
+//! Cells of 16 bits hold ids below 2^15. They take half the memory of cells of 32 bits, and a cache holds twice as many. The
+//! lengths of the longest symbols do not fit in them: see [`CellWidth::MOST`].
 
 use super::options::TrainOptions;
 
-/// A cell. Its highest bit says that it holds a length.
-pub trait Cell: Copy + Into<u32> {
+/// How wide a cell is. Its highest bit says that it holds a length.
+pub trait CellWidth: Copy + Into<u32> {
     /// Marks a length.
     const LONG: u32;
-    /// Stands around every piece. It looks like the end of a symbol of one byte, which is where the symbol beside it begins.
+    /// The cell before and after every piece. It says a length of 1, so that a step over it needs no case of its own.
     const SEPARATOR: u32 = Self::LONG | 1;
-    /// Stands for a length of this or more, which the next cells hold in digits.
+    /// A mark of this length says that the length is this or more, and that the next three cells hold its digits.
     const MOST: usize = Self::LONG as usize - 1;
     /// The bits of a digit. The bit above them is set, so that no digit looks like a separator.
     const DIGIT: u32 = Self::LONG.trailing_zeros() - 1;
@@ -31,7 +31,7 @@ pub trait Cell: Copy + Into<u32> {
     }
 }
 
-impl Cell for u16 {
+impl CellWidth for u16 {
     const LONG: u32 = 1 << 15;
 
     fn new(content: u32) -> Self {
@@ -39,7 +39,7 @@ impl Cell for u16 {
     }
 }
 
-impl Cell for u32 {
+impl CellWidth for u32 {
     const LONG: u32 = 1 << 31;
 
     fn new(content: u32) -> Self {

@@ -1,6 +1,6 @@
 //! The loop of training: given merges first, then the pair with the highest count, again and again.
 
-use super::cell::Cell;
+use super::cell::CellWidth;
 use super::options::TrainOptions;
 use super::pairs::Pairs;
 use super::queue::{Next, Queue};
@@ -9,7 +9,7 @@ use super::text::TrainText;
 use super::watch::{Stopped, Watch};
 
 /// Merges until a limit is reached, and says which; nothing if the caller asks to stop.
-pub fn learn<C: Cell>(text: &mut TrainText<C>, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
+pub fn learn<C: CellWidth>(text: &mut TrainText<C>, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
     let mut rules = TrainRules::new(options);
     let mut pairs = Pairs::new(text, watch)?;
     // The rules do not apply to given merges: all pairs are kept as long as a given merge may still come.

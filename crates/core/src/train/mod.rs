@@ -40,7 +40,7 @@ use std::ops::ControlFlow;
 
 use crate::count::PieceCounts;
 use crate::error::Result;
-use cell::Cell;
+use cell::CellWidth;
 use learn::learn;
 use text::TrainText;
 use watch::Watch;
@@ -65,7 +65,7 @@ pub fn train(
 }
 
 /// [`train`] after its checks, with cells of this size.
-fn in_cells<C: Cell>(counts: &PieceCounts, options: &TrainOptions, mut watch: Watch<'_>) -> Result<Trained> {
+fn in_cells<C: CellWidth>(counts: &PieceCounts, options: &TrainOptions, mut watch: Watch<'_>) -> Result<Trained> {
     let mut text = TrainText::<C>::new(counts, options)?;
     watch.trained.symbols = text.symbols;
     let stopped = learn(&mut text, options, &mut watch);

@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
-use super::cell::Cell;
+use super::cell::CellWidth;
 use super::options::{LearnedMerge, NO_ID};
 use super::rules::TrainRules;
 use super::text::TrainText;
@@ -103,7 +103,7 @@ struct PairTally {
 
 impl Fresh {
     /// Merges the pair at a place, and gives the number of symbols that this removes.
-    fn join<C: Cell>(&mut self, text: &mut TrainText<C>, at: usize, (left, _, id): LearnedMerge) -> u64 {
+    fn join<C: CellWidth>(&mut self, text: &mut TrainText<C>, at: usize, (left, _, id): LearnedMerge) -> u64 {
         let weight = text.weight(at);
         let (before, right) = (text.before(at), text.after(at));
         let after = text.after(right);
@@ -152,7 +152,7 @@ impl Fresh {
 
 impl Pairs {
     /// The pairs of a text before the first merge; None if the caller asks to stop.
-    pub fn new<C: Cell>(text: &TrainText<C>, watch: &mut Watch<'_>) -> Option<Self> {
+    pub fn new<C: CellWidth>(text: &TrainText<C>, watch: &mut Watch<'_>) -> Option<Self> {
         let mut pairs = Self {
             table: Vec::new(),
             by_key: Numbers::default(),
@@ -182,7 +182,7 @@ impl Pairs {
     }
 
     /// Visits every place of a text before the first merge, with the number of its pair.
-    fn each<C: Cell>(
+    fn each<C: CellWidth>(
         &mut self,
         text: &TrainText<C>,
         watch: &mut Watch<'_>,
@@ -239,7 +239,7 @@ impl Pairs {
     }
 
     /// The first place where a pair occurs whose count is not 0.
-    pub fn first_standing<C: Cell>(&mut self, number: usize, text: &TrainText<C>) -> u32 {
+    pub fn first_standing<C: CellWidth>(&mut self, number: usize, text: &TrainText<C>) -> u32 {
         let pair = &mut self.table[number];
         while !text.stands(pair.key, self.places[pair.start] as usize) {
             pair.start += 1;
@@ -251,7 +251,7 @@ impl Pairs {
 
     /// Merges a pair everywhere. Gives its count and the number of symbols that this removes, or None if the caller asks to
     /// stop. Keeps those of the new pairs that the rules allow.
-    pub fn merge<C: Cell>(
+    pub fn merge<C: CellWidth>(
         &mut self,
         (left, right, id): LearnedMerge,
         text: &mut TrainText<C>,
@@ -317,6 +317,7 @@ impl Pairs {
         self.collect_if_due();
     }
 
+    /// Collects if a third of the places are garbage. Doing it more often takes longer than the memory is worth.
     fn collect_if_due(&mut self) {
         if self.garbage > LEAST_GARBAGE.max(self.places.len() / 3) {
             self.collect();

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 
 use hashbrown::HashMap;
 
-use super::cell::{self, Cell};
+use super::cell::{self, CellWidth};
 use super::learn::learn;
 use super::options::{LearnedMerge, TrainOptions};
 use super::pairs::Pairs;
@@ -93,7 +93,7 @@ pub fn train_parity(
 }
 
 /// [`train_parity`] after its checks, with cells of this size.
-fn in_cells<C: Cell>(
+fn in_cells<C: CellWidth>(
     corpora: Corpora<'_>,
     options: &TrainOptions,
     parity: &ParityOptions<'_>,
@@ -145,7 +145,7 @@ struct Corpus<C> {
     pairs: Option<Pairs>,
 }
 
-impl<C: Cell> Corpus<C> {
+impl<C: CellWidth> Corpus<C> {
     fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
         Ok(Self { text: TrainText::new(counts, options)?, pairs: None })
     }
@@ -184,7 +184,7 @@ struct Needs<C> {
     now: Vec<u64>,
 }
 
-impl<C: Cell> Needs<C> {
+impl<C: CellWidth> Needs<C> {
     fn new(aim: Aim<'_>, corpora: &[Corpus<C>], options: &TrainOptions) -> Result<Self> {
         let (texts, ratios) = match aim {
             Aim::Development(texts) => {
@@ -235,7 +235,7 @@ struct Turns {
 impl Turns {
     /// The language that chooses, if one is left.
     #[allow(clippy::cast_precision_loss)] // the specification computes in float64
-    fn next<C: Cell>(&self, needs: &Needs<C>) -> Option<usize> {
+    fn next<C: CellWidth>(&self, needs: &Needs<C>) -> Option<usize> {
         let left = || (0..self.ran_out.len()).filter(|&language| self.ran_out[language].is_none());
         let languages = left().count() as f64;
         let waits = |language: usize| {
@@ -281,7 +281,7 @@ struct ParityRun<C> {
     min_count: u64,
 }
 
-impl<C: Cell> ParityRun<C> {
+impl<C: CellWidth> ParityRun<C> {
     fn new(corpora: Corpora<'_>, options: &TrainOptions, parity: &ParityOptions<'_>) -> Result<Self> {
         let all = corpora.languages.iter().chain(corpora.others);
         let parts = all.map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?;

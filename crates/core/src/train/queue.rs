@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::cell::Cell;
+use super::cell::CellWidth;
 use super::options::Ties;
 use super::pairs::Pairs;
 use super::rules::TrainRules;
@@ -61,7 +61,7 @@ impl Queue {
     }
 
     /// Takes out the pair that merges next. None if the caller asks to stop.
-    pub fn pop<C: Cell>(
+    pub fn pop<C: CellWidth>(
         &mut self,
         pairs: &mut Pairs,
         text: &TrainText<C>,

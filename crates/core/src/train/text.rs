@@ -1,10 +1,10 @@
 //! The distinct pieces as one array of cells.
 //!
 //! A symbol takes as many cells as it has bytes. Its first cell holds its id; if it takes more than
-//! one, its second and its last hold how many, marked by [`Cell::LONG`]. So both neighbours of a symbol are found at once,
+//! one, its second and its last hold how many, marked by [`CellWidth::LONG`]. So both neighbours of a symbol are found at once,
 //! and what has merged needs no memory beside its own.
 
-use super::cell::Cell;
+use super::cell::CellWidth;
 use super::options::{NO_ID, TrainOptions};
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
@@ -35,7 +35,7 @@ enum Weights {
     Each(Vec<u32>, Vec<u64>),
 }
 
-impl<C: Cell> TrainText<C> {
+impl<C: CellWidth> TrainText<C> {
     pub fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
         let pieces = counts.arena();
         let places = 1 + pieces.bytes.len() + pieces.len();
@@ -89,7 +89,7 @@ impl<C: Cell> TrainText<C> {
         self.cells.len()
     }
 
-    /// The id of the symbol that starts at a cell, or [`Cell::SEPARATOR`].
+    /// The id of the symbol that starts at a cell, or [`CellWidth::SEPARATOR`].
     pub fn id(&self, at: usize) -> u32 {
         self.cells[at].into()
     }
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     /// Symbols of these lengths between two separators, walked over in both directions.
-    fn walked<C: Cell>(lengths: &[usize]) {
+    fn walked<C: CellWidth>(lengths: &[usize]) {
         let separator = || C::new(C::SEPARATOR);
         let mut text = TrainText { cells: vec![separator()], weights: Weights::Same(1), symbols: 0 };
         for (id, &length) in (7..).zip(lengths) {

@@ -95,9 +95,10 @@ impl<S: Slot> Slots<S> {
     /// Makes the table so many times as large, a power of two. It never gets smaller, because somebody may be about to
     /// look at a slot.
     ///
-    /// The slots stay in their memory, so that the system has to give only what is new. They are put in again line by line.
-    /// A slot finds a free one in its own line at the latest, because all slots in the lines before have their new places:
-    /// only those at the beginning may belong to searches that went round the end, and they wait until all others are done.
+    /// The slots stay in their memory, so that the system gives only the memory that is new. Each line in turn gives up its
+    /// slots, and they are put in again. All lines before it have their new slots by then, so a search ends in its own line
+    /// or in new memory at the latest, and passes no slot that has yet to move. Slots at the beginning may belong to
+    /// searches that went round the end; so these wait until all others are in.
     #[cold]
     pub fn grow(&mut self, times: usize, hash: impl Fn(&S) -> u64) {
         let before = self.len();
