@@ -29,6 +29,12 @@ pub trait CellWidth: Copy + Into<u32> {
         let digit = length as u32 & (Self::LONG / 2 - 1);
         (Self::new(Self::LONG | (Self::LONG / 2) | digit), length >> Self::DIGIT)
     }
+
+    /// The length that digits spell, the first digit first.
+    fn spelled(digits: impl IntoIterator<Item = Self>) -> usize {
+        let add = |length, digit: Self| length << Self::DIGIT | (digit.into() & (Self::LONG / 2 - 1)) as usize;
+        digits.into_iter().fold(0, add)
+    }
 }
 
 impl CellWidth for u16 {
@@ -62,10 +68,12 @@ mod tests {
         for length in [u16::MOST, 1 << u16::DIGIT << u16::DIGIT, longest - 1, longest] {
             let (digits, left) = (0..3).fold((vec![], length), |(digits, left), _| {
                 let (digit, left) = u16::digit(left);
-                ([digits, vec![u32::from(digit) & 0x3FFF]].concat(), left)
+                ([digits, vec![digit]].concat(), left)
             });
             assert_eq!(left, 0);
-            assert_eq!(digits.iter().rev().fold(0, |length, &digit| length << 14 | digit as usize), length);
+            let expected = digits.iter().rev().fold(0, |length, &digit| length << 14 | usize::from(digit & 0x3FFF));
+            assert_eq!(expected, length);
+            assert_eq!(u16::spelled(digits.into_iter().rev()), length);
         }
         assert!(longest < u32::MOST, "wide cells need no digits");
     }

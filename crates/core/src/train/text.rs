@@ -114,7 +114,7 @@ impl<C: CellWidth> TrainText<C> {
 
     #[cold]
     fn spelled(&self, digits: [usize; 3]) -> usize {
-        digits.into_iter().fold(0, |length, at| length << C::DIGIT | (self.id(at) & (C::LONG / 2 - 1)) as usize)
+        C::spelled(digits.map(|at| self.cells[at]))
     }
 
     /// Writes the digits of a length for which the marks have no room.
