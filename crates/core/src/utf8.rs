@@ -27,9 +27,9 @@ const WORDS: usize = 16;
 type Words = [u32; WORDS];
 
 /// A unit that a text is kept in: the number of a character.
-pub trait CodeUnit: Copy + Default + Into<u32> {}
+pub trait CodeUnit: Copy + Default + Into<u32> + Sync {}
 
-impl<U: Copy + Default + Into<u32>> CodeUnit for U {}
+impl<U: Copy + Default + Into<u32> + Sync> CodeUnit for U {}
 
 /// The UTF-8 of a text; None if one of its units is a surrogate or no character at all, and where memory does not suffice.
 #[must_use]
@@ -120,7 +120,25 @@ impl<U: CodeUnit> Job<'_, '_, U> {
     }
 }
 
-/// How many bytes the text takes; None if a unit is a surrogate or no character.
+/// How many bytes the UTF-8 of a text takes; None if a unit is a surrogate or no character.
+#[must_use]
+pub fn exact_len<U: CodeUnit>(units: &[U]) -> Option<usize> {
+    with_masks(Length(units))
+}
+
+/// The same, as a job.
+struct Length<'t, U>(&'t [U]);
+
+impl<U: CodeUnit> AsksMasks for Length<'_, U> {
+    type Result = Option<usize>;
+
+    #[inline(always)]
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Option<usize> {
+        length(self.0)
+    }
+}
+
+/// The same with the instructions of the caller.
 #[inline(always)]
 fn length<U: CodeUnit>(units: &[U]) -> Option<usize> {
     let (mut len, mut wrong) = (0, false);
@@ -219,6 +237,7 @@ mod tests {
     fn agree<U: CodeUnit>(units: &[U]) {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
         assert_eq!(utf8(units), expected);
+        assert_eq!(exact_len(units), expected.as_ref().map(String::len));
         for instructions in Instructions::all() {
             let mut room = vec![0xFF; 100];
             let len = instructions.run(Job { units, room: &mut room });

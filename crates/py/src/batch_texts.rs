@@ -5,8 +5,9 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
-use toksmith_core::split::{Text as CoreText, TextSource};
-use toksmith_core::utf8::{about_len, utf8, utf8_in};
+use toksmith_core::split::Text as CoreText;
+use toksmith_core::split::text_cuts::TextCuts;
+use toksmith_core::split::text_source::{TextPart, TextSource, UnitText};
 
 use crate::text::{Errors, Text, each_text};
 use crate::utf8::unwritten;
@@ -17,10 +18,12 @@ pub enum BatchText<'py> {
     Unwritten(Bound<'py, PyString>),
 }
 
-/// The same for the threads that work on it.
+/// The same for the threads that work on it. A text that is not written is in units of 1, 2 or 4 bytes.
 pub enum Source<'a> {
     Written(CoreText<'a>),
-    Unwritten(PyStringData<'a>),
+    One(UnitText<'a, u8>),
+    Two(UnitText<'a, u16>),
+    Four(UnitText<'a, u32>),
 }
 
 impl<'py> BatchText<'py> {
@@ -40,7 +43,9 @@ impl<'py> BatchText<'py> {
         match self {
             Self::Written(text) => text.as_text().map(Source::Written),
             Self::Unwritten(text) => match unwritten(text)? {
-                Some(units) => Ok(Source::Unwritten(units)),
+                Some(PyStringData::Ucs1(units)) => Ok(Source::One(UnitText(units))),
+                Some(PyStringData::Ucs2(units)) => Ok(Source::Two(UnitText(units))),
+                Some(PyStringData::Ucs4(units)) => Ok(Source::Four(UnitText(units))),
                 // Somebody else has asked Python for it.
                 None => text.to_str().map(|text| Source::Written(CoreText::Str(text))),
             },
@@ -57,41 +62,31 @@ impl<'py> BatchText<'py> {
 }
 
 impl Source<'_> {
-    /// A text of its own; None for one that is written, for lone surrogates, and where memory does not suffice.
-    pub fn write(&self) -> Option<String> {
+    fn inner(&self) -> &dyn TextSource {
         match self {
-            Self::Written(_) => None,
-            Self::Unwritten(PyStringData::Ucs1(units)) => utf8(units),
-            Self::Unwritten(PyStringData::Ucs2(units)) => utf8(units),
-            Self::Unwritten(PyStringData::Ucs4(units)) => utf8(units),
+            Self::Written(text) => text,
+            Self::One(text) => text,
+            Self::Two(text) => text,
+            Self::Four(text) => text,
         }
     }
 }
 
 impl TextSource for Source<'_> {
-    fn text(&self) -> Option<CoreText<'_>> {
-        match self {
-            Self::Written(text) => Some(*text),
-            Self::Unwritten(_) => None,
-        }
-    }
-
     fn size(&self) -> usize {
-        match self {
-            Self::Written(text) => text.size(),
-            Self::Unwritten(PyStringData::Ucs1(units)) => about_len(units),
-            Self::Unwritten(PyStringData::Ucs2(units)) => about_len(units),
-            Self::Unwritten(PyStringData::Ucs4(units)) => about_len(units),
-        }
+        self.inner().size()
     }
 
     fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> CoreText<'r> {
-        match self {
-            Self::Written(text) => *text,
-            Self::Unwritten(PyStringData::Ucs1(units)) => CoreText::Str(utf8_in(units, room)),
-            Self::Unwritten(PyStringData::Ucs2(units)) => CoreText::Str(utf8_in(units, room)),
-            Self::Unwritten(PyStringData::Ucs4(units)) => CoreText::Str(utf8_in(units, room)),
-        }
+        self.inner().read(room)
+    }
+
+    fn parts(&self, cuts: Option<&TextCuts>, least: usize) -> Vec<TextPart> {
+        self.inner().parts(cuts, least)
+    }
+
+    fn read_part<'r>(&'r self, part: TextPart, room: &'r mut Vec<u8>) -> CoreText<'r> {
+        self.inner().read_part(part, room)
     }
 }
 

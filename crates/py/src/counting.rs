@@ -15,9 +15,9 @@ use toksmith_core::count::left_out::{LeftOut, Rare};
 use toksmith_core::count::shared::Limits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
-use toksmith_core::encode::long_text::PART;
-use toksmith_core::split::{Splitter, Text as CoreText, TextSource};
-use toksmith_core::threads::parallel::{Stop, map};
+use toksmith_core::split::Splitter;
+use toksmith_core::split::text_source::TextSource;
+use toksmith_core::threads::parallel::Stop;
 use toksmith_core::train::alphabet::{characters, within};
 use toksmith_guard::guarded;
 
@@ -94,12 +94,7 @@ impl Counter {
         let texts = items.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
         let sources = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
         let size = sources.iter().map(Source::size).sum();
-        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), move |counter, stop| {
-            let long = long_texts(&sources, threads, stop)?;
-            let mut sources = sources;
-            for (index, text) in &long {
-                sources[*index] = Source::Written(CoreText::Str(text));
-            }
+        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), |counter, stop| {
             counter.add(&sources, threads, stop)
         })
     }
@@ -172,16 +167,6 @@ impl Counter {
         })
         .map(CountedPieces)
     }
-}
-
-/// The texts that several threads count part by part and that are not written yet, by their index. All threads write them.
-fn long_texts(sources: &[Source<'_>], threads: usize, stop: &Stop) -> toksmith_core::Result<Vec<(usize, String)>> {
-    let is_long = |text: &Source<'_>| threads > 1 && text.text().is_none() && text.size() > PART;
-    let long: Vec<_> = (0..sources.len()).filter(|&index| is_long(&sources[index])).collect();
-    let written = map(long.len(), threads, stop, |items| {
-        items.each_item(|item| Ok(sources[long[item]].write().map(|text| (long[item], text))));
-    })?;
-    Ok(written.into_iter().flatten().collect())
 }
 
 /// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for what is wrong.

@@ -17,8 +17,9 @@ use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::{TextCuts, WINDOW, parts};
-use crate::split::{Splitter, Text, TextSource};
+use crate::split::text_cuts::{TextCuts, WINDOW};
+use crate::split::text_source::{TextPart, TextSource};
+use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, locked, map};
 use crate::vocab::key::Seeds;
 
@@ -61,8 +62,8 @@ pub type Refuse<'a> = dyn Fn(usize, &str) -> Result<()> + Sync + 'a;
 /// What a thread counts at a time.
 struct CountJob<'d, D> {
     document: &'d D,
-    /// Start and end; None for the whole document, which the thread may have to write first.
-    part: Option<(usize, usize)>,
+    /// None for the whole document.
+    part: Option<TextPart>,
     /// Where it is: document and byte.
     place: (u64, u64),
 }
@@ -73,8 +74,6 @@ pub struct Counter {
     shared: Shared,
     /// Where a long text can be cut.
     cuts: Option<TextCuts>,
-    /// None: no added tokens forbid a cut.
-    added: AddedTokens,
     seeds: Seeds,
     tables: Mutex<Vec<TallyTable>>,
     sums: Sums,
@@ -91,7 +90,6 @@ impl Counter {
         Self {
             shared: Shared { splitter, limits, runs: Mutex::default() },
             cuts,
-            added: AddedTokens::default(),
             seeds: Seeds::default(),
             tables: Mutex::default(),
             sums: Sums::default(),
@@ -100,19 +98,20 @@ impl Counter {
         }
     }
 
-    /// Counts documents that come after all documents before. Several threads count the parts of a long one whose text is
-    /// there.
+    /// Counts documents that come after all documents before. Several threads count the parts of a long one.
     ///
     /// # Errors
     /// [`crate::Error::Pattern`], [`crate::Error::Interrupted`], [`crate::Error::Corpus`] for a full disk. Some of the documents
     /// may then be counted.
     pub fn add<D: TextSource>(&mut self, documents: &[D], threads: usize, stop: &Stop) -> Result<()> {
-        let mut jobs = Vec::with_capacity(documents.len());
+        let (mut jobs, mut bytes) = (Vec::with_capacity(documents.len()), 0);
         for document in documents {
-            self.jobs(document, &mut jobs);
+            let size = document.size();
+            self.jobs((document, size), threads, &mut jobs);
+            bytes += size;
             self.next = (self.next.0 + 1, 0);
         }
-        self.count(&jobs, threads, stop)?;
+        self.count((&jobs, bytes), threads, stop)?;
         self.sums.documents.fetch_add(documents.len() as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -128,8 +127,8 @@ impl Counter {
         let end = if last { open.len() } else { self.last_cut(&open, text.len()).unwrap_or(0) };
         let mut jobs = Vec::new();
         let text = Text::Bytes(&open[..end]);
-        self.jobs(&text, &mut jobs);
-        self.count(&jobs, threads, stop)?;
+        self.jobs((&text, end), threads, &mut jobs);
+        self.count((&jobs, end), threads, stop)?;
         open.drain(..end);
         self.open = open;
         self.next.1 += end as u64;
@@ -170,18 +169,22 @@ impl Counter {
         Ok(rows.lines as usize)
     }
 
-    /// The parts of a document, each with its position.
-    fn jobs<'d, D: TextSource>(&self, document: &'d D, jobs: &mut Vec<CountJob<'d, D>>) {
-        let (number, before) = self.next;
-        let Some(text) = document.text() else {
+    /// The parts of a document of about so many bytes, each with its position. One thread counts it whole.
+    fn jobs<'d, D: TextSource>(
+        &self,
+        (document, size): (&'d D, usize),
+        threads: usize,
+        jobs: &mut Vec<CountJob<'d, D>>,
+    ) {
+        if threads == 1 || size <= PART {
             jobs.push(CountJob { document, part: None, place: self.next });
             return;
-        };
-        let all = parts(text.as_bytes(), self.cuts.as_ref(), &self.added, PART);
-        jobs.extend(all.map(|(start, end)| CountJob {
+        }
+        let (number, before) = self.next;
+        jobs.extend(document.parts(self.cuts.as_ref(), PART).into_iter().map(|part| CountJob {
             document,
-            part: Some((start, end)),
-            place: (number, before + start as u64),
+            part: Some(part),
+            place: (number, before + part.byte as u64),
         }));
     }
 
@@ -190,16 +193,22 @@ impl Counter {
         let cuts = self.cuts.as_ref()?;
         let first = text.len().saturating_sub(new + 2 * WINDOW);
         let windows = (first..=text.len().checked_sub(WINDOW)?).rev().step_by(WINDOW);
-        windows.into_iter().find_map(|from| cuts.find(text, from, &self.added))
+        windows.into_iter().find_map(|from| cuts.find(text, from, &AddedTokens::default()))
     }
 
-    fn count<D: TextSource>(&self, jobs: &[CountJob<'_, D>], threads: usize, stop: &Stop) -> Result<()> {
-        let size = |job: &CountJob<'_, D>| job.part.map_or_else(|| job.document.size(), |(start, end)| end - start);
-        let bytes = jobs.iter().map(size).sum();
+    /// Counts the jobs of documents that have so many bytes together.
+    fn count<D: TextSource>(
+        &self,
+        (jobs, bytes): (&[CountJob<'_, D>], usize),
+        threads: usize,
+        stop: &Stop,
+    ) -> Result<()> {
         self.each(jobs.len(), (usable(threads, bytes), stop), |job, work, room| {
             let CountJob { document, part, place } = jobs[job];
-            let text = document.read(room);
-            let text = part.map_or(text, |(start, end)| text.part(start, end));
+            let text = match part {
+                Some(part) => document.read_part(part, room),
+                None => document.read(room),
+            };
             work.document(&self.shared, text, place, stop)
         })
     }

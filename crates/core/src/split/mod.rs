@@ -7,7 +7,8 @@
 //!
 //! Reading order: this file, which is the rule; [`pattern`] is the table of known patterns, and [`scan`] splits by them
 //! without a regex engine. [`special`] cuts out added tokens before a text is split, with [`beginnings`] for texts that
-//! go on. [`text_cuts`] says where a long text can be cut, and [`spans`] which range of a text each id has.
+//! go on. [`text_cuts`] says where a long text can be cut, [`text_source`] gives a text or its parts to threads, and
+//! [`spans`] says which range of a text each id has.
 //!
 //! Left out: the regex engines ([`crate::regex`]), and steps that rewrite a text ([`crate::steps`]).
 
@@ -17,6 +18,7 @@ pub mod scan;
 pub mod spans;
 pub mod special;
 pub mod text_cuts;
+pub mod text_source;
 
 use crate::bounds::Bounds;
 use crate::error::Result;
@@ -53,32 +55,6 @@ impl<'t> Text<'t> {
             Self::Str(text) => Self::Str(&text[start..end]),
             Self::Bytes(text) => Self::Bytes(&text[start..end]),
         }
-    }
-}
-
-/// What gives a text to the thread that works on it, and may have to write it first.
-pub trait TextSource: Sync {
-    /// The text, if it is there.
-    fn text(&self) -> Option<Text<'_>>;
-
-    /// About how many bytes it has.
-    fn size(&self) -> usize;
-
-    /// The text, which may be written into room that the thread keeps.
-    fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> Text<'r>;
-}
-
-impl TextSource for Text<'_> {
-    fn text(&self) -> Option<Text<'_>> {
-        Some(*self)
-    }
-
-    fn size(&self) -> usize {
-        self.as_bytes().len()
-    }
-
-    fn read<'r>(&'r self, _: &'r mut Vec<u8>) -> Text<'r> {
-        *self
     }
 }
 
