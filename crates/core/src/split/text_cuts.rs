@@ -52,16 +52,28 @@ pub fn parts<'t>(
     added: &'t AddedTokens,
     least: usize,
 ) -> impl Iterator<Item = (usize, usize)> + Send + 't {
+    let least = if cuts.is_some() { least } else { usize::MAX };
+    cut_up(text.len(), least, move |from| cuts?.find(text, from, added))
+}
+
+/// A text of so many units, cut up: where each part starts and ends. `cut` gives the first cut after a place, if it is near.
+pub fn cut_up(
+    len: usize,
+    least: usize,
+    mut cut: impl FnMut(usize) -> Option<usize>,
+) -> impl Iterator<Item = (usize, usize)> {
     let mut next = Some(0usize);
     std::iter::from_fn(move || {
         let start = next.take()?;
         let mut from = start;
         loop {
             from = from.saturating_add(least);
-            let Some(cuts) = cuts.filter(|_| from < text.len()) else { return Some((start, text.len())) };
-            next = cuts.find(text, from, added);
-            if let Some(cut) = next {
-                return Some((start, cut));
+            if from >= len {
+                return Some((start, len));
+            }
+            next = cut(from);
+            if let Some(end) = next {
+                return Some((start, end));
             }
         }
     })

@@ -5,7 +5,7 @@
 
 use crate::split::Text;
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::{TextCuts, WINDOW, parts};
+use crate::split::text_cuts::{TextCuts, WINDOW, cut_up, parts};
 use crate::utf8::{CodeUnit, about_len, exact_len, utf8_in};
 
 /// What gives a text to the thread that works on it, and may have to write it first.
@@ -80,21 +80,16 @@ impl<U: CodeUnit> TextSource for UnitText<'_, U> {
 impl<U: CodeUnit> UnitText<'_, U> {
     /// The parts; None if the text has surrogates. Two of them may be one character, and a part could end between them.
     fn cut(&self, cuts: &TextCuts, least: usize) -> Option<Vec<TextPart>> {
-        let (mut all, mut room) = (Vec::new(), Vec::new());
-        let (mut start, mut from, mut byte) = (0, 0usize, 0);
         // As many units as have about `least` bytes.
-        let step = (least.saturating_mul(self.0.len()) / self.size().max(1)).max(1);
-        loop {
-            from = from.saturating_add(step);
-            let end = if from < self.0.len() { self.first_cut(cuts, from, &mut room) } else { Some(self.0.len()) };
-            let Some(end) = end else { continue };
-            all.push(TextPart { start, end, byte });
+        let least = (least.saturating_mul(self.0.len()) / self.size().max(1)).max(1);
+        let (mut room, mut byte) = (Vec::new(), 0);
+        let all = cut_up(self.0.len(), least, |from| self.first_cut(cuts, from, &mut room));
+        all.map(|(start, end)| {
+            let part = TextPart { start, end, byte };
             byte += exact_len(&self.0[start..end])?;
-            if end == self.0.len() {
-                return Some(all);
-            }
-            (start, from) = (end, end);
-        }
+            Some(part)
+        })
+        .collect()
     }
 
     /// The first cut after `from`, if it is near.
