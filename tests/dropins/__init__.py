@@ -1,0 +1,79 @@
+"""The drop-ins, held to the real libraries by machine.
+
+A generator (a module of this package, one a drop-in) draws one feature at a time, makes the same thing with the real library and
+with ours, and gives a `Case` for each call: every field of both results. `compare` counts the equal ones, asks the table of
+allowed differences (`allowed.py`) about the others, and returns what the table does not explain.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    """One call, made to both libraries.
+
+    Attributes:
+        feature: What was drawn, such as `normalizer=NFD`.
+        call: The call as a user writes it, with its input, so that a reader can repeat it.
+        peer: The value of each field of the real library's result; `{"raises": name of the class}` if it raised.
+        ours: The same of ours.
+        about: What the rows of allowed differences look at (the definition, the text, the options).
+    """
+
+    feature: str
+    call: str
+    peer: Mapping[str, Any]
+    ours: Mapping[str, Any]
+    about: Mapping[str, Any]
+
+
+class Allowed(NamedTuple):
+    """A difference that is allowed, as docs/clients.md prints it.
+
+    Attributes:
+        drop_in: The name of the module of `toksmith.compat`.
+        name: What differs, in a few words.
+        reason: Why it may.
+        explains: Whether this row explains all of the named fields of the case.
+    """
+
+    drop_in: str
+    name: str
+    reason: str
+    explains: Callable[[Case, frozenset[str]], bool]
+
+
+@dataclass
+class Comparison:
+    """What a run found.
+
+    Attributes:
+        cases: How many calls were compared.
+        features: How many cases each drawn feature had.
+        allowed: How many cases each row of the table explains.
+        unexplained: Each with the fields that differ.
+    """
+
+    cases: int = 0
+    features: Counter[str] = field(default_factory=Counter)
+    allowed: Counter[str] = field(default_factory=Counter)
+    unexplained: list[tuple[Case, frozenset[str]]] = field(default_factory=list)
+
+
+def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
+    """What differs between the two libraries, and what of it the rows allow."""
+    rows, found = list(rows), Comparison()
+    for case in cases:
+        found.cases += 1
+        found.features[case.feature] += 1
+        names = {*case.peer, *case.ours}
+        fields = frozenset(name for name in names if case.peer.get(name, ...) != case.ours.get(name, ...))
+        if fields:
+            row = next((row for row in rows if row.explains(case, fields)), None)
+            if row is None:
+                found.unexplained.append((case, fields))
+            else:
+                found.allowed[row.name] += 1
+    return found
