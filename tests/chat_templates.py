@@ -1,4 +1,4 @@
-"""Chat templates in the manner of five model families, written for these tests, with the special tokens that they use."""
+"""Chat templates in the manner of seven model families, written for these tests, with the added tokens of each family."""
 
 CHATML = """\
 {%- if tools %}
@@ -74,6 +74,35 @@ PHI = """\
 {{ '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' }}{% endif %}{% endfor %}
 {% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% else %}{{ '<|endoftext|>' }}{% endif %}"""
 
+DEEPSEEK = """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}{{ '<｜User｜>' + message.content }}
+    {%- elif message.role == 'assistant' %}
+        {%- set content = message.content %}
+        {%- if '</think>' in content %}{% set content = content.split('</think>')[-1] %}{% endif %}
+        {{- '<｜Assistant｜>' + content + '<｜end▁of▁sentence｜>' }}
+        {%- for call in message.tool_calls or [] %}
+            {{- '<｜tool▁call▁begin｜>' + call.name + '<｜tool▁sep｜>' + (call.arguments | tojson) + '<｜tool▁call▁end｜>' }}
+        {%- endfor %}
+    {%- else %}{{ message.content }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<｜Assistant｜><think>\\n' }}{% endif %}
+"""
+
+HARMONY = """\
+{%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {{- '<|start|>assistant<|channel|>final<|message|>' + message.content + '<|end|>' }}
+        {%- for call in message.tool_calls or [] %}
+            {{- '<|start|>assistant to=functions.' + call.name + '<|channel|>commentary json<|message|>' }}
+            {{- (call.arguments | tojson) + '<|call|>' }}
+        {%- endfor %}
+    {%- else %}{{ '<|start|>' + message.role + '<|message|>' + message.content + '<|end|>' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
+"""
+
 # By family: the template, and the special tokens.
 FAMILIES = {
     "chatml": (CHATML, ["<|im_start|>", "<|im_end|>"]),
@@ -81,9 +110,29 @@ FAMILIES = {
     "mistral": (MISTRAL, ["<s>", "</s>", "[INST]", "[/INST]"]),
     "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>"]),
     "phi": (PHI, ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>", "<|tool|>", "<|/tool|>"]),
+    "deepseek": (DEEPSEEK, ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"]),
+    "harmony": (HARMONY, ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>"]),
 }
 NAMES = {
     "llama": {"bos_token": "<|begin_of_text|>"},
     "mistral": {"bos_token": "<s>", "eos_token": "</s>"},
     "gemma": {"bos_token": "<bos>"},
+    "deepseek": {"bos_token": "<｜begin▁of▁sentence｜>"},
+}
+# Added tokens that the files of the family do not call special: Qwen's and DeepSeek-R1's marks, and Gemma's words and white space.
+NOT_SPECIAL = {
+    "chatml": [
+        "<tool_call>",
+        "</tool_call>",
+        "<tool_response>",
+        "</tool_response>",
+        "<think>",
+        "</think>",
+        "<|fim_hole|>",
+    ],
+    "gemma": ["\n\n", "  ", "<table>", "</table>", "<unused7>"],
+    "deepseek": [
+        *("<｜User｜>", "<｜Assistant｜>", "<think>", "</think>", "<|EOT|>", "<｜fim▁hole｜>"),
+        *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+    ],
 }

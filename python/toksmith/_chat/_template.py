@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
@@ -24,9 +24,6 @@ from .._errors import FormatError, InvalidOption
 from ._marked import TEMPLATE, Marked, concat, marked
 
 __all__ = ["rendered"]
-
-OWN, JOINED = "toksmith_own", "toksmith_joined"  # what the changed templates call
-
 
 FAILURES = (
     ArithmeticError,
@@ -48,17 +45,17 @@ class OwnTexts(NodeTransformer):
     """Marks the texts that the template spells."""
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
-        return self.call(OWN, [nodes.Const(node.data)], node)
+        return self.call("own_text", [nodes.Const(node.data)], node)
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
-        return self.call(OWN, [node], node) if isinstance(node.value, str) else node
+        return self.call("own_text", [node], node) if isinstance(node.value, str) else node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        return self.call(JOINED, [nodes.List([self.visit(each) for each in node.nodes])], node)
+        return self.call("concat", [nodes.List([self.visit(each) for each in node.nodes])], node)
 
     def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Node:
-        """A call of ours in the place of a node."""
-        made = nodes.Call(nodes.Name(name, "load"), arguments, [], None, None)
+        """A call of a function of the environment in the place of a node. No name that a template writes reaches it."""
+        made = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
         return made.set_lineno(node.lineno)
 
 
@@ -82,11 +79,12 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """The environment, with texts that keep their origins."""
 
     concat = staticmethod(concat)
+    own_text = staticmethod(partial(marked, origin=TEMPLATE))
 
     def __init__(self) -> None:
         super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
         self.filters |= {"tojson": as_json, "join": joined}
-        self.globals |= {OWN: own, JOINED: concat, "raise_exception": refuse, "strftime_now": now}
+        self.globals |= {"raise_exception": refuse, "strftime_now": now}
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
         """A text has the methods of `str`, and not those that make text trusted."""
@@ -96,11 +94,6 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         changed: nodes.Template = OwnTexts().visit(super()._parse(source, name, filename))
         changed.set_environment(self)
         return changed
-
-
-def own(text: str) -> Marked:
-    """A text that the template spells."""
-    return marked(text, TEMPLATE)
 
 
 def refuse(message: str) -> None:
