@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -83,29 +82,39 @@ def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     disarmed = sorted({*spelled(marks, text), *untrusted(tok.model, marks, text, found)})
     if disarmed:
         found = tok._guard.encode_with_offsets(trusted_runs(text))
-    own = origins(text, found.starts.tolist(), found.ends.tolist())
-    blocks = any(origin.generated for _, origin in text.ends)
-    mask = [origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in own]
+    origins = [origin for _, origin in text.ends] or [Origin()]
+    blocks = any(origin.generated for origin in origins)
+    mask = [
+        origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in origins
+    ]
+    own = runs_of(text, found.starts, found.ends)
     return ChatEncoding(
         found.ids,
         found.starts,
         found.ends,
-        np.array([origin.message for origin in own], np.int32),
-        np.array(mask, np.uint8),
+        np.array([origin.message for origin in origins], np.int32)[own],
+        np.array(mask, np.uint8)[own],
         plain,
         disarmed,
     )
 
 
-def origins(text: Marked, starts: list[int], ends: list[int]) -> list[Origin]:
-    """Where each id comes from. One that a message and the template spell together belongs to the message."""
-    places = [end for end, _ in text.ends]
-    found = []
-    for start, end in zip(starts, ends, strict=True):
-        runs = text.ends[bisect_right(places, start) : bisect_left(places, end) + 1]
-        own = [origin for _, origin in runs] or [Origin()]
-        found.append(next((origin for origin in own if origin.generated or origin.message >= 0), own[0]))
-    return found
+def runs_of(text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each id, the number of the run that it comes from. One that a message and the template spell together is the message's."""
+    if not text.ends:
+        return np.zeros(len(starts), np.int64)
+    places = np.array([end for end, _ in text.ends], np.int64)
+    first = np.minimum(np.searchsorted(places, starts, "right"), len(places) - 1)
+    last = np.minimum(np.searchsorted(places, ends, "left"), len(places) - 1)
+    for index in np.flatnonzero(last > first).tolist():
+        own = range(int(first[index]), int(last[index]) + 1)
+        first[index] = next((run for run in own if is_said(text.ends[run][1])), own[0])
+    return first
+
+
+def is_said(origin: Origin) -> bool:
+    """Whether a message has the run, or the model wrote it."""
+    return origin.generated or origin.message >= 0
 
 
 def spelled(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
