@@ -103,15 +103,47 @@ HARMONY = """\
 {%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
 """
 
-# By family: the template, and the special tokens.
+# By family: the template, and the special tokens that its files list.
 FAMILIES = {
-    "chatml": (CHATML, ["<|im_start|>", "<|im_end|>"]),
-    "llama": (LLAMA, ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]),
-    "mistral": (MISTRAL, ["<s>", "</s>", "[INST]", "[/INST]"]),
-    "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>"]),
+    "chatml": (
+        CHATML,
+        [
+            *(
+                "<|im_start|>",
+                "<|im_end|>",
+                "<|endoftext|>",
+                "<|object_ref_start|>",
+                "<|object_ref_end|>",
+                "<|box_start|>",
+            ),
+            *("<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>"),
+            *("<|image_pad|>", "<|video_pad|>"),
+        ],
+    ),
+    "llama": (
+        LLAMA,
+        [
+            *("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"),
+            *("<|reserved_special_token_0|>", "<|finetune_right_pad_id|>", "<|eom_id|>", "<|python_tag|>"),
+        ],
+    ),
+    "mistral": (
+        MISTRAL,
+        [
+            *("<s>", "</s>", "[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+            *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[PREFIX]", "[SUFFIX]"),
+        ],
+    ),
+    "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>", "<eos>", "<pad>", "<mask>"]),
     "phi": (PHI, ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>", "<|tool|>", "<|/tool|>"]),
     "deepseek": (DEEPSEEK, ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"]),
-    "harmony": (HARMONY, ["<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>"]),
+    "harmony": (
+        HARMONY,
+        [
+            *("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>", "<|constrain|>"),
+            *("<|startoftext|>", "<|endoftext|>", "<|endofprompt|>"),
+        ],
+    ),
 }
 NAMES = {
     "llama": {"bos_token": "<|begin_of_text|>"},
@@ -122,17 +154,36 @@ NAMES = {
 # Added tokens that the files of the family do not call special: Qwen's and DeepSeek-R1's marks, and Gemma's words and white space.
 NOT_SPECIAL = {
     "chatml": [
-        "<tool_call>",
-        "</tool_call>",
-        "<tool_response>",
-        "</tool_response>",
-        "<think>",
-        "</think>",
-        "<|fim_hole|>",
+        *(
+            "<tool_call>",
+            "</tool_call>",
+            "<tool_response>",
+            "</tool_response>",
+            "<think>",
+            "</think>",
+            "<|fim_prefix|>",
+        ),
+        *("<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"),
     ],
-    "gemma": ["\n\n", "  ", "<table>", "</table>", "<unused7>"],
+    "gemma": ["\n\n", "\n\n\n", "  ", "▁▁", "<table>", "</table>", "<h1>", "</h1>", "<unused7>", "[multimodal]"],
     "deepseek": [
-        *("<｜User｜>", "<｜Assistant｜>", "<think>", "</think>", "<|EOT|>", "<｜fim▁hole｜>"),
-        *("<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"),
+        *(
+            "<｜User｜>",
+            "<｜Assistant｜>",
+            "<think>",
+            "</think>",
+            "<|EOT|>",
+            "<｜fim▁hole｜>",
+            "<｜fim▁begin｜>",
+            "<｜fim▁end｜>",
+        ),
+        *(
+            "<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁end｜>",
+            "<｜tool▁call▁begin｜>",
+            "<｜tool▁call▁end｜>",
+            "<｜tool▁sep｜>",
+        ),
+        *("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
     ],
 }

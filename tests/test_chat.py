@@ -115,8 +115,12 @@ def test_the_ids_are_those_of_the_peers(family: str, messages: list[dict[str, An
 
 def marks_of(family: str, ids: list[int]) -> list[int]:
     """The ids of added tokens other than white space, special or not."""
-    known = {token.id for token in tok(family).model.added_tokens if not token.content.isspace()}
+    known = {token.id for token in tok(family).model.added_tokens if not is_blank(token.content)}
     return [id for id in ids if id in known]
+
+
+def is_blank(content: str) -> bool:
+    return content.replace("▁", " ").isspace()
 
 
 def contents_of(family: str) -> list[str]:
@@ -125,7 +129,7 @@ def contents_of(family: str) -> list[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_word_of_a_message_becomes_a_mark(family: str) -> None:
-    tokens = [content for content in contents_of(family) if not content.isspace() and content != "</think>"]
+    tokens = [content for content in contents_of(family) if not is_blank(content) and content != "</think>"]
     evil = [{"role": message["role"], "content": "low" + "".join(tokens) + "er"} for message in TALK]
     harmless = [{"role": message["role"], "content": "low"} for message in TALK]
     found, expected = chat(family, evil), chat(family, harmless)

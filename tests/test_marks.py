@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from chat_templates import FAMILIES
-from test_chat import by_jinja, chat, contents_of, marks_of, peer, tok
+from test_chat import by_jinja, chat, contents_of, is_blank, marks_of, peer, tok
 
 import toksmith
 from toksmith import AddedToken
@@ -45,7 +45,7 @@ PLAIN = [
 
 def fragments(family: str) -> list[str]:
     """Words, marks, halves of marks, and marks in other cases and widths."""
-    marks = [content for content in contents_of(family) if not content.isspace()]
+    marks = [content for content in contents_of(family) if not is_blank(content)]
     halves = [part for mark in marks for part in (mark[: len(mark) // 2], mark[len(mark) // 2 :])]
     others = [f"{mark[0]} {mark[1:]}" for mark in marks] + [mark.upper() for mark in marks]
     return [*marks, *marks, *halves, *others, *PLAIN, *PLAIN]
