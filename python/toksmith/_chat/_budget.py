@@ -159,36 +159,31 @@ def pay_method(text: Any, name: str, values: Sequence[Any]) -> None:
     pay_value(text)
     for value in values:
         pay_value(value)
-    numbers = [abs(value) for value in values if isinstance(value, int)]
-    texts = [value for value in values if isinstance(value, str)]
+    number, texts = largest(values), [value for value in values if isinstance(value, str)]
     if name in ("center", "ljust", "rjust", "zfill"):
-        spend(max(numbers, default=0))
+        spend(number)
     elif name == "expandtabs":
-        spend(text.count("\t") * max(numbers, default=8))
+        spend(text.count("\t") * max(number, 8))
     elif name == "translate":
-        longest = max(
-            (
-                len(each)
-                for value in values
-                if isinstance(value, dict)
-                for each in value.values()
-                if isinstance(each, str)
-            ),
-            default=1,
-        )
-        spend(len(text) * longest)
+        tables = [value.values() for value in values if isinstance(value, Mapping)]
+        spend(len(text) * max((len(each) for table in tables for each in table if isinstance(each, str)), default=1))
     elif name == "replace" and len(texts) > 1:
         spend((str.count(text, texts[0]) + 1) * (len(texts[1]) + RUN))
     elif name == "join":
-        spend(sum(len(text) + RUN for value in values if isinstance(value, Groups) for _ in value))
+        spend(sum((len(text) + RUN) * len(value) for value in values if isinstance(value, Groups)))
     elif name in ("format", "format_map"):
         pay_format(text, "{", *values)
 
 
+def largest(values: Sequence[Any]) -> int:
+    """The largest of the whole numbers among some values, without its sign."""
+    return max((abs(value) for value in values if isinstance(value, int)), default=0)
+
+
 # Filters that look at the items of a collection, but not into them.
-OF_ITEMS = {"attr", "batch", "d", "default", "dictsort", "groupby", "items", "list", "map", "max", "min", "random"}
-OF_ITEMS |= {"reject", "rejectattr", "reverse", "select", "selectattr", "slice", "sort", "sum", "unique"}
-OF_NONE = {"count", "first", "last", "length", "string"}  # `string` pays when its text is made
+OF_ITEMS = {"batch", "dictsort", "groupby", "items", "list", "map", "max", "min", "random", "reject", "rejectattr"}
+OF_ITEMS |= {"reverse", "select", "selectattr", "slice", "sort", "sum", "unique"}
+OF_NONE = {"attr", "count", "d", "default", "first", "last", "length", "string"}  # `string` pays when its text is made
 
 
 def pay_filter(name: str, value: Any, values: Sequence[Any]) -> None:
@@ -204,24 +199,19 @@ def pay_filter(name: str, value: Any, values: Sequence[Any]) -> None:
         pay_text(value)
     for each in values:
         pay_value(each)
-    number = max((abs(each) for each in values if isinstance(each, int)), default=0)
-    longest = max((len(each) for each in values if isinstance(each, (str, bytes))), default=0)
+    number, width = largest(values), max((len(each) for each in values if isinstance(each, (str, bytes))), default=0)
     if name in ("batch", "center", "round", "slice"):
         spend(number * ITEM)
-    elif name in ("indent", "wordwrap") and isinstance(value, str):
-        spend(
-            len(value if name == "wordwrap" else value.splitlines()) * max(longest, number if name == "indent" else 0)
-        )
+    elif name == "indent":
+        spend(len(str(value).splitlines()) * max(width, number))
+    elif name == "wordwrap":
+        spend(len(str(value)) * width)
     elif name == "tojson":
-        pay_text(
-            value,
-            number + longest + sum(len(part) for each in values if isinstance(each, (list, tuple)) for part in each),
-        )
-    elif name == "replace" and isinstance(value, str):
-        pay_method(value, name, [each for each in values if isinstance(each, str)])
-    elif name == "format" and isinstance(value, str):
-        pay_format(value, "%", *values)
-    elif name == "sum" and any(
-        isinstance(each, (*Groups, str)) for each in values[-1:] if len(values) > 1 or not isinstance(each, str)
-    ):
+        separators = [len(part) for each in values if isinstance(each, (list, tuple)) for part in each]
+        pay_text(value, number + width + sum(separators))
+    elif name == "replace":
+        pay_method(str(value), name, values)
+    elif name == "format":
+        pay_format(str(value), "%", *values)
+    elif name == "sum" and any(isinstance(each, Groups) for each in values):
         raise OverBudget("its filter `sum` begins with a value that is not a number")
