@@ -208,7 +208,7 @@ def unreadable(path: Path) -> None:
 
 
 BROKEN: list[tuple[Callable[[Path], object], str]] = [
-    (unreadable, r"manifest\.json cannot be read: Is a directory"),
+    (unreadable, r"manifest\.json cannot be read: it is a folder"),
     (lambda path: path.write_bytes(b""), r"manifest\.json is not a manifest: "),
     (lambda path: path.write_bytes(b"\xff{}"), r"manifest\.json is not a manifest: "),
     (lambda path: path.write_bytes(b"[" * 100_000), r"manifest\.json is not a manifest: "),

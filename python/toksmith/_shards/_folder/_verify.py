@@ -28,7 +28,7 @@ from .._plan._plan import JOB, Plan
 from .._plan._room import ShardRoom
 from .._written._receipts import WrittenFile, facts_of
 from ..sinks import EVERY_ROW, UNREADABLE
-from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
+from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest
 from ._job_files import NOTE, names_of_shard
 
 __all__ = ["FileDifference", "Verified", "verify"]
@@ -115,10 +115,10 @@ def verify(
     try:
         manifest = read_manifest(place)
     except JobError as error:
-        if not is_finished(place):
+        if not {MANIFEST, SUMS} <= {*place.names(())}:
             raise
-        problem = error.problem.partition(";")[0].removeprefix(f"{MANIFEST} ")
-        return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
+        name, _, problem = error.problem.partition(";")[0].partition(" ")
+        return Verified(0, 0, 0, (FileDifference(name, None, None, problem),))
     if not (decode or source):
         return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(place, manifest)))
     if not place.has(JOB) and place.has(NOTE):
@@ -170,7 +170,7 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
     """What is wrong with a file; None if it is as it was written."""
     try:
         with folder.fetched([known.name]) as here:
-            size = os.stat(here / known.name).st_size
+            size = os.lstat(here / known.name).st_size
             if size != known.bytes:
                 return f"has {size:,} bytes, {known.bytes:,} were written"
             return None if facts_of(known.name, here / known.name) == known else "has another content than was written"
@@ -178,8 +178,8 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
         return "is missing"
     except OSError as problem:
         return f"cannot be read: {problem.strerror}"
-    except FormatError as error:
-        return error.problem
+    except (FormatError, JobError) as error:
+        return error.problem.removeprefix(f"{known.name} ")
 
 
 def refuse_decoding(plan: Plan, tok: Tokenizer | None) -> None:

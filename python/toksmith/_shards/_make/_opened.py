@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from ..._errors import FormatError, JobError
 from ..._folders import Folder
+from ..._formats import FORMATS
 from ..._load import load
 from ..._tokenizer import Tokenizer
 from .._plan._plan import COUNTS, JOB, Plan, read_plan, versions_of
@@ -75,9 +76,8 @@ def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
 
 def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:
     """Writes the tokenizer of a job, and keeps it for the shards of this process."""
-    with folder.staged() as here:
-        tok.save(here / name)
-        folder.publish(here, [name])
+    saved = FORMATS["native"].save(tok.model, allow_loss=())
+    folder.write(name, saved if isinstance(saved, bytes) else b"".join(saved))
     with suppress(OSError):  # whoever needs the file says what is wrong with it
         keep((folder, name, folder.version(name)), tok)
 

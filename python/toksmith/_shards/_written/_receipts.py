@@ -17,6 +17,7 @@ from typing import NamedTuple
 from ..._atomic_files import readable
 from ..._errors import JobError
 from ..._folders import Folder
+from ..._guarded_files import open_guarded
 
 __all__ = [
     "RECEIPTS",
@@ -207,7 +208,7 @@ def facts_of(name: str, path: Path) -> WrittenFile:
         FormatError: It cannot be read.
     """
     digest, size = hashlib.sha256(), 0
-    with readable(path), open(path, "rb") as file:
+    with readable(path), open_guarded(path) as file:
         while data := file.read(HASHED_AT_A_TIME):
             digest.update(data)
             size += len(data)
