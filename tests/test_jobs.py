@@ -22,7 +22,7 @@ from toksmith._corpus import _blocks
 from toksmith._remote import input_at
 from toksmith._shards._make import _encode_shard, _packing, _shuffle
 from toksmith._shards._one_file._around import around
-from toksmith._shards._plan import _plan
+from toksmith._shards._plan import _options, _plan
 
 
 def documents(folder: Path) -> list[list[int]]:
@@ -422,7 +422,7 @@ def test_around_by_hand(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
 # Packing and order
 
 
-@pytest.mark.parametrize("how", _plan.PACKINGS)
+@pytest.mark.parametrize("how", _options.PACKINGS)
 @pytest.mark.parametrize("length", [1, 3, 16, 100])
 def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     draw = random.Random(length)

@@ -45,22 +45,22 @@ NOTE_BYTES = 1 << 20
 SENT_AT_A_TIME = 32 << 20
 
 
-def write_file(path: Path, data: bytes, *, follow: bool = True) -> None:
+def write_file(path: Path, data: bytes, *, named: bool = True) -> None:
     """Writes `data` to a file, which keeps its old content (or does not exist) until the new content is complete.
 
-    The file keeps its permissions. A link is followed: its target is replaced, not the link. Without `follow` a link is
-    refused.
+    The file keeps its permissions. A link that the user has `named` is followed: its target is replaced, not the link.
+    Another link is refused.
 
     Raises:
         FormatError: The folder is missing, or the target is read-only, a folder or a device, or the disk is full.
             Nothing has changed.
     """
-    write_files([(path, data)], follow=follow)
+    write_files([(path, data)], named=None if named else 0)
 
 
-def write_files(files: Sequence[tuple[Path, bytes]], *, follow: bool = True) -> None:
-    """As `write_file` for files that belong together: after `settle`, all files are old or all are new."""
-    with AtomicFiles([path for path, _ in files], follow=follow) as together:
+def write_files(files: Sequence[tuple[Path, bytes]], *, named: int | None = None) -> None:
+    """As `write_file` for files that belong together: after `settle`, all files are old or all are new. `named` is as of `AtomicFiles`."""
+    with AtomicFiles([path for path, _ in files], named=named) as together:
         for path, data in files:
             written = together.add(path)
             with writable(path):
@@ -71,18 +71,18 @@ def write_files(files: Sequence[tuple[Path, bytes]], *, follow: bool = True) -> 
 class AtomicFiles:
     """New files for some paths, to be written in a `with` block; `place` renames them to their targets.
 
-    Args of the constructor: `paths` of all of them. A note lies beside the first. Without `follow`, a link in place of a file
-    is refused: for paths that the user has not named.
+    Args of the constructor: `paths` of all of them, of which the user has `named` so many, from the first; None for all. Only
+    these may be links, which are followed. A note lies beside the first.
     """
 
-    def __init__(self, paths: Sequence[Path], *, follow: bool = True) -> None:
-        self._paths, self._first, self._follow = paths, paths[0], follow
+    def __init__(self, paths: Sequence[Path], *, named: int | None = None) -> None:
+        self._paths, self._first, self._named = paths, paths[0], paths[:named]
         self._targets: list[str] = []
         self._new: list[NewFile] = []
 
     def __enter__(self) -> AtomicFiles:  # noqa: PYI034 - `Self` came with Python 3.11
         with writable(self._first):
-            self._targets = [real(path, follow=self._follow) for path in self._paths]
+            self._targets = [real(path, follow=path in self._named) for path in self._paths]
             if os.path.lexists(note := note_of(self._targets)):
                 with SYSTEM.exclusive(os.path.dirname(note)):
                     settle_now(note, self._targets)
@@ -91,8 +91,8 @@ class AtomicFiles:
     def add(self, path: Path) -> NewFile:
         """A new file for this path."""
         with writable(path):
-            target = real(path, follow=self._follow)
-            if not self._follow:
+            target = real(path, follow=path in self._named)
+            if path not in self._named:
                 status_of(target)
             new = NewFile(path, target, self._targets)
             self._new.append(new)  # before it exists, so that the block removes it wherever Ctrl-C comes
@@ -366,7 +366,9 @@ def unsettled(note: str, targets: Sequence[str]) -> dict[str, str]:
     try:
         settle_now(note, targets)
     except OSError:
-        return {to: new for to, new, replaced in listed(note, targets) if os.path.lexists(new) and state(to) == replaced}
+        return {
+            to: new for to, new, replaced in listed(note, targets) if os.path.lexists(new) and state(to) == replaced
+        }
     return {}
 
 

@@ -165,7 +165,7 @@ class LocalFolder:
             own_folder(path.parent)
         with writable(path):
             refuse_large(len(data))
-        write_file(path, data, follow=False)
+        write_file(path, data, named=False)
         sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> None:

@@ -20,7 +20,8 @@ from ..._arguments import checked
 from ..._atomic_files import readable
 from ..._errors import InvalidOption, JobError, UnknownName, close_names
 from ..._folders import Folder, folder_at
-from .._plan._plan import JOB, JobOptions, versions_of
+from .._plan._options import JobOptions
+from .._plan._plan import JOB, versions_of
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec

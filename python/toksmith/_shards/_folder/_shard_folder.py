@@ -14,7 +14,7 @@ from ..._folders import Folder
 from ..._load import load
 from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id
-from .._plan._plan import read_plan
+from .._plan._plan import read_plan, tokenizer_name
 from .._written._receipts import Receipt, read_receipts, wrong_in
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
 from ._finish import is_finished, missing_units, read_manifest
@@ -59,7 +59,7 @@ class ShardFolder(NamedTuple):
     @property
     def tokenizer(self) -> str:
         """The name of the tokenizer's file."""
-        return f"tokenizer-{self.fingerprint[:12]}.toksmith"
+        return tokenizer_name(self.fingerprint)
 
     def spec(self, number: int) -> SinkSpec:
         """What the sink of a shard knew."""
