@@ -28,10 +28,12 @@ from .._plan._plan import JOB, Plan
 from .._plan._room import ShardRoom
 from .._written._receipts import WrittenFile, facts_of
 from ..sinks import EVERY_ROW, UNREADABLE
-from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest
+from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of
 from ._job_files import NOTE, names_of_shard
 
 __all__ = ["FileDifference", "Verified", "verify"]
+
+UNSEALED = "an earlier version wrote this folder, without sums of job.json, the tokenizer and the receipts"
 
 
 class FileDifference(NamedTuple):
@@ -57,13 +59,16 @@ class Verified:
 
     Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the
     numbers of shards whose ids were decoded, or whose texts were encoded
-    again; `differences`, empty if all is as it was written.
+    again; `differences`, empty if all is as it was written; `sealed`, whether
+    the plan, the tokenizer and the receipts are among the files (an earlier
+    version wrote no sums of them).
     """
 
     files: int
     decoded: int
     encoded: int
     differences: tuple[FileDifference, ...]
+    sealed: bool = True
 
     @property
     def ok(self) -> bool:
@@ -76,7 +81,7 @@ class Verified:
         said = f"{number_of(self.files, 'file')} as written"
         for count, what in ((self.decoded, "decoded"), (self.encoded, "encoded again")):
             said += f"; {number_of(count, 'shard')} {what}, all texts and ids equal" if count else ""
-        return said
+        return said if self.sealed else f"{said}; {UNSEALED}"
 
 
 @checked
@@ -119,8 +124,11 @@ def verify(
             raise
         name, _, problem = error.problem.partition(";")[0].partition(" ")
         return Verified(0, 0, 0, (FileDifference(name, None, None, problem),))
-    if not (decode or source):
-        return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(place, manifest)))
+    records = manifest["records"] or ()
+    known = Verified(len(manifest["files"]) + len(records) + 1, 0, 0, (), manifest["records"] is not None)
+    found = list(changed_records(place, manifest))
+    if found or not (decode or source):
+        return replace(known, differences=(*found, *changed_shards(place, manifest)))
     if not place.has(JOB) and place.has(NOTE):
         said = "False: these shards were merged, and only the sums of their files can be compared; verify the folders before"
         raise InvalidOption("source" if source else "decode", True, said)
@@ -129,7 +137,7 @@ def verify(
         refuse_decoding(plan, tok)
     if source:
         refuse_encoding(plan, sample)
-    found = list(changed_files(place, manifest))
+    found = list(changed_shards(place, manifest))
     count = len(plan.shards)
     most = count if sample is None else min(sample, count)
     chosen = [number * count // most for number in range(most)]
@@ -144,8 +152,8 @@ def verify(
         for number in chosen:
             with place.fetched(names_of_shard(plan.options.to, names, number)) as here:
                 found += encoded_again(here, plan, tok, number, ShardRoom(thread_count(threads)))
-    return Verified(
-        files=len(manifest["files"]) + 1,
+    return replace(
+        known,
         decoded=len(chosen) if decode else 0,
         encoded=len(chosen) if source else 0,
         differences=tuple(found),
@@ -153,16 +161,31 @@ def verify(
 
 
 def changed_files(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
-    """The files that are not as in the manifest; and the manifest, if it is not as in the list of sums."""
+    """The files of a folder that are not as they were written."""
+    yield from changed_records(folder, manifest)
+    yield from changed_shards(folder, manifest)
+
+
+def changed_shards(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
+    """The files of the result that are not as in the manifest."""
     for known in manifest["files"]:
+        if (problem := changed(folder, known)) is not None:
+            yield FileDifference(known.name, None, None, problem)
+
+
+def changed_records(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
+    """The records that are not as in the manifest; and the manifest or the list of sums, if they do not fit."""
+    for known in manifest["records"] or ():
         if (problem := changed(folder, known)) is not None:
             yield FileDifference(known.name, None, None, problem)
     with folder.fetched([MANIFEST]) as here:
         own = facts_of(MANIFEST, here / MANIFEST)
-    listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
     with readable(folder.at(SUMS)):
         sums = folder.read(SUMS)
-    if sums != listed.encode():
+    if sums_of([own]).encode() not in sums:
+        said = f"is not the file whose sum {SUMS} lists: one of the two was changed"
+        yield FileDifference(MANIFEST, None, None, said)
+    elif sums != sums_of([*manifest["files"], *(manifest["records"] or ()), own]).encode():
         yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 

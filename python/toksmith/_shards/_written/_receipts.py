@@ -23,6 +23,7 @@ __all__ = [
     "RECEIPTS",
     "Receipt",
     "WrittenFile",
+    "facts_in",
     "facts_of",
     "is_of",
     "read_receipts",
@@ -198,6 +199,11 @@ def written_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
         FormatError: It cannot be written.
     """
     folder.write(name, data)
+    return facts_in(name, data)
+
+
+def facts_in(name: str, data: bytes) -> WrittenFile:
+    """The size and the sha256 of a file with these bytes."""
     return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
