@@ -84,7 +84,7 @@ class AtomicFiles:
         with writable(self._first):
             self._targets = [real(path, follow=path in self._named) for path in self._paths]
             if os.path.lexists(note := note_of(self._targets)):
-                with SYSTEM.exclusive(os.path.dirname(note)):
+                with writable(note), SYSTEM.exclusive(os.path.dirname(note)):
                     settle_now(note, self._targets)
         return self
 

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arguments import checked
-from ..._atomic_files import readable
 from ..._errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
 from ..._folders import Folder, LocalFolder, folder_at
 from ..._model import Model, is_regex_split
@@ -180,8 +179,11 @@ def changed_records(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDi
             yield FileDifference(known.name, None, None, problem)
     with folder.fetched([MANIFEST]) as here:
         own = facts_of(MANIFEST, here / MANIFEST)
-    with readable(folder.at(SUMS)):
+    try:
         sums = folder.read(SUMS)
+    except OSError as problem:
+        yield FileDifference(SUMS, None, None, f"cannot be read: {problem.strerror or problem}")
+        return
     if sums_of([own]).encode() not in sums:
         said = f"is not the file whose sum {SUMS} lists: one of the two was changed"
         yield FileDifference(MANIFEST, None, None, said)
