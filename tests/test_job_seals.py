@@ -3,15 +3,18 @@
 import hashlib
 import json
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from job_corpus import content, job
+from job_corpus import TOK, content, job
 from systems import needs
 
 import toksmith
+from toksmith import JobError, ToksmithError
 from toksmith._cli import app
 
 BIG = {"shard_size": 1 << 20}
@@ -141,3 +144,51 @@ def test_records_of_wrong_types(tmp_path: Path) -> None:
     for records in (5, [5], [["../a", 1, "x"]], [["a", -1, "x"]], [["a", 1]], None):
         path.write_text(json.dumps({**good, "records": records}))
         assert [each.file for each in toksmith.verify(planned.folder).differences] == ["manifest.json"]
+
+
+WRONG: tuple[Any, ...] = (None, True, 0.5, float("inf"), -1, 1 << 70, "", "x/../../../a", [], [[]], [5], {}, {"a": 1})
+
+
+def changed(value: Any) -> Iterator[Any]:
+    """The value with each of its parts, or all of it, changed to something wrong."""
+    yield from WRONG
+    parts = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for name, part in parts:
+        for other in changed(part):
+            copy = dict(value) if isinstance(value, dict) else [*value]
+            copy[name] = other
+            yield copy
+
+
+@pytest.mark.parametrize("kind", ["npy", "hf"])
+def test_a_manifest_from_a_stranger(kind: str, tmp_path: Path) -> None:
+    """Whatever it says, commands end with an error of ours, and touch nothing outside of the folder."""
+    folder = finished(tmp_path, kind)
+    (tmp_path / "a.toksmith").write_bytes(b"precious")
+    path = folder / "manifest.json"
+    good = json.loads(path.read_bytes())
+    count = 0
+    for facts in changed(good):
+        path.write_text(json.dumps(facts), encoding="utf-8")
+        for call in (
+            lambda: toksmith.shards(folder),
+            lambda: toksmith.verify(folder, decode=True),
+            lambda: toksmith.merge_shards([folder], tmp_path / "all"),
+        ):
+            with suppress(ToksmithError):
+                call()
+            count += 1
+    assert (tmp_path / "a.toksmith").read_bytes() == b"precious" and count > 1000
+    assert not (tmp_path / "all").exists()
+
+
+def test_a_manifest_names_no_tokenizer_outside_of_its_folder(tmp_path: Path) -> None:
+    planned = job(tmp_path, **BIG)
+    planned.run(progress=False)
+    TOK.save(tmp_path / "a.toksmith")
+    (planned.folder / "tokenizer-x").mkdir()
+    path = planned.folder / "manifest.json"
+    facts = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**facts, "fingerprint": "x/../../../a"}), encoding="utf-8")
+    with pytest.raises(JobError, match="is not the fingerprint of a tokenizer"):
+        toksmith.shards(planned.folder)

@@ -28,6 +28,7 @@ from .._written._receipts import (
     Receipt,
     WrittenFile,
     facts_in,
+    is_sum,
     read_receipts,
     readable_receipts,
     receipt_name,
@@ -249,7 +250,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
             raise ValueError(f"its version is not {VERSION}")
         value["files"] = [written_file(*each) for each in value["files"]]
         value["records"] = [written_file(*each) for each in value["records"]] if "records" in value else None
-        if not all(type(value[name]) is int for name in ("documents", "ids", "text_bytes", "bad_rows")):
+        if not all(is_sum(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
             raise ValueError("it has no counts")
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):
             raise ValueError("it lacks facts of shards")

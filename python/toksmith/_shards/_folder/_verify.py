@@ -138,6 +138,9 @@ def verify(
         refuse_encoding(plan, sample)
     found = list(changed_shards(place, manifest))
     count = len(plan.shards)
+    if count != len(manifest["shards"]):
+        said = f"{MANIFEST} has {number_of(len(manifest['shards']), 'shard')}, {JOB} has {count:,}"
+        raise JobError(str(place), f"{said}; plan the job again with force=True")
     most = count if sample is None else min(sample, count)
     chosen = [number * count // most for number in range(most)]
     names = [each.name for each in manifest["files"]]

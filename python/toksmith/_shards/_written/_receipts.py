@@ -26,6 +26,7 @@ __all__ = [
     "facts_in",
     "facts_of",
     "is_of",
+    "is_sum",
     "read_receipts",
     "readable_receipts",
     "receipt_name",
@@ -37,6 +38,8 @@ __all__ = [
 
 RECEIPTS = "receipts"
 HASHED_AT_A_TIME = 1 << 20
+SUMMED = ("documents", "ids", "text_bytes", "empty", "bad_rows")
+MOST = 1 << 60
 
 
 class WrittenFile(NamedTuple):
@@ -148,6 +151,8 @@ def receipt_of(number: int, data: bytes) -> Receipt:
     value["inputs"] = tuple(map(numbers, value["inputs"]))
     if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
         raise ValueError(f"{wrong[0]} has a wrong type")
+    if wrong := [name for name in SUMMED if not is_sum(value[name])]:
+        raise ValueError(f"{wrong[0]} is out of range")
     return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
 
 
@@ -157,9 +162,14 @@ def numbers(row: list[object]) -> tuple[object, ...]:
     Raises:
         ValueError: It is not four numbers.
     """
-    if len(row) != 4 or not all(type(each) is int for each in row):
+    if len(row) != 4 or not all(map(is_sum, row)):
         raise ValueError("an entry of its inputs is not four numbers")
     return tuple(row)
+
+
+def is_sum(value: object) -> bool:
+    """Whether this is a number that a shard can have of something."""
+    return type(value) is int and 0 <= value < MOST
 
 
 def is_of(value: object, kinds: str) -> bool:
