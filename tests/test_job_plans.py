@@ -150,8 +150,8 @@ def test_every_input_is_checked(tmp_path: Path) -> None:
             rows = [changed if each == number else other for each, other in enumerate(facts["inputs"])]
             said = refusal(path, {**facts, "inputs": rows})
             assert said is not None and f"inputs[{number}]" in said, f"{changed}: {said}"
-        for rows in (row[:-1], [*row, 1], {}, 5):
-            others = [rows if each == number else other for each, other in enumerate(facts["inputs"])]
+        for wrong in (row[:-1], [*row, 1], {}, 5):
+            others = [wrong if each == number else other for each, other in enumerate(facts["inputs"])]
             assert "inputs" in (refusal(path, {**facts, "inputs": others}) or "")
 
 
@@ -208,5 +208,6 @@ def test_row_groups_that_a_table_does_not_have(tmp_path: Path) -> None:
 
 def test_a_plan_is_what_it_was(tmp_path: Path) -> None:
     for base in (*BASES, "counts"):
-        path, _ = planned(tmp_path / base if (tmp_path / base).mkdir() is None else tmp_path, base)
+        (tmp_path / base).mkdir()
+        path, _ = planned(tmp_path / base, base)
         assert Plan.of(path.read_bytes()).to_bytes() == path.read_bytes()

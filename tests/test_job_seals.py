@@ -75,7 +75,7 @@ def test_the_command_names_the_file_and_exits_3(name: str, tmp_path: Path) -> No
         assert found.exit_code == 3 and name in found.stdout
 
 
-@needs("posix")
+@needs("sha256sum")
 def test_sha256sum_reads_the_list(tmp_path: Path) -> None:
     for number, kind in enumerate(("npy", "merged")):
         (tmp_path / str(number)).mkdir()
