@@ -42,6 +42,7 @@ def test_the_table_of_formats() -> None:
         assert row.name == name
         assert row.suffixes
         assert row.doc
+        assert 1 <= row.reads <= max(1, *map(len, row.files), 1)
     with pytest.raises(TypeError):
         rows["other"] = rows["native"]  # type: ignore[index]
 

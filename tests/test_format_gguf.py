@@ -1,5 +1,6 @@
 """GGUF: what is written is read by the `gguf` package, what that writes is read here, and nothing is believed."""
 
+import base64
 import dataclasses
 import struct
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from test_format_rows import scored
 from trainings import SHORT, trained_model
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer
+from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, UNSET, _gguf
 
 gguf: Any = pytest.importorskip("gguf", reason="lacks gguf (tests/requirements.txt)")
@@ -32,11 +33,35 @@ def surrounded() -> Model:
     return dataclasses.replace(model, added_tokens=added, post=post, metadata=kept)
 
 
+def pairs(dummy: str = "before", remove_extra: bool = False, **fields: Any) -> Model:
+    """SentencePiece's byte pairs, by default as llama.cpp runs them: with a token that is cut out before normalizing."""
+    model = scored()
+    options = {"charsmap": "", "dummy": dummy, "escape": True, "remove_extra": remove_extra}
+    strip = "each" if remove_extra else "once" if dummy == "before" else "nothing"
+    given = {
+        "added_tokens": (*model.added_tokens[:2], AddedToken("<sep>", 2, special=False)),
+        "normalizers": (Step("sentencepiece", tuple(sorted(options.items()))),),
+        "decoders": (Step("sentencepiece", (("strip", strip), ("unknown", " ⁇ "))),),
+    }
+    return dataclasses.replace(model, **given | fields)
+
+
+def unigram(**options: Any) -> Model:
+    """A unigram model without bytes and user-defined tokens."""
+    own = pairs(**options)
+    added, kept = (*own.added_tokens[:2], AddedToken("<sep>", 2)), slice(0, 7)
+    table = TokenTable.of(own.tokens[kept])
+    fields: dict[str, Any] = {"byte_fallback": False, "tokens": table, "ids": own.ids[kept], "scores": own.scores[kept]}  # type: ignore[index]
+    return dataclasses.replace(own, kind="unigram", merge_rule="pair", added_tokens=added, **fields)
+
+
 MODELS: dict[str, Callable[[], Model]] = {
     "byte level": made,
     "with all there is": surrounded,
-    "SentencePiece's": scored,
-    "unigram": lambda: dataclasses.replace(scored(), kind="unigram", merge_rule="pair"),
+    "SentencePiece's": pairs,
+    "SentencePiece's without a space before": lambda: pairs(dummy="nowhere"),
+    "unigram": unigram,
+    "unigram without extra spaces": lambda: unigram(remove_extra=True),
     "GPT-2's": lambda: made(pattern="gpt2_original"),
     "two regexes": lambda: made(pattern=[r"\p{N}", "gpt2_original"]),
     "whole pieces": lambda: dataclasses.replace(made(), whole_piece=True),
@@ -83,6 +108,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
         assert fields[f"{K}merges"].contents() == [f"{by_id[a]} {by_id[b]}" for a, b, _ in model.merges.tolist()]
     else:
         assert np.array_equal(np.array(fields[f"{K}scores"].contents()[3:], np.float32), model.scores)
+        assert fields[f"{K}model"].contents() == ("t5" if model.kind == "unigram" else "llama")
     if name == "with all there is":
         assert contents[272] == "[PAD272]" and types[272] == 5
         assert fields[f"{K}bos_token_id"].contents() == 271 and fields[f"{K}padding_token_id"].contents() == 270
@@ -201,7 +227,26 @@ REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
             post=(Step("template", (("pair", []), ("single", [["A", False, 0]]), ("special_tokens", {}))),),
         ), "post"
     ),
-    "what is behind a text": (lambda: scored_with(dummy="after"), "normalizers"),
+    "what is behind a text": (lambda: pairs(dummy="after"), "normalizers"),
+    "o200k, whose regex llama.cpp does not run": (lambda: made(pattern="o200k"), "splitters"),
+    "pairs of characters without bytes": (
+        lambda: dataclasses.replace(unigram(), kind="bpe", merge_rule="bytes"), "byte_fallback"
+    ),
+    "pairs whose extra spaces are removed": (lambda: pairs(remove_extra=True), "normalizers"),
+    "pairs of rewritten characters": (lambda: with_charsmap(pairs()), "normalizers"),
+    "a token of the normalized text, with a space before texts": (
+        lambda: pairs(added_tokens=scored().added_tokens), "added_tokens"
+    ),
+    "a token of the normalized text that has a space": (
+        lambda: pairs(dummy="nowhere", added_tokens=(*scored().added_tokens[:2], AddedToken("▁x", 2, False, normalized=True))), "added_tokens"
+    ),
+    "unigram with bytes": (lambda: dataclasses.replace(scored(), kind="unigram", merge_rule="pair"), "byte_fallback"),
+    "unigram with a user-defined token": (
+        lambda: dataclasses.replace(unigram(), added_tokens=(*unigram().added_tokens[:2], AddedToken("x", 2, special=False))), "added_tokens"
+    ),
+    "unigram without extra spaces and without one before": (
+        lambda: unigram(dummy="nowhere", remove_extra=True), "normalizers"
+    ),
     "words": (lambda: toksmith.train(SHORT, kind="words", pattern=r"\w+|\W+").model, "kind"),
     "tokens that merging does not reach": (
         lambda: dataclasses.replace(made(pattern="qwen2", merges=3), merges=[], whole_piece=True), "whole_piece"
@@ -209,12 +254,12 @@ REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
 }  # fmt: skip
 
 
-def scored_with(**options: Any) -> Model:
-    model = scored()
+def with_charsmap(model: Model) -> Model:
+    """The model with a table of rewritten characters, which is empty but for its size."""
     step = model.normalizers[0]
-    return dataclasses.replace(
-        model, normalizers=(Step(step.kind, tuple(sorted({**dict(step.options), **options}.items()))),)
-    )
+    charsmap = base64.b64encode(struct.pack("<II", 4, 0) + b"\0").decode()
+    options = {**dict(step.options), "charsmap": charsmap}
+    return dataclasses.replace(model, normalizers=(Step(step.kind, tuple(sorted(options.items()))),))
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -223,6 +268,38 @@ def test_what_it_cannot_hold_is_refused_by_name(name: str) -> None:
     with pytest.raises(CannotRepresent) as caught:
         save(make())
     assert (caught.value.format, caught.value.field) == ("gguf", field)
+
+
+@pytest.mark.parametrize("pattern, whole_piece, pre", [("o200k", False, "gpt-4o"), (_gguf.TEKKEN, True, "tekken")])
+def test_a_pattern_that_llama_cpp_runs_as_another_is_written_when_the_caller_allows_it(
+    pattern: str, whole_piece: bool, pre: str
+) -> None:
+    model = dataclasses.replace(made(), splitters=toksmith._patterns.splitters(pattern), whole_piece=whole_piece)
+    with pytest.raises(CannotRepresent, match="allow_loss"):
+        save(model)
+    back = load(save(model, allow_loss=["splitters"]))
+    assert back == dataclasses.replace(model, splitters=toksmith._patterns.splitters(_gguf.PRES[pre].pattern))
+    assert Tokenizer(back).split("naïvetÉ") != Tokenizer(model).split("naïvetÉ")
+
+
+@pytest.mark.parametrize("name", [name for name in REFUSED if "pairs" in name or "unigram" in name])
+def test_what_llama_cpp_runs_in_another_way_is_not_loaded_either(name: str) -> None:
+    make, field = REFUSED[name]
+    if field == "byte_fallback":
+        with pytest.raises(CannotRepresent):
+            save(make(), allow_loss=["normalizers", "added_tokens"])
+        return
+    with pytest.raises(FormatError, match=K) as caught:
+        load(save(make(), allow_loss=[field]))
+    assert "llama.cpp" in caught.value.problem
+
+
+def test_the_usual_ids_are_around_texts_where_a_file_does_not_name_them(tmp_path: Path) -> None:
+    """A file of each kind that asks for the token before a text, the one behind it, or neither, without saying which."""
+    tok = Tokenizer(load(written(tmp_path, add_bos_token=True, add_eos_token=True)))
+    assert tok.encode("low", add_special_tokens=True) == [11, 257, 11]
+    tok = Tokenizer(load(written(tmp_path, add_bos_token=False)))
+    assert tok.encode("low", add_special_tokens=True) == [257]
 
 
 def test_metadata_can_be_left_out() -> None:
@@ -281,6 +358,10 @@ def test_a_file_cut_anywhere_is_refused() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a unigram model that llama.cpp takes another unknown token for": (
+        {"model": "t5", "tokens": ["<unk>", "a"], "token_type": [2, 1], "scores": [0.0, -1.0], "merges": None, "add_eos_token": False},
+        "tokenizer.ggml.unknown_token_id",
+    ),
     "another kind": ({"model": "bert"}, "tokenizer.ggml.model"),
     "a kind that is a number": ({"model": 1}, "tokenizer.ggml.model"),
     "no tokens": ({"tokens": None}, "tokenizer.ggml.tokens"),
@@ -293,8 +374,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a type that is not known": ({"token_type": [9] * 259}, "tokenizer.ggml.tokens[0]"),
     "a token twice": ({"tokens": ["!", "!"], "token_type": None, "merges": ["! !"]}, "tokenizer.ggml.tokens[1]"),
     "a token that is not spelt in bytes": ({"token_type": None, "tokens": ["a b"], "merges": ["! !"]}, "tokenizer.ggml.tokens[0]"),
-    "bytes that are missing": ({"token_type": None, "tokens": ["a", "aa"], "merges": ["a a"]}, "None"),
-    "a token of the end without an id": ({"add_eos_token": True}, "tokenizer.ggml.add_eos_token"),
+    "bytes that are missing": ({"token_type": None, "tokens": ["a", "aa"], "merges": ["a a"], "add_bos_token": False}, "None"),
+    "a token before texts without an id, and too few for the usual one": (
+        {"token_type": None, "tokens": ["a", "aa"], "merges": ["a a"]}, "tokenizer.ggml.add_bos_token"
+    ),
     "an id beyond the tokens": ({"bos_token_id": 259}, "tokenizer.ggml.bos_token_id"),
     "an id that is a text": ({"eos_token_id": "a"}, "tokenizer.ggml.eos_token_id"),
     "a flag that is a number": ({"add_bos_token": 2}, "tokenizer.ggml.add_bos_token"),

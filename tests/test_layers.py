@@ -15,7 +15,7 @@ __init__
 cli demo playground runners __main__
 """
 LAYERS = [line.split() for line in ROWS.splitlines()]
-ALSO = "arguments errors meanings other_names, errors meanings, remote errors paths, guarded_files system, render atomic_files, atomic_files files, folders atomic_files files, formats patterns, "
+ALSO = "arguments errors meanings other_names, errors meanings, remote errors paths, guarded_files system, render atomic_files, atomic_files files, folders atomic_files files, formats patterns post, pattern_fit formats steps, "
 ALSO += "explain reference, doctor metrics explain, study metrics, __init__ reference playground, __main__ cli, cli deprecated meanings paths system, demo system, playground system, results render threads, stream threads, model render, segments marks model stream, marks model byte_tokens errors, tokenizer marks, pieces session, tokenizer tokenizer_view offsets sampled pieces arrays chat session"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
 MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": {"reference"}}

@@ -41,6 +41,7 @@ ELSEWHERE = {
     "_formats/_json": "test_format_tokenizer_json test_format_hostile",
     "_formats/_json_objects": "test_format_tokenizer_json",
     "_formats/_minbpe": "test_format_rows test_compat_minbpe",
+    "_formats/_native_fields": "test_format_mutants test_format_hostile",
     "_formats/_oniguruma": "test_hf_load",
     "_formats/_peer_program": "test_convert",
     "_formats/_peers": "test_convert",

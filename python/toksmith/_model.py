@@ -218,7 +218,8 @@ def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolate
 def is_regex_split(step: Step) -> bool:
     """Whether `regex_split` of a pattern alone makes this step: pieces are the matches and the stretches between."""
     options = dict(step.options)
-    return step.kind == "regex" and options == dict(regex_split(options.get("pattern", "")).options)
+    pattern = options.get("pattern")
+    return step.kind == "regex" and isinstance(pattern, str) and options == dict(regex_split(pattern).options)
 
 
 @checked_fields

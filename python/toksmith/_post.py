@@ -21,6 +21,7 @@ __all__ = ["PLAIN", "Piece", "Template", "template_of"]
 
 # A template names a token again and again, and a token may have many ids: no published one puts more than a few.
 MOST_IDS = 1 << 16
+ID_LIMIT = 1 << 24
 
 
 class Piece(NamedTuple):
@@ -102,6 +103,16 @@ def roberta(step: Step) -> Template:
     return Template(single, (*single, Piece("", (sep,), 0), Piece("B", (), 0), Piece("", (sep,), 0)))
 
 
+def check_pieces(pieces: Sequence[Piece]) -> None:
+    """Raises ValueError for what is neither a text nor ids."""
+    for piece in pieces:
+        if piece.text not in ("", "A", "B"):
+            raise ValueError(f"{piece.text!r} is neither A nor B")
+        for id in piece.ids:
+            if type(id) is not int or not 0 <= id < ID_LIMIT:
+                raise ValueError(f"{id!r} is not an id below {ID_LIMIT}")
+
+
 # The kinds of steps that put ids around texts. Those beside them concern offsets, or batches.
 TEMPLATES: Mapping[str, Callable[[Step], Template]] = {"bert": bert, "roberta": roberta, "template": template}
 OTHERS = ("pad", "trim_offsets", "truncate")
@@ -125,6 +136,7 @@ def template_of(model: Model) -> Template | None:
             raise ModelError("two steps in post put ids around texts, which is not executed yet")
         try:
             found = TEMPLATES[step.kind](step)
+            check_pieces((*found.single, *found.pair))
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise ModelError(f"the step {step.kind!r} in post is not what it should be: {error!r}") from error
     return found

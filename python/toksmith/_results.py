@@ -279,7 +279,8 @@ class Fit:
     `Tokenizer.pattern_fits`.
 
     Attributes:
-        tokens: How many tokens were encoded: those that are UTF-8.
+        tokens: How many tokens were encoded: those that are UTF-8, without
+            added tokens and tokens for single bytes of a fallback.
         misfits: How many of them do not encode to themselves. About 0 with the
             pattern of the training.
         examples: Some of these, as (id, token), the lowest ids first.

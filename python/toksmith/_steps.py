@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from . import _core
 from ._errors import ModelError
 from ._model import AddedToken, Model, Step, is_regex_split
 
-__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_stages", "refuse_what_is_not_executed"]
+__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_of", "engine_stages", "refuse_what_is_not_executed"]
 
 Options = Mapping[str, "type | tuple[str, ...]"]
 
@@ -161,6 +162,20 @@ def engine_stages(model: Model) -> dict[str, object] | None:
         "flags": flags,
         "symbols": symbols,
     }
+
+
+def engine_of(model: Model) -> _core.Engine:
+    """The engine that runs a model.
+
+    Raises:
+        InvalidOption: A regex does not compile.
+        ModelError: A part of the model is not run.
+    """
+    refuse_what_is_not_executed(model)
+    added = [(token.content, token.id, token.special) for token in model.added_tokens]
+    stages = engine_stages(model)
+    patterns = [] if stages else [step["pattern"] for step in model.splitters]
+    return _core.Engine(model.vocab, patterns, added, character_options(model), stages)
 
 
 def specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tuple[str, Any]]]]:

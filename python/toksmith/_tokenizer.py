@@ -26,7 +26,7 @@ from ._arguments import (
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
 from ._post import PLAIN, template_of
-from ._steps import character_options, engine_stages, refuse_what_is_not_executed
+from ._steps import character_options, engine_of
 from ._stream import StreamEncoder
 from ._threads import thread_count
 
@@ -71,12 +71,8 @@ class Tokenizer(_core.TextCalls):
     def __init__(self, model: Model, *, run_report: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
-        refuse_what_is_not_executed(model)
+        self._engine = engine_of(model)
         self._template = template_of(model) or PLAIN
-        added = [(token.content, token.id, token.special) for token in model.added_tokens]
-        stages = engine_stages(model)
-        patterns = [] if stages else [step["pattern"] for step in model.splitters]
-        self._engine = _core.Engine(model.vocab, patterns, added, character_options(model), stages)
         self._begin(self._engine)
 
     @overload  # first, because a str is an iterable of str as well
@@ -504,8 +500,9 @@ class Tokenizer(_core.TextCalls):
         do not encode to themselves.
 
         A token that the pattern cuts is never emitted. If there are many, the
-        vocabulary was trained with another pattern. The first call computes
-        this.
+        vocabulary was trained with another pattern. A token with a mark (`▁`,
+        `##`, `</w>`) is encoded where the mark says: at the start of a word,
+        inside one, or at its end. The first call computes this.
 
         Cost: the time to encode the vocabulary, once.
 
@@ -519,7 +516,7 @@ class Tokenizer(_core.TextCalls):
     def _fit(self) -> Fit:
         from ._pattern_fit import pattern_fit
 
-        return pattern_fit(self._engine, self.model)
+        return pattern_fit(self.model)
 
     @cached_property
     def vocab_size(self) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _core
 from .._errors import number_of
-from .._pattern_fit import misfits
+from .._pattern_fit import not_alone
 from .._patterns import patterns
 from ..explain import lint
 from ._diagnosis import CheckFinding, Witness
@@ -40,8 +40,7 @@ def pattern(subject: Subject) -> CheckFinding:
         says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, but {least:,} with {best!r}"
         advice = f"Load the vocabulary with pattern={best!r}; it was not trained with this one."
         first = np.flatnonzero(subject.misfits).tolist()
-        ids, texts = subject.texts.ids, subject.texts.texts
-        found = [Witness(int(ids[place]), texts[place].encode(), "misfit") for place in first]
+        found = subject.witnesses(subject.texts.ids[first], "misfit")
         return CheckFinding("pattern", "fail", says, counts, found, advice)
     return CheckFinding(
         "pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts
@@ -51,7 +50,7 @@ def pattern(subject: Subject) -> CheckFinding:
 def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
     """How many tokens do not encode to themselves under other regexes."""
     engine = _core.Engine(subject.tok.model.vocab, list(regexes), [], None)
-    return int(misfits(engine, subject.texts).sum())
+    return int(not_alone(engine, subject.texts.pieces, subject.texts.ids).sum())
 
 
 def special_tokens(subject: Subject) -> CheckFinding:

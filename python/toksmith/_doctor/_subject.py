@@ -47,12 +47,12 @@ class Subject:
     @cached_property
     def texts(self) -> TokenTexts:
         """The ordinary tokens that are whole characters."""
-        return token_texts(self.tok.model, self.tok._engine)
+        return token_texts(self.tok.model)
 
     @cached_property
     def misfits(self) -> NDArray[np.bool_]:
         """Which of `texts` do not encode to themselves."""
-        return misfits(self.tok._engine, self.texts)
+        return misfits(self.tok.model, self.texts)
 
     @cached_property
     def sample(self) -> Sample | None:

@@ -81,7 +81,8 @@ def unreachable(subject: Subject) -> CheckFinding:
 
 def one(subject: Subject, place: int) -> tuple[int, bytes]:
     """The id and the bytes of a token that is text, by its place."""
-    return int(subject.texts.ids[place]), subject.texts.texts[place].encode()
+    id = int(subject.texts.ids[place])
+    return id, subject.tok.token_bytes(id)
 
 
 def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]:

@@ -3,6 +3,9 @@
 Three kinds are supported: `gpt2`, byte-level pairs; `llama`, SentencePiece's pairs of characters; `t5`, its unigram
 models. A name, `pre`, selects the split pattern. `PRES` has a row for each name whose exact regex is known; all other names
 require the argument `pattern`. Ids without a token are entries of the type UNUSED with the content `[PADn]`.
+
+A loaded file has the ids that llama.cpp gives it, and a saved one gives llama.cpp the ids of the model; anything else is
+refused by name. docs/clients.md lists the texts for which that is not so, and `make test-llama` compares both.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._files import text_of
 from .._model import AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument, patterns, splitters
+from .._post import PLAIN, template_of
 from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
@@ -46,12 +50,22 @@ SAID = (
     *("add_space_prefix", "remove_extra_whitespaces", "precompiled_charsmap"),
 )
 DIGITS = (r"\p{N}", "gpt2_original")
+CONTRACTION = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
+
+
+def cased(contraction: str, digits: str) -> str:
+    """The regex that llama.cpp runs for o200k's and Mistral's: no marks, and no case but that of ASCII."""
+    upper, lower = r"(?:(?![a-z])\p{L})", r"(?:(?![A-Z])\p{L})"
+    return (
+        rf"[^\r\n\p{{L}}\p{{N}}]?{upper}*{lower}+{contraction}|[^\r\n\p{{L}}\p{{N}}]?{upper}+{lower}*{contraction}|{digits}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    )
+
+
 TEKKEN = (
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-        r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 DEEPSEEK = (
     r"\p{N}{1,3}",
@@ -82,13 +96,16 @@ PRES: Mapping[str, Pre] = {
     **dict.fromkeys(("smaug-bpe", "chatglm-bpe"), Pre(("llama3",))),
     "qwen2": Pre(("qwen2",)),
     **dict.fromkeys(("deepseek-r1-qwen", "stablelm2", "megrez"), Pre(("qwen2",))),
-    "gpt-4o": Pre(("o200k",)),
-    "llama4": Pre(("o200k",)),
-    "tekken": Pre(TEKKEN, whole_piece=True, add_bos=True),
+    **dict.fromkeys(("gpt-4o", "llama4"), Pre((cased(CONTRACTION, r"\p{N}{1,3}"),))),
+    "tekken": Pre((cased("", r"\p{N}"),), whole_piece=True, add_bos=True),
     "deepseek-v3": Pre(DEEPSEEK),
     "starcoder": Pre(DIGITS),
     **dict.fromkeys(("refact", "command-r", "smollm", "codeshell", "exaone"), Pre(DIGITS)),
 }
+# Patterns that llama.cpp runs as another regex, and the name of that one: saving writes it if the caller allows it.
+NEAREST: Mapping[str, tuple[str, ...]] = {"gpt-4o": ("o200k",), "tekken": (TEKKEN,)}
+# The ids that llama.cpp takes for the tokens before and after a text where a file of a kind does not name them.
+USUAL_ENDS: Mapping[str, tuple[int | None, int]] = {"gpt2": (11, 11), "llama": (1, 2), "t5": (None, 1)}
 # Pairs of patterns with the same matches, of which only one has a name: the core has one scanner for both.
 SAME = {"gpt2": "gpt2_original", "cl100k_minbpe": "llama3"}
 
@@ -109,7 +126,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
             return byte_level(source, pattern)
         if kind in ("llama", "t5"):
             refuse_arguments("a GGUF file of SentencePiece's kind", pattern, None)
-            around = post(source, add_bos=kind == "llama", add_eos=kind == "t5")
+            around = post(source, kind, add_bos=kind == "llama", add_eos=kind == "t5")
             return characters(source, kind == "t5", around, metadata(source, "unknown_token_id"))
     except ModelError as error:
         raise FormatError(path, None, str(error)) from error
@@ -204,7 +221,7 @@ def byte_level(source: Source, pattern: PatternArgument) -> Model:
         whole_piece=row is not None and row.whole_piece,
         splitters=splitters(pattern) if row is None else splitters(row.pattern),  # type: ignore[arg-type]
         added_tokens=tuple(added),
-        post=post(source, add_bos=row is not None and row.add_bos),
+        post=post(source, "gpt2", add_bos=row is not None and row.add_bos),
         metadata=metadata(source),
     )
 
@@ -224,17 +241,20 @@ def hole(id: int) -> str:
     return f"[PAD{id}]"
 
 
-def post(source: Source, add_bos: bool, add_eos: bool = False) -> tuple[Step, ...]:
-    """The tokens around a text."""
+def post(source: Source, kind: str, add_bos: bool, add_eos: bool = False) -> tuple[Step, ...]:
+    """The tokens around a text; the usual ids where the file does not name them."""
     contents = source.tokens()
     ends: list[tuple[int, str] | None] = []
-    for name, default in (("bos", add_bos), ("eos", add_eos)):
-        id = source.id(f"{name}_token_id", len(contents))
-        asked = source.flag(f"add_{name}_token", default)
-        if asked and id is None and f"{KEYS}add_{name}_token" in source.found:
+    for name, default, usual in zip(("bos", "eos"), (add_bos, add_eos), USUAL_ENDS[kind], strict=True):
+        given = source.id(f"{name}_token_id", len(contents))
+        id = usual if given is None else given
+        if not source.flag(f"add_{name}_token", default):
+            ends.append(None)
+        elif id is None or id >= len(contents):
             source.fail(f"add_{name}_token", f"there is no {name}_token_id")
-        ends.append((id, contents[id]) if asked and id is not None else None)
-        source.around |= {name} if ends[-1] else set()
+        else:
+            ends.append((id, contents[id]))
+            source.around.add(name)
     return template(*ends) if any(ends) else ()
 
 
@@ -255,8 +275,8 @@ def metadata(source: Source, *more_said: str) -> dict[str, str]:
     """Other content of the file: ids with a meaning, and the chat template."""
     own = source.found.get(OWN, b"{}")
     try:
-        kept = parse_json(own)
-    except (TypeError, ValueError):
+        kept = parse_json(own) if isinstance(own, bytes) else None
+    except ValueError:
         kept = None
     if not isinstance(kept, dict) or not all(isinstance(value, str) for value in kept.values()):
         raise FormatError(source.path, OWN, f"expected a JSON object of texts, not {str(own)[:40]!r}")
@@ -282,7 +302,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     more_held = ("byte_fallback", "decoders", "kind", "normalizers", "scores", "unknown_id") if is_characters else ()
     holds = (*HOLDS, *more_held)
     refuse_losses(model, NAME, allow_loss, holds=holds)
-    given = character_entries(model) if is_characters else byte_entries(model)
+    given = character_entries(model, allow_loss) if is_characters else byte_entries(model, allow_loss)
     given.update(ends_of(model))
     more, own = metadata_of(model, allow_loss)
     given.update({name: value for name, value in more.items() if given.get(name, value) == value})
@@ -316,7 +336,8 @@ def add(gguf: Any, writer: Any, name: str, value: Any) -> None:
     if isinstance(value, bool):
         writer.add_bool(name, value)
     elif isinstance(value, int):
-        writer.add_uint32(name, value)
+        write = writer.add_int64 if value < 0 else writer.add_uint32 if value < 1 << 32 else writer.add_uint64
+        write(name, value)
     elif isinstance(value, str):
         writer.add_string(name, value)
     elif value:
@@ -324,9 +345,9 @@ def add(gguf: Any, writer: Any, name: str, value: Any) -> None:
         writer.add_key_value(name, value, kinds.ARRAY, sub_type=inner)
 
 
-def byte_entries(model: Model) -> dict[str, Any]:
+def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
     """The values of a model of bytes."""
-    whole_piece, pre = pre_of(model)
+    whole_piece, pre = pre_of(model, allow_loss)
     rows = model.vocab.recover_merges() if whole_piece else pair_merges(model, NAME)
     by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
     contents = set(by_id.values())
@@ -365,7 +386,7 @@ def checked(content: str) -> str:
     return content
 
 
-def pre_of(model: Model) -> tuple[bool, str]:
+def pre_of(model: Model, allow_loss: Collection[str]) -> tuple[bool, str]:
     """Whether whole pieces are looked up, and the name for how the model splits.
 
     A model that looks them up can do without where merging makes all its tokens, which is looked at later.
@@ -373,18 +394,24 @@ def pre_of(model: Model) -> tuple[bool, str]:
     same = {patterns()[name].regexes: patterns()[other].regexes for name, other in SAME.items()}
     own = tuple(step["pattern"] for step in model.splitters)
     own = same.get(own, own)
-    found = [
-        (row.whole_piece, name)
-        for name, row in PRES.items()
-        if tuple(step["pattern"] for step in splitters(row.pattern)) == own
-    ]
+    found = [(row.whole_piece, name) for name, row in PRES.items() if regexes(row.pattern) == own]
+    near = [(PRES[name].whole_piece, name) for name, pattern in NEAREST.items() if regexes(pattern) == own]
+    if near and "splitters" in allow_loss:
+        found = near
     fitting = [each for each in found if each[0] == model.whole_piece] or [each for each in found if not each[0]]
     if not fitting:
         shown = ", ".join(map(repr, own)) or "an unsplit text"
-        why = "only with the lookup of whole pieces" if found else "not"
-        problem = f"the format stores the name of a pattern, and llama.cpp knows {shown[:200]} {why} by name"
-        raise CannotRepresent(NAME, "splitters", problem)
+        why = f"llama.cpp knows {shown[:200]} {'only with the lookup of whole pieces' if found else 'not'} by name"
+        if near:
+            why = f"for {near[0][1]!r} llama.cpp runs a regex without marks, and without case beyond ASCII"
+            why += "; allow_loss=['splitters'] writes this name"
+        raise CannotRepresent(NAME, "splitters", f"the format stores the name of a pattern, and {why}")
     return fitting[0]
+
+
+def regexes(pattern: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of a row."""
+    return tuple(step["pattern"] for step in splitters(pattern))
 
 
 def ends_of(model: Model) -> dict[str, Any]:
@@ -395,14 +422,15 @@ def ends_of(model: Model) -> dict[str, Any]:
     problem = "the format supports only one token before a text and one after it"
     if len(model.post) != 1 or model.post[0].kind != "template":
         raise CannotRepresent(NAME, "post", problem)
-    step = model.post[0]
-    names = [name for name, is_special, _ in step["single"] if is_special]
-    places = [name for name, _, _ in step["single"]]
-    ids = {name: each[0][0] for name, each in step["special_tokens"].items()}
+    step, around = model.post[0], template_of(model) or PLAIN
     sides: dict[str, tuple[int, str]] = {}
-    for name in names:
-        sides["bos" if places.index(name) < places.index("A") else "eos"] = (ids[name], name)
-    if "A" not in places or (step,) != template(sides.get("bos"), sides.get("eos")):
+    side = "bos"
+    for (name, _, _), piece in zip(step["single"], around.single, strict=True):
+        if piece.text:
+            side = "eos"
+        elif len(piece.ids) == 1:
+            sides[side] = (piece.ids[0], name)
+    if (step,) != template(sides.get("bos"), sides.get("eos")):
         raise CannotRepresent(NAME, "post", problem)
     for side, (id, _) in sides.items():
         given |= {f"{KEYS}add_{side}_token": True, f"{KEYS}{side}_token_id": id}
@@ -419,7 +447,8 @@ def metadata_of(model: Model, allow_loss: Collection[str]) -> tuple[dict[str, An
     except (ValueError, RecursionError):
         more = None
     fine = isinstance(more, dict) and all(
-        name.startswith("tokenizer.") and (isinstance(value, str) or (isinstance(value, int) and 0 <= value < 1 << 32))
+        name.startswith("tokenizer.")
+        and (isinstance(value, str) or (isinstance(value, int) and -1 << 63 <= value < 1 << 64))
         for name, value in more.items()
     )
     if not fine:

@@ -13,7 +13,7 @@ from .._model import AddedToken, Model, Step
 from ._hf_model import of_characters, read_vocab
 from ._json_objects import JsonObject
 
-__all__ = ["DUMPS", "READS", "ids_of"]
+__all__ = ["DUMPS", "READERS", "ids_of"]
 
 Steps = dict[str, tuple[Step, ...]]
 NO_UNKNOWN = "[UNK]"
@@ -79,7 +79,7 @@ def as_score(part: JsonObject, score: float, id: int) -> float:
     return number
 
 
-READS = {"WordPiece": read_wordpiece, "WordLevel": read_words, "Unigram": read_unigram}
+READERS = {"WordPiece": read_wordpiece, "WordLevel": read_words, "Unigram": read_unigram}
 
 
 def unknown_of(model: Model, vocab: Mapping[str, int], format: str) -> str:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, get_args
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
-from .._model import RARE_FIELDS, AddedToken, Kind, MergeRule, Model, Step, TokenTable, TrainingRecord
+from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._patterns import PatternArgument
 from ._arguments import refuse_arguments
 from ._json import dump_json, parse_json
+from ._native_fields import HEADER, ID_LIMIT, METADATA, RECORD, Object, problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,9 +35,7 @@ VERSION = 1
 HEADER_LINE = 2
 LINE_LIMIT = (1 << 24) + 64
 TOKEN_LIMIT = 1 << 20
-ID_LIMIT = 1 << 24
 CHECKSUM_BYTES = len("sha256 \n") + 64  # of the last line
-RECORD_FIELDS = ("bytes", "digest", "documents", "options", "stopped_because", "symbols")
 SCORE = rb"-?\d+(\.\d+)?(e[+-]\d+)?"
 
 
@@ -56,7 +55,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         raise CannotRepresent(NAME, "scores", "each token needs a finite score")
     parts = [
         f"toksmith {VERSION}\n".encode(),
-        json_line("model", model.fields()),
+        json_line("model", model.fields(), HEADER),
         f"tokens {len(tokens)}\n".encode(),
         _core.dump_token_lines(tokens.blob, tokens.ends, model.ids),
         f"merges {len(model.merges)}\n".encode(),
@@ -68,22 +67,24 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.training is not None:
         record = model.training
         table = np.column_stack([record.counts, record.left]).astype(np.uint64)
-        facts = {name: getattr(record, name) for name in RECORD_FIELDS} | {"options": dict(record.options)}
-        parts.append(json_line("training", facts))
+        facts = {name: getattr(record, name) for name in RECORD.needed} | {"options": dict(record.options)}
+        parts.append(json_line("training", facts, RECORD))
         parts += [f"counts {len(table)}\n".encode(), _core.dump_number_lines(table)]
     if model.metadata:
-        parts.append(json_line("metadata", dict(model.metadata)))
+        parts.append(json_line("metadata", dict(model.metadata), METADATA))
     body = b"".join(parts)
     return body + f"sha256 {_core.sha256(body, len(body))}\n".encode()
 
 
-def json_line(name: str, value: Mapping[str, Any]) -> bytes:
+def json_line(name: str, value: Mapping[str, Any], schema: Object) -> bytes:
     """The line of a section that is one JSON object."""
     try:
         line = f"{name} {dump_json(value)}\n".encode()
-        parse_json(line[len(name) + 1 : -1])
+        again = parse_json(line[len(name) + 1 : -1])
     except (TypeError, ValueError) as error:
         raise CannotRepresent(NAME, name, str(error)) from error
+    for problem in problems(again, schema, name):
+        raise CannotRepresent(NAME, name, problem)
     return line
 
 
@@ -92,7 +93,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     refuse_arguments("a native file", pattern, special_tokens)
     reader = SectionReader(data, path)
     reader.version()
-    fields = checked_header(reader, reader.json("model"))
+    fields = fields_of(reader.json("model", HEADER))
     tokens, ids = reader.tokens()
     tokens_at = reader.start
     merges = reader.merges()
@@ -159,15 +160,15 @@ class SectionReader:
         """Whether this section comes next."""
         return self.data.startswith(name.encode() + b" ", self.at)
 
-    def json(self, name: str) -> dict[str, Any]:
-        """The JSON object of a section."""
+    def json(self, name: str, schema: Object) -> dict[str, Any]:
+        """The JSON object of a section, whose fields are those of a schema."""
         text = self.section(name)
         try:
-            value = parse_json(text)
+            value: dict[str, Any] = parse_json(text)
         except ValueError as error:
             self.fail(str(error), error)
-        if not isinstance(value, dict):
-            self.fail(f"expected a JSON object, not {type(value).__name__}")
+        for problem in problems(value, schema, name):
+            self.fail(problem)
         return value
 
     def count(self, name: str) -> int:
@@ -222,13 +223,7 @@ class SectionReader:
         """The training record, where there is one."""
         if not self.follows("training"):
             return None
-        record = self.json("training")
-        self.names("training", record, RECORD_FIELDS)
-        for name in ("bytes", "documents", "symbols"):
-            self.check(f"training.{name}", record[name], type(record[name]) is int and record[name] >= 0, "a count")
-        for name in ("digest", "stopped_because"):
-            self.check(f"training.{name}", record[name], isinstance(record[name], str), "a text")
-        self.check("training.options", record["options"], isinstance(record["options"], dict), "an object")
+        record = self.json("training", RECORD)
         table = self.numbers("counts", 2)
         return TrainingRecord(counts=table[:, 0].copy(), left=table[:, 1].copy(), **record)
 
@@ -236,10 +231,7 @@ class SectionReader:
         """The metadata by name; empty without such a section."""
         if not self.follows("metadata"):
             return {}
-        value = self.json("metadata")
-        for name, text in value.items():
-            self.check(f"metadata.{name}", text, isinstance(text, str), "a text")
-        return value
+        return self.json("metadata", METADATA)
 
     def checksum(self) -> None:
         """Compares the checksum, which must be the last line."""
@@ -252,69 +244,18 @@ class SectionReader:
             self.start = self.at
             self.fail("expected the end of the file after the checksum")
 
-    def names(self, where: str, value: Mapping[str, Any], expected: Collection[str]) -> None:
-        """Raises an error unless the object has exactly the expected names."""
-        for name in sorted(value.keys() ^ set(expected)):
-            problem = "is missing" if name in expected else f"is not a field of version {VERSION}"
-            self.fail(f"{where}.{name} {problem}")
 
-    def check(self, where: str, value: object, holds: bool, expected: str) -> None:
-        """Raises an error for an invalid value."""
-        if not holds:
-            self.fail(f"{where} must be {expected}, not {str(value)[:40]!r}")
+def fields_of(header: dict[str, Any]) -> dict[str, Any]:
+    """The header as arguments of `Model`."""
+    steps = {name: tuple(map(step_of, header[name])) for name in ("decoders", "normalizers", "post", "splitters")}
+    added = tuple(AddedToken(**item) for item in header["added_tokens"])
+    return {**header, **steps, "added_tokens": added}
 
 
-# What the header's plain fields may be.
-CHOICES: dict[str, tuple[str | bool, ...]] = {
-    "byte_fallback": (False, True),
-    "kind": get_args(Kind),
-    "merge_rule": get_args(MergeRule),
-    "unit": ("byte", "char"),
-    "whole_piece": (False, True),
-}
-STEPS = ("decoders", "normalizers", "post", "splitters")
-ADDED_TOKEN = {
-    "content": str, "id": int, "special": bool, "lstrip": bool, "rstrip": bool, "single_word": bool, "normalized": bool
-}  # fmt: skip
-
-
-def checked_header(reader: SectionReader, header: dict[str, Any]) -> dict[str, Any]:
-    """The header as arguments of `Model`; every value has its type."""
-    rare = {name: header.pop(name) for name in RARE_FIELDS if name in header}
-    reader.names("model", header, (*CHOICES, *STEPS, "added_tokens", "unknown_id"))
-    for name, value in rare.items():
-        holds = type(value) is type(RARE_FIELDS[name]) or (name == "max_piece_chars" and type(value) is int)
-        holds = holds and value != RARE_FIELDS[name] and (name != "score_type" or value == "float64")
-        reader.check(f"model.{name}", value, holds, "a value that it may have, and not the usual one")
-    for name, choices in CHOICES.items():
-        value = header[name]
-        holds = type(value) is type(choices[0]) and value in choices
-        reader.check(f"model.{name}", value, holds, " or ".join(map(dump_json, choices)))
-    unknown = header["unknown_id"]
-    holds = unknown is None or (type(unknown) is int and 0 <= unknown < ID_LIMIT)
-    reader.check("model.unknown_id", unknown, holds, f"null or an id below {ID_LIMIT}")
-    for name in (*STEPS, "added_tokens"):
-        holds = isinstance(header[name], list) and all(isinstance(item, dict) for item in header[name])
-        reader.check(f"model.{name}", header[name], holds, "a list of objects")
-    steps = {name: tuple(checked_step(reader, name, item) for item in header[name]) for name in STEPS}
-    added = tuple(checked_added_token(reader, item) for item in header["added_tokens"])
-    return {**header, **rare, **steps, "added_tokens": added}
-
-
-def checked_step(reader: SectionReader, name: str, item: dict[str, Any]) -> Step:
+def step_of(item: dict[str, Any]) -> Step:
     """The step of a JSON object."""
-    kind = item.get("kind")
-    reader.check(f"model.{name}.kind", kind, isinstance(kind, str), "a text")
     options = sorted((option, value) for option, value in item.items() if option != "kind")
-    return Step(str(kind), tuple(options))
-
-
-def checked_added_token(reader: SectionReader, item: dict[str, Any]) -> AddedToken:
-    """The added token of a JSON object."""
-    reader.names("model.added_tokens", item, ADDED_TOKEN)
-    for name, kind in ADDED_TOKEN.items():
-        reader.check(f"model.added_tokens.{name}", item[name], type(item[name]) is kind, f"of type {kind.__name__}")
-    return AddedToken(**item)
+    return Step(item["kind"], tuple(options))
 
 
 def faulty_token(tokens: TokenTable, ids: NDArray[np.uint32]) -> int | None:

@@ -18,7 +18,7 @@ from .._patterns import PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
-from ._hf_other_models import DUMPS, READS, ids_of
+from ._hf_other_models import DUMPS, READERS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from ._hf_steps import TABLES, dump_steps, read_steps, step
@@ -50,7 +50,7 @@ HOLDS = (
     "splitters",
     "unknown_id",
 )
-MODELS = {"BPE": read_bpe, **READS}
+MODELS = {"BPE": read_bpe, **READERS}
 
 
 def sniff(data: bytes, path: str) -> bool:
