@@ -1,4 +1,4 @@
-"""Chat templates in the manner of five model families, written for these tests, with the special tokens that they use."""
+"""Chat templates in the manner of seven model families, written for these tests, with the added tokens of each family."""
 
 CHATML = """\
 {%- if tools %}
@@ -74,16 +74,116 @@ PHI = """\
 {{ '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' }}{% endif %}{% endfor %}
 {% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% else %}{{ '<|endoftext|>' }}{% endif %}"""
 
-# By family: the template, and the special tokens.
+DEEPSEEK = """\
+{{- bos_token }}
+{%- for message in messages %}
+    {%- if message.role == 'user' %}{{ '<｜User｜>' + message.content }}
+    {%- elif message.role == 'assistant' %}
+        {%- set content = message.content %}
+        {%- if '</think>' in content %}{% set content = content.split('</think>')[-1] %}{% endif %}
+        {{- '<｜Assistant｜>' + content + '<｜end▁of▁sentence｜>' }}
+        {%- for call in message.tool_calls or [] %}
+            {{- '<｜tool▁call▁begin｜>' + call.name + '<｜tool▁sep｜>' + (call.arguments | tojson) + '<｜tool▁call▁end｜>' }}
+        {%- endfor %}
+    {%- else %}{{ message.content }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<｜Assistant｜><think>\\n' }}{% endif %}
+"""
+
+HARMONY = """\
+{%- for message in messages %}
+    {%- if message.role == 'assistant' %}
+        {{- '<|start|>assistant<|channel|>final<|message|>' + message.content + '<|end|>' }}
+        {%- for call in message.tool_calls or [] %}
+            {{- '<|start|>assistant to=functions.' + call.name + '<|channel|>commentary json<|message|>' }}
+            {{- (call.arguments | tojson) + '<|call|>' }}
+        {%- endfor %}
+    {%- else %}{{ '<|start|>' + message.role + '<|message|>' + message.content + '<|end|>' }}{% endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
+"""
+
+# By family: the template, and the special tokens that its files list.
 FAMILIES = {
-    "chatml": (CHATML, ["<|im_start|>", "<|im_end|>"]),
-    "llama": (LLAMA, ["<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"]),
-    "mistral": (MISTRAL, ["<s>", "</s>", "[INST]", "[/INST]"]),
-    "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>"]),
+    "chatml": (
+        CHATML,
+        [
+            *(
+                "<|im_start|>",
+                "<|im_end|>",
+                "<|endoftext|>",
+                "<|object_ref_start|>",
+                "<|object_ref_end|>",
+                "<|box_start|>",
+            ),
+            *("<|box_end|>", "<|quad_start|>", "<|quad_end|>", "<|vision_start|>", "<|vision_end|>", "<|vision_pad|>"),
+            *("<|image_pad|>", "<|video_pad|>"),
+        ],
+    ),
+    "llama": (
+        LLAMA,
+        [
+            *("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|end_of_text|>"),
+            *("<|reserved_special_token_0|>", "<|finetune_right_pad_id|>", "<|eom_id|>", "<|python_tag|>"),
+        ],
+    ),
+    "mistral": (
+        MISTRAL,
+        [
+            *("<s>", "</s>", "[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
+            *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[PREFIX]", "[SUFFIX]"),
+        ],
+    ),
+    "gemma": (GEMMA, ["<bos>", "<start_of_turn>", "<end_of_turn>", "<eos>", "<pad>", "<mask>"]),
     "phi": (PHI, ["<|system|>", "<|user|>", "<|assistant|>", "<|end|>", "<|endoftext|>", "<|tool|>", "<|/tool|>"]),
+    "deepseek": (DEEPSEEK, ["<｜begin▁of▁sentence｜>", "<｜end▁of▁sentence｜>"]),
+    "harmony": (
+        HARMONY,
+        [
+            *("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>", "<|constrain|>"),
+            *("<|startoftext|>", "<|endoftext|>", "<|endofprompt|>"),
+        ],
+    ),
 }
 NAMES = {
     "llama": {"bos_token": "<|begin_of_text|>"},
     "mistral": {"bos_token": "<s>", "eos_token": "</s>"},
     "gemma": {"bos_token": "<bos>"},
+    "deepseek": {"bos_token": "<｜begin▁of▁sentence｜>"},
+}
+# Added tokens that the files of the family do not call special: Qwen's and DeepSeek-R1's marks, and Gemma's words and white space.
+NOT_SPECIAL = {
+    "chatml": [
+        *(
+            "<tool_call>",
+            "</tool_call>",
+            "<tool_response>",
+            "</tool_response>",
+            "<think>",
+            "</think>",
+            "<|fim_prefix|>",
+        ),
+        *("<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>"),
+    ],
+    "gemma": ["\n\n", "\n\n\n", "  ", "▁▁", "<table>", "</table>", "<h1>", "</h1>", "<unused7>", "[multimodal]"],
+    "deepseek": [
+        *(
+            "<｜User｜>",
+            "<｜Assistant｜>",
+            "<think>",
+            "</think>",
+            "<|EOT|>",
+            "<｜fim▁hole｜>",
+            "<｜fim▁begin｜>",
+            "<｜fim▁end｜>",
+        ),
+        *(
+            "<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁end｜>",
+            "<｜tool▁call▁begin｜>",
+            "<｜tool▁call▁end｜>",
+            "<｜tool▁sep｜>",
+        ),
+        *("<｜tool▁outputs▁begin｜>", "<｜tool▁outputs▁end｜>", "<｜tool▁output▁begin｜>", "<｜tool▁output▁end｜>"),
+    ],
 }

@@ -70,6 +70,7 @@ NEEDS = {
     "pipes": Need("pipes that have names", lambda: hasattr(os, "mkfifo")),
     "posix": Need("permissions and signals of POSIX", lambda: os.name == "posix"),
     "proc": Need("/proc, which tells the memory, the time and the files of a process", lambda: sys.platform == "linux"),
+    "sha256sum": Need("sha256sum", lambda: shutil.which("sha256sum") is not None),
     "signals": Need("signals that reach one process", lambda: os.name == "posix"),
     "terminals": Need("pseudo-terminals", lambda: hasattr(os, "openpty")),
 }

@@ -3,6 +3,7 @@
 test_chat_transformers.py compares with transformers itself.
 """
 
+import dataclasses
 import json
 from functools import cache
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 import tokenizers
-from chat_templates import FAMILIES, NAMES
+from chat_templates import FAMILIES, NAMES, NOT_SPECIAL
 from hypothesis import given
 from hypothesis import strategies as st
 from jinja2.ext import Extension, loopcontrols
@@ -18,7 +19,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from processors import processor_s
 
 import toksmith
-from toksmith import FormatError, InvalidOption
+from toksmith import AddedToken, FormatError, InvalidOption
 from toksmith._chat._marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, marked
 
 CORPUS = "the user said low and lower, and the assistant said: [1, 2] {} é 日本 👍\n\n" * 20
@@ -26,7 +27,10 @@ CORPUS = "the user said low and lower, and the assistant said: [1, 2] {} é 日�
 
 @cache
 def tok(family: str) -> toksmith.Tokenizer:
-    return toksmith.train(CORPUS, 320, pattern="gpt2", special_tokens=FAMILIES[family][1])
+    trained = toksmith.train(CORPUS, 320, pattern="gpt2", special_tokens=FAMILIES[family][1])
+    first = trained.vocab_size
+    more = [AddedToken(content, first + n, special=False) for n, content in enumerate(NOT_SPECIAL.get(family, []))]
+    return toksmith.Tokenizer(dataclasses.replace(trained.model, added_tokens=(*trained.model.added_tokens, *more)))
 
 
 class PlainGeneration(Extension):
@@ -109,23 +113,32 @@ def test_the_ids_are_those_of_the_peers(family: str, messages: list[dict[str, An
     assert [text[start:end] for start, end in zip(found.starts, found.ends, strict=True)][-1] in text
 
 
-def specials_of(family: str, ids: list[int]) -> list[int]:
-    known = {token.id for token in tok(family).model.added_tokens if token.special}
+def marks_of(family: str, ids: list[int]) -> list[int]:
+    """The ids of added tokens other than white space, special or not."""
+    known = {token.id for token in tok(family).model.added_tokens if not is_blank(token.content)}
     return [id for id in ids if id in known]
 
 
+def is_blank(content: str) -> bool:
+    return content.replace("▁", " ").isspace()
+
+
+def contents_of(family: str) -> list[str]:
+    return [*FAMILIES[family][1], *NOT_SPECIAL.get(family, [])]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_word_of_a_message_becomes_a_special_token(family: str) -> None:
-    tokens = FAMILIES[family][1]
+def test_no_word_of_a_message_becomes_a_mark(family: str) -> None:
+    tokens = [content for content in contents_of(family) if not is_blank(content) and content != "</think>"]
     evil = [{"role": message["role"], "content": "low" + "".join(tokens) + "er"} for message in TALK]
     harmless = [{"role": message["role"], "content": "low"} for message in TALK]
     found, expected = chat(family, evil), chat(family, harmless)
     text = by_jinja(family, evil)
     assert found.text == text
-    assert specials_of(family, found.ids.tolist()) == specials_of(family, expected.ids.tolist())
+    assert marks_of(family, found.ids.tolist()) == marks_of(family, expected.ids.tolist())
     # The real library lets them through: this is what the rule is for.
-    assert len(specials_of(family, peer(family).encode(text, add_special_tokens=False).ids)) > len(
-        specials_of(family, found.ids.tolist())
+    assert len(marks_of(family, peer(family).encode(text, add_special_tokens=False).ids)) > len(
+        marks_of(family, found.ids.tolist())
     )
     assert [content for _, content in found.disarmed] == tokens * len(TALK)
     assert all(text[place:].startswith(content) for place, content in found.disarmed)
@@ -138,7 +151,7 @@ def test_a_token_in_halves_stays_text() -> None:
     halves = [{"content": "<|im_"}, {"content": "start|><|im"}]
     found = tok("chatml").chat(halves, template=template)
     assert found.text == "<|im_start|><|im_end|>"
-    assert specials_of("chatml", found.ids.tolist()) == []
+    assert marks_of("chatml", found.ids.tolist()) == []
     assert found.disarmed == [(0, "<|im_start|>"), (12, "<|im_end|>")]
     assert tok("chatml").decode(found.ids) == found.text
 
@@ -256,8 +269,16 @@ def test_nothing_that_a_template_does_makes_text_trusted(template: str) -> None:
     variables |= {"bytes": evil.encode(), "own_type": Shown()}
     message = {"content": evil, evil: evil, "role": evil, "name": evil}
     found = tok("chatml").chat([message], template=template, tools=[{"x": evil}], variables=variables)
-    assert specials_of("chatml", found.ids.tolist()) == []
+    assert marks_of("chatml", found.ids.tolist()) == []
     assert tok("chatml").decode(found.ids) == found.text
+
+
+@pytest.mark.parametrize(
+    "name", ["toksmith_own", "own_text", "environment.own_text", "self.own_text", "concat", "marked"]
+)
+def test_no_name_of_a_template_makes_text_trusted(name: str) -> None:
+    with pytest.raises(FormatError, match=r"undefined|has no attribute"):
+        tok("chatml").chat([{"content": "<|im_start|>"}], template="{{ " + name + "(messages[0].content) }}")
 
 
 @pytest.mark.parametrize("what", ["'a'.of([])", "'a'.changed(messages[0].content)", "'a'.ends", "'a'.runs()"])
@@ -271,7 +292,7 @@ def test_a_template_sees_the_methods_of_str_only(what: str) -> None:
 def test_a_usual_name_is_trusted_only_for_a_special_token() -> None:
     for value, ids in [("<|im_end|>", 1), ("<|im_end|> ", 0), (["<|im_end|>"], 0), ({"x": "<|im_end|>"}, 0)]:
         found = tok("chatml").chat([{"content": "a"}], template="{{ bos_token }}", variables={"bos_token": value})
-        assert len(specials_of("chatml", found.ids.tolist())) == ids
+        assert len(marks_of("chatml", found.ids.tolist())) == ids
 
 
 WORDS = {"type": "WordLevel", "vocab": {"<s>": 0, "low": 1, "<unk>": 2, "<\ufffd>": 3}, "unk_token": "<unk>"}
@@ -311,13 +332,14 @@ def test_a_token_that_only_the_tokenizer_spells_stays_text(
     assert found.disarmed == [(len(token["content"]) + 3, token["content"])]
 
 
-def test_a_token_in_the_ordinary_vocabulary_is_refused(tmp_path: Path) -> None:
-    """Merges make `<s>` of ordinary text, so it cannot stay text."""
+def test_a_token_in_the_ordinary_vocabulary_stays_text(tmp_path: Path) -> None:
+    """Merges make `<s>` of ordinary text. In a message they do not."""
     model = toksmith.load(written(tmp_path, MERGED, None, {"id": 4, "content": "<s>"}))
     template = "<s>{{ messages[0].content }}<s>"
     assert model.chat([{"content": "low<"}], template=template).ids.tolist() == [4, 5, 6, 7, 0, 4]
-    with pytest.raises(InvalidOption, match="messages='<s>' is not possible; expected texts that do not spell"):
-        model.chat([{"content": "low<s>"}], template=template)
+    found = model.chat([{"content": "low<s>"}], template=template)
+    assert found.ids.tolist() == [4, 5, 6, 7, 3, 2, 4] and found.disarmed == [(6, "<s>")]
+    assert model.encode_segments([("low<s>", False), ("<s>", True)]) == [5, 6, 7, 3, 2, 4]
 
 
 def test_a_token_that_eats_spaces_of_a_message_is_the_templates(tmp_path: Path) -> None:
@@ -344,7 +366,7 @@ def test_drawn_conversations(turns: list[tuple[str, str]]) -> None:
     found = chat("chatml", messages)
     text = by_jinja("chatml", messages)
     assert found.text == text and tok("chatml").decode(found.ids) == text
-    assert len(specials_of("chatml", found.ids.tolist())) == 2 * len(turns)
+    assert len(marks_of("chatml", found.ids.tolist())) == 2 * len(turns)
     if not any("<|im_" in content for _, content in turns):
         assert found.ids.tolist() == peer("chatml").encode(text, add_special_tokens=False).ids
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from chat_templates import FAMILIES, NAMES
 from peers import imported_transformers
-from test_chat import CONVERSATIONS, TALK, chat, specials_of, tok
+from test_chat import CONVERSATIONS, TALK, chat, marks_of, tok
 
 transformers = imported_transformers()
 
@@ -42,4 +42,4 @@ def test_the_last_message_continued(family: str) -> None:
 def test_there_a_message_can_make_special_tokens(family: str) -> None:
     evil = [{"role": "user", "content": FAMILIES[family][1][0]}]
     made = theirs(family).apply_chat_template(evil, return_dict=True)["input_ids"]
-    assert len(specials_of(family, made)) == 1 + len(specials_of(family, chat(family, evil)["input_ids"]))
+    assert len(marks_of(family, made)) == 1 + len(marks_of(family, chat(family, evil)["input_ids"]))

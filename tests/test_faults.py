@@ -176,11 +176,11 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
     def followed(folder: str) -> Iterator[int | None]:
         with real(folder) as held:
             yield held
-        _atomic_files.write_note(_atomic_files.note_of(paths[0]), news)
+        _atomic_files.write_note(_atomic_files.note_of([_atomic_files.real(paths[0])]), news)
 
     with _atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
-        _atomic_files.write_note(_atomic_files.note_of(paths[0]), [])
+        _atomic_files.write_note(_atomic_files.note_of([_atomic_files.real(paths[0])]), [])
         monkeypatch.setattr(_system.SYSTEM, "exclusive", followed)
         assert _atomic_files.settle(paths) == {}
         assert (tmp_path / "one.pending").exists()

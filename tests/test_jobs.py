@@ -22,7 +22,7 @@ from toksmith._corpus import _blocks
 from toksmith._remote import input_at
 from toksmith._shards._make import _encode_shard, _packing, _shuffle
 from toksmith._shards._one_file._around import around
-from toksmith._shards._plan import _plan
+from toksmith._shards._plan import _options, _plan
 
 
 def documents(folder: Path) -> list[list[int]]:
@@ -48,7 +48,8 @@ def test_a_job_holds_what_encode_gives(tmp_path: Path) -> None:
     sums = (tmp_path / "out" / "SHA256SUMS").read_text().splitlines()
     found = content(tmp_path / "out")
     assert [line.split("  ") for line in sums] == [[found[line[66:]], line[66:]] for line in sums]
-    assert len(sums) == len(done.files) + 1
+    records = ["job.json", planned._plan.tokenizer, *(f"receipts/{n:05}.json" for n in range(planned.shards))]
+    assert [line[66:] for line in sums] == [*done.files, *records, "manifest.json"]
 
 
 def test_one_shard_is_what_encode_corpus_writes(tmp_path: Path) -> None:
@@ -422,7 +423,7 @@ def test_around_by_hand(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
 # Packing and order
 
 
-@pytest.mark.parametrize("how", _plan.PACKINGS)
+@pytest.mark.parametrize("how", _options.PACKINGS)
 @pytest.mark.parametrize("length", [1, 3, 16, 100])
 def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     draw = random.Random(length)
@@ -534,7 +535,7 @@ def test_verify_finds_what_was_changed(tmp_path: Path) -> None:
         toksmith.verify(planned.folder)
     planned.run(progress=False)
     found = toksmith.verify(planned.folder, decode=True, source=True, sample=2)
-    assert (found.ok, found.files, found.decoded, found.encoded) == (True, 2 * planned.shards + 1, 2, 2)
+    assert (found.ok, found.files, found.decoded, found.encoded) == (True, 3 * planned.shards + 3, 2, 2)
     path = planned.folder / "00001.npy"
     good = path.read_bytes()
     for data, said in (

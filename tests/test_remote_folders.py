@@ -247,7 +247,7 @@ def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPa
     assert job.status().done == done and asked == [done, done]
     monkeypatch.setattr(_store, "READ_AT_ONCE", 2)
     asked.clear()
-    found = [*_store.read_each([f"memory://out/receipts/{number:05d}.json" for number in range(5)])]
+    found = [*_store.read_each([f"memory://out/receipts/{number:05d}.json" for number in range(5)], 9)]
     assert [data is None for data in found] == [False, True, False, True, False] and asked == [2, 2, 1]
     store.pipe_file("/out/receipts/00002.json", b"{}")
     with pytest.raises(JobError, match=r"^memory://out: receipts/00002\.json is not a receipt"):

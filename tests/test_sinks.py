@@ -20,7 +20,7 @@ from test_encode_corpus import wide
 import toksmith
 from toksmith import JobError
 from toksmith._shards import sinks
-from toksmith._shards._job._make_plan import dtype_of
+from toksmith._shards._plan._options import dtype_of
 from toksmith._shards.sinks import SINKS, _datatrove, _dolma, _joined, _megatron, _offsets
 
 Documents = list[list[int]]

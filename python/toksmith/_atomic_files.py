@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from ._errors import FormatError
 from ._files import reason, shown
+from ._guarded_files import open_guarded, status_of
 from ._paths import url_of
 from ._system import SYSTEM
 
@@ -28,6 +29,7 @@ __all__ = [
     "Temporary",
     "current",
     "readable",
+    "real",
     "settle",
     "settled",
     "sweep",
@@ -43,21 +45,22 @@ NOTE_BYTES = 1 << 20
 SENT_AT_A_TIME = 32 << 20
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, named: bool = True) -> None:
     """Writes `data` to a file, which keeps its old content (or does not exist) until the new content is complete.
 
-    The file keeps its permissions. A link is followed: its target is replaced, not the link.
+    The file keeps its permissions. A link that the user has `named` is followed: its target is replaced, not the link.
+    Another link is refused.
 
     Raises:
         FormatError: The folder is missing, or the target is read-only, a folder or a device, or the disk is full.
             Nothing has changed.
     """
-    write_files([(path, data)])
+    write_files([(path, data)], named=None if named else 0)
 
 
-def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
-    """As `write_file` for files that belong together: after `settle`, all files are old or all are new."""
-    with AtomicFiles([path for path, _ in files]) as together:
+def write_files(files: Sequence[tuple[Path, bytes]], *, named: int | None = None) -> None:
+    """As `write_file` for files that belong together: after `settle`, all files are old or all are new. `named` is as of `AtomicFiles`."""
+    with AtomicFiles([path for path, _ in files], named=named) as together:
         for path, data in files:
             written = together.add(path)
             with writable(path):
@@ -68,24 +71,30 @@ def write_files(files: Sequence[tuple[Path, bytes]]) -> None:
 class AtomicFiles:
     """New files for some paths, to be written in a `with` block; `place` renames them to their targets.
 
-    Args of the constructor: `paths` of all of them. A note lies beside the first.
+    Args of the constructor: `paths` of all of them, of which the user has `named` so many, from the first; None for all. Only
+    these may be links, which are followed. A note lies beside the first.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths, self._first = paths, paths[0]
+    def __init__(self, paths: Sequence[Path], *, named: int | None = None) -> None:
+        self._paths, self._first, self._named = paths, paths[0], paths[:named]
+        self._targets: list[str] = []
         self._new: list[NewFile] = []
 
     def __enter__(self) -> AtomicFiles:  # noqa: PYI034 - `Self` came with Python 3.11
         with writable(self._first):
-            if os.path.lexists(note := note_of(self._first)):
-                with SYSTEM.exclusive(os.path.dirname(note)):
-                    settle_now(note, self._paths)
+            self._targets = [real(path, follow=path in self._named) for path in self._paths]
+            if os.path.lexists(note := note_of(self._targets)):
+                with writable(note), SYSTEM.exclusive(os.path.dirname(note)):
+                    settle_now(note, self._targets)
         return self
 
     def add(self, path: Path) -> NewFile:
         """A new file for this path."""
         with writable(path):
-            new = NewFile(path, self._paths)
+            target = real(path, follow=path in self._named)
+            if path not in self._named:
+                status_of(target)
+            new = NewFile(path, target, self._targets)
             self._new.append(new)  # before it exists, so that the block removes it wherever Ctrl-C comes
             new.create()
         return new
@@ -110,10 +119,10 @@ class AtomicFiles:
             with writable(self._first):
                 self._new[0].move()
             return
-        note = note_of(self._first)
+        note = note_of(self._targets)
         with writable(self._first), SYSTEM.exclusive(os.path.dirname(note)) as folder:
-            settle_now(note, self._paths)
-            sweep(note, self._paths)
+            settle_now(note, self._targets)
+            sweep(note, self._targets)
             write_note(note, self._new)
             SYSTEM.flush_folder(folder)
             try:
@@ -130,7 +139,7 @@ class AtomicFiles:
         for new in self._new:
             new.close()
         with contextlib.suppress(OSError, ValueError):
-            noted = {name for _, name, _ in listed(note_of(self._first), self._paths)}
+            noted = {name for _, name, _ in listed(note_of(self._targets), self._targets)}
             for new in self._new:
                 if new.name not in noted:
                     with contextlib.suppress(OSError):
@@ -141,17 +150,18 @@ class NewFile:
     """A file that is being written under a temporary name. `create` makes it.
 
     Attributes: `path` as requested; `file`, open for writing; `name`, its temporary name.
+
+    Args of the constructor: `target`, the path without links, and `targets`, those of all files that belong together.
     """
 
-    def __init__(self, path: Path, paths: Sequence[Path]) -> None:
-        self.path = path
-        self._target = real(path)
+    def __init__(self, path: Path, target: str, targets: Sequence[str]) -> None:
+        self.path, self._target = path, target
         if url_of(path) is not None:
             raise OSError("only the folder of a job may be a URL; name a file of this machine")
         if not os.path.isdir(folder := os.path.dirname(self._target)):
             raise OSError(f"there is no folder {folder!r}; make it first")
         self._mode = replaceable_mode(self._target)
-        sweep(self._target, paths)
+        sweep(self._target, targets)
         self._temporary = Temporary(self._target)
         self._unsent, self._is_sealed = 0, False
 
@@ -246,14 +256,14 @@ def temporary_name(target: str) -> str:
     return f"{target}.{os.urandom(8).hex()}.tmp"
 
 
-def sweep(target: str, paths: Sequence[Path]) -> None:
-    """Removes leftovers of killed processes beside a target, except those that a note of these paths names."""
+def sweep(target: str, targets: Sequence[str]) -> None:
+    """Removes leftovers of killed processes beside a target, except those that a note of these targets names."""
     folder, own = os.path.split(target)
     with contextlib.suppress(OSError):
         with os.scandir(folder) as found:
             names = [entry.name for entry in found if entry.name.startswith(own)]
         left = [os.path.join(folder, name) for name in names if UNFINISHED.fullmatch(name, len(own))]
-        noted = {name for _, name, _ in listed(note_of(paths[0]), paths)} if left else set()
+        noted = {name for _, name, _ in listed(note_of(targets), targets)} if left else set()
         for name in left:
             if name not in noted:
                 SYSTEM.remove_unheld(name)
@@ -262,14 +272,17 @@ def sweep(target: str, paths: Sequence[Path]) -> None:
 # The note
 
 
-def real(path: Path) -> str:
-    """The path without links."""
-    return os.path.realpath(os.fsdecode(path))
+def real(path: Path, *, follow: bool = True) -> str:
+    """The path without links; without `follow`, the last name stays as it is."""
+    if follow:
+        return os.path.realpath(os.fsdecode(path))
+    folder, name = os.path.split(os.fsdecode(path))
+    return os.path.join(os.path.realpath(folder), name)
 
 
-def note_of(first: Path) -> str:
-    """The path of the note for files of which this is the first."""
-    return f"{real(first)}.pending"
+def note_of(targets: Sequence[str]) -> str:
+    """The path of the note for these files, which is beside the first."""
+    return f"{targets[0]}.pending"
 
 
 def write_note(note: str, files: Sequence[NewFile]) -> None:
@@ -287,26 +300,26 @@ def write_note(note: str, files: Sequence[NewFile]) -> None:
         temporary.drop()
 
 
-def listed(note: str, paths: Sequence[Path]) -> list[tuple[str, str, State]]:
+def listed(note: str, targets: Sequence[str]) -> list[tuple[str, str, State]]:
     """The content of a note: each target, the file that replaces it, and what was there before. Empty without a note.
 
-    A note may come with files from anywhere. It counts only if it renames to these paths files that lie beside them
+    A note may come with files from anywhere. It counts only if it renames to these targets files that lie beside them
     under names as `temporary_name` makes them; no other file is touched.
     """
-    folder, own = os.path.dirname(note), [real(path) for path in paths]
+    folder = os.path.dirname(note)
 
     def absolute(name: str) -> str:
         return os.path.normpath(os.path.join(folder, name))
 
     try:
-        with open(note, "rb") as file:
+        with open_guarded(note) as file:
             data = file.read(NOTE_BYTES)
     except FileNotFoundError:
         return []
     try:
         entries = json.loads(data)["files"]
         found = [(absolute(entry["to"]), absolute(entry["from"]), entry["replaces"]) for entry in entries]
-        if not all(to in own and new.startswith(to) and UNFINISHED.fullmatch(new, len(to)) for to, new, _ in found):
+        if not all(to in targets and new.startswith(to) and UNFINISHED.fullmatch(new, len(to)) for to, new, _ in found):
             raise ValueError(note)
         return found
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -322,7 +335,7 @@ def settle(paths: Sequence[Path]) -> dict[str, str]:
         FormatError: The note cannot be read.
     """
     try:
-        note = note_of(paths[0])
+        note = note_of([real(paths[0])])
     except ValueError:  # the name holds a NUL character
         return {}
     if not os.path.lexists(note):
@@ -337,22 +350,25 @@ def settled(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
 
     It cannot keep others out of a folder that may not be read.
     """
-    note = note_of(paths[0])
+    targets = [real(path) for path in paths]
+    note = note_of(targets)
     with contextlib.ExitStack() as held:
         with readable(note):
             with contextlib.suppress(OSError):
                 held.enter_context(SYSTEM.exclusive(os.path.dirname(note)))
             # Under the lock, because a later note belongs to another writer.
-            waiting = unsettled(note, paths)
+            waiting = unsettled(note, targets)
         yield waiting
 
 
-def unsettled(note: str, paths: Sequence[Path]) -> dict[str, str]:
+def unsettled(note: str, targets: Sequence[str]) -> dict[str, str]:
     """The part of a note that could not be done."""
     try:
-        settle_now(note, paths)
+        settle_now(note, targets)
     except OSError:
-        return {to: new for to, new, replaced in listed(note, paths) if os.path.lexists(new) and state(to) == replaced}
+        return {
+            to: new for to, new, replaced in listed(note, targets) if os.path.lexists(new) and state(to) == replaced
+        }
     return {}
 
 
@@ -361,11 +377,11 @@ def current(path: Path, waiting: Mapping[str, str]) -> Path:
     return waiting.get(real(path), path) if waiting else path
 
 
-def settle_now(note: str, paths: Sequence[Path]) -> None:
+def settle_now(note: str, targets: Sequence[str]) -> None:
     """Does what the note says, except for targets that somebody has written to since."""
     if not os.path.lexists(note):
         return
-    for to, new, replaced in listed(note, paths):
+    for to, new, replaced in listed(note, targets):
         if os.path.lexists(new):
             if state(to) == replaced:
                 SYSTEM.move(new, to)
@@ -377,7 +393,7 @@ def settle_now(note: str, paths: Sequence[Path]) -> None:
 def state(path: str) -> State:
     """The identity of the file with this name; None if there is none."""
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
     except FileNotFoundError:
         return None
     return [found.st_ino, found.st_size, found.st_mtime_ns]
@@ -392,7 +408,7 @@ def replaceable_mode(target: str) -> int | None:
     Replacing a file needs no permission for it, so a file that was made read-only on purpose is refused here.
     """
     try:
-        found = os.stat(target).st_mode
+        found = os.lstat(target).st_mode
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(found):

@@ -1,6 +1,6 @@
 """Filling in the middle: a prompt from the text before a gap and the text behind it, with a vocabulary's own marks.
 
-The rule: only the marks are special; the parts are plain text, even where they spell a mark, and each is encoded by itself.
+The rule: the parts are untrusted text, in which no added token is found (`encode_segments`), and each is encoded by itself.
 A model only understands the order that it was trained with. Left out: Code Llama and the first Codestral, whose
 SentencePiece models join the parts in another way.
 """
@@ -115,14 +115,14 @@ def fim(
     if chosen not in own.orders:
         raise InvalidOption("order", order, " or ".join(map(repr, own.orders)) + f", the orders of {own.used_by}")
     ids = {content: mark_id(tok, content) for content in (own.prefix, own.suffix, own.middle) if content is not None}
-    before, behind = tok.encode(prefix, special="text"), tok.encode(suffix, special="text")
+    before, behind = tok.encode_segments([(prefix, False)]), tok.encode_segments([(suffix, False)])
     if own.middle is None:
         parts = [ids[own.suffix], *behind, ids[own.prefix], *before]
     elif chosen == "psm":
         parts = [ids[own.prefix], *before, ids[own.suffix], *behind, ids[own.middle]]
     else:
         parts = [ids[own.prefix], ids[own.suffix], *behind, ids[own.middle], *before]
-    return parts if middle is None else parts + tok.encode(middle, special="text")
+    return parts if middle is None else parts + tok.encode_segments([(middle, False)])
 
 
 def found(tok: Tokenizer) -> FimMarks:

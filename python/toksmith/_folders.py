@@ -3,6 +3,9 @@
 New files are written and completed on this machine (`staged`), then `publish` puts them into the folder. On this machine
 both is one place, and a file is there when it gets its name; a store gets each file in one upload. A receipt is written
 behind the files of its shard: files without a receipt count for nothing, wherever they are.
+
+What a folder of this machine holds is not trusted (`_guarded_files.py`): each file is a regular file, and the folders in it are
+not links.
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from ._atomic_files import (
     UNFINISHED,
     Temporary,
     readable,
+    real,
     sweep,
     writable,
     write_file,
 )
 from ._errors import InvalidOption, JobError
 from ._files import make_folder, shown
+from ._guarded_files import WHOLE_LIMIT, read_guarded, refuse_large, status_of
 from ._paths import url_of
 from ._system import SYSTEM
 
@@ -68,12 +73,33 @@ class LocalFolder:
         make_folder(self.path)
 
     def has(self, name: str) -> bool:
-        """Whether there is something of this name."""
-        return os.path.lexists(self.path / name)
+        """Whether there is a file of this name.
+
+        Raises:
+            JobError: Something else has this name, or its folder is a link.
+        """
+        return self._status(name) is not None
 
     def has_folder(self, name: str) -> bool:
         """Whether there is something of this name, which should be a folder."""
-        return self.has(name)
+        return os.path.lexists(self.path / name)
+
+    def _own(self, name: str) -> Path:
+        """The path of a file.
+
+        Raises:
+            JobError: Its folder is a link.
+        """
+        path = self.path / name
+        if path.parent != self.path:
+            refuse_linked(path.parent)
+        return path
+
+    def _status(self, name: str) -> os.stat_result | None:
+        try:
+            return status_of(self._own(name))
+        except OSError as problem:
+            raise JobError(str(self), f"{name} cannot be read: {problem.strerror or problem}") from problem
 
     def names(self, within: Collection[str]) -> Iterator[str]:
         """The names of what is in the folder, and in folders of these names there, unless they are links.
@@ -83,19 +109,17 @@ class LocalFolder:
         """
         with readable(self.path):
             for path in by_name(self.path):
-                if path.name in within and path.is_dir() and not path.is_symlink():
+                if path.name in within and path.is_dir() and not is_link(path):
                     yield from (f"{path.name}/{each.name}" for each in by_name(path))
                 else:
                     yield path.name
 
     def sizes(self) -> Callable[[str], int | None]:
-        """Says how large a file is; None if there is none."""
+        """Says how large a file is; None if there is none. What it says raises what `has` raises."""
 
         def size(name: str) -> int | None:
-            try:
-                return os.stat(self.path / name).st_size
-            except OSError:
-                return None
+            found = self._status(name)
+            return None if found is None else found.st_size
 
         return size
 
@@ -105,18 +129,17 @@ class LocalFolder:
         Raises:
             OSError: There is none.
         """
-        facts = os.stat(self.path / name)
+        facts = os.lstat(self.path / name)
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """The bytes of a file, or a range of them.
+        """The bytes of a file, or those of a range that are there.
 
         Raises:
-            OSError: They cannot be read.
+            JobError: Its folder is a link.
+            OSError: They cannot be read, or are too many to be read whole.
         """
-        with open(self.path / name, "rb") as file:
-            file.seek(start)
-            return file.read(-1 if stop is None else stop - start)
+        return read_guarded(self._own(name), start, stop)
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
         """The bytes of small files; None for one that is not there.
@@ -140,7 +163,9 @@ class LocalFolder:
         path = self.path / name
         if path.parent != self.path:
             own_folder(path.parent)
-        write_file(path, data)
+        with writable(path):
+            refuse_large(len(data))
+        write_file(path, data, named=False)
         sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> None:
@@ -151,7 +176,8 @@ class LocalFolder:
         """
         path = self.path / name
         with writable(path):
-            temporary = Temporary(os.path.realpath(path))
+            refuse_large(len(data))
+            temporary = Temporary(real(path, follow=False))
             try:
                 temporary.create()
                 temporary.file.write(data)
@@ -173,7 +199,13 @@ class LocalFolder:
 
     @contextlib.contextmanager
     def fetched(self, names: Iterable[str]) -> Iterator[Path]:
-        """A folder with these files: the folder itself."""
+        """A folder with those of these files that are there: the folder itself.
+
+        Raises:
+            JobError: One is not a regular file, or its folder is a link.
+        """
+        for name in names:
+            self._status(name)
         yield self.path
 
     def remove(self, names: Iterable[str]) -> None:
@@ -183,7 +215,7 @@ class LocalFolder:
             FormatError: One cannot be removed.
         """
         for path in (self.path / name for name in names):
-            if path.parent == self.path or not path.parent.is_symlink():
+            if path.parent == self.path or not is_link(path.parent):
                 with writable(path), suppress(FileNotFoundError):
                     SYSTEM.remove(str(path))
         sync_folder(self.path)
@@ -200,7 +232,8 @@ class LocalFolder:
             FormatError: The name cannot be one of a file.
         """
         with writable(self.path / name):
-            sweep(os.path.realpath(self.path / name), [self.path / name])
+            target = real(self.path / name, follow=False)
+            sweep(target, [target])
 
     def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None:
         """Removes temporary files of own names that no process has open.
@@ -323,7 +356,10 @@ class RemoteFolder:
         Raises:
             OSError: They cannot be read.
         """
-        return _remote.read(self.at(name), start, stop) if stop is None or start < stop else b""
+        if stop is None:
+            refuse_large(_remote.facts_of(self.at(name)).bytes)
+            return _remote.read(self.at(name))
+        return _remote.read(self.at(name), start, stop) if start < stop else b""
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
         """As of `LocalFolder`, many at the same time.
@@ -331,7 +367,9 @@ class RemoteFolder:
         Raises:
             OSError: One cannot be read.
         """
-        return _remote.read_each([self.at(name) for name in names])
+        for data in _remote.read_each([self.at(name) for name in names], WHOLE_LIMIT + 1):
+            refuse_large(len(data or b""))
+            yield data
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file in one request.
@@ -340,6 +378,7 @@ class RemoteFolder:
             FormatError: It cannot be written.
         """
         with writable(self.at(name)):
+            refuse_large(len(data))
             _remote.write(self.at(name), data)
 
     def create(self, name: str, data: bytes) -> None:
@@ -349,6 +388,7 @@ class RemoteFolder:
             FormatError: It cannot be written.
         """
         with writable(self.at(name)):
+            refuse_large(len(data))
             _remote.create(self.at(name), data)
 
     @contextlib.contextmanager
@@ -443,10 +483,22 @@ def own_folder(folder: Path) -> None:
         FormatError: It cannot be made.
         JobError: It is a link: what is written there would be in a folder that is not the job's.
     """
-    if folder.is_symlink():
+    refuse_linked(folder)
+    make_folder(folder)
+
+
+def refuse_linked(folder: Path) -> None:
+    """Raises JobError for a folder in that of a job that is a link."""
+    if is_link(folder):
         said = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
         raise JobError(shown(folder.parent), said)
-    make_folder(folder)
+
+
+def is_link(path: Path) -> bool:
+    """Whether there is a link of this name."""
+    with suppress(OSError):
+        return SYSTEM.is_link(os.lstat(path))
+    return False
 
 
 def sync_folder(folder: Path) -> None:

@@ -1,13 +1,12 @@
 """`Tokenizer.encode_segments`: the ids of a text of which some parts are trusted.
 
-The rule: a special token counts only where trusted text spells all of it; everything else is ordinary text, as if the
-segments were one text.
+The rule: an added token counts only where trusted text spells all of it; everything else is ordinary text, as if the segments
+were one text. `_marks.py` says which added tokens this is about, and encodes.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -16,10 +15,9 @@ import numpy as np
 
 from ._arguments import checked_late, items
 from ._errors import OF_A_PLACE
-from ._model import AddedToken
 from ._stream import as_utf8, offset_in
 
-__all__ = ["cut_segments", "encode_segments"]
+__all__ = ["encode_segments"]
 
 Text = str | bytes
 
@@ -28,9 +26,10 @@ Text = str | bytes
 def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[int]:
     """The ids of a text that consists of trusted and untrusted segments.
 
-    The segments form one text, so pieces may cross their edges. A special
-    token is found only if it lies completely in adjacent trusted segments.
-    Everywhere else it is ordinary text.
+    The segments form one text, so pieces may cross their edges. An added
+    token, special or not, is found only if it lies completely in adjacent
+    trusted segments. Everywhere else it is ordinary text; only added
+    tokens of white space are found there too.
 
     Args:
         segments: Pairs of a text and a bool that says whether it is
@@ -46,36 +45,12 @@ def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[in
     True
     """
     listed = items(segments, "segments", "pairs of a text and whether it is trusted")
-    ids: list[int] = []
-    begun = 0  # where in all of the text the part begins
-    tokens = [token for token in self.model.added_tokens if not token.normalized]
-    for text, token in cut_segments(tokens, joined(listed)):
-        try:
-            ids += self._engine.encode(text, "text", "replace", None) if token is None else [token.id]
-        except OF_A_PLACE as error:
-            raise error if error.offset is None else error.at(*in_segments(listed, begun + error.offset)) from None
-        begun += len(text)
+    runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in groupby(joined(listed), key=itemgetter(1))]
+    try:
+        ids: list[int] = self._guard.encode(runs)
+    except OF_A_PLACE as error:
+        raise error if error.offset is None else error.at(*in_segments(listed, error.offset)) from None
     return ids
-
-
-def cut_segments(
-    tokens: Sequence[AddedToken], segments: Iterable[tuple[bytes, bool]]
-) -> Iterator[tuple[bytes, AddedToken | None]]:
-    """The special tokens that trusted text spells, and the stretches of ordinary text between them, in order."""
-    runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in groupby(segments, key=itemgetter(1))]
-    contents = {token.content.encode(): token for token in reversed(tokens)}
-    longest_first = sorted(contents, key=len, reverse=True)
-    finder = re.compile(b"|".join(map(re.escape, longest_first))) if contents else None
-    waiting = b""
-    for data, trusted in runs:
-        start = 0
-        for found in finder.finditer(data) if finder and trusted else ():
-            if (token := contents[found[0]]).special:
-                yield waiting + data[start : found.start()], None
-                yield found[0], token
-                waiting, start = b"", found.end()
-        waiting += data[start:]
-    yield waiting, None
 
 
 def in_segments(segments: Iterable[tuple[Text, bool]], place: int) -> tuple[int, int]:

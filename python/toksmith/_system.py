@@ -11,6 +11,7 @@ import contextlib
 import errno
 import io
 import os
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -27,19 +28,26 @@ TRIES, FIRST_PAUSE_S = 10, 0.004  # twice as long after each try: four seconds
 LOCK_PAUSE_S = 0.01
 # A file that was written to so recently may be closed and about to be renamed.
 MOVING_S = 30
+JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of the Windows API
 
 
 class Posix:
     """Linux, and every system that has no class of its own here.
 
     Attributes: `lost_reader`, the numbers of the errors that writing to a pipe raises when its reader has left;
-    `shown_name_errors`, how file names that are not Unicode are printed; `frees_ports_late`, whether a port that was in use a
+    `shown_name_errors`, how file names that are not Unicode are printed; `unfollowed`, the flags of `os.open` that refuse a link
+    and do not wait at a pipe, as far as the system has them; `frees_ports_late`, whether a port that was in use a
     minute ago has to be asked for with SO_REUSEADDR, which on Windows would share a port that is in use now.
     """
 
     lost_reader: tuple[int, ...] = (errno.EPIPE,)
     shown_name_errors = "surrogateescape"
     frees_ports_late = True
+    unfollowed = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+    def is_link(self, found: os.stat_result) -> bool:
+        """Whether `os.lstat` found a link."""
+        return stat.S_ISLNK(found.st_mode)
 
     # Files that are being written
 
@@ -61,7 +69,7 @@ class Posix:
     def is_held(self, name: str) -> bool:
         """Whether a process holds a file. True also where nobody can know."""
         try:
-            file = os.open(name, os.O_RDWR)
+            file = os.open(name, os.O_RDWR | self.unfollowed)
         except OSError:
             return False
         try:
@@ -72,7 +80,7 @@ class Posix:
     def remove_unheld(self, name: str) -> None:
         """Removes a file that no process holds."""
         with contextlib.suppress(OSError):
-            file = os.open(name, os.O_RDWR)
+            file = os.open(name, os.O_RDWR | self.unfollowed)
             try:
                 if self.lock(file, wait=False):
                     os.unlink(name)
@@ -192,6 +200,10 @@ class Windows(Posix):
     lost_reader = (errno.EPIPE, errno.EINVAL)
     shown_name_errors = "backslashreplace"
     frees_ports_late = False
+
+    def is_link(self, found: os.stat_result) -> bool:
+        """As `Posix.is_link`; a junction leads to another folder too."""
+        return super().is_link(found) or getattr(found, "st_reparse_tag", 0) == JUNCTION
 
     def hold(self, file: int) -> None:
         """Does nothing: a file cannot be removed while it is open."""

@@ -33,6 +33,7 @@ from ._threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from ._marks import Guard
     from ._memory import MemoryUse
     from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 
@@ -51,10 +52,12 @@ class Tokenizer(_core.TextCalls):
     UTF-8 losslessly. `special` says what happens to special tokens in the
     text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"`
     treats them as ordinary text, and a collection allows its members and
-    refuses all others. `add_special_tokens` adds the special tokens of the
-    model's template around each text (for example `<s>` before it). `errors`
-    says what happens to lone surrogates in a `str`: `"replace"` makes them
-    U+FFFD, `"strict"` raises UnicodeEncodeError.
+    refuses all others. Added tokens that their file does not call special
+    are found whatever `special` says, as in the library of the file; for
+    text of a stranger see `encode_segments`. `add_special_tokens` adds the
+    special tokens of the model's template around each text (for example `<s>`
+    before it). `errors` says what happens to lone surrogates in a `str`:
+    `"replace"` makes them U+FFFD, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -445,9 +448,16 @@ class Tokenizer(_core.TextCalls):
         """
         self._engine.release()
         self._continuations.release()
+        self.__dict__.pop("_guard", None)
 
     def _parts(self, special: Special) -> _boundaries.PartEncoder:
         return _boundaries.PartEncoder(self._engine, self.model, special)
+
+    @cached_property
+    def _guard(self) -> Guard:
+        from ._marks import Guard  # when a call trusts some text more than other text
+
+        return Guard(self)
 
     @cached_property
     def _continuations(self) -> _boundaries.Continuations:

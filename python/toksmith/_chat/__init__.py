@@ -1,10 +1,10 @@
 """`Tokenizer.chat`: the ids of a conversation, as a chat template of Hugging Face writes it.
 
-The rule: only text that the template itself spells can become a special token. Words of the messages, and text whose origin is
-not known, are ordinary text, even where they spell one.
+The rule: only text that the template itself spells can become an added token, special or not. Words of the messages, and text
+whose origin is not known, are ordinary text, even where they spell one. `_marks.py` says which added tokens this is about.
 
 The walk: `chat` marks the messages with their numbers (`_marked.py`), the template writes one text of them (`_template.py`),
-and the special tokens that trusted text spells are cut out of it; what is left is encoded with offsets (`_ids.py`).
+and the text is encoded with offsets, with only trusted text able to spell a mark (`_ids.py`).
 `_conversation.py` walks. It is imported when a program calls `chat`, so that tokenizers load sooner.
 """
 
@@ -36,14 +36,15 @@ def chat(
     """The ids of a conversation, as a chat template writes it; needs the
     extra `chat`.
 
-    Only text that the template spells can become a special token. What the
-    messages and the tools hold is ordinary text, even where it spells one,
-    and so is text whose origin is not known (the template counted,
-    formatted or asked for the date). Only a usual role (`user`,
-    `assistant`, `tool`, …) may be a part of one, because templates write
-    `'<|' + role + '|>'`. The ids equal those of
-    `apply_chat_template` of transformers wherever no message spells a
-    special token.
+    Only text that the template spells can become an added token, whether
+    or not its file calls it special. What the messages and the tools hold
+    is ordinary text, even where it spells one, and so is text whose origin
+    is not known (the template counted, formatted or asked for the date).
+    Only added tokens of white space are found there too. Only a usual role
+    (`user`, `assistant`, `tool`, …) may be a part of one, because
+    templates write `'<|' + role + '|>'`. The ids equal those of
+    `apply_chat_template` of transformers wherever no message spells an
+    added token.
 
     Args:
         messages: Each with its `role` and `content`, and whatever else the
@@ -59,17 +60,15 @@ def chat(
         continue_final_message: Whether the text ends in the last message,
             so that the model continues it.
         variables: More that the template reads, such as `enable_thinking`.
-            Special tokens by their usual names are trusted
+            Added tokens by their usual names are trusted
             (`{"bos_token": "<s>"}`), and those that a file of the model
             calls so; everything else is not.
     Returns: the ids, the text, and for each id whether it is the
         assistant's and from which message it comes.
     Raises:
         FormatError: The template is no Jinja, or fails.
-        InvalidOption: The template refuses the messages, arguments
-            contradict each other, or a message spells a special token that
-            the ordinary vocabulary of the model spells too, so that it
-            cannot stay text.
+        InvalidOption: The template refuses the messages, or arguments
+            contradict each other.
         ImportError: jinja2 is not installed.
 
     >>> import toksmith

@@ -75,12 +75,12 @@ def renderer() -> Any:
 
 
 def tokens_and_variables(tok: Any, names: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template reads by name: `names` from files of the model, and what the caller gives. Only special tokens are trusted."""
-    specials = {token.content for token in tok.model.added_tokens if token.special}
+    """What the template reads by name: `names` from files of the model, and what the caller gives. Only added tokens are trusted."""
+    added = {token.content for token in tok.model.added_tokens}
     found = {}
     for name, value in {**names, **given}.items():
         usual = name in NAMES or names.get(name) == value
-        token = usual and isinstance(value, str) and value in specials
+        token = usual and isinstance(value, str) and value in added
         found[name] = marked(value, TEMPLATE) if token else followed("variables", [value], unknown)[0]
     return found
 

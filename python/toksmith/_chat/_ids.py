@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._arguments import checked
-from .._errors import InvalidOption, UnknownName, first_of, number_of
-from .._segments import cut_segments
+from .._errors import UnknownName, first_of, number_of
+from .._marks import marks_of
+from .._model import AddedToken, Model
 from ._marked import Marked, Origin
+
+if TYPE_CHECKING:
+    from .._results import Encoding
 
 __all__ = ["ChatEncoding", "encoded"]
 
@@ -35,8 +39,9 @@ class ChatEncoding:
             is what the template has within `{% generation %}`; without such
             a block it is the content of messages with the role `assistant`.
         text: What the template wrote.
-        disarmed: Where messages, or text of unknown origin, spell a special
-            token that stayed text: pairs of its start and its content.
+        disarmed: Where messages, or text of unknown origin, spell an added
+            token, special or not, that stayed text: pairs of its start and
+            its content.
 
     The names of transformers work too: `found["input_ids"]`,
     `["attention_mask"]` and `["assistant_masks"]` are lists.
@@ -70,92 +75,81 @@ class ChatEncoding:
 
 
 def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
-    """The ids of the text, in which only trusted text can be a special token."""
+    """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
-    disarmed = spelled(tok, text)
-    ids, starts, ends = trusted_ids(tok, text) if disarmed else whole(tok, plain)
-    if not disarmed and (disarmed := untrusted(tok, text, ids, starts, ends)):
-        ids, starts, ends = trusted_ids(tok, text)
-    if disarmed and (left := untrusted(tok, text, ids, starts, ends)):
-        allowed = "texts that do not spell this special token: the model's ordinary vocabulary has it too, so it cannot stay text"
-        raise InvalidOption("messages", left[0][1], allowed)
-    found = origins(text, starts.tolist(), ends.tolist())
-    blocks = any(origin.generated for _, origin in text.ends)
-    mask = [origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in found]
+    marks = marks_of(tok.model)
+    found = tok.encode_with_offsets(plain, special="allow")
+    disarmed = sorted({*spelled(marks, text), *untrusted(tok.model, marks, text, found)})
+    if disarmed:
+        found = tok._guard.encode_with_offsets(trusted_runs(text))
+    origins = [origin for _, origin in text.ends] or [Origin()]
+    blocks = any(origin.generated for origin in origins)
+    mask = [
+        origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in origins
+    ]
+    own = runs_of(text, found.starts, found.ends)
     return ChatEncoding(
-        ids,
-        starts,
-        ends,
-        np.array([origin.message for origin in found], np.int32),
-        np.array(mask, np.uint8),
+        found.ids,
+        found.starts,
+        found.ends,
+        np.array([origin.message for origin in origins], np.int32)[own],
+        np.array(mask, np.uint8)[own],
         plain,
         disarmed,
     )
 
 
-def origins(text: Marked, starts: list[int], ends: list[int]) -> list[Origin]:
-    """Where each id comes from. One that a message and the template spell together belongs to the message."""
-    places = [end for end, _ in text.ends]
-    found = []
-    for start, end in zip(starts, ends, strict=True):
-        runs = text.ends[bisect_right(places, start) : bisect_left(places, end) + 1]
-        own = [origin for _, origin in runs] or [Origin()]
-        found.append(next((origin for origin in own if origin.generated or origin.message >= 0), own[0]))
-    return found
+def runs_of(text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each id, the number of the run that it comes from. One that a message and the template spell together is the message's."""
+    if not text.ends:
+        return np.zeros(len(starts), np.int64)
+    places = np.array([end for end, _ in text.ends], np.int64)
+    first = np.minimum(np.searchsorted(places, starts, "right"), len(places) - 1)
+    last = np.minimum(np.searchsorted(places, ends, "left"), len(places) - 1)
+    for index in np.flatnonzero(last > first).tolist():
+        own = range(int(first[index]), int(last[index]) + 1)
+        first[index] = next((run for run in own if is_said(text.ends[run][1])), own[0])
+    return first
 
 
-def whole(tok: Any, text: str) -> tuple[Any, Any, Any]:
-    """The ids where each special token that the text spells is the template's."""
-    found = tok.encode_with_offsets(text, special="allow")
-    return found.ids, found.starts, found.ends
+def is_said(origin: Origin) -> bool:
+    """Whether a message has the run, or the model wrote it."""
+    return origin.generated or origin.message >= 0
 
 
-def spelled(tok: Any, text: Marked) -> list[tuple[int, str]]:
-    """The special tokens that are not, or not completely, spelled by trusted text, with their places."""
-    contents = {token.content for token in tok.model.added_tokens if token.special}
-    found = []
-    for content in contents:
+def spelled(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
+    """The marks that are not, or not completely, spelled by trusted text, with their places."""
+    for content in {token.content for token in marks}:
         place = str.find(text, content)
         while place >= 0:
-            if not all(origin.trusted for _, origin in text.part(place, place + len(content)).runs()):
-                found.append((place, content))
+            if not is_trusted(text.part(place, place + len(content))):
+                yield place, content
             place = str.find(text, content, place + 1)
-    return sorted(found)
 
 
-def untrusted(tok: Any, text: Marked, ids: Any, starts: Any, ends: Any) -> list[tuple[int, str]]:
-    """The ids of special tokens that are not, or not completely, spelled by trusted text, with their places.
+def untrusted(model: Model, marks: Sequence[AddedToken], text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
+    """The ids of marks that are not, or not completely, spelled by trusted text, with their places.
 
-    `spelled` does not see all of them: a normalizer may make a token of another spelling, and a lone surrogate becomes U+FFFD.
+    `spelled` does not see all of them: a normalizer may make a token of another spelling, a lone surrogate becomes U+FFFD, and
+    merges may make one of ordinary text.
     """
-    tokens = {token.id: token for token in tok.model.added_tokens if token.special and token.id != tok.model.unknown_id}
-    found = []
-    for index in np.flatnonzero(np.isin(ids, [*tokens])).tolist():
-        token, start, end = tokens[int(ids[index])], int(starts[index]), int(ends[index])
+    tokens = {token.id: token for token in reversed(marks) if token.id != model.unknown_id}
+    for index in np.flatnonzero(np.isin(found.ids, [*tokens])).tolist():
+        token, start, end = tokens[int(found.ids[index])], int(found.starts[index]), int(found.ends[index])
         part = text.part(start, max(end, start + 1))
         if token.lstrip or token.rstrip:
+            start += len(part) - len(part.lstrip())
             part = part.strip() or part
-        if not all(origin.trusted for _, origin in part.runs()):
-            found.append((start, token.content))
-    return found
+        if not is_trusted(part):
+            yield start, token.content
 
 
-def trusted_ids(tok: Any, text: Marked) -> tuple[Any, Any, Any]:
-    """The ids where some special tokens stay text, with offsets in characters."""
-    ids: list[NDArray[np.int64]] = []
-    starts: list[NDArray[np.int64]] = []
-    ends: list[NDArray[np.int64]] = []
-    begun = 0
-    segments = [(part.encode("utf-8", "surrogatepass"), origin.trusted) for part, origin in text.runs()]
-    for data, token in cut_segments(tok.model.added_tokens, segments):
-        part = data.decode("utf-8", "surrogatepass")
-        if token is not None:
-            found: Any = [token.id], [0], [len(part)]
-        else:
-            encoding = tok.encode_with_offsets(part, special="text")
-            found = encoding.ids, encoding.starts, encoding.ends
-        for column, values in zip((ids, starts, ends), found, strict=True):
-            column.append(np.asarray(values, np.int64) + (0 if column is ids else begun))
-        begun += len(part)
-    joined = [np.concatenate(column) for column in (ids, starts, ends)]
-    return joined[0].astype(np.uint32), joined[1], joined[2]
+def is_trusted(text: Marked) -> bool:
+    """Whether the template wrote all of the text."""
+    return all(origin.trusted for _, origin in text.ends)
+
+
+def trusted_runs(text: Marked) -> list[tuple[str, bool]]:
+    """The text in parts, each of which is trusted or not."""
+    runs = groupby(text.runs(), key=lambda run: run[1].trusted)
+    return [("".join(part for part, _ in run), trusted) for trusted, run in runs]

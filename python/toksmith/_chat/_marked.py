@@ -13,6 +13,8 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any, NamedTuple, SupportsIndex
 
+from ._budget import RUN, pay_text, spend
+
 __all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "everywhere", "marked"]
 
 
@@ -54,6 +56,8 @@ class Marked(str):
                 ends.pop()
             texts.append(text)
             ends.append((end, origin))
+        if ends:
+            spend(ends[-1][0] + RUN * len(texts))
         made = Marked("".join(texts))
         made.ends = tuple(ends)
         return made
@@ -68,6 +72,10 @@ class Marked(str):
 
     def part(self, start: int, end: int) -> Marked:
         """`self[start:end]` for places in the text."""
+        return self if start <= 0 and end >= len(self) else Marked.of(self.runs_within(start, end))
+
+    def runs_within(self, start: int, end: int) -> list[Run]:
+        """The runs of a part."""
         found: list[Run] = []
         first = bisect_right(self.ends, start, key=itemgetter(0))
         for stop, origin in islice(self.ends, first, None):
@@ -75,7 +83,7 @@ class Marked(str):
                 break
             found.append((str.__getitem__(self, slice(start, min(stop, end))), origin))
             start = stop
-        return Marked.of(found)
+        return found
 
     def changed(self, text: str) -> str:
         """What an operation makes of the whole text: followed if it changed no length, or if there is one origin."""
@@ -97,7 +105,9 @@ class Marked(str):
         return concat([other, self]) if isinstance(other, str) else NotImplemented
 
     def __mul__(self, count: SupportsIndex) -> Any:
-        return concat([self] * count.__index__())
+        if len(self.ends) > 1:
+            return concat([self] * count.__index__())
+        return Marked.of((str.__mul__(self, count), origin) for _, origin in self.ends)
 
     __rmul__ = __mul__
 
@@ -112,7 +122,8 @@ class Marked(str):
         return (self[index] for index in range(len(self)))
 
     def strip(self, chars: str | None = None, /) -> Any:
-        return self.lstrip(chars).rstrip(chars)
+        start = len(self) - len(str.lstrip(self, chars))
+        return self.part(start, max(start, len(str.rstrip(self, chars))))
 
     def lstrip(self, chars: str | None = None, /) -> Any:
         return self.part(len(self) - len(str.lstrip(self, chars)), len(self))
@@ -143,27 +154,33 @@ class Marked(str):
 
     def pieces(self, texts: Iterable[str], between: str | None = None) -> list[Marked]:
         """Parts of the text that follow each other, with a separator between them; None for white space, which no part begins with."""
-        found, place = [], 0
+        return [Marked.of(runs) for runs in self.runs_of_pieces(texts, between)]
+
+    def runs_of_pieces(self, texts: Iterable[str], between: str | None) -> Iterator[list[Run]]:
+        """The runs of each of these parts."""
+        if len(self.ends) == 1:
+            yield from ([(text, self.ends[0][1])] for text in texts)
+            return
+        place = 0
         for number, text in enumerate(texts):
             if between is None:
                 place = str.index(self, text, place)
             elif number:
                 place += len(between)
-            found.append(self.part(place, place + len(text)))
+            yield self.runs_within(place, place + len(text))
             place += len(text)
-        return found
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Any:
-        parts: list[object] = []
-        place, left = 0, count.__index__()
-        if not old:  # it is before each character, and at the end
-            place = len(self) + 1 if left < 0 else min(left, len(self) + 1)
-            for index in range(place):
-                parts += [new, self.part(index, index + 1)]
-            left = 0
-        while left and (found := str.find(self, old, place)) >= 0:
-            parts += [self.part(place, found), new]
-            place, left = found + len(old), left - 1
+        most = count.__index__()
+        if old:
+            between, runs = concat([new]).runs(), list[Run]()
+            for number, part in enumerate(self.runs_of_pieces(str.split(self, old, most), old)):
+                runs += [*between, *part] if number else part
+            return Marked.of(runs)
+        parts: list[object] = []  # it is before each character, and at the end
+        place = len(self) + 1 if most < 0 else min(most, len(self) + 1)
+        for index in range(place):
+            parts += [new, self.part(index, index + 1)]
         return concat([*parts, self.part(place, len(self))])
 
     def join(self, texts: Iterable[str], /) -> Any:
@@ -196,7 +213,11 @@ def concat(parts: Iterable[object]) -> Marked:
     """The parts as one text; a part without marks is of unknown origin."""
     runs: list[Run] = []
     for part in parts:
-        runs += part.runs() if isinstance(part, Marked) else [(str(part), UNKNOWN)]
+        if isinstance(part, Marked):
+            runs += part.runs()
+        else:
+            pay_text(part)
+            runs.append((str(part), UNKNOWN))
     return Marked.of(runs)
 
 

@@ -10,23 +10,54 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial, wraps
 from typing import Any
 
 from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
 from jinja2.ext import Extension, loopcontrols
 from jinja2.filters import make_attrgetter
 from jinja2.parser import Parser
+from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from .._errors import FormatError, InvalidOption
+from ._budget import (
+    OPERATION,
+    OverBudget,
+    allow_work,
+    pay_filter,
+    pay_items,
+    pay_method,
+    pay_operator,
+    pay_text,
+    pay_value,
+    size_of,
+    spend,
+)
 from ._marked import TEMPLATE, Marked, concat, marked
 
 __all__ = ["rendered"]
 
-OWN, JOINED = "toksmith_own", "toksmith_joined"  # what the changed templates call
-
+MOST_CHARACTERS = 1 << 18
+COMPARING = {
+    "eq",
+    "==",
+    "equalto",
+    "ne",
+    "!=",
+    "lt",
+    "<",
+    "lessthan",
+    "le",
+    "<=",
+    "gt",
+    ">",
+    "greaterthan",
+    "ge",
+    ">=",
+    "in",
+}
 
 FAILURES = (
     ArithmeticError,
@@ -40,26 +71,71 @@ FAILURES = (
 )
 
 
+def paid(pay: Callable[[Any], None], value: Any) -> Any:
+    """The value, after paying."""
+    pay(value)
+    return value
+
+
 class Refused(TemplateError):
     """The template refuses the messages."""
 
 
-class OwnTexts(NodeTransformer):
-    """Marks the texts that the template spells."""
+class Rewritten(NodeTransformer):
+    """Marks the texts that the template spells, and makes the template pay for its loops and for what Python does in one go."""
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
-        return self.call(OWN, [nodes.Const(node.data)], node)
+        return self.call("own_text", [nodes.Const(node.data)], node)
 
     def visit_Const(self, node: nodes.Const) -> nodes.Node:
-        return self.call(OWN, [node], node) if isinstance(node.value, str) else node
+        return self.call("own_text", [node], node) if isinstance(node.value, str) else node
 
     def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
-        return self.call(JOINED, [nodes.List([self.visit(each) for each in node.nodes])], node)
+        self.generic_visit(node)
+        return self.call("concat", [nodes.List(node.nodes)], node)
 
-    def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Node:
-        """A call of ours in the place of a node."""
-        made = nodes.Call(nodes.Name(name, "load"), arguments, [], None, None)
-        return made.set_lineno(node.lineno)
+    def visit_For(self, node: nodes.For) -> nodes.Node:
+        price = self.price(node)
+        self.generic_visit(node)
+        node.body.insert(0, price)
+        if isinstance(node.test, nodes.Expr):
+            node.test = self.call("paid_operation", [node.test], node)
+        return node
+
+    def visit_Macro(self, node: nodes.Macro | nodes.Block) -> nodes.Node:
+        price = self.price(node)
+        self.generic_visit(node)
+        node.body.insert(0, price)
+        return node
+
+    visit_Block = visit_Macro
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
+        self.generic_visit(node)
+        node.expr = self.call("paid_items", [node.expr], node)
+        for operand in node.ops:
+            membership = operand.op in ("in", "notin")
+            operand.expr = self.call("paid_value" if membership else "paid_items", [operand.expr], node)
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
+        self.generic_visit(node)
+        return self.call("paid_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
+        self.generic_visit(node)
+        return self.call("paid_items", [node], node) if node.ctx == "load" else node
+
+    def price(self, node: nodes.Node) -> nodes.Node:
+        """A statement that pays for a body: each of its nodes is an operation."""
+        size = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)))
+        return nodes.ExprStmt(self.call("spend", [size], node)).set_lineno(node.lineno)
+
+    def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
+        """A call of a function of the environment in the place of a node. No name that a template writes reaches it."""
+        made = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
+        made.set_lineno(node.lineno)
+        return made
 
 
 class Generation(Extension):
@@ -82,25 +158,93 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """The environment, with texts that keep their origins."""
 
     concat = staticmethod(concat)
+    own_text = staticmethod(partial(marked, origin=TEMPLATE))
+    spend = staticmethod(spend)
+    paid_operation = staticmethod(partial(paid, lambda _: spend(OPERATION)))
+    paid_value = staticmethod(partial(paid, pay_value))
+    paid_items = staticmethod(partial(paid, pay_items))
+    intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self) -> None:
-        super().__init__(trim_blocks=True, lstrip_blocks=True, extensions=[Generation, loopcontrols])
+        # Jinja's optimizer would run parts of the template when it compiles them, without a budget.
+        options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "optimized": False, "finalize": written}
+        super().__init__(extensions=[Generation, loopcontrols], **options)
         self.filters |= {"tojson": as_json, "join": joined}
-        self.globals |= {OWN: own, JOINED: concat, "raise_exception": refuse, "strftime_now": now}
+        self.filters = {name: paid_filter(name, function) for name, function in self.filters.items()}
+        comparing: dict[str, Any] = {name: self.tests[name] for name in COMPARING}
+        self.tests |= {name: paid_test(function) for name, function in comparing.items()}
+        self.globals |= {"raise_exception": refuse, "strftime_now": now}
+        del self.globals["lipsum"]  # random text
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """A text has the methods of `str`, and not those that make text trusted."""
-        return super().is_safe_attribute(obj, attr, value) and (not isinstance(obj, Marked) or hasattr(str, attr))
+        """A text has the methods of `str`, and not those that make text trusted; bytes can only be decoded."""
+        known = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
+        return known and super().is_safe_attribute(obj, attr, value)
+
+    def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
+        """The result of a call, which is paid for before."""
+        spend(OPERATION)
+        method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
+        values = [*args, *named.values()]
+        text = getattr(method, "__self__", None)
+        if isinstance(text, (str, bytes)):
+            if method.__name__ == "join" and args:
+                values = args = ([*args[0]],)  # type: ignore[assignment]
+            pay_method(text, method.__name__, values)
+        else:
+            for value in (text, *values):
+                pay_value(value)
+        return super().call(context, function, *args, **named)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """The result of an operator, which is paid for before."""
+        pay_operator(operator, left, right)
+        return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        changed: nodes.Template = OwnTexts().visit(super()._parse(source, name, filename))
+        changed: nodes.Template = Rewritten().visit(super()._parse(source, name, filename))
         changed.set_environment(self)
         return changed
 
 
-def own(text: str) -> Marked:
-    """A text that the template spells."""
-    return marked(text, TEMPLATE)
+def written(value: Any) -> Any:
+    """A value that the template writes, which is paid for before Jinja makes it a text."""
+    if not isinstance(value, str):
+        pay_text(value)
+    return value
+
+
+def paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that is paid for before it runs."""
+    first = 1 if hasattr(function, "jinja_pass_arg") else 0
+
+    @wraps(function)
+    def paying(*args: Any, **named: Any) -> Any:
+        pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *named.values()])
+        found = function(*args, **named)
+        return paid_each(found) if isinstance(found, Iterator) else found
+
+    return paying
+
+
+def paid_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test that compares its arguments, and is paid for before it runs."""
+
+    @wraps(function)
+    def paying(*args: Any) -> Any:
+        spend(OPERATION)
+        for value in args:
+            pay_items(value)
+        return function(*args)
+
+    return paying
+
+
+def paid_each(values: Iterator[Any]) -> Iterator[Any]:
+    """The values that a filter makes one by one."""
+    for value in values:
+        spend(OPERATION)
+        yield value
 
 
 def refuse(message: str) -> None:
@@ -162,12 +306,18 @@ def compiled(source: str) -> Any:
     Raises:
         FormatError: It is no Jinja.
     """
+    if len(source) > MOST_CHARACTERS:
+        raise FormatError(
+            "the chat template", None, f"has more than {MOST_CHARACTERS:,} characters, the limit for a template"
+        )
     try:
         return TemplateEnvironment().from_string(source)
     except TemplateSyntaxError as error:
         raise FormatError("the chat template", error.lineno, f"is not valid Jinja: {error.message}") from error
     except (RecursionError, MemoryError, SyntaxError) as error:
         raise FormatError("the chat template", None, "is nested too deeply") from error
+    except ValueError as error:
+        raise FormatError("the chat template", None, f"cannot be read: {error}") from error
 
 
 def rendered(source: str, variables: Mapping[str, object]) -> Marked:
@@ -178,10 +328,15 @@ def rendered(source: str, variables: Mapping[str, object]) -> Marked:
         InvalidOption: It refuses the messages.
     """
     template = compiled(source)
+    size = len(source) + size_of(variables)
     try:
-        return concat(template.root_render_func(template.new_context(dict(variables))))
+        with allow_work(size):
+            return concat(template.root_render_func(template.new_context(dict(variables))))
     except Refused as error:
         raise InvalidOption("messages", variables["messages"], f"what the template accepts; it says: {error}") from None
+    except OverBudget as error:
+        advice = "pass a template that does less (docs/spec.md, Bounds)"
+        raise FormatError("the chat template", None, f"{error}; {advice}") from error
     except TemplateError as error:
         raise FormatError("the chat template", None, f"fails: {error}") from error
     except FAILURES as error:

@@ -284,7 +284,7 @@ def verify(
     with flagged(OF_VERIFY), working(as_json=as_json, quiet=quiet):
         found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
     if as_json:
-        facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded}
+        facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded, "sealed": found.sealed}
         print_json(facts | {"differences": [each._asdict() for each in found.differences]})
     else:
         print_lines(*str(found).splitlines())

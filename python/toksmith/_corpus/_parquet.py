@@ -85,6 +85,7 @@ def parquet_batches(
     """The batches of a Parquet file, each with the number of its first row."""
     with parquet_file(path, arrow) as file:
         check_columns(file.schema_arrow, path, fields, arrow)
+        check_groups(file, groups)
         about, column = file.metadata, number_of_column(file, fields[0])
         size = sum(text_bytes(about.row_group(group), column) for group in range(file.num_row_groups))
         most = max(1, min(ROWS_IN_A_BATCH, BYTES_IN_A_BATCH * about.num_rows // max(size, 1)))
@@ -196,6 +197,7 @@ def row_group_ranges(
     """
     arrow = pyarrow(spelled(path))
     with readable_table(path, arrow), parquet_file(path, arrow) as file:
+        check_groups(file, groups)
         found = [(size - file.metadata.serialized_size - 8, size), (0, 4)]
         for group in map(file.metadata.row_group, range(*(groups or (file.num_row_groups,)))):
             for column in map(group.column, range(group.num_columns)):
@@ -204,6 +206,12 @@ def row_group_ranges(
                     start = min(place for place in starts if place)
                     found.append((start, start + column.total_compressed_size))
     return found
+
+
+def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
+    """Raises OSError for row groups that a file does not have."""
+    if groups is not None and groups[1] > file.num_row_groups:
+        raise OSError(f"it has {file.num_row_groups:,} row groups, not the {groups[1]:,} of the plan")
 
 
 @contextmanager

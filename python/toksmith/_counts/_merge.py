@@ -24,9 +24,9 @@ import numpy as np
 
 from .. import _core
 from .._atomic_files import AtomicFiles, writable
-from .._errors import FormatError, InvalidOption
+from .._errors import FormatError, InvalidOption, JobError
 from .._files import shown
-from .._folders import folder_at
+from .._folders import Folder, folder_at
 from ._files import SUFFIXES, Facts, suffix
 from ._sorted import CountFile, CountRows, CountWriter, count_file, rows_of
 
@@ -80,11 +80,19 @@ def files_in(path: Path) -> tuple[list[Path], bool]:
     """The files of counts that a path names, and whether each continues the corpus of the one before.
 
     Raises:
-        FormatError: It is a folder of an unfinished job, or one without files of counts.
+        FormatError: It is a folder of an unfinished job, or one without files of counts; or the job's files are not regular files.
     """
     folder = folder_at(path)
     if not folder.exists():
         return [path], False
+    try:
+        return files_in_folder(folder)
+    except JobError as error:
+        raise FormatError(str(folder), None, error.problem) from error
+
+
+def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
+    """As `files_in`, of a folder."""
     if not folder.has(JOB):
         found = [folder.path / name for name in folder.names(()) if name.endswith(SUFFIXES)]
         if not found:

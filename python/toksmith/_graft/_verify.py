@@ -68,7 +68,7 @@ def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     """Whether the small files are as planned, and no stale file of a tokenizer is left."""
     for name, data in plan.files.items():
         tally.files += 1
-        if not (place / name).is_file() or (place / name).read_bytes() != data:
+        if not is_file_of(place / name, data):
             tally.differs(f"{name}: is not what was planned")
     for name in plan.folder.copied:
         tally.files += 1
@@ -77,6 +77,11 @@ def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     for name in plan.folder.stale:
         if name not in plan.files and (place / name).exists():
             tally.differs(f"{name}: belongs to the old tokenizer")
+
+
+def is_file_of(path: Path, data: bytes) -> bool:
+    """Whether there is a file with these bytes; one of another size is not read."""
+    return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
 
 
 def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:

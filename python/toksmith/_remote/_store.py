@@ -127,8 +127,8 @@ def read(url: str, start: int = 0, stop: int | None = None) -> bytes:
     return data
 
 
-def read_each(urls: Sequence[str]) -> Iterator[bytes | None]:
-    """The bytes of small files, which the store may give at the same time; None for one that is not there.
+def read_each(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
+    """The first bytes of small files, at most so many, which the store may give at the same time; None for one that is not there.
 
     Raises:
         OSError: One cannot be read.
@@ -138,7 +138,7 @@ def read_each(urls: Sequence[str]) -> Iterator[bytes | None]:
         with asked():
             fs, _ = system(some[0])
             paths = [*map(fs._strip_protocol, some)]
-            found = fs.cat_ranges(paths, [0] * len(paths), [None] * len(paths), on_error="return")
+            found = fs.cat_ranges(paths, [0] * len(paths), [most] * len(paths), on_error="return")
         for data in found:
             if isinstance(data, FileNotFoundError):
                 yield None

@@ -1,7 +1,8 @@
 """The folder of a study: the tokenizers that it trained, and the note that says which of them are whole.
 
 A training is in the note once its file is written, so a study that was killed continues behind the last of them. The
-merges of the one that was under way are in its checkpoint (`_training/_checkpoint.py`).
+merges of the one that was under way are in its checkpoint (`_training/_checkpoint.py`). The user names the folder, not what is
+in it: a link there is refused, because it may lead to any file (`_guarded_files.py`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .._atomic_files import write_file
+from .._atomic_files import writable, write_file
 from .._errors import FormatError, InvalidOption, ToksmithError
 from .._files import Room, make_folder, read_file
+from .._guarded_files import status_of
 from .._load import load
 from .._tokenizer import Tokenizer
 
@@ -40,14 +42,25 @@ class StudyFolder:
         if self.path is None:
             return
         make_folder(self.path)
-        if (self.path / NOTE).exists():
+        if self._place(NOTE).exists():
             self._note = self._found(identity)
         self._write()
 
+    def _place(self, file: str) -> Path:
+        """The path of a file.
+
+        Raises:
+            FormatError: Something else than a regular file has its name.
+        """
+        assert self.path is not None
+        place = self.path / file
+        with writable(place):
+            status_of(place)
+        return place
+
     def _found(self, identity: Mapping[str, Any]) -> dict[str, Any]:
         """The note that is there."""
-        assert self.path is not None
-        place = self.path / NOTE
+        place = self._place(NOTE)
         data = read_file(place, lambda ends: Room(MOST_BYTES, "the note of a study"))
         try:
             found: dict[str, Any] = json.loads(data)
@@ -64,7 +77,7 @@ class StudyFolder:
 
     def _write(self) -> None:
         if self.path is not None:
-            write_file(self.path / NOTE, json.dumps(self._note, indent=1, ensure_ascii=False).encode() + b"\n")
+            write_file(self._place(NOTE), json.dumps(self._note, indent=1, ensure_ascii=False).encode() + b"\n")
 
     def trained(self, file: str, arguments: Mapping[str, Any]) -> Tokenizer | None:
         """The tokenizer of a training that an earlier run finished."""
@@ -72,7 +85,7 @@ class StudyFolder:
         if self.path is None or row is None or row.get("arguments") != json.loads(json.dumps(arguments)):
             return None
         try:
-            tok = load(self.path / file)
+            tok = load(self._place(file))
         except (ToksmithError, OSError):
             return None  # it was deleted or damaged: the training is repeated
         if tok.fingerprint != row.get("fingerprint"):
@@ -83,13 +96,13 @@ class StudyFolder:
 
     def checkpoint(self, file: str) -> Path | None:
         """Where the merges of a training are stored until it is whole."""
-        return None if self.path is None else self.path / f"{file}.checkpoint"
+        return None if self.path is None else self._place(f"{file}.checkpoint")
 
     def finish(self, file: str, arguments: Mapping[str, Any], tok: Tokenizer) -> None:
         """Keeps the tokenizer of a training."""
         if self.path is None:
             return
-        tok.save(self.path / file)
+        tok.save(self._place(file))
         self._note["trained"][file] = {"arguments": dict(arguments), "fingerprint": tok.fingerprint}
         self._write()
         (self.path / f"{file}.checkpoint").unlink(missing_ok=True)
@@ -98,7 +111,7 @@ class StudyFolder:
         """Keeps the tokenizer of a size that a training passed through; the file's path."""
         if self.path is None:
             return None
-        place = self.path / file
+        place = self._place(file)
         if not place.exists() or file not in self._note["trained"]:
             tok.save(place)
         return str(place)

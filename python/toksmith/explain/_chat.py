@@ -68,13 +68,13 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class Injection:
-    """Text that spells a special token and stayed text.
+    """Text that spells an added token, special or not, and stayed text.
 
     Attributes:
         message: The number of the message that it comes from; -1 for other
             text that the template did not spell itself.
         start: Where in the text of the conversation, in characters.
-        token, id: The special token, and the id that it did not become.
+        token, id: The added token, and the id that it did not become.
     """
 
     message: int
@@ -358,8 +358,9 @@ def markers(tok: Tokenizer, whole: Any) -> tuple[str, ...]:
     import regex
 
     found: dict[str, None] = {}
+    added = {token.content for token in tok.model.added_tokens}
     for match in regex.finditer(r"<\|[A-Za-z0-9_]{1,40}\|>|</?s>|\[/?INST\]", whole.text):
-        if match[0] in tok.special_tokens:
+        if match[0] in added:
             continue
         place = int(np.searchsorted(whole.ends, match.start(), "right"))
         if whole.messages[place] < 0:

@@ -176,7 +176,10 @@ def rules_above(top: Path) -> Ignores:
 def read_quietly(file: Path) -> bytes | None:
     """The bytes of a file of rules; None where there is none that can be read."""
     try:
-        return file.read_bytes() if file.is_file() else None
+        if not file.is_file():
+            return None
+        with open(file, "rb") as opened:
+            return opened.read(HELD)
     except OSError:
         return None
 

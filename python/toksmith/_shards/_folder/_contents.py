@@ -16,7 +16,7 @@ from ..._arguments import checked
 from ..._errors import InvalidOption, JobError, number_of
 from ..._files import shown
 from ..._folders import folder_at
-from .._plan._plan import COUNTS
+from .._plan._options import COUNTS
 from ..sinks import UNREADABLE
 from ._shard_folder import ReadShard, ShardFolder, shard_folder
 

@@ -1,5 +1,8 @@
 """Completes a job: the sink's own files, then `manifest.json`, then `SHA256SUMS`, whose presence says that it is finished.
 
+Both list the files of the result, and the records: the plan, the tokenizer and the receipts, or the note of a merge. The sums
+are those of what toksmith wrote, so that `verify` tells of a record that was changed before the end, too.
+
 Both have equal bytes for every runner, number of workers and interruption, because they are made of the plan and of the
 receipts in their order.
 """
@@ -7,23 +10,25 @@ receipts in their order.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from ..._atomic_files import readable
 from ..._errors import FormatError, JobError, number_of
 from ..._files import shown
 from ..._folders import Folder
 from ..._tokenizer import Tokenizer
 from .._make._run_shard import spec_of
 from .._make._shuffle import BUCKETS
-from .._plan._plan import Plan
+from .._plan._plan import JOB, Plan
 from .._written._receipts import (
     Receipt,
     WrittenFile,
+    facts_in,
+    is_sum,
     read_receipts,
     readable_receipts,
     receipt_name,
@@ -46,6 +51,8 @@ __all__ = [
     "own_files",
     "read_manifest",
     "remove_parts",
+    "stored_facts",
+    "sums_of",
     "tokenized",
 ]
 
@@ -112,7 +119,8 @@ def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
         else:
             data = row.finish(folder, final, spec_of(plan, tok, plan.final.start))
         beside = [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
-        complete(folder, facts_of_job(plan, receipts, final), [*data, *beside])
+        records = records_of(folder, plan, receipts)
+        complete(folder, facts_of_job(plan, receipts, final), [*data, *beside], records)
     remove_parts(folder, plan)
     return tokenized(folder)
 
@@ -146,6 +154,28 @@ def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
     return receipts
 
 
+def records_of(folder: Folder, plan: Plan, receipts: Sequence[Receipt]) -> list[WrittenFile]:
+    """The plan, the tokenizer and the receipts, as they were written.
+
+    Raises:
+        FormatError: The tokenizer cannot be read.
+    """
+    records = [facts_in(JOB, plan.to_bytes())]
+    if plan.tokenizer:
+        records.append(stored_facts(folder, plan.tokenizer))
+    return [*records, *(facts_in(receipt_name(each.shard), each.to_bytes()) for each in receipts)]
+
+
+def stored_facts(folder: Folder, name: str) -> WrittenFile:
+    """The size and the sha256 of a small file that is there.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
+    with readable(folder.at(name)):
+        return facts_in(name, folder.read(name))
+
+
 def folder_of(file: WrittenFile) -> str:
     """The folder in a job's folder that has the file; "" for none."""
     return file.name.rpartition("/")[0]
@@ -173,30 +203,37 @@ def facts_of_job(plan: Plan, receipts: Sequence[Receipt], final: Sequence[Receip
     return facts
 
 
-def complete(folder: Folder, facts: dict[str, Any], files: Sequence[WrittenFile]) -> None:
+def complete(
+    folder: Folder, facts: dict[str, Any], files: Sequence[WrittenFile], records: Sequence[WrittenFile]
+) -> None:
     """Writes the manifest, then the sums of all files, by which the folder is finished.
 
     Args:
         facts: Of the manifest, `inputs` and `shards` last, which are lists.
+        files: Of the result.
+        records: The files that say how it was made.
     Raises:
         FormatError: A file cannot be written.
     """
-    facts = {"toksmith_manifest": VERSION, **facts, "files": [tuple(each) for each in files]}
+    facts = {"toksmith_manifest": VERSION, **facts, "files": [*map(tuple, files)], "records": [*map(tuple, records)]}
     lines = []
     for name, value in facts.items():
         text = json.dumps(value)
-        if name in ("inputs", "shards", "files"):  # a line for each
+        if name in ("inputs", "shards", "files", "records"):  # a line for each
             text = "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"
         lines.append(f" {json.dumps(name)}: {text}")
     manifest = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
     folder.write(MANIFEST, manifest)
-    sums = [(each.sha256, each.name) for each in files]
-    sums.append((hashlib.sha256(manifest).hexdigest(), MANIFEST))
-    folder.write(SUMS, "".join(f"{sha256}  {name}\n" for sha256, name in sums).encode())
+    folder.write(SUMS, sums_of([*files, *records, facts_in(MANIFEST, manifest)]).encode())
+
+
+def sums_of(files: Iterable[WrittenFile]) -> str:
+    """The lines of files in `SHA256SUMS`."""
+    return "".join(f"{each.sha256}  {each.name}\n" for each in files)
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
-    """The manifest of a finished job.
+    """The manifest of a finished job; `records` is None in that of an earlier version, which did not list them.
 
     Raises:
         JobError: The job is not finished, or the file is not its manifest.
@@ -212,7 +249,8 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         value["files"] = [written_file(*each) for each in value["files"]]
-        if not all(type(value[name]) is int for name in ("documents", "ids", "text_bytes", "bad_rows")):
+        value["records"] = [written_file(*each) for each in value["records"]] if "records" in value else None
+        if not all(is_sum(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
             raise ValueError("it has no counts")
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):
             raise ValueError("it lacks facts of shards")

@@ -13,7 +13,8 @@ from contextlib import suppress
 from ..._errors import JobError
 from ..._folders import Folder
 from .._make._shuffle import BUCKETS
-from .._plan._plan import JOB, JobOptions, Plan, read_plan
+from .._plan._options import JobOptions
+from .._plan._plan import JOB, Plan, read_plan
 from .._written._receipts import RECEIPTS
 
 __all__ = [

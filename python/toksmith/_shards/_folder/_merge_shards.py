@@ -20,12 +20,13 @@ from ..._arguments import checked
 from ..._atomic_files import readable
 from ..._errors import InvalidOption, JobError, UnknownName, close_names
 from ..._folders import Folder, folder_at
-from .._plan._plan import JOB, JobOptions, versions_of
+from .._plan._options import JobOptions
+from .._plan._plan import JOB, versions_of
 from .._written._durable import ShardFiles
-from .._written._receipts import Receipt
+from .._written._receipts import Receipt, written_small
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks._rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
-from ._finish import MANIFEST, Tokenized, complete, is_finished, read_manifest, tokenized
+from ._finish import MANIFEST, Tokenized, complete, is_finished, read_manifest, stored_facts, tokenized
 from ._job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
 from ._shard_folder import ShardFolder, shard_folder
 from ._verify import changed_files
@@ -197,9 +198,10 @@ def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options:
         remove_names(folder, [name for name in files.names if name not in kept])
         if row.parts is not None:
             folder.remove_folder(row.parts)
+    records = [stored_facts(folder, NOTE)]
     if first.folder.has(first.tokenizer):
-        folder.write(first.tokenizer, content(first.folder, first.tokenizer))
-    complete(folder, facts_of_merge(found, options, receipt), data)
+        records.append(written_small(folder, first.tokenizer, content(first.folder, first.tokenizer)))
+    complete(folder, facts_of_merge(found, options, receipt), data, records)
 
 
 def together(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,11 @@ from ..._folders import Folder
 from ..._load import load
 from ..._tokenizer import Tokenizer
 from .._one_file._encode import special_id
-from .._plan._plan import read_plan
-from .._written._receipts import Receipt, read_receipts, wrong_in
+from .._plan._options import JobOptions
+from .._plan._plan import read_plan, tokenizer_name
+from .._written._receipts import Receipt, is_of, is_sum, read_receipts, wrong_in
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
+from ..sinks._rows import AT_A_TIME
 from ._finish import is_finished, missing_units, read_manifest
 from ._job_files import names_of_shard
 
@@ -59,7 +61,7 @@ class ShardFolder(NamedTuple):
     @property
     def tokenizer(self) -> str:
         """The name of the tokenizer's file."""
-        return f"tokenizer-{self.fingerprint[:12]}.toksmith"
+        return tokenizer_name(self.fingerprint)
 
     def spec(self, number: int) -> SinkSpec:
         """What the sink of a shard knew."""
@@ -102,7 +104,9 @@ class ShardFolder(NamedTuple):
             except UNREADABLE as problem:
                 raise self._damaged(shard, str(problem)[:200]) from problem
         if not documents and not shard.ids and shard.documents:  # files that are left out because they would be empty
-            yield SinkRows(np.empty(0, self.spec(0).dtype), *empty_documents(shard.documents))
+            for first in range(0, shard.documents, AT_A_TIME):
+                some = empty_documents(min(AT_A_TIME, shard.documents - first))
+                yield SinkRows(np.empty(0, self.spec(0).dtype), *some)
         elif ids != shard.ids or (documents != shard.documents and not self.options["pack"]):
             said = f"it has {documents:,} documents and {ids:,} ids, {shard.documents:,} and {shard.ids:,} were written"
             raise self._damaged(shard, said)
@@ -150,26 +154,50 @@ def shard_of(receipt: Receipt, first: int) -> ReadShard:
     return ReadShard(receipt.shard - first, receipt.documents, receipt.ids, receipt.text_bytes, receipt.inputs, names)
 
 
+def options_in(found: dict[str, Any]) -> dict[str, Any]:
+    """The options in a manifest; those that merged jobs do not share are None.
+
+    Raises:
+        ValueError, KeyError: One has a wrong type.
+    """
+    options = {each.name: found.get(each.name) for each in fields(JobOptions)}
+    for each in fields(JobOptions):
+        if options[each.name] is not None and not is_of(options[each.name], str(each.type)):
+            raise ValueError(f"options.{each.name} has a wrong type, expected {each.type}")
+    return options
+
+
+def is_sums(row: list[Any]) -> bool:
+    """Whether this is what a manifest says of a shard: documents, ids, bytes, and the sum of the texts."""
+    return all(map(is_sum, row[:3]))
+
+
 def of_manifest(folder: Folder) -> ShardFolder:
     """The shards of a finished job, or of files that were merged."""
     found = read_manifest(folder)
     try:
-        options, count = found["options"], len(found["shards"])
+        options, count = options_in(found["options"]), len(found["shards"])
+        fingerprint, size = found["fingerprint"], found["vocab_size"]
+        tokenizer_name(fingerprint)
+        if type(size) is not int or not all(map(is_sums, found["shards"])):
+            raise ValueError("the size of the vocabulary, or the sums of a shard, are not whole numbers")
         first = count if options["shuffle"] is not None else 0
         if options["to"] not in EVERY_ROW or options["dtype"] not in EVERY_ROW[options["to"]].dtypes:
             raise ValueError(f"there is no format {str(options['to'])[:50]!r} of {str(options['dtype'])[:50]}")
         names = [each.name for each in found["files"]]
         shards = []
         receipts = read_receipts(folder, range(first, first + count))
-        for number, ((documents, ids, size, _), receipt) in enumerate(zip(found["shards"], receipts, strict=True)):
+        for number, ((documents, ids, text_bytes, _), receipt) in enumerate(
+            zip(found["shards"], receipts, strict=True)
+        ):
             inputs = None if receipt is None else receipt.inputs
             files = names_of_shard(options["to"], names, number)
-            shards.append(ReadShard(number, int(documents), int(ids), int(size), inputs, files))
+            shards.append(ReadShard(number, documents, ids, text_bytes, inputs, files))
         return ShardFolder(
             folder=folder,
-            options={"id_field": None, "pack": None, **options},
-            fingerprint=str(found["fingerprint"]),
-            vocab_size=int(found["vocab_size"]),
+            options=options,
+            fingerprint=fingerprint,
+            vocab_size=size,
             shards=shards,
             planned=count,
             bad_rows=found["bad_rows"],

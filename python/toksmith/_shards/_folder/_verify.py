@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._arguments import checked
-from ..._atomic_files import readable
 from ..._errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
 from ..._folders import Folder, LocalFolder, folder_at
 from ..._model import Model, is_regex_split
@@ -28,10 +27,12 @@ from .._plan._plan import JOB, Plan
 from .._plan._room import ShardRoom
 from .._written._receipts import WrittenFile, facts_of
 from ..sinks import EVERY_ROW, UNREADABLE
-from ._finish import BESIDE, MANIFEST, SUMS, folder_of, is_finished, own_files, read_manifest
+from ._finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of
 from ._job_files import NOTE, names_of_shard
 
 __all__ = ["FileDifference", "Verified", "verify"]
+
+UNSEALED = "an earlier version wrote this folder, without sums of job.json, the tokenizer and the receipts"
 
 
 class FileDifference(NamedTuple):
@@ -57,13 +58,16 @@ class Verified:
 
     Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the
     numbers of shards whose ids were decoded, or whose texts were encoded
-    again; `differences`, empty if all is as it was written.
+    again; `differences`, empty if all is as it was written; `sealed`, whether
+    the plan, the tokenizer and the receipts are among the files (an earlier
+    version wrote no sums of them).
     """
 
     files: int
     decoded: int
     encoded: int
     differences: tuple[FileDifference, ...]
+    sealed: bool = True
 
     @property
     def ok(self) -> bool:
@@ -76,7 +80,7 @@ class Verified:
         said = f"{number_of(self.files, 'file')} as written"
         for count, what in ((self.decoded, "decoded"), (self.encoded, "encoded again")):
             said += f"; {number_of(count, 'shard')} {what}, all texts and ids equal" if count else ""
-        return said
+        return said if self.sealed else f"{said}; {UNSEALED}"
 
 
 @checked
@@ -115,12 +119,15 @@ def verify(
     try:
         manifest = read_manifest(place)
     except JobError as error:
-        if not is_finished(place):
+        if not {MANIFEST, SUMS} <= {*place.names(())}:
             raise
-        problem = error.problem.partition(";")[0].removeprefix(f"{MANIFEST} ")
-        return Verified(0, 0, 0, (FileDifference(MANIFEST, None, None, problem),))
-    if not (decode or source):
-        return Verified(len(manifest["files"]) + 1, 0, 0, tuple(changed_files(place, manifest)))
+        name, _, problem = error.problem.partition(";")[0].partition(" ")
+        return Verified(0, 0, 0, (FileDifference(name, None, None, problem),))
+    records = manifest["records"] or ()
+    known = Verified(len(manifest["files"]) + len(records) + 1, 0, 0, (), manifest["records"] is not None)
+    found = list(changed_records(place, manifest))
+    if found or not (decode or source):
+        return replace(known, differences=(*found, *changed_shards(place, manifest)))
     if not place.has(JOB) and place.has(NOTE):
         said = "False: these shards were merged, and only the sums of their files can be compared; verify the folders before"
         raise InvalidOption("source" if source else "decode", True, said)
@@ -129,8 +136,11 @@ def verify(
         refuse_decoding(plan, tok)
     if source:
         refuse_encoding(plan, sample)
-    found = list(changed_files(place, manifest))
+    found = list(changed_shards(place, manifest))
     count = len(plan.shards)
+    if count != len(manifest["shards"]):
+        said = f"{MANIFEST} has {number_of(len(manifest['shards']), 'shard')}, {JOB} has {count:,}"
+        raise JobError(str(place), f"{said}; plan the job again with force=True")
     most = count if sample is None else min(sample, count)
     chosen = [number * count // most for number in range(most)]
     names = [each.name for each in manifest["files"]]
@@ -144,8 +154,8 @@ def verify(
         for number in chosen:
             with place.fetched(names_of_shard(plan.options.to, names, number)) as here:
                 found += encoded_again(here, plan, tok, number, ShardRoom(thread_count(threads)))
-    return Verified(
-        files=len(manifest["files"]) + 1,
+    return replace(
+        known,
         decoded=len(chosen) if decode else 0,
         encoded=len(chosen) if source else 0,
         differences=tuple(found),
@@ -153,16 +163,34 @@ def verify(
 
 
 def changed_files(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
-    """The files that are not as in the manifest; and the manifest, if it is not as in the list of sums."""
+    """The files of a folder that are not as they were written."""
+    yield from changed_records(folder, manifest)
+    yield from changed_shards(folder, manifest)
+
+
+def changed_shards(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
+    """The files of the result that are not as in the manifest."""
     for known in manifest["files"]:
+        if (problem := changed(folder, known)) is not None:
+            yield FileDifference(known.name, None, None, problem)
+
+
+def changed_records(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
+    """The records that are not as in the manifest; and the manifest or the list of sums, if they do not fit."""
+    for known in manifest["records"] or ():
         if (problem := changed(folder, known)) is not None:
             yield FileDifference(known.name, None, None, problem)
     with folder.fetched([MANIFEST]) as here:
         own = facts_of(MANIFEST, here / MANIFEST)
-    listed = "".join(f"{each.sha256}  {each.name}\n" for each in (*manifest["files"], own))
-    with readable(folder.at(SUMS)):
+    try:
         sums = folder.read(SUMS)
-    if sums != listed.encode():
+    except OSError as problem:
+        yield FileDifference(SUMS, None, None, f"cannot be read: {problem.strerror or problem}")
+        return
+    if sums_of([own]).encode() not in sums:
+        said = f"is not the file whose sum {SUMS} lists: one of the two was changed"
+        yield FileDifference(MANIFEST, None, None, said)
+    elif sums != sums_of([*manifest["files"], *(manifest["records"] or ()), own]).encode():
         yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 
@@ -170,7 +198,7 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
     """What is wrong with a file; None if it is as it was written."""
     try:
         with folder.fetched([known.name]) as here:
-            size = os.stat(here / known.name).st_size
+            size = os.lstat(here / known.name).st_size
             if size != known.bytes:
                 return f"has {size:,} bytes, {known.bytes:,} were written"
             return None if facts_of(known.name, here / known.name) == known else "has another content than was written"
@@ -178,8 +206,8 @@ def changed(folder: Folder, known: WrittenFile) -> str | None:
         return "is missing"
     except OSError as problem:
         return f"cannot be read: {problem.strerror}"
-    except FormatError as error:
-        return error.problem
+    except (FormatError, JobError) as error:
+        return error.problem.removeprefix(f"{known.name} ")
 
 
 def refuse_decoding(plan: Plan, tok: Tokenizer | None) -> None:

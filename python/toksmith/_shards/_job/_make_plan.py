@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Literal
@@ -20,16 +17,13 @@ from .._folder._finish import is_finished, remove_parts
 from .._folder._job_files import refuse_taken, removable, remove_names
 from .._make._opened import save_tokenizer
 from .._one_file._encode import special_id
-from .._plan._plan import COUNTS, JOB, PACKINGS, JobOptions, Plan, cut, read_plan, versions_of
+from .._plan._options import JobOptions, dtype_of, fingerprint_of, refused
+from .._plan._plan import JOB, Plan, cut, read_plan, tokenizer_name, versions_of
 from .._plan._room import check_room
 from ..sinks import EVERY_ROW, SINKS
 from ._job import Job
 
-__all__ = ["job_of", "plan", "refused"]
-
-SEEDS = 1 << 64
-MOST_LENGTH = 1 << 24
-MOST_SHARD = 1 << 60
+__all__ = ["job_of", "plan"]
 
 
 @checked
@@ -146,9 +140,8 @@ def plan(
     )
     for argument, value, allowed in refused(options):
         raise InvalidOption(argument, value, allowed)
-    for content in (append, prepend, pad, *(options.special if isinstance(options.special, list) else ())):
-        if content is not None:
-            special_id(tok, content)
+    for _, content in options.tokens:
+        special_id(tok, content)
     return job_of(options, corpus, folder, tok=tok, max_memory=max_memory, force=force, dry_run=dry_run)
 
 
@@ -175,77 +168,13 @@ def job_of(
     if not Path(folder).name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     if tok is None:
-        own = hashlib.sha256(json.dumps(options.patterns).encode()).hexdigest()
-        made = Plan("", own, 0, options, versions, inputs, shards)
+        made = Plan("", fingerprint_of(options.patterns or ()), 0, options, versions, inputs, shards)
     else:
-        name = f"tokenizer-{tok.fingerprint[:12]}.toksmith"
-        made = Plan(name, tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
+        made = Plan(tokenizer_name(tok.fingerprint), tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
     check_room(made, max_memory)
     if not dry_run:
         write_plan(place, made, tok, force=force)
     return Job(place.path, made, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
-
-
-def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
-    """The type of the ids."""
-    row = SINKS[to]
-    fitting = row.dtype(vocab_size)
-    if dtype == "auto":
-        return fitting
-    if dtype not in row.dtypes:
-        raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")
-    if (dtype == "uint16" and fitting != dtype) or (dtype == "uint8" and vocab_size > 1 << 8):
-        raise InvalidOption("dtype", dtype, f"'auto' or {fitting!r}: readers expect that of {vocab_size:,} ids")
-    return dtype
-
-
-def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """The options that do not fit together: name, value, and what is allowed."""
-    for name, allowed in CHOICES.items():
-        if getattr(options, name) not in allowed:
-            yield name, getattr(options, name), " or ".join(repr(each) for each in allowed)
-    if not 1 <= options.shard_size < MOST_SHARD:
-        yield "shard_size", options.shard_size, f"from 1 to {MOST_SHARD - 1:,} bytes"
-    if options.max_errors is not None and options.max_errors < 0:
-        yield "max_errors", options.max_errors, "at least 0"
-    if EVERY_ROW[options.to].needs_last and options.append is None:
-        yield "append", None, f"a special token: readers of {options.to!r} find the end of a document by its last id"
-    skipping = "errors='skip'" if options.to == COUNTS else "errors='skip' or errors='quarantine'"
-    if options.max_errors is not None and options.errors == "stop":
-        yield "max_errors", options.max_errors, f"None, or {skipping}"
-    if options.shuffle is not None and not 0 <= options.shuffle < SEEDS:
-        yield "shuffle", options.shuffle, "from 0 to 2**64 - 1"
-    if options.shuffle is not None and options.id_field is not None:
-        yield (
-            "id_field",
-            options.id_field,
-            "None, because a shuffle does not keep it; sources=True says where documents are from",
-        )
-    if options.id_field is not None and not (SINKS[options.to].names and options.pack is None) and not options.sources:
-        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.names)
-        yield "id_field", options.id_field, f"None, or {able} without pack, or sources=True"
-    yield from refused_packing(options)
-
-
-CHOICES: dict[str, Sequence[str | None]] = {
-    "empty": ("keep", "skip", "token"),
-    "errors": ("stop", "skip", "quarantine"),
-    "pack": (*PACKINGS, None),
-}
-
-
-def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """As `refused`, of packing."""
-    if options.pack is None:
-        for name in ("length", "pad"):
-            if (value := getattr(options, name)) is not None:
-                yield name, value, "None, or pack= as well"
-        return
-    if not SINKS[options.to].packs:
-        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.packs)
-        yield "pack", options.pack, f"None, or {able}, which have room for seq_lengths"
-    if options.length is None or not 1 <= options.length <= MOST_LENGTH:
-        yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
 
 
 def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:

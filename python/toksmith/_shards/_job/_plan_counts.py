@@ -6,14 +6,13 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
-from ... import _core
 from ..._arguments import checked
 from ..._corpus import Corpus
 from ..._errors import InvalidOption
 from ..._patterns import splitters
-from .._plan._plan import COUNTS, JobOptions
+from .._plan._options import counting_options, refused_counting
 from ._job import Job
-from ._make_plan import job_of, refused
+from ._make_plan import job_of
 
 __all__ = ["plan_counts"]
 
@@ -75,30 +74,7 @@ def plan_counts(
     (2, [(b'low', 1), (b' low', 1), (b'lower', 1)])
     """
     patterns = [step["pattern"] for step in splitters(pattern)]
-    options = JobOptions(
-        to=COUNTS,
-        dtype="uint64",
-        id_field=None,
-        append=None,
-        prepend=None,
-        empty="keep",
-        special="text",
-        errors=errors,
-        max_errors=max_errors,
-        shard_size=shard_size,
-        sources=False,
-        shuffle=None,
-        pack=None,
-        length=None,
-        pad=None,
-        patterns=patterns,
-        max_piece_bytes=max_piece_bytes,
-    )
-    if errors not in ("stop", "skip"):
-        raise InvalidOption("errors", errors, "'stop' or 'skip'")
-    if max_piece_bytes is not None and not 1 <= max_piece_bytes < 1 << 63:
-        raise InvalidOption("max_piece_bytes", max_piece_bytes, "at least 1, or None for no limit")
-    for argument, value, allowed in refused(options):
+    options = counting_options(patterns, max_piece_bytes, errors=errors, max_errors=max_errors, shard_size=shard_size)
+    for argument, value, allowed in refused_counting(options):
         raise InvalidOption(argument, value, allowed)
-    _core.Counter(patterns, (0, 0), None, "", None)  # which says what is wrong with a pattern
     return job_of(options, corpus, folder, tok=None, force=force, dry_run=dry_run, max_memory=max_memory)

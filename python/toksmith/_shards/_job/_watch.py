@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..._errors import number_of
 from ..._progress import Progress, Reporter
-from .._plan._plan import COUNTS, Plan, sizes_of
+from .._plan._options import COUNTS
+from .._plan._plan import Plan, sizes_of
 from .._written._receipts import Receipt
 
 if TYPE_CHECKING:

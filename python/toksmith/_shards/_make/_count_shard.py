@@ -20,7 +20,8 @@ from ..._corpus._blocks import KINDS, Block, Skipped, in_text
 from ..._counts._files import Facts, write_parquet
 from ..._errors import CorpusError
 from ..._files import shown
-from .._plan._plan import JobOptions, Part, Plan, unchanged
+from .._plan._options import JobOptions
+from .._plan._plan import Part, Plan, unchanged
 from .._plan._room import PER_BYTE, ShardRoom
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt

@@ -7,9 +7,11 @@ from functools import lru_cache
 
 from ..._errors import FormatError, JobError
 from ..._folders import Folder
+from ..._formats import FORMATS
 from ..._load import load
 from ..._tokenizer import Tokenizer
-from .._plan._plan import COUNTS, JOB, Plan, read_plan, versions_of
+from .._plan._options import COUNTS
+from .._plan._plan import JOB, Plan, read_plan, versions_of
 from ..sinks import EVERY_ROW
 
 __all__ = ["opened_job", "save_tokenizer"]
@@ -28,8 +30,8 @@ def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
     plan = plan_of(folder)
     tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
     now = versions_of(EVERY_ROW[plan.options.to].libraries)
-    for name, version in plan.versions.items():
-        if now.get(name) != version:
+    for name in {**plan.versions, **now}:
+        if now.get(name) != (version := plan.versions.get(name)):
             said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
             raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
     return plan, tok
@@ -69,15 +71,28 @@ def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
     if tok.fingerprint != plan.fingerprint:
         said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
         raise JobError(str(folder), said)
+    refuse_facts(folder, plan, tok)
     keep(key, tok)
     return tok
 
 
+def refuse_facts(folder: Folder, plan: Plan, tok: Tokenizer) -> None:
+    """Raises JobError if a plan says of its tokenizer what is not so."""
+    said = None
+    if plan.vocab_size != tok.vocab_size:
+        said = f"vocab_size is {plan.vocab_size:,}, and that of its tokenizer {tok.vocab_size:,}"
+    for name, content in plan.options.tokens:
+        if content not in tok.special_tokens:
+            said = f"options.{name} is {content[:50]!r}, which is not a special token of its tokenizer"
+    if said is not None:
+        advice = "restore it, or plan the job again with force=True"
+        raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {said}; {advice}")
+
+
 def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:
     """Writes the tokenizer of a job, and keeps it for the shards of this process."""
-    with folder.staged() as here:
-        tok.save(here / name)
-        folder.publish(here, [name])
+    saved = FORMATS["native"].save(tok.model, allow_loss=())
+    folder.write(name, saved if isinstance(saved, bytes) else b"".join(saved))
     with suppress(OSError):  # whoever needs the file says what is wrong with it
         keep((folder, name, folder.version(name)), tok)
 

@@ -117,7 +117,7 @@ class Bucket:
         table = self._rows(number)
         if not len(table):
             return table, np.empty(0, np.uint32)
-        start, stop = int(table["start"][0]), int(table["start"][-1] + table["length"][-1])
+        start, stop = int(table["start"][0]), int(table["start"][-1]) + int(table["length"][-1])
         self._held.add(len(table), stop - start)
         with readable(self._folder.at(f"{name}.ids")):
             data = self._folder.read(f"{name}.ids", 4 * start, 4 * stop)

@@ -121,7 +121,8 @@ def encode_corpus(
     The files are renamed into place when all are complete; until then, and if
     anything fails, existing files stay unchanged. `EncodedCorpus.read` returns
     files of one run, even if the process died during the renames; the next run
-    finishes them, and removes leftovers of a killed run.
+    finishes them, and removes leftovers of a killed run. `path` may be a link,
+    the two files beside it may not.
 
     Args:
         corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file
@@ -162,7 +163,7 @@ def encode_corpus(
     last = np.array([] if append is None else [special_id(tok, append)], dtype=np.uint32)
     threads = thread_count(threads)
     reporter = Reporter(progress)
-    with reporter.drawn(), AtomicFiles(files_of(path)) as together:
+    with reporter.drawn(), AtomicFiles(files_of(path), named=1) as together:
         ids = GrowingArray(together, path, dtype_name)
         ends = GrowingArray(together, ends_path(path), "uint64")
 

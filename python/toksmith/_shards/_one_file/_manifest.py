@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..._atomic_files import current, settle, settled
 from ..._errors import FormatError
 from ..._files import read_file, reason, shown
+from ..._paths import regular
 from ..._results import Ragged
 from .._written._npy import HEADER_BYTES, values_of
 
@@ -108,6 +109,7 @@ def read_pair(path: Path, waiting: dict[str, str]) -> Ragged:
 def checked(path: Path, facts: dict[str, Any], waiting: dict[str, str]) -> NDArray[Any]:
     """The values of a file, checked against the manifest."""
     try:
+        regular(current(path, waiting))  # opening a pipe would wait for a writer
         with open(current(path, waiting), "rb") as file:
             found = values_of(file, facts["dtype"], facts["count"])
     except OSError as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, fields
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,13 +23,10 @@ from ..._folders import Folder
 from ..._paths import spelled, url_of
 from ..._remote import LocalInput, RemoteInput, input_at
 from .._written._receipts import is_of, wrong_in
-from ..sinks import EVERY_ROW
+from ._options import COUNTS, JobOptions, fingerprint_of, options_of
 
 __all__ = [
-    "COUNTS",
     "JOB",
-    "PACKINGS",
-    "JobOptions",
     "Part",
     "Plan",
     "PlannedInput",
@@ -37,13 +35,16 @@ __all__ = [
     "read_plan",
     "row_starts",
     "sizes_of",
+    "tokenizer_name",
     "unchanged",
     "versions_of",
 ]
 
 JOB = "job.json"
-COUNTS = "counts"
-PACKINGS = ("best-fit", "chunk")
+FACTS = {"tokenizer": "str", "fingerprint": "str", "vocab_size": "int", "versions": "dict[str, str]"}
+FIELDS = ("toksmith_job", *FACTS, "options", "inputs", "shards")
+MOST = 1 << 63
+WHOLE_PATH = re.compile(r"(?:/|[A-Za-z]:[\\/]|\\\\)[^\0]*\Z")
 VERSION = 1
 LOOK_BYTES = 1 << 16
 
@@ -64,32 +65,6 @@ class Part(NamedTuple):
     input: int
     start: int | None = None
     stop: int | None = None
-
-
-@dataclass(frozen=True)
-class JobOptions:
-    """Everything beside tokenizer and inputs that decides bytes; `dtype` is the type of the ids in the files.
-
-    A job that counts has `patterns` and no tokenizer; `max_piece_bytes` is as of `count_pieces`.
-    """
-
-    to: str
-    dtype: str
-    id_field: str | None
-    append: str | None
-    prepend: str | None
-    empty: str
-    special: str | list[str]
-    errors: str
-    max_errors: int | None
-    shard_size: int
-    sources: bool
-    shuffle: int | None
-    pack: str | None
-    length: int | None
-    pad: str | None
-    patterns: list[str] | None = None
-    max_piece_bytes: int | None = None
 
 
 @dataclass(frozen=True)
@@ -141,51 +116,125 @@ class Plan:
             ValueError, KeyError, TypeError: It is not a plan.
         """
         value = json.loads(data)
-        if value.pop("toksmith_job") != VERSION:
-            raise ValueError(f"its version is not {VERSION}")
-        own = [value[name] for name in ("tokenizer", "fingerprint", "vocab_size", "versions")]
-        if not all(map(is_of, own, ("str", "str", "int", "dict[str, str]"))):
-            raise ValueError("a fact of its tokenizer or of its libraries has a wrong type")
-        name, fingerprint, size, versions = own
-        options = options_of(value["options"])
-        own_name = "" if options.to == COUNTS else f"tokenizer-{fingerprint[:12]}.toksmith"
-        if name != own_name or not fingerprint.isalnum():
-            raise ValueError("the name of its tokenizer is not made of the fingerprint")
-        inputs = tuple(PlannedInput(*each) for each in value["inputs"])
-        if not all(all(map(is_of, each, ("str", "int", "int | str", "str"))) for each in inputs):
-            raise ValueError("an input is not a path, a size, a version and a field")
-        shards = tuple(tuple(Part(*part) for part in shard) for shard in value["shards"])
-        if not all(is_part(part, len(inputs)) for shard in shards for part in shard):
-            raise ValueError("a shard has a part that is not one of an input that is listed")
+        if type(value) is not dict or type(value["toksmith_job"]) is not int or value["toksmith_job"] != VERSION:
+            raise ValueError(f"toksmith_job, its version, is not {VERSION}")
+        if unknown := [name for name in value if name not in FIELDS]:
+            raise ValueError(f"{unknown[0][:50]!r} is not a field of this version")
+        for name, kind in FACTS.items():
+            if not is_of(value[name], kind):
+                raise ValueError(f"{name} has a wrong type, expected {kind}")
+        name, fingerprint, size, versions = (value[name] for name in FACTS)
+        options = options_of(value["options"], size)
+        refuse_name(name, fingerprint, size, options)
+        inputs = tuple(input_of(row, f"inputs[{number}]") for number, row in enumerate(rows_in(value, "inputs")))
+        shards = tuple(shard_of(row, f"shards[{number}]") for number, row in enumerate(rows_in(value, "shards")))
+        refuse_parts(inputs, shards)
         return Plan(name, fingerprint, size, options, versions, inputs, shards)
 
 
-def options_of(found: Any) -> JobOptions:
-    """The options of a plan.
+def rows_in(value: dict[str, Any], name: str) -> list[list[Any]]:
+    """The rows of a field.
 
     Raises:
-        ValueError, KeyError, TypeError: They are not those of a plan.
+        ValueError: It is not a list of lists.
     """
-    options = JobOptions(**{each.name: found[each.name] for each in fields(JobOptions)})
-    for each in fields(JobOptions):
-        if not is_of(getattr(options, each.name), str(each.type)):
-            raise ValueError(f"the option {each.name} has a wrong type")
-    fits = options.to in EVERY_ROW and options.dtype in EVERY_ROW[options.to].dtypes
-    fits &= (options.patterns is not None) == (options.to == COUNTS)
-    fits &= options.shuffle is None or 0 <= options.shuffle < 1 << 64
-    fits &= options.pack is None or (options.pack in PACKINGS and (options.length or 0) > 0)
-    if not fits:
-        raise ValueError("its options to, dtype, shuffle, pack or length are not those of a job")
-    return options
+    rows = value[name]
+    if type(rows) is not list or not all(type(row) is list for row in rows):
+        raise ValueError(f"{name} is not a list of lists")
+    return rows
 
 
-def is_part(part: Part, inputs: int) -> bool:
-    """Whether a part is one of so many inputs."""
-    if not all(map(is_of, part, ("int", "int | None", "int | None"))) or not 0 <= part.input < inputs:
+def input_of(row: list[Any], place: str) -> PlannedInput:
+    """A file that a job reads. A plan has whole paths, of any system.
+
+    Raises:
+        ValueError: It cannot be one.
+    """
+    if len(row) == 4 and all(map(is_of, row, ("str", "int", "int | str", "str"))):
+        found, is_url = PlannedInput(*row), url_of(row[0]) is not None
+        is_whole = is_url or WHOLE_PATH.match(found.path) is not None
+        if is_whole and isinstance(found.version, str) == is_url and 0 <= found.bytes < MOST:
+            return found
+    raise ValueError(f"{place} is not a whole path, a size, a version and a field")
+
+
+def shard_of(rows: list[Any], place: str) -> tuple[Part, ...]:
+    """The parts that a shard reads.
+
+    Raises:
+        ValueError: A part cannot be one, or there is none.
+    """
+    if not rows or not all(type(row) is list and len(row) == 3 for row in rows):
+        raise ValueError(f"{place} is not a list of parts, each an input, a start and a stop")
+    parts = tuple(Part(*row) for row in rows)
+    if not all(map(is_part, parts)):
+        raise ValueError(f"{place} has a part that is not an input, a start and a later stop")
+    return parts
+
+
+def refuse_name(name: str, fingerprint: str, size: int, options: JobOptions) -> None:
+    """Raises ValueError for facts of a tokenizer that cannot be those of one; a job that counts has none."""
+    if options.to == COUNTS:
+        if (name, fingerprint, size) != ("", fingerprint_of(options.patterns or ()), 0):
+            raise ValueError("tokenizer, fingerprint and vocab_size are not those of its patterns")
+    elif name != tokenizer_name(fingerprint):
+        raise ValueError("the name of its tokenizer is not made of the fingerprint")
+    elif not 1 <= size < 1 << 32:
+        raise ValueError(f"vocab_size is {size}, expected at least 1 and less than 2**32")
+
+
+def tokenizer_name(fingerprint: str) -> str:
+    """The name of the file of a job's tokenizer.
+
+    Raises:
+        ValueError: It is not the fingerprint of a tokenizer.
+    """
+    if not re.fullmatch("[0-9a-f]{64}", fingerprint):
+        raise ValueError(f"{fingerprint[:50]!r} is not the fingerprint of a tokenizer")
+    return f"tokenizer-{fingerprint[:12]}.toksmith"
+
+
+def refuse_parts(inputs: Sequence[PlannedInput], shards: Sequence[Sequence[Part]]) -> None:
+    """Raises ValueError if the shards do not read all inputs once, in their order."""
+    if not inputs:
+        raise ValueError("inputs is empty")
+    parts: list[list[Part]] = [[] for _ in inputs]
+    last = 0
+    for number, shard in enumerate(shards):
+        for part in shard:
+            if not last <= part.input < len(inputs):
+                raise ValueError(f"shards[{number}] has a part of an input that is not there, or not in order")
+            last = part.input
+            parts[last].append(part)
+    for number, (found, own) in enumerate(zip(inputs, parts, strict=True)):
+        if not is_covered(found, own):
+            raise ValueError(f"shards does not have all parts of inputs[{number}] once, in order")
+
+
+def is_covered(found: PlannedInput, parts: Sequence[Part]) -> bool:
+    """Whether these are the parts of a file; how many row groups a table has, it says itself."""
+    unit = unit_of(Path(found.path))
+    if unit is None:
+        return len(parts) == 1 and parts[0].start is None
+    edges = [part.start for part in parts]
+    ends = [0, *(part.stop for part in parts)]
+    return edges == ends[:-1] and (unit == "group" or ends[-1] == found.bytes)
+
+
+def unit_of(path: Path) -> str | None:
+    """What the parts of a file are counted in: bytes of plain `.jsonl`, row groups of Parquet; None for a file that is not cut."""
+    if kind_of(path) == ".parquet":
+        return "group"
+    return "byte" if path.suffix == ".jsonl" else None
+
+
+def is_part(part: Part) -> bool:
+    """Whether this may be a part of a file."""
+    if not all(map(is_of, part, ("int", "int | None", "int | None"))):
         return False
     if part.start is None or part.stop is None:
         return part.start is part.stop
-    return 0 <= part.start <= part.stop
+    return 0 <= part.start < part.stop < MOST
 
 
 def read_plan(folder: Folder) -> Plan:
@@ -262,10 +311,11 @@ def planned(file: File) -> PlannedInput:
 def parts_of(number: int, found: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
     """The smallest parts of a file that a shard may read, with their sizes."""
     path = Path(found.path)
-    if kind_of(path) == ".parquet":
+    unit = unit_of(path)
+    if unit == "group":
         for group, size in enumerate(row_group_sizes(path, found.field)):
             yield Part(number, group, group + 1), size
-    elif path.suffix == ".jsonl":
+    elif unit == "byte":
         start = 0
         for stop in row_starts(input_at(found.path), found.bytes, step):
             yield Part(number, start, stop), stop - start

@@ -20,7 +20,8 @@ from ..._corpus._parquet import row_group_sizes
 from ..._encode_files import PACKED
 from ..._errors import InvalidOption, JobError
 from ..._threads import thread_count
-from ._plan import COUNTS, Plan, PlannedInput, sizes_of
+from ._options import COUNTS
+from ._plan import Plan, PlannedInput, sizes_of
 
 __all__ = [
     "BASE",

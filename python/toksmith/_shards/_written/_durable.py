@@ -49,7 +49,7 @@ class ShardFiles:
         path = self.folder / name
         if path.parent != self.folder:
             own_folder(path.parent)
-        made = self._open.enter_context(AtomicFiles([path]))
+        made = self._open.enter_context(AtomicFiles([path], named=0))
         self.names.append(name)
         self._together.append(made)
         return made

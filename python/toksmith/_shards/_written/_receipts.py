@@ -17,13 +17,16 @@ from typing import NamedTuple
 from ..._atomic_files import readable
 from ..._errors import JobError
 from ..._folders import Folder
+from ..._guarded_files import open_guarded
 
 __all__ = [
     "RECEIPTS",
     "Receipt",
     "WrittenFile",
+    "facts_in",
     "facts_of",
     "is_of",
+    "is_sum",
     "read_receipts",
     "readable_receipts",
     "receipt_name",
@@ -35,6 +38,8 @@ __all__ = [
 
 RECEIPTS = "receipts"
 HASHED_AT_A_TIME = 1 << 20
+SUMMED = ("documents", "ids", "text_bytes", "empty", "bad_rows")
+MOST = 1 << 60
 
 
 class WrittenFile(NamedTuple):
@@ -146,6 +151,8 @@ def receipt_of(number: int, data: bytes) -> Receipt:
     value["inputs"] = tuple(map(numbers, value["inputs"]))
     if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
         raise ValueError(f"{wrong[0]} has a wrong type")
+    if wrong := [name for name in SUMMED if not is_sum(value[name])]:
+        raise ValueError(f"{wrong[0]} is out of range")
     return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
 
 
@@ -155,9 +162,14 @@ def numbers(row: list[object]) -> tuple[object, ...]:
     Raises:
         ValueError: It is not four numbers.
     """
-    if len(row) != 4 or not all(type(each) is int for each in row):
+    if len(row) != 4 or not all(map(is_sum, row)):
         raise ValueError("an entry of its inputs is not four numbers")
     return tuple(row)
+
+
+def is_sum(value: object) -> bool:
+    """Whether this is a number that a shard can have of something."""
+    return type(value) is int and 0 <= value < MOST
 
 
 def is_of(value: object, kinds: str) -> bool:
@@ -197,6 +209,11 @@ def written_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
         FormatError: It cannot be written.
     """
     folder.write(name, data)
+    return facts_in(name, data)
+
+
+def facts_in(name: str, data: bytes) -> WrittenFile:
+    """The size and the sha256 of a file with these bytes."""
     return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
@@ -207,7 +224,7 @@ def facts_of(name: str, path: Path) -> WrittenFile:
         FormatError: It cannot be read.
     """
     digest, size = hashlib.sha256(), 0
-    with readable(path), open(path, "rb") as file:
+    with readable(path), open_guarded(path) as file:
         while data := file.read(HASHED_AT_A_TIME):
             digest.update(data)
             size += len(data)

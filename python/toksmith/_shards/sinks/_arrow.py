@@ -16,6 +16,7 @@ from ..._atomic_files import writable
 from ..._corpus._names import RowNames
 from ..._corpus._parquet import pyarrow
 from ..._folders import Folder
+from ..._guarded_files import open_guarded
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
 from ._rows import SinkRow, SinkRows, SinkSpec, lengths_of
@@ -163,15 +164,17 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
 
 def parquet_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
     """Some columns of a shard, some rows at a time."""
-    with pyarrow(parquet_name(spec)).parquet.ParquetFile(folder / parquet_name(spec)) as file:
+    arrow = pyarrow(parquet_name(spec))
+    with open_guarded(folder / parquet_name(spec)) as source, arrow.parquet.ParquetFile(source) as file:
         yield from file.iter_batches(ROWS_AT_A_TIME, columns=list(columns))
 
 
 def stream_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
     """The same of an Arrow stream."""
     arrow = pyarrow(stream_name(spec))
-    with arrow.memory_map(str(folder / stream_name(spec))) as file, arrow.ipc.open_stream(file) as stream:
+    with open_guarded(folder / stream_name(spec)) as file, arrow.ipc.open_stream(file) as stream:
         for batch in stream:
+            batch.validate(full=True)  # an offset in the file may lead out of its memory
             yield batch.select(list(columns))
 
 

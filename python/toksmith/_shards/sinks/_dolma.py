@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._guarded_files import open_guarded
 from .._written._durable import ShardFile, ShardFiles
 from ._rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
@@ -101,7 +102,7 @@ class StoredGzip:
 
 def table_of(folder: Path, spec: SinkSpec) -> Iterator[tuple[NDArray[np.uint64], list[str | None]]]:
     """The ends of a shard's documents, and their names, many at a time."""
-    with gzip.open(folder / f"{stem(spec)}.csv.gz", "rt", encoding="utf-8") as rows:
+    with open_guarded(folder / f"{stem(spec)}.csv.gz") as file, gzip.open(file, "rt", encoding="utf-8") as rows:
         while some := [row.split(",") for row in itertools.islice(rows, AT_A_TIME)]:
             yield np.array([int(row[1]) for row in some], np.uint64), [row[2] or None for row in some]
 

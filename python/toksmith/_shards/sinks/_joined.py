@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..._atomic_files import readable
 from ..._errors import JobError
 from ..._folders import Folder
+from ..._guarded_files import open_guarded
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile
 from ._rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
@@ -59,7 +60,7 @@ class PartReader:
         for part in self._files:
             digest = hashlib.sha256()
             path = self._folder.at(part.name)
-            with self._folder.fetched([part.name]) as here, readable(path), open(here / part.name, "rb") as file:
+            with self._folder.fetched([part.name]) as here, readable(path), open_guarded(here / part.name) as file:
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
                     digest.update(ids.data)
                     yield ids

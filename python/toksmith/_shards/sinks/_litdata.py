@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._folders import Folder
+from ..._guarded_files import open_guarded, status_of
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
-from ._offsets import OffsetsFirst, items_of
+from ._offsets import OffsetsFirst, items_of, read_places
 from ._rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed
 
 __all__ = ["ROW"]
@@ -75,12 +76,11 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """The lengths of a shard's documents."""
     path = folder / chunk_name(spec)
-    if path.exists():
-        count = int(np.fromfile(path, "<u4", 1)[0])
-        places = np.fromfile(path, "<u4", count + 1, offset=4).astype(np.int64)
-        if len(places) != count + 1:
-            raise ValueError(f"{path.name} has fewer places than its {count} items")
-        yield np.diff(places) // np.dtype(spec.dtype).itemsize
+    if status_of(path) is None:
+        return
+    with open_guarded(path) as file:
+        places = read_places(file)
+    yield np.diff(places) // np.dtype(spec.dtype).itemsize
 
 
 def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:

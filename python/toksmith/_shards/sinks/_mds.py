@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._folders import Folder
+from ..._guarded_files import open_guarded, status_of
 from .._written._durable import ShardFiles
 from .._written._receipts import Receipt, WrittenFile, written_small
-from ._offsets import OffsetsFirst, items_of
+from ._offsets import OffsetsFirst, items_of, read_places
 from ._rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["ROW"]
@@ -135,13 +136,12 @@ def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> lis
 def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time, with their names."""
     path = folder / mds_name(spec)
-    if not path.exists():
+    if status_of(path) is None:
         return
-    with open(path, "rb") as file:
-        count = int.from_bytes(file.read(4), "little")
-        places = np.fromfile(file, "<u4", count + 1).astype(np.int64)
+    with open_guarded(path) as file:
+        places = read_places(file)
         file.seek(int(places[0]))
-        start = 0
+        start, count = 0, len(places) - 1
         while start < count:
             most = places[start] + IDS_AT_A_TIME * np.dtype(spec.dtype).itemsize
             stop = min(max(int(np.searchsorted(places, most, "right")) - 1, start + 1), start + AT_A_TIME)

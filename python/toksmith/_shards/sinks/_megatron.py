@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._atomic_files import writable
+from ..._guarded_files import open_guarded, status_of
 from .._written._durable import ShardFile, ShardFiles
 from ._rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
 
@@ -117,9 +118,9 @@ def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
 def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """How long the documents of a shard are."""
     path = folder / f"{stem(spec)}.idx"
-    if not path.exists():
+    if status_of(path) is None:
         return
-    with open(path, "rb") as file:
+    with open_guarded(path) as file:
         head = file.read(HEAD.size)
         if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
             raise ValueError(f"{path.name} is not an index of Megatron")
@@ -135,7 +136,7 @@ def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
 def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time."""
     path = folder / f"{stem(spec)}.bin"
-    return streamed(path, spec.dtype, lengths(folder, spec)) if path.exists() else iter(())
+    return streamed(path, spec.dtype, lengths(folder, spec)) if status_of(path) is not None else iter(())
 
 
 ROW = SinkRow(

@@ -4,16 +4,18 @@ has no name to stay."""
 from __future__ import annotations
 
 import os
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._atomic_files import Temporary, readable, writable
+from ..._atomic_files import Temporary, readable, real, writable
 from ..._folders import Folder
+from ..._guarded_files import open_guarded
 from .._written._durable import ShardFiles
 from ._rows import DoesNotFit
 
-__all__ = ["OffsetsFirst", "items_of"]
+__all__ = ["OffsetsFirst", "items_of", "read_places"]
 
 MOST = 1 << 32
 COPIED_AT_A_TIME = 1 << 22
@@ -27,7 +29,7 @@ class OffsetsFirst:
         self._files, self._name = files, name
         self._path = files.folder / name
         self._lengths: list[NDArray[np.int64]] = []
-        self._waiting = Temporary(os.path.realpath(self._path))
+        self._waiting = Temporary(real(self._path, follow=False))
         files.at_end(self._waiting.drop)
         with writable(self._path):
             self._waiting.create()
@@ -55,7 +57,7 @@ class OffsetsFirst:
         out.write(between)
         with writable(self._path):
             self._waiting.file.flush()
-        with readable(self._path), open(self._waiting.name, "rb") as items:
+        with readable(self._path), open_guarded(self._waiting.name) as items:
             while data := items.read(COPIED_AT_A_TIME):
                 out.write(data)
         self._waiting.drop()
@@ -69,3 +71,18 @@ def items_of(folder: Folder, name: str) -> int:
     """
     with readable(folder.at(name)):
         return int.from_bytes(folder.read(name, 0, 4), "little")
+
+
+def read_places(file: BinaryIO) -> NDArray[np.int64]:
+    """Where the items of such a file begin, and the last ends.
+
+    Raises:
+        ValueError: The file is shorter than its places say.
+    """
+    count, size = int.from_bytes(file.read(4), "little"), os.fstat(file.fileno()).st_size
+    if 4 * (count + 2) > size:
+        raise ValueError(f"it has {size:,} bytes, too few for the places of {count:,} items")
+    places = np.fromfile(file, "<u4", count + 1).astype(np.int64)
+    if places[0] < 4 * (count + 2) or places[-1] > size or (np.diff(places) < 0).any():
+        raise ValueError("the places of its items do not ascend from their end to the end of the file")
+    return places

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._errors import JobError
+from ..._guarded_files import open_guarded
 
 if TYPE_CHECKING:
     from ..._folders import Folder
@@ -166,7 +167,7 @@ class DocumentLengths:
 def lengths_in(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:
     """The lengths of documents, by a file of their ends."""
     last = 0
-    with open(path, "rb") as file:
+    with open_guarded(path) as file:
         file.seek(offset)
         while len(ends := np.fromfile(file, dtype, AT_A_TIME).astype(np.int64)):
             yield np.diff(ends, prepend=last)
@@ -179,7 +180,7 @@ def streamed(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, of
     Raises:
         ValueError: The file has fewer ids.
     """
-    with open(path, "rb") as file:
+    with open_guarded(path) as file:
         file.seek(offset)
         for some in lengths:
             ends = np.cumsum(some)

@@ -357,6 +357,8 @@ class Encoding:
 
 def as_bytes(text_or_bytes: str | bytes) -> bytes:
     """The bytes of a token."""
+    if not isinstance(text_or_bytes, (str, bytes)):
+        raise TypeError(f"text_or_bytes: expected str or bytes, not {type(text_or_bytes).__name__}")
     return text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
 
 

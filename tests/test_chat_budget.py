@@ -1,0 +1,198 @@
+"""Chat templates that take more time or memory than a conversation is worth: each is refused, after little of both.
+
+All are rendered in one process, which measures the processor time and the memory of each.
+"""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from chat_templates import FAMILIES
+from systems import needs
+from test_chat import TALK, chat, tok
+
+import toksmith
+from toksmith import FormatError
+
+MOST_S = 10.0  # ten times what is seen
+MOST_MB = 700
+
+DOUBLED = "{% set ns = namespace(x=START) %}{% for i in range(60) %}{% set ns.x = STEP %}{% endfor %}{{ END }}"
+
+
+def doubled(start: str, step: str, end: str = "ns.x | length") -> str:
+    """A template that doubles a value sixty times."""
+    return DOUBLED.replace("START", start).replace("STEP", step).replace("END", end)
+
+
+BIG = "{% set big = 'x' * 4000000 %}"
+LONG = "{% set ls = [1] * 1000000 %}"
+REFUSED = {
+    "a number of 5,001 digits": "{{ 10**5000 }}",
+    "a number of 5,001 digits that is never written": "{% set x = 10**5000 %}",
+    "a power of powers": "{{ 9**9**9**9**9 }}",
+    "a literal of 5,000 digits": "{{ " + "9" * 5000 + " }}",
+    "products": doubled("7", "ns.x * ns.x"),
+    "a text, by ~": doubled("'ab'", "ns.x ~ ns.x"),
+    "a text, by +": doubled("'ab'", "ns.x + ns.x"),
+    "a message, by ~": doubled("messages[0].content", "ns.x ~ 'a' ~ ns.x"),
+    "a text, by *": doubled("'ab'", "ns.x * 2"),
+    "a text, by replace": doubled("'a'", "ns.x | replace('a', 'aa')"),
+    "a text, by the method replace": doubled("'a'", "ns.x.replace('a', 'aa')"),
+    "a text, by join": doubled("'a'", "[ns.x, ns.x] | join"),
+    "a text, by the method join": doubled("'a'", "ns.x.join([ns.x, ns.x, ns.x])"),
+    "a text, by format": doubled("'a'", "'%s%s' | format(ns.x, ns.x)"),
+    "a text, by the method format": doubled("'a'", "'{0}{0}'.format(ns.x)"),
+    "a text, by %": doubled("'a'", "'%s%s' % (ns.x, ns.x)"),
+    "a text, by a macro": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% else %}a{% endif %}{% endmacro %}{{ m(40) }}",
+    "a safe text": doubled("'a' | safe", "ns.x ~ ns.x"),
+    "a list, by +": doubled("[1]", "ns.x + ns.x"),
+    "a list, by *": doubled("[1]", "ns.x * 2"),
+    "a list of itself, written": doubled("[1]", "[ns.x, ns.x]", "ns.x"),
+    "a list of itself, as JSON": doubled("[1]", "[ns.x, ns.x]", "ns.x | tojson"),
+    "a list of itself, compared": doubled("[1]", "[ns.x, ns.x]", "ns.x == [[1]]"),
+    "a tuple of itself as a key": doubled("(1,)", "(ns.x, ns.x)", "{ns.x: 1}"),
+    "a dictionary of itself": doubled("{1: 1}", "{1: ns.x, 2: ns.x}", "ns.x | pprint"),
+    "loops in loops": "{% for a in range(9999) %}{% for a in range(9999) %}{% for a in range(9999) %}{% endfor %}{% endfor %}{% endfor %}",
+    "a loop that filters": "{% for a in range(99999) %}{% for b in range(99999) if b < 0 %}{% endfor %}{% endfor %}",
+    "a loop over a filter": "{% for a in range(99999) %}{{ range(99999) | map('string') | list | length }}{% endfor %}",
+    "a recursive loop": "{% for a in [1] recursive %}{{ loop(range(9999)) }}{% endfor %}",
+    "a loop over characters": BIG + "{% for c in big %}{% endfor %}",
+    "a large range": "{{ range(10**9) | length }}",
+    "a width of a filter": "{{ 'a' | center(10**9) }}",
+    "a width of a method": "{{ 'a'.ljust(10**9) }}",
+    "a width of zeros": "{{ 'a'.zfill(10**9) }}",
+    "a width of %": "{{ '%999999999d' % 1 }}",
+    "a width of the filter format": "{{ '%999999999d' | format(1) }}",
+    "a width of the method format": "{{ '{:>999999999}'.format(1) }}",
+    "a width in an argument of %": "{{ '%*d' % (10**9, 1) }}",
+    "a width in an argument of format": "{{ '{:{}}'.format(1, 10**9) }}",
+    "a precision": "{{ '%.999999999f' % 1 }}",
+    "tabs": "{{ ('\t' * 1000).expandtabs(10**7) }}",
+    "translate": "{{ ('a' * 1000000).translate({97: 'b' * 1000000}) }}",
+    "an indent of JSON": "{{ [1, 2] | tojson(indent=10**9) }}",
+    "separators of JSON": BIG + LONG + "{{ ls | tojson(separators=(big, ':')) }}",
+    "an indent of lines": "{{ ('a\n' * 1000) | indent(10**8) }}",
+    "an indent by a text": BIG + "{{ ('a\n' * 1000) | indent(big) }}",
+    "wordwrap": BIG + "{{ ('a ' * 10000) | wordwrap(1, wrapstring=big) }}",
+    "batch": "{{ [1] | batch(10**9, 'x') | list }}",
+    "slice": "{{ [1] | slice(10**9) | list }}",
+    "round": "{{ 1.5 | round(10**9, 'ceil') }}",
+    "join between many": BIG + LONG + "{{ ls | join(big) }}",
+    "a safe text between many": BIG + LONG + "{{ (big | safe).join(ls | map('string')) }}",
+    "replace by a long text": BIG + "{{ big | replace('x', big) }}",
+    "replace of nothing": BIG + "{{ big | replace('', big) }}",
+    "replace in a safe text": BIG + "{{ (big | safe).replace('x', big) }}",
+    "the same field of a long text": BIG + "{{ ('{0}' * 10000).format(big) }}",
+    "the same name of a long text": BIG + "{{ ('%(a)s' * 10000) % {'a': big} }}",
+    "one text many times in a list": BIG + LONG + "{{ [big] * 1000000 }}",
+    "sums of lists": "{% set l = [[1] * 2000] * 2000 %}{{ l | sum(start=[]) | length }}",
+    "slices of a list": LONG + "{% for a in range(99999) %}{% set x = ls[1:] %}{% endfor %}",
+    "slices of a text": BIG + "{% for a in range(99999) %}{% set x = big[1:] %}{% endfor %}",
+    "searches": BIG + "{% for a in range(99999) %}{% if 'y' in big %}{% endif %}{% endfor %}",
+    "searches by a method": BIG + "{% for a in range(99999) %}{% set x = big.find('y') %}{% endfor %}",
+    "searches by a test": BIG + "{% for a in range(99999) %}{% if 'y' is in big %}{% endif %}{% endfor %}",
+    "comparisons": BIG + "{% set other = 'x' * 4000000 %}{% for a in range(99999) %}{% if big == other %}{% endif %}{% endfor %}",
+    "sorting": LONG + "{% for a in range(99999) %}{% set x = ls | sort %}{% endfor %}",
+    "copies of a dictionary": LONG + "{% set d = dict.fromkeys(range(99999)) %}{% for a in range(99999) %}{% set x = d.copy() %}{% endfor %}",
+    "blocks in blocks": "{% block a %}{% for i in range(9999) %}{% for i in range(9999) %}.{% endfor %}{% endfor %}{% endblock %}{{ self.a() }}",
+    "a list of empty lists": "{{ [[]] * 10**9 }}",
+    "a template of a million characters": "{{ 1 }}" * 200_000,
+}  # fmt: skip
+
+CHILD = """
+import json, sys, time
+import toksmith
+
+tok = toksmith.train("low lower", merges=2, pattern=None)
+tok.chat([{"role": "user", "content": "a"}], template="{{ messages[0].content }}")
+
+def peak_mb():
+    for line in open("/proc/self/status"):
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+
+for name, template in json.load(sys.stdin).items():
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")
+    before, start = peak_mb(), time.process_time()
+    try:
+        said = repr(tok.chat([{"role": "user", "content": "a"}], template=template))
+        kind = "nothing"
+    except Exception as error:
+        kind, said = type(error).__name__, str(error)
+    print(json.dumps([name, kind, said[:300], time.process_time() - start, peak_mb() - before]), flush=True)
+"""
+
+
+@needs("proc")
+def test_what_takes_too_long_is_refused() -> None:
+    """Each by FormatError, which says that it is the template, or that Jinja's sandbox forbids it."""
+    child = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(REFUSED),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=True,
+    )
+    rows = [json.loads(line) for line in child.stdout.splitlines()]
+    assert [name for name, *_ in rows] == [*REFUSED]
+    for row in rows:
+        _, kind, said, seconds, mb = row
+        assert (kind, said.startswith("the chat template")) == ("FormatError", True), row
+        assert seconds < MOST_S and mb < MOST_MB, row
+
+
+def test_an_error_of_the_budget_says_what_to_do() -> None:
+    with pytest.raises(FormatError, match=r"units of work, the limit for this conversation.*does less"):
+        tok("chatml").chat(TALK, template=REFUSED["loops in loops"])
+    with pytest.raises(FormatError, match="a whole number of more than 4,096 bits"):
+        tok("chatml").chat(TALK, template=REFUSED["a power of powers"])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("talk", ["many messages", "a long message", "many lines"])
+def test_what_templates_do_is_within_the_budget(family: str, talk: str) -> None:
+    """The budget grows with the conversation."""
+    contents = {"many messages": ["low"] * 3000, "a long message": ["low " * 500_000], "many lines": ["a\n" * 100_000]}[
+        talk
+    ]
+    roles = ("user", "assistant")
+    found = chat(family, [{"role": roles[number % 2], "content": content} for number, content in enumerate(contents)])
+    assert len(found) >= len(contents)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{{ messages[0].content | replace('\n', ' ') }}",
+        "{% for m in messages %}{% for n in messages %}{{ n.role }}{% endfor %}{% endfor %}",
+        "{{ messages | tojson(indent=4) }}",
+        "{% for m in messages %}{{ m.content.split('x') | map('trim') | select | join(' ') }}{% endfor %}",
+        "{{ 'a' | center(80) }}{{ '%-20s|%5.2f' | format('a', 1.5) }}{{ '{:>20}'.format('a') }}",
+        "{% set ns = namespace(all=[]) %}{% for m in messages %}{% set ns.all = ns.all + [m] %}{% endfor %}{{ ns.all | length }}",
+        "{{ messages[-1].content[:1000] }}{{ messages | selectattr('role', 'equalto', 'user') | list | length }}",
+    ],
+)
+def test_usual_work_is_within_the_budget(template: str) -> None:
+    talk: list[dict[str, Any]] = [{"role": "user", "content": "a x\n" * 400}] * 50
+    assert tok("chatml").chat(talk, template=template).text
+
+
+def test_threads_have_budgets_of_their_own() -> None:
+    """One conversation does not pay for another, and a refused one leaves nothing behind."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    def call(number: int) -> str:
+        template = REFUSED["loops in loops"] if number % 2 else FAMILIES["chatml"][0]
+        try:
+            return tok("chatml").chat(TALK, template=template).text
+        except toksmith.FormatError:
+            return "refused"
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [*pool.map(call, range(8))]
+    assert found == [chat("chatml", TALK).text, "refused"] * 4
