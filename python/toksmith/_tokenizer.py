@@ -25,7 +25,7 @@ from ._arguments import (
 )
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
-from ._post import PLAIN, template_of
+from ._post import template_of
 from ._steps import character_options, engine_stages, refuse_what_is_not_executed
 from ._stream import StreamEncoder
 from ._threads import thread_count
@@ -69,7 +69,7 @@ class Tokenizer(_core.TextCalls):
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
         refuse_what_is_not_executed(model)
-        self._template = template_of(model) or PLAIN
+        self._template = template_of(model)
         added = [(token.content, token.id, token.special) for token in model.added_tokens]
         stages = engine_stages(model)
         patterns = [] if stages else [step["pattern"] for step in model.splitters]

@@ -26,7 +26,7 @@ from .decoders import Decoder
 from .models import Model
 from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
-from .processors import PostProcessor, plain
+from .processors import PostProcessor, TemplateProcessing, plain
 
 __all__ = ["Tokenizer"]
 
@@ -144,8 +144,8 @@ class Tokenizer:
     def own(self) -> OwnTokenizer:
         """The tokenizer of ours that runs this one, with what it puts around texts."""
         around = self._json()["post_processor"]
-        if around is not None and around.get("special_tokens") == {}:
-            around = None  # a template of nothing but texts
+        if around == TemplateProcessing().data:
+            around = None  # it puts nothing around texts
         post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
         return self._running().with_post(post)
 
@@ -255,8 +255,9 @@ class Tokenizer:
         pair = texts[1] if len(texts) == 2 else None
         if self._truncation is not None:
             more = self.num_special_tokens_to_add(pair is not None) if put else 0
-            most = max(self._truncation["max_length"] - more, 0)
-            _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+            most = self._truncation["max_length"] - more
+            if most >= 0:  # the library leaves the texts whole where what is put around them is longer
+                _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
         if self.post_processor is None:
             return plain(texts[0], pair)
         return cast("Encoding", self.post_processor.process(texts[0], pair, put))
