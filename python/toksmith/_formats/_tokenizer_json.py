@@ -73,9 +73,12 @@ def read(value: Any, path: str) -> Model:
     top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; only 1.0 is supported", "version")
+    spaces = top.left.get("decoder") is None
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
-    if not steps["decoders"]:
+    if spaces:
         steps["decoders"] = (step("spaced"),)
+    elif steps["decoders"] == (step("fuse"),):  # one token after another, as without a step
+        steps["decoders"] = ()
     steps["post"] = post_of(top)
     model = top.part("model")
     # The first tokenizer.json files leave the type out.
@@ -198,7 +201,7 @@ def of_bytes(model: Model) -> bool:
 
 
 def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
-    """The decoder: none puts spaces between tokens there."""
+    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
     if decoders == (step("spaced"),):
         return None
     return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
