@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from ..._arguments import items
 from ..._formats import FORMATS
+from ..._formats._hf_numbers import read_number
 from ..._hub import downloaded_from_hub
 from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
@@ -66,7 +67,7 @@ class Tokenizer:
         self._seen = -1
         if isinstance(model, OwnTokenizer):
             data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=allow_loss))
-            self._take(json.loads(data))
+            self._take(json.loads(data, parse_float=read_number))
             if not allow_loss:
                 self._runtime, self._built = Runtime(self._json(), model), self._content()
             return
@@ -456,7 +457,7 @@ class Tokenizer:
 def from_json(text: str) -> Tokenizer:
     """The tokenizer in a JSON text."""
     made = Tokenizer(Model.of({"type": "BPE", "vocab": {}, "merges": []}))
-    made._take(json.loads(text))
+    made._take(json.loads(text, parse_float=read_number))
     return made
 
 
