@@ -20,14 +20,14 @@ from ..._hub import downloaded_from_hub
 from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
-from ._encoding import Encoding
+from ._encoding import Encoding, Fixed, Run
 from ._parts import MANY, MOST, Changes, refused
 from ._runtime import Runtime, TextSource, Words
 from .decoders import Decoder
 from .models import Model
 from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
-from .processors import PostProcessor, TemplateProcessing, plain
+from .processors import PostProcessor, TemplateProcessing
 
 __all__ = ["Tokenizer"]
 
@@ -230,17 +230,26 @@ class Tokenizer:
         rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
         return self._encoded(rows, is_pretokenized, add_special_tokens)
 
-    encode_batch_fast = encode_batch
+    def encode_batch_fast(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """The same without tokens, offsets and words."""
+        rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
+        return self._encoded(rows, is_pretokenized, add_special_tokens, only_ids=True)
 
-    def _encoded(self, rows: list[list[Any]], words: bool, put: bool) -> list[Encoding]:
+    def _encoded(self, rows: list[list[Any]], words: bool, put: bool, *, only_ids: bool = False) -> list[Encoding]:
         """The encodings of rows of one text or two."""
+        self._model.refuse_sampling()
         runtime = self._running()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
         ids = iter(runtime.ids(flat, self._as_text))
-        made = [
-            [self._source(runtime, text, ids, words).encoding(place) for place, text in enumerate(row)] for row in rows
-        ]
-        encodings = [self._framed(row, put) for row in made]
+        texts = []
+        for row in rows:
+            sources = [self._source(runtime, text, ids, words) for text in row]
+            bare = [Fixed.bare(source.ids) for source in sources] if only_ids else sources
+            runs = [Run(each, 0, len(each.ids), 0 if only_ids else place) for place, each in enumerate(bare)]
+            texts.append([Encoding([run]) for run in runs])
+        encodings = [self._framed(row, put) for row in texts]
         if self._padding is not None:
             _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
         return encodings
@@ -257,17 +266,21 @@ class Tokenizer:
         if self._truncation is not None:
             more = self.num_special_tokens_to_add(pair is not None) if put else 0
             most = self._truncation["max_length"] - more
-            if most >= 0:  # the library leaves the texts whole where what is put around them is longer
+            if most >= 0:  # as there, nothing is cut where special tokens alone are too many
                 _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+        if self.post_processor is None and pair is None:
+            return texts[0]
         if self.post_processor is None:
-            return plain(texts[0], pair)
+            for place, each in enumerate(texts):
+                each.set_sequence_id(place)
+            return Encoding.merge(texts, growing_offsets=False)
         return cast("Encoding", self.post_processor.process(texts[0], pair, put))
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """An encoding, or two, cut to their length, with what is put around them, and padding."""
-        texts = [Encoding(each._runs, each.overflowing) for each in (encoding, pair) if each is not None]
+        texts = [Encoding(each._runs, each.overflowing, each._ranges) for each in (encoding, pair) if each is not None]
         framed = self._framed(texts, add_special_tokens)
         if self._padding is not None:
             _lengths.padded([framed], cast("dict[str, Any]", self.padding))
@@ -281,7 +294,9 @@ class Tokenizer:
         """`encode_batch` in a thread."""
         return await asyncio.to_thread(self.encode_batch, input, *args, **options)
 
-    async_encode_batch_fast = async_encode_batch
+    async def async_encode_batch_fast(self, input: Iterable[Any], *args: Any, **options: Any) -> list[Encoding]:
+        """`encode_batch_fast` in a thread."""
+        return await asyncio.to_thread(self.encode_batch_fast, input, *args, **options)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """The number of ids that are put around a text, or around two."""
@@ -299,7 +314,7 @@ class Tokenizer:
         kept = []
         for ids in sequences:
             given = map(operator.index, items(ids, "ids", "a list of int"))
-            tokens = [(id, runtime.tokens.get(id)) for id in given]
+            tokens = [(id, runtime.written.get(id)) for id in given]
             skipped = self._added.special if skip_special_tokens else ()
             kept.append([id for id, token in tokens if token is not None and token not in skipped])
         return runtime.tok.decode_batch(kept)
@@ -331,11 +346,14 @@ class Tokenizer:
         return self._model.token_to_id(token) if found is None else found
 
     def id_to_token(self, id: int) -> str | None:
-        """The token of an id."""
+        """The token of an id; an added token as the normalizer writes it, if it is found in the normalized text."""
         if id < 0:
             raise OverflowError("can't convert negative int to unsigned")
         added = self._added.by_id.get(id)
-        return self._model.id_to_token(id) if added is None else added.content
+        if added is None:
+            return self._model.id_to_token(id)
+        is_normalized = added.normalized and self.normalizer is not None
+        return self.normalizer.normalize_str(added.content) if is_normalized else added.content
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
         """Adds tokens, and gives how many are new."""

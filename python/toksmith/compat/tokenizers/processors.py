@@ -17,7 +17,6 @@ __all__ = [
     "RobertaProcessing",
     "Sequence",
     "TemplateProcessing",
-    "plain",
 ]
 
 
@@ -42,21 +41,16 @@ class PostProcessor(Part):
         return sum(map(len, self.processed(texts, True)))
 
 
-def plain(encoding: Encoding, pair: Encoding | None) -> Encoding:
-    """A text, or two, with nothing around."""
-    texts = [encoding.typed(0, 0)] + ([] if pair is None else [pair.typed(1, 1)])
-    return texts[0] if pair is None else Encoding.merge(texts, growing_offsets=False)
-
-
 def around(token: list[Any], type_id: int = 0) -> Run:
     """One token that is put there."""
-    return Run(Fixed.put([token[1]], [token[0]]), 0, 1, None, type_id)
+    return Run(Fixed.put([token[1]], [token[0]]), 0, 1, type_id)
 
 
 def framed(part: Encoding, place: int, before: list[Run], after: list[Run]) -> Encoding:
     """A part between tokens, and so what overflows of it: all that is inside counts as its text."""
-    inner = [covered(run)._replace(sequence=min(place, 1)) for run in part._runs]
-    return Encoding([*before, *inner, *after], [framed(each, place, before, after) for each in part.overflowing])
+    inner, start = [covered(run) for run in part._runs], len(Encoding(before))
+    over = [framed(each, place, before, after) for each in part.overflowing]
+    return Encoding([*before, *inner, *after], over, {min(place, 1): (start, start + len(part))})
 
 
 def covered(run: Run) -> Run:
@@ -168,7 +162,7 @@ class TemplateProcessing(PostProcessor):
                 found.append(texts[place].typed(each["type_id"], place))
             elif put:
                 token = self.data["special_tokens"][each["id"]]
-                run = Run(Fixed.put(token["ids"], token["tokens"]), 0, len(token["ids"]), None, each["type_id"])
+                run = Run(Fixed.put(token["ids"], token["tokens"]), 0, len(token["ids"]), each["type_id"])
                 found.append(Encoding([run]))
         return found
 
@@ -234,6 +228,9 @@ def piece(written: str) -> dict[str, Any]:
 
 
 BLANK = "Ġ"
+WHITE = "".join(
+    chr(point) for point in range(0x3001) if chr(point).isspace() and not 0x1C <= point <= 0x1F
+)  # Unicode's
 
 
 class Trimmed:
@@ -263,7 +260,7 @@ class Trimmed:
     def tight(self, place: int, token: str, start: int, end: int) -> tuple[int, int]:
         """The offsets of one token."""
         blanks = token.replace(BLANK, " ")
-        leading, trailing = len(token) - len(blanks.lstrip()), len(token) - len(blanks.rstrip())
+        leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
         if leading:
             if leading == 1 and self.prefix and ((self.is_first and place == 0) or start == 0):
                 leading = 0  # what was added stays
@@ -275,7 +272,8 @@ class Trimmed:
 
 def of_type(encoding: Encoding, type_id: int) -> Encoding:
     """An encoding of one type; what overflows keeps its types."""
-    return Encoding([run._replace(type_id=type_id) for run in encoding._runs], encoding.overflowing)
+    runs = [run._replace(type_id=type_id) for run in encoding._runs]
+    return Encoding(runs, encoding.overflowing, encoding._ranges)
 
 
 def trimmed(encoding: Encoding, prefix: bool) -> Encoding:
@@ -283,4 +281,4 @@ def trimmed(encoding: Encoding, prefix: bool) -> Encoding:
     runs = []
     for place, run in enumerate(encoding._runs):
         runs.append(run._replace(source=Trimmed(run, place == 0, prefix), start=0, stop=run.stop - run.start))
-    return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing])
+    return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing], encoding._ranges)
