@@ -101,6 +101,59 @@ def test_parts_may_be_missing(left: list[str]) -> None:
     assert load(content) == load(small())
 
 
+# Sequences without members.
+
+WORDS = {"a": 0, "b": 1, "ab": 2, "[UNK]": 3}
+EMPTY_KINDS: dict[str, dict[str, Any]] = {
+    "BPE": {"type": "BPE", "vocab": WORDS, "merges": [["a", "b"]]},
+    "WordPiece": {"type": "WordPiece", "vocab": WORDS, "unk_token": "[UNK]", "continuing_subword_prefix": "", "max_input_chars_per_word": 9},
+    "WordLevel": {"type": "WordLevel", "vocab": WORDS, "unk_token": "[UNK]"},
+    "Unigram": {"type": "Unigram", "vocab": [[token, -1.0] for token in WORDS], "unk_id": 3},
+}  # fmt: skip
+MEMBERS = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+    "decoder": "decoders",
+    "post_processor": "processors",
+}
+
+
+def sequence(name: str, *members: Any) -> dict[str, Any]:
+    return {"type": "Sequence", MEMBERS[name]: list(members)}
+
+
+@pytest.mark.parametrize("kind", EMPTY_KINDS)
+def test_a_decoder_without_members_is_not_a_missing_one(kind: str, tmp_path: Path) -> None:
+    """A missing decoder puts spaces between tokens, one without members does not; both are kept in every file."""
+    empty = sequence("decoder")
+    said = {}
+    for name, decoder in {
+        "none": None,
+        "empty": empty,
+        "nested": sequence("decoder", empty, empty),
+        "fuse": {"type": "Fuse"},
+    }.items():
+        content = with_model() | {"model": EMPTY_KINDS[kind], "decoder": decoder}
+        tok, peer = load(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+        saved = ROW.save(tok.model)
+        tok.save(tmp_path / "native.toksmith")
+        for other in (tok, load(saved), toksmith.load(tmp_path / "native.toksmith")):
+            assert other == tok
+            said[name] = other.decode([0, 2, 3, 1])
+            assert said[name] == peer.decode([0, 2, 3, 1])
+        assert tokenizers.Tokenizer.from_str(saved.decode()).decode([0, 2, 3, 1]) == said[name]
+    assert said == {"none": "a ab [UNK] b", **dict.fromkeys(("empty", "nested", "fuse"), "aab[UNK]b")}
+
+
+@pytest.mark.parametrize("name", ["normalizer", "pre_tokenizer", "post_processor"])
+def test_another_part_without_members_is_a_missing_one(name: str) -> None:
+    empty = sequence(name)
+    for value in (empty, sequence(name, empty, sequence(name, empty))):
+        content = small() | {name: value}
+        assert same(content, "abcssa b") == same(small(), "abcssa b")
+        assert load(content) == load(small())
+
+
 # Added tokens.
 
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")

@@ -151,7 +151,7 @@ def engine_stages(model: Model) -> dict[str, object] | None:
     marks = (model.continuing_subword_prefix, model.end_of_word_suffix)
     symbols = None
     if has_symbols(model) and (any(marks) or model.byte_fallback or model.unknown_id is not None):
-        symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback)
+        symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback, False)
     splits = not all(map(is_regex_split, model.splitters))
     if not (flags or symbols or splits or model.normalizers or model.decoders):
         return None

@@ -25,7 +25,7 @@ from ._arguments import (
 )
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import Model
-from ._post import PLAIN, template_of
+from ._post import template_of
 from ._steps import character_options, engine_of
 from ._stream import StreamEncoder
 from ._threads import thread_count
@@ -72,7 +72,7 @@ class Tokenizer(_core.TextCalls):
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
         self._engine = engine_of(model)
-        self._template = template_of(model) or PLAIN
+        self._template = template_of(model)
         self._begin(self._engine)
 
     @overload  # first, because a str is an iterable of str as well

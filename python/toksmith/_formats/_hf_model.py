@@ -152,8 +152,6 @@ def whole_pieces(model: Model) -> Callable[[bytes], bool]:
 def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
     """The model whose tokens are what the vocabulary holds."""
     table, ids = table_of([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
-    if steps["decoders"] == (step("fuse"),):  # tokens one after another, which needs no step here
-        steps = {**steps, "decoders": ()}
     return Model(table, ids, unit="char", **{**steps, **fields})
 
 

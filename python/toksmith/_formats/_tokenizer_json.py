@@ -18,11 +18,12 @@ from .._patterns import PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
+from ._hf_numbers import read_number, spell_number
 from ._hf_other_models import DUMPS, READERS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from ._hf_steps import TABLES, dump_steps, read_steps, step
-from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
+from ._json import SURROGATE, check_texts, refuse_constant, refuse_crowds, unique_names
 from ._json_objects import JsonObject
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
@@ -73,9 +74,12 @@ def read(value: Any, path: str) -> Model:
     top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; only 1.0 is supported", "version")
+    spaces = top.left.get("decoder") is None
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
-    if not steps["decoders"]:
+    if spaces:
         steps["decoders"] = (step("spaced"),)
+    elif steps["decoders"] == (step("fuse"),):  # one token after another, as without a step
+        steps["decoders"] = ()
     steps["post"] = post_of(top)
     model = top.part("model")
     # The first tokenizer.json files leave the type out.
@@ -100,7 +104,9 @@ def parsed(data: bytes, path: str) -> Any:
     try:
         refuse_crowds(data)
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant)
+        value = json.loads(
+            text, object_pairs_hook=unique_names, parse_float=read_number, parse_constant=refuse_constant
+        )
         if SURROGATE.search(data):
             check_texts(value)
     except UnicodeDecodeError as error:
@@ -198,16 +204,21 @@ def of_bytes(model: Model) -> bool:
 
 
 def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
-    """The decoder: none puts spaces between tokens there."""
+    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
     if decoders == (step("spaced"),):
         return None
     return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
 
 
 def encoded(tokenizer: Mapping[str, Any]) -> bytes:
-    """The JSON in UTF-8."""
+    """The JSON in UTF-8, in which scores are spelt so that HF reads them as they are."""
+    model = tokenizer["model"]
+    rows = model["vocab"] if isinstance(model["vocab"], list) else []
+    text = json.dumps({**tokenizer, "model": {**model, "vocab": []}} if rows else tokenizer, ensure_ascii=False)
+    head, vocab, tail = text.rpartition('"vocab": [' if rows else "\0")
+    spelt = ", ".join(f"[{json.dumps(token, ensure_ascii=False)}, {spell_number(score)}]" for token, score in rows)
     try:
-        return (json.dumps(tokenizer, ensure_ascii=False) + "\n").encode()
+        return f"{head}{vocab}{spelt}{tail}\n".encode()
     except UnicodeEncodeError as error:
         raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
 

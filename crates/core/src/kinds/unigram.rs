@@ -345,6 +345,12 @@ impl Unigram {
         self.push_missing(text, missing, out, &mut ended)
     }
 
+    /// Whether an id is a byte of text without tokens.
+    #[must_use]
+    pub fn is_missing_byte(&self, id: u32) -> bool {
+        matches!(&self.missing, Missing::Bytes(ids) if ids.contains(&id))
+    }
+
     /// Whether an id is the unknown one, even if a token has it.
     fn is_unknown(&self, id: u32) -> bool {
         !self.single && self.unknown == Some(id)

@@ -58,8 +58,9 @@ pub enum Allow {
 pub enum Segment {
     /// Text to split: where it starts and ends.
     Text(usize, usize),
-    /// An added token's id, and where it ends.
-    Token(u32, usize),
+    /// An added token's id, and where it starts and ends. White space that two of them share belongs to the first, but the
+    /// second one may begin in it.
+    Token(u32, usize, usize),
 }
 
 /// The added tokens of a tokenizer, ready to be searched.
@@ -223,7 +224,8 @@ impl AddedTokens {
             if at < start {
                 each(Segment::Text(at, start))?;
             }
-            each(Segment::Token(token.id, end))?;
+            let start = if token.flags.lstrip { start.max(at) } else { start };
+            each(Segment::Token(token.id, start, end))?;
             at = end;
         }
         if at < text.len() { each(Segment::Text(at, text.len())) } else { Ok(()) }
@@ -318,7 +320,7 @@ mod tests {
         tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
                 Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
-                Segment::Token(id, _) => id.to_string(),
+                Segment::Token(id, ..) => id.to_string(),
             });
             Ok(())
         })?;
@@ -364,10 +366,10 @@ mod tests {
             added.cut(text.as_bytes(), &Allow::Text, push).unwrap();
             parts
         };
-        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);
-        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 5), Segment::Token(1, 8)]);
-        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 7), Segment::Text(7, 8)]);
-        assert_eq!(cut("w ww é w"), [Segment::Token(3, 1), Segment::Text(1, 8), Segment::Token(3, 9)]);
+        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 1, 8), Segment::Text(8, 10)]);
+        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 0, 5), Segment::Token(1, 5, 8)]);
+        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 0, 7), Segment::Text(7, 8)]);
+        assert_eq!(cut("w ww é w"), [Segment::Token(3, 0, 1), Segment::Text(1, 8), Segment::Token(3, 8, 9)]);
     }
 
     #[test]
