@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import pickle
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from random import Random
@@ -55,7 +56,7 @@ TRAINER: dict[str, Mapping[str, Any]] = {
     "split_by_unicode_script=False": {"split_by_unicode_script": False},
     "allow_whitespace_only_pieces": {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
     "required_chars": {"required_chars": "ZQΩ☀"},
-    "character_coverage": {"character_coverage": 0.9},
+    "character_coverage": {"character_coverage": 0.98},
     "ids in another order": MOVED,
     "no bos and eos": {"bos_id": -1, "eos_id": -1},
     "names of special pieces": NAMED,
@@ -63,7 +64,15 @@ TRAINER: dict[str, Mapping[str, Any]] = {
     "normalization_rule_tsv": {"tsv": ("normalization_rule_tsv", "78 79\t7A\n61\t\n62\t20 20\n63\t20\n31\t31 32 33\n")},
     "denormalization_rule_tsv": {"tsv": ("denormalization_rule_tsv", "6C 6F\t4C\n78\t\n20 61\t5F 5F 5F\n")},
 }
-EDITS = ("unused pieces", "scores that tie", "scores of any value", "a denormalizer with spaces", "a long piece of a model")
+EDITS = (
+    "unused pieces",
+    "spaces as they are",
+    "unused pieces, spaces as they are",
+    "scores that tie",
+    "scores of any value",
+    "a denormalizer with spaces",
+    "a long piece of a model",
+)
 TYPES = ("unigram", "bpe", "char", "word")
 WAYS = ("ids", "pieces", "bytes", "proto", "serialized_proto", "numpy", "offset_mapping")
 RETURNS = {"ids": int, "pieces": str, "bytes": bytes}
@@ -74,20 +83,33 @@ def cases(random: Random, count: int, folder: Any, peer: Any) -> Iterator[Case]:
     made = 0
     while made < count:
         feature, about, data = drawn_model(random, folder, peer)
-        processors = [outcome(lambda module=module: module.SentencePieceProcessor(model_proto=data)) for module in (peer, ours)]
+        processors = [
+            outcome(lambda module=module: module.SentencePieceProcessor(model_proto=data)) for module in (peer, ours)
+        ]
         theirs, own = processors
-        made += 1
         if "value" not in theirs or "value" not in own:
+            made += 1
             yield Case(feature, "SentencePieceProcessor(model_proto=...)", loaded(theirs), loaded(own), about)
             continue
         for _ in range(min(CALLS_OF_A_MODEL, count - made)):
             call, run, more = drawn_call(random, theirs["value"])
             made += 1
-            yield Case(feature, call, fields(lambda: run(theirs["value"])), fields(lambda: run(own["value"])), about | more)
+            yield Case(
+                feature, call, fields(lambda: run(theirs["value"])), fields(lambda: run(own["value"])), about | more
+            )
 
 
 def drawn_model(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any], bytes]:
-    """A feature, what was drawn, and the bytes of a model that has it."""
+    """A feature, what was drawn, and the bytes of a model that has it; the trainer refuses some, which are drawn anew."""
+    while True:
+        try:
+            return trained(random, folder, peer)
+        except RuntimeError:
+            continue
+
+
+def trained(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any], bytes]:
+    """The same of one drawing."""
     kind, feature = random.choice(TYPES), random.choice([*TRAINER, *EDITS])
     options = dict(TRAINER.get(feature, {}))
     if random.random() < 0.3:
@@ -96,8 +118,8 @@ def drawn_model(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, 
     if tsv := options.pop("tsv", None):
         (folder / "rules.tsv").write_text(tsv[1], encoding="utf-8")
         options[tsv[0]] = str(folder / "rules.tsv")
-    size = random.choice([60, 90, 130]) + 256 * bool(options.get("byte_fallback"))
-    usual = {"character_coverage": random.choice([0.9, 1.0]), "vocab_size": size, "hard_vocab_limit": False}
+    size = random.choice([140, 170, 220]) + 256 * bool(options.get("byte_fallback"))
+    usual = {"character_coverage": random.choice([0.98, 1.0]), "vocab_size": size, "hard_vocab_limit": False}
     out = io.BytesIO()
     texts = [*CORPUS, *("".join(random.choices(PARTS, k=8)) for _ in range(3))] * 4
     peer.SentencePieceTrainer.train(
@@ -118,10 +140,14 @@ def edited(random: Random, feature: str, data: bytes) -> bytes:
     message = protos.ModelProto()
     message.ParseFromString(data)
     normal = [piece for piece in message.pieces if piece.type == 1]
-    if feature == "unused pieces":
+    if "spaces as they are" in feature:
+        message.normalizer_spec.escape_whitespaces = False
+        for piece in random.sample(normal, len(normal) // 2):
+            piece.piece = piece.piece.replace("▁", " ") if piece.piece.replace("▁", " ") != " " else piece.piece
+    if "unused pieces" in feature:
         for piece in random.sample(normal, random.randrange(1, len(normal))):
             piece.type = 5
-    elif feature == "scores that tie":
+    if feature == "scores that tie":
         for piece in normal:
             piece.score = random.choice([-1.0, -2.0, -0.0, 0.0, 1.5])
     elif feature == "scores of any value":
@@ -190,7 +216,7 @@ def encode(random: Random, model: Any) -> Call:
 def is_unigram(model: Any) -> bool:
     """Whether a model has ways to cut a text."""
     try:
-        model.nbest_encode("a", 2)
+        model.nbest_encode("a", nbest_size=2)
     except RuntimeError:
         return False
     return True
@@ -265,7 +291,47 @@ def table(random: Random, model: Any) -> Call:
     )
 
 
-CALLS = (encode, encode, encode, encode, decode, decode, nbest, normalize, table)
+def named(random: Random, model: Any) -> Call:
+    """A method whose name says what it returns, in either spelling."""
+    name = random.choice(["encode_as", "nbest_encode_as", "parallel_encode_as"])
+    kinds = ["ids", "pieces", "proto", "numpy"] + ["offset_mapping"] * (name == "encode_as")
+    way = random.choice(kinds)
+    method, kind = f"{name}_{way}", RETURNS.get(way, way)
+    if random.random() < 0.5:
+        method = {"nbest": "NBest"}.get(method.split("_")[0], "") + "".join(
+            part.title() for part in method.split("_")[method.startswith("nbest") :]
+        )
+    text: Any = drawn_text(random)
+    given = {"chunk_len": random.choice([1, 4, 1000, 0])} if "parallel" in method.lower() else {}
+    given |= {"nbest_size": 3} if "best" in method.lower() else {}
+    return (
+        f"{method}({text!r}, **{given})",
+        lambda processor: getattr(processor, method)(text, **given),
+        {"text": text, "method": method, "encode": fields(lambda: model.encode(text, return_type=kind))},
+    )
+
+
+def made(random: Random, model: Any) -> Call:
+    """A processor with options of its own, and one that was pickled."""
+    options: dict[str, Any] = {
+        name: True for name in ("add_bos", "add_eos", "reverse", "emit_unk_piece") if random.random() < 0.4
+    }
+    options["out_type"] = random.choice([int, str, bytes, "numpy", "proto", "offset_mapping", "tuple"])
+    text, pickled = drawn_text(random), random.random() < 0.3
+    data = model.serialized_model_proto()
+
+    def run(processor: Any) -> Any:
+        own = type(processor)(model_proto=data, **options)
+        return (pickle.loads(pickle.dumps(own)) if pickled else own).tokenize(text)
+
+    return (
+        f"SentencePieceProcessor(..., **{options}).tokenize({text!r})",
+        run,
+        {"text": text, "options of the call": options},
+    )
+
+
+CALLS = (named, named, made, encode, encode, encode, encode, decode, decode, nbest, normalize, table)
 
 
 def outcome(run: Callable[[], Any]) -> dict[str, Any]:

@@ -18,7 +18,28 @@ __all__ = ["SentencePieceProcessor", "ThreadPool", "set_random_generator_seed"]
 
 RANDOM = random.Random()
 TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
-OPTIONS = ("add_bos", "add_eos", "reverse", "emit_unk_piece", "enable_sampling", "nbest_size", "alpha", "num_threads")
+AROUND = ("add_bos", "add_eos", "reverse", "emit_unk_piece")
+OPTIONS = (*AROUND, "enable_sampling", "nbest_size", "alpha", "num_threads")
+# The arguments of each method in their order, behind the first.
+LAST = ("return_type", "out_type", "return_bytes")
+OF_A_PROCESSOR = ("model_proto", "out_type", *OPTIONS, "return_type")
+OF_ENCODE = (*OPTIONS, "thread_pool", *LAST)
+OF_NBEST = (*AROUND, "nbest_size", *LAST[:2])
+OF_PARALLEL = (*AROUND, "chunk_len", "num_threads", "thread_pool", *LAST[:2])
+OF_DECODE = (*LAST[:2], "num_threads", "thread_pool", "return_bytes")
+
+
+def named(method: str, names: Sequence[str], given: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name.
+
+    Raises:
+        TypeError: There is no such argument, or it is given twice.
+    """
+    asked = dict(zip(names, given, strict=False))
+    wrong = [name for name in options if name not in names or name in asked]
+    if wrong or len(given) > len(names):
+        raise TypeError(f"{method}: {[*wrong, 'one too many'][0]} is not one of its arguments, or is given twice")
+    return asked | dict(options)
 
 
 def set_random_generator_seed(seed: int) -> None:
@@ -40,22 +61,12 @@ class ThreadPool:
 class SentencePieceProcessor:
     """A model, and how calls encode unless they say otherwise."""
 
-    def __init__(
-        self,
-        model_file: str | os.PathLike[str] | None = None,
-        model_proto: Any = None,
-        out_type: Any = None,
-        add_bos: bool = False,
-        add_eos: bool = False,
-        **options: Any,
-    ) -> None:
-        usual = {"reverse": False, "emit_unk_piece": False, "enable_sampling": False, "nbest_size": -1, "alpha": 0.1}
-        known = {**usual, "num_threads": -1, "return_type": None}
-        if unknown := sorted(options.keys() - known.keys()):
-            raise TypeError(f"SentencePieceProcessor: {unknown[0]} is not one of its arguments")
-        given = {**known, **options}
-        self._return_type = self._kind(given.pop("return_type"), out_type, int)
-        self._options = {"add_bos": add_bos, "add_eos": add_eos, **given}
+    def __init__(self, model_file: str | os.PathLike[str] | None = None, *args: Any, **options: Any) -> None:
+        usual = {"enable_sampling": False, "nbest_size": -1, "alpha": 0.1, "num_threads": -1}
+        given = dict.fromkeys(AROUND, False) | usual | named("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
+        model_proto = given.pop("model_proto", None)
+        self._return_type = self._kind(given.pop("return_type", None), given.pop("out_type", None), int)
+        self._options = given
         self._model: SpmModel | None = None
         if model_file or model_proto:
             self.Load(model_file=model_file, model_proto=model_proto)
@@ -117,16 +128,20 @@ class SentencePieceProcessor:
         self._model = SpmModel(bytes(data), "the model")
         return True
 
-    def Encode(self, input: Any, return_type: Any = None, out_type: Any = None, **options: Any) -> Any:
+    def Encode(self, input: Any, *args: Any, **options: Any) -> Any:
         """A text as ids, pieces, protos or offsets; for a list, one of these for each."""
-        asked = self._asked(return_type, out_type, options)
+        asked = self._asked(named("encode", OF_ENCODE, args, options))
         texts = [text_of(each) for each in (input if isinstance(input, list) else [input])]
-        self._refuse_around(asked)
+        in_order = asked["kind"] in (int, str, bytes, "numpy")
+        if not in_order:
+            self._refuse_around(asked)
         ways: list[list[int] | None] = [None] * len(texts)
         if asked["enable_sampling"]:
             ways = [self._spm.sampled(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
         elif asked["kind"] in (int, "numpy"):
             ways = [*self._spm.encode(texts)]
+        if in_order and texts:
+            self._refuse_around(asked)
         first = (input[:1] or [""])[0] if isinstance(input, list) else input
         as_bytes = asked.get("return_bytes")
         asked["return_bytes"] = isinstance(first, bytes) if as_bytes is None else as_bytes
@@ -136,7 +151,7 @@ class SentencePieceProcessor:
     def _refuse_around(self, asked: dict[str, Any]) -> None:
         """Raises for what a result with offsets cannot have, and for pieces that the model lacks."""
         if asked["kind"] in ("offset_mapping", "proto", "serialized_proto"):
-            if any(asked[name] for name in OPTIONS[:4]):
+            if any(asked[name] for name in AROUND):
                 raise RuntimeError(
                     "add_bos, add_eos, reverse and emit_unk_piece need ids or pieces, not offsets or protos"
                 )
@@ -147,14 +162,10 @@ class SentencePieceProcessor:
         if asked["emit_unk_piece"] and asked["kind"] in (str, bytes) and self._spm.unknown < 0:
             raise ValueError("emit_unk_piece: the model has no unknown piece")
 
-    def _asked(self, return_type: Any, out_type: Any, options: dict[str, Any]) -> dict[str, Any]:
+    def _asked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options of a call."""
-        asked = dict(self._options)
-        for name, value in options.items():
-            if name not in (*OPTIONS, "thread_pool", "return_bytes", "chunk_len"):
-                raise TypeError(f"encode: {name} is not one of its arguments, which are {', '.join(OPTIONS)}")
-            asked[name] = asked.get(name) if value is None else value
-        asked["kind"] = self._kind(return_type, out_type, self._return_type)
+        asked = self._options | {name: value for name, value in given.items() if value is not None}
+        asked["kind"] = self._kind(asked.pop("return_type", None), asked.pop("out_type", None), self._return_type)
         if asked.get("return_bytes") is not None and asked["kind"] != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
         if asked["enable_sampling"] and asked["nbest_size"] in (0, 1):
@@ -188,24 +199,25 @@ class SentencePieceProcessor:
         before, after = ([around[name]] if asked[f"add_{name}"] else [] for name in ("bos", "eos"))
         return [*before, *found, *after]
 
-    def ParallelEncode(self, input: Any, chunk_len: int | None = None, **options: Any) -> Any:
+    def ParallelEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """As `Encode`: the engine uses all processors for a long text, and the result does not depend on it."""
-        if not isinstance(chunk_len, int) or chunk_len <= 0:
-            raise ValueError("chunk_len must be positive.")
-        return self.Encode(input, **options)
+        asked = named("parallel_encode", OF_PARALLEL, args, options)
+        length = asked.pop("chunk_len", None)
+        if not isinstance(length, int) or length <= 0:
+            raise ValueError("chunk_len must be positive")
+        return self.Encode(input, **asked)
 
-    def NBestEncode(self, input: Any, nbest_size: int | None = None, return_type: Any = None, **options: Any) -> Any:
+    def NBestEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The best ways to cut a text of a unigram model, the best first."""
-        asked = self._asked(return_type, options.pop("out_type", None), options)
-        count = self._options["nbest_size"] if nbest_size is None else nbest_size
-        found = [self._ways(text_of(each), count, asked) for each in (input if isinstance(input, list) else [input])]
+        asked = self._asked(named("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
+        found = [self._ways(text_of(each), asked) for each in (input if isinstance(input, list) else [input])]
         return found if isinstance(input, list) else found[0]
 
-    def _ways(self, text: str | bytes, count: int, asked: dict[str, Any]) -> Any:
+    def _ways(self, text: str | bytes, asked: dict[str, Any]) -> Any:
         """The best ways to cut one text."""
-        ways = self._spm.best(text, count)
         if asked["kind"] == "offset_mapping":
             raise ValueError("unknown return_type=offset_mapping")
+        ways = self._spm.best(text, asked["nbest_size"])
         self._refuse_around(asked)
         if asked["kind"] in ("proto", "serialized_proto"):
             from .sentencepiece_pb2 import NBestSentencePieceText
@@ -220,12 +232,10 @@ class SentencePieceProcessor:
         """Not here."""
         raise NotHere("SampleEncodeAndScore", "call nbest_encode_as_proto, which gives scores", "sentencepiece")
 
-    def Decode(self, input: Any, return_type: Any = None, out_type: Any = None, **options: Any) -> Any:
+    def Decode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The text of ids or pieces, as it was asked for; for a list of lists, that of each."""
-        kind = self._kind(return_type, out_type, str)
-        if unknown := sorted(options.keys() - {"num_threads", "thread_pool", "return_bytes"}):
-            raise TypeError(f"decode: {unknown[0]} is not one of its arguments")
-        as_bytes = options.get("return_bytes")
+        asked = named("decode", OF_DECODE, args, options)
+        kind, as_bytes = self._kind(asked.get("return_type"), asked.get("out_type"), str), asked.get("return_bytes")
         if kind in (int, "numpy") or (as_bytes is not None and kind != "offset_mapping"):
             raise ValueError(f"return_type {kind} does not fit; return_bytes is only supported with 'offset_mapping'")
         if input is None or (isinstance(input, (str, bytes)) and not input):
@@ -252,7 +262,7 @@ class SentencePieceProcessor:
             whole = spm.decoded([(spm.pieces[id].encode(), id) for id in ids])
         in_bytes = issubclass(given, bytes)
         if kind in (str, bytes):
-            return whole.text if kind is bytes or (in_bytes and row) else whole.text.decode()
+            return whole.text if kind is bytes or in_bytes else whole.text.decode()
         if kind == "offset_mapping":
             return offset_mapping(whole, in_bytes or bool(as_bytes), with_text=True)
         proto = proto_of(whole)
@@ -415,15 +425,13 @@ def offset_mapping(text: Text, as_bytes: bool, with_text: bool) -> dict[str, Any
     return {**shown, "ids": ids, "pieces": [each.piece.decode() for each in text.pieces], "offsets": offsets}
 
 
-def variant(method: Callable[..., Any], kind: Any, drawn: bool) -> Callable[..., Any]:
-    """A method that returns one type, and that draws where it says so."""
+def variant(method: Callable[..., Any], kind: Any, names: Sequence[str] = (), **fixed: Any) -> Callable[..., Any]:
+    """A method that returns one type, with the names of the arguments that it takes by place, and those that are fixed."""
 
-    def call(self: Any, input: Any, nbest_size: Any = None, alpha: Any = None, **options: Any) -> Any:
-        options.setdefault("return_type", kind if "out_type" not in options else None)
-        if drawn:
-            options["enable_sampling"] = True
-        sizes = {"nbest_size": nbest_size, "alpha": alpha}
-        return method(self, input, **options, **{name: value for name, value in sizes.items() if value is not None})
+    def call(self: Any, input: Any, *args: Any, **options: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(f"{method.__name__}: takes {', '.join(names) or 'no argument'} by place; name the others")
+        return method(self, input, return_type=kind, **fixed, **dict(zip(names, args, strict=False)), **options)
 
     return call
 
@@ -433,13 +441,16 @@ def name_methods() -> None:
     kinds = {"Pieces": str, "Ids": int, "Numpy": "numpy", "Proto": "proto", "OffsetMapping": "offset_mapping"}
     owner = SentencePieceProcessor
     for name, kind in kinds.items():
-        setattr(owner, f"EncodeAs{name}", variant(owner.Encode, kind, False))
-        setattr(owner, f"SampleEncodeAs{name}", variant(owner.Encode, kind, True))
-        setattr(owner, f"NBestEncodeAs{name}", variant(owner.NBestEncode, kind, False))
-        setattr(owner, f"ParallelEncodeAs{name}", variant(owner.ParallelEncode, kind, False))
+        setattr(owner, f"EncodeAs{name}", variant(owner.Encode, kind))
+        setattr(
+            owner, f"SampleEncodeAs{name}", variant(owner.Encode, kind, ("nbest_size", "alpha"), enable_sampling=True)
+        )
+        setattr(owner, f"NBestEncodeAs{name}", variant(owner.NBestEncode, kind, ("nbest_size",)))
+        setattr(owner, f"ParallelEncodeAs{name}", variant(owner.ParallelEncode, kind))
     for name in ("Pieces", "Ids"):
-        setattr(owner, f"Decode{name}", variant(owner.Decode, None, False))
-        setattr(owner, f"Decode{name}AsProto", variant(owner.Decode, "proto", False))
+        setattr(owner, f"Decode{name}", owner.Decode)
+        setattr(owner, f"Decode{name}AsProto", variant(owner.Decode, "proto"))
+    owner.Tokenize, owner.Detokenize = owner.Encode, owner.Decode  # type: ignore[attr-defined]
     for name in [each for each in dir(owner) if each[0].isupper()]:
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.replace("NBest", "Nbest")).lower()
         setattr(owner, snake, getattr(owner, name))

@@ -1,0 +1,44 @@
+"""What may differ between tiktoken and `toksmith.compat.tiktoken`."""
+
+from __future__ import annotations
+
+import re
+
+from dropins import Allowed, Case
+from dropins.tiktoken_cases import PATTERNS
+
+__all__ = ["ROWS"]
+
+
+def is_unmatched(case: Case, fields: frozenset[str]) -> bool:
+    """Whether the pattern does not match a part of the text, or of a text that goes on with a token."""
+    pattern, method = case.about["pattern"], case.about.get("method")
+    if pattern != "letters alone":
+        return False
+    text = case.about.get("text", case.about.get("given", ""))
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return method == "encode_with_unstable" or bool(re.sub(PATTERNS[pattern], "", text))
+
+
+def is_ambiguous(case: Case, fields: frozenset[str]) -> bool:
+    """Whether the text holds a special token that begins with another, so that the order of a hash table decides there."""
+    names, text = case.about["special_tokens"], case.about.get("text")
+    texts = [text] if isinstance(text, str) else []
+    longer = [name for name in names if any(other != name and name.startswith(other) for other in names)]
+    return any(name in each for name in longer for each in texts)
+
+
+ROWS = [
+    Allowed(
+        "tiktoken",
+        "text that the pattern does not match is kept",
+        "the library drops it, so that decoding loses text; here it is a piece",
+        is_unmatched,
+    ),
+    Allowed(
+        "tiktoken",
+        "of two special tokens at one place the longer counts",
+        "the library takes the one that a hash table happens to list first, another in each process",
+        is_ambiguous,
+    ),
+]
