@@ -17,7 +17,7 @@ def is_unmatched(case: Case, fields: frozenset[str]) -> bool:
         return False
     text = case.about.get("text", case.about.get("given", ""))
     text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-    return method == "encode_with_unstable" or bool(re.sub(PATTERNS[pattern], "", text))
+    return method == "encode_with_unstable" or (isinstance(text, str) and bool(re.sub(PATTERNS[pattern], "", text)))
 
 
 def is_ambiguous(case: Case, fields: frozenset[str]) -> bool:

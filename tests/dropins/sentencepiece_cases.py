@@ -11,6 +11,7 @@ import math
 import pickle
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -83,10 +84,7 @@ def cases(random: Random, count: int, folder: Any, peer: Any) -> Iterator[Case]:
     made = 0
     while made < count:
         feature, about, data = drawn_model(random, folder, peer)
-        processors = [
-            outcome(lambda module=module: module.SentencePieceProcessor(model_proto=data)) for module in (peer, ours)
-        ]
-        theirs, own = processors
+        theirs, own = (outcome(partial(module.SentencePieceProcessor, model_proto=data)) for module in (peer, ours))
         if "value" not in theirs or "value" not in own:
             made += 1
             yield Case(feature, "SentencePieceProcessor(model_proto=...)", loaded(theirs), loaded(own), about)
@@ -94,9 +92,8 @@ def cases(random: Random, count: int, folder: Any, peer: Any) -> Iterator[Case]:
         for _ in range(min(CALLS_OF_A_MODEL, count - made)):
             call, run, more = drawn_call(random, theirs["value"])
             made += 1
-            yield Case(
-                feature, call, fields(lambda: run(theirs["value"])), fields(lambda: run(own["value"])), about | more
-            )
+            theirs_gives, ours_gives = (fields(partial(run, found["value"])) for found in (theirs, own))
+            yield Case(feature, call, theirs_gives, ours_gives, about | more)
 
 
 def drawn_model(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any], bytes]:
@@ -135,8 +132,9 @@ def trained(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any]
 
 def edited(random: Random, feature: str, data: bytes) -> bytes:
     """The model with the edit that a feature names."""
-    from sentencepiece import sentencepiece_model_pb2 as protos
+    from sentencepiece import sentencepiece_model_pb2
 
+    protos: Any = sentencepiece_model_pb2
     message = protos.ModelProto()
     message.ParseFromString(data)
     normal = [piece for piece in message.pieces if piece.type == 1]
@@ -298,9 +296,7 @@ def named(random: Random, model: Any) -> Call:
     way = random.choice(kinds)
     method, kind = f"{name}_{way}", RETURNS.get(way, way)
     if random.random() < 0.5:
-        method = {"nbest": "NBest"}.get(method.split("_")[0], "") + "".join(
-            part.title() for part in method.split("_")[method.startswith("nbest") :]
-        )
+        method = "".join(part.title() for part in method.split("_")).replace("Nbest", "NBest")
     text: Any = drawn_text(random)
     given = {"chunk_len": random.choice([1, 4, 1000, 0])} if "parallel" in method.lower() else {}
     given |= {"nbest_size": 3} if "best" in method.lower() else {}
@@ -338,7 +334,7 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
     """The value of a call, or the built-in class that its error belongs to."""
     try:
         return {"value": run()}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is compared
         return {"raises": next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")}
 
 

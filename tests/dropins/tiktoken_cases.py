@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import pickle
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -64,7 +65,7 @@ def cases(random: Random, count: int, vocab: Path, peer: Any) -> Iterator[Case]:
     made = 0
     while made < count:
         feature, about, options = drawn_encoding(random, published)
-        theirs, own = (outcome(lambda module=module: module.Encoding("drawn", **options)) for module in (peer, ours))
+        theirs, own = (outcome(partial(module.Encoding, "drawn", **options)) for module in (peer, ours))
         if "value" not in theirs or "value" not in own:
             made += 1
             yield Case(feature, f"Encoding('drawn', **{about})", refused(theirs), refused(own), about)
@@ -72,9 +73,8 @@ def cases(random: Random, count: int, vocab: Path, peer: Any) -> Iterator[Case]:
         for _ in range(min(CALLS_OF_AN_ENCODING, count - made)):
             call, run, more = random.choice(CALLS)(random, theirs["value"])
             made += 1
-            yield Case(
-                feature, call, fields(lambda: run(theirs["value"])), fields(lambda: run(own["value"])), about | more
-            )
+            theirs_gives, ours_gives = (fields(partial(run, found["value"])) for found in (theirs, own))
+            yield Case(feature, call, theirs_gives, ours_gives, about | more)
 
 
 def load_ranks(path: Path, peer: Any) -> dict[bytes, int]:
@@ -264,7 +264,7 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
     """The value of a call, or its error."""
     try:
         return {"value": run()}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is compared
         return {"error": error}
 
 

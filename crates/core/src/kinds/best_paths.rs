@@ -84,53 +84,98 @@ impl WaitingPaths {
     }
 }
 
-/// The best ways through a text of `len` bytes, the best first, with their sums: at most `most`. `edges` are the tokens in the
-/// order of their ends, and of equal ends in that of their starts. None if the search is given up.
+/// The tokens of a way through a text, by number, and the sum of their scores.
+pub type BestPath = (Vec<usize>, f32);
+
+/// A search for the best ways through a text.
+#[derive(Debug)]
+struct PathSearch<'e> {
+    edges: &'e [BestEdge],
+    /// By place: where the edges begin that end there.
+    ends: Vec<usize>,
+    /// By edge: the highest sum of a way that ends with it.
+    promises: Vec<f32>,
+    paths: Vec<Path>,
+    waiting: WaitingPaths,
+}
+
+impl PathSearch<'_> {
+    /// Makes a path longer by each token that may come before it.
+    fn lengthen(&mut self, number: usize) {
+        let Path { start, sum, .. } = self.paths[number];
+        if start == 0 {
+            self.waiting.push(sum, self.paths.len());
+            self.paths.push(Path { edge: None, start: 0, after: Some(number), sum });
+        }
+        for edge in self.ends[start]..self.ends[start + 1] {
+            self.waiting.push(self.promises[edge] + sum, self.paths.len());
+            let BestEdge { start, score, .. } = self.edges[edge];
+            self.paths.push(Path { edge: Some(edge), start, after: Some(number), sum: score + sum });
+        }
+    }
+
+    /// The tokens of a path that begins with the text.
+    fn tokens(&self, number: usize) -> Vec<usize> {
+        let (mut tokens, mut at) = (Vec::new(), Some(number));
+        while let Some(path) = at.map(|at| self.paths[at]) {
+            tokens.extend(path.edge);
+            at = path.after;
+        }
+        tokens
+    }
+
+    /// Keeps the best of the waiting paths, and gives how many paths these consist of.
+    fn shorten(&mut self, kept: usize) -> usize {
+        let (mut shorter, mut parts) = (WaitingPaths::default(), HashSet::new());
+        for _ in 0..kept {
+            let Some((promise, path)) = self.waiting.pop() else { break };
+            shorter.push(promise, path);
+            let mut at = Some(path);
+            while let Some(part) = at.filter(|&part| parts.insert(part)) {
+                at = self.paths[part].after;
+            }
+        }
+        self.waiting = shorter;
+        parts.len()
+    }
+}
+
+/// The best ways through a text of `len` bytes, the best first: at most `most`. `edges` are the tokens in the order of their
+/// ends, and of equal ends in that of their starts. None if the search is given up.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
-pub fn best_paths(edges: &[BestEdge], len: usize, most: usize, stop: &Stop) -> Result<Option<Vec<(Vec<usize>, f32)>>> {
+pub fn best_paths(edges: &[BestEdge], len: usize, most: usize, stop: &Stop) -> Result<Option<Vec<BestPath>>> {
     let ends = ends(edges, len);
-    let promises = promises(edges, &ends, len);
-    let mut paths = vec![Path { edge: None, start: len, after: None, sum: 0.0 }];
-    let mut waiting = WaitingPaths::default();
-    waiting.push(promises.1, 0);
+    let (promises, best) = promises(edges, &ends, len);
+    let paths = vec![Path { edge: None, start: len, after: None, sum: 0.0 }];
+    let mut search = PathSearch { edges, ends, promises, paths, waiting: WaitingPaths::default() };
+    search.waiting.push(best, 0);
+    let kept = MOST_KEPT.min(most.saturating_mul(KEPT));
     let (mut found, mut since, mut limit, mut times) = (Vec::new(), 1, MOST_SINCE, 0);
     for step in 1usize.. {
-        let Some((promise, number)) = waiting.pop() else { break };
+        let Some((promise, number)) = search.waiting.pop() else { break };
         if step % STEPS_PER_LOOK == 0 {
             stop.check()?;
         }
-        let top = paths[number];
-        let begun = top.start == 0 && top.edge.is_none() && number > 0;
-        if begun {
-            found.push((tokens_of(&paths, top.after), promise));
+        if number > 0 && search.paths[number].edge.is_none() {
+            found.push((search.tokens(number), promise));
             if found.len() == most {
                 break;
             }
             continue;
         }
-        let before = paths.len();
-        if top.start == 0 {
-            waiting.push(top.sum, paths.len());
-            paths.push(Path { edge: None, start: 0, after: Some(number), sum: top.sum });
-        }
-        for edge in ends[top.start]..ends[top.start + 1] {
-            waiting.push(promises.0[edge] + top.sum, paths.len());
-            let BestEdge { start, score, .. } = edges[edge];
-            paths.push(Path { edge: Some(edge), start, after: Some(number), sum: score + top.sum });
-        }
-        since += paths.len() - before;
-        if paths.len() >= MOST_PATHS {
+        let before = search.paths.len();
+        search.lengthen(number);
+        since += search.paths.len() - before;
+        let waiting = search.waiting.0.len();
+        let shortened = waiting >= MOST_WAITING || (waiting > kept && since >= limit);
+        times += usize::from(shortened);
+        if search.paths.len() >= MOST_PATHS || times > MOST_TIMES {
             return Ok(None);
         }
-        let kept = MOST_KEPT.min(most.saturating_mul(KEPT));
-        if waiting.0.len() >= MOST_WAITING || (waiting.0.len() > kept && since >= limit) {
-            times += 1;
-            if times > MOST_TIMES {
-                return Ok(None);
-            }
-            (waiting, since) = shortened(waiting, kept, &paths);
+        if shortened {
+            since = search.shorten(kept);
             limit = since + MOST_SINCE;
         }
     }
@@ -164,26 +209,22 @@ fn promises(edges: &[BestEdge], ends: &[usize], len: usize) -> (Vec<f32>, f32) {
     (sums, best[len])
 }
 
-/// The edges of a path, from the start of the text.
-fn tokens_of(paths: &[Path], mut at: Option<usize>) -> Vec<usize> {
-    let mut tokens = Vec::new();
-    while let Some(path) = at.map(|at| paths[at]) {
-        tokens.extend(path.edge);
-        at = path.after;
-    }
-    tokens
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The best of the waiting paths, and how many paths these consist of.
-fn shortened(mut waiting: WaitingPaths, kept: usize, paths: &[Path]) -> (WaitingPaths, usize) {
-    let (mut shorter, mut parts) = (WaitingPaths::default(), HashSet::new());
-    for _ in 0..kept {
-        let Some((promise, path)) = waiting.pop() else { break };
-        shorter.push(promise, path);
-        let mut at = Some(path);
-        while let Some(part) = at.filter(|&part| parts.insert(part)) {
-            at = paths[part].after;
-        }
+    #[test]
+    fn the_best_ways_come_first_and_a_wide_search_is_given_up() {
+        let edge = |start, end, score| BestEdge { start, end, score };
+        let edges = [edge(0, 1, -1.0), edge(0, 2, -1.5), edge(1, 2, -1.0)];
+        let found = best_paths(&edges, 2, 9, &Stop::default()).unwrap().unwrap();
+        assert_eq!(found, [(vec![1], -1.5), (vec![0, 2], -2.0)]);
+        let wide: Vec<_> = (1..=400usize)
+            .flat_map(|end| (end.saturating_sub(2)..end).map(move |start| edge(start, end, -1.0)))
+            .collect();
+        assert_eq!(best_paths(&wide, 400, 1 << 20, &Stop::default()).unwrap(), None);
+        let stop = Stop::default();
+        stop.raise();
+        assert!(best_paths(&wide, 400, 1 << 20, &stop).is_err());
     }
-    (shorter, parts.len())
 }

@@ -1,7 +1,7 @@
 //! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols
 //! that stay whole, and merge what lies between.
 //!
-//! Reading order: this file, [`normalize`], [`mod@merge`], and `undo`, which merges where some tokens are unused. The slow way takes these steps one by one. The fast way cuts
+//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and those with unused tokens go their own way (`whole`, `undo`). The slow way takes these steps one by one. The fast way cuts
 //! the text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment; it does not copy a text
 //! in which only spaces have to be escaped. `offsets` says where ids come from, with the table `widths`. [`decoded`]
 //! says what ids show.
@@ -15,20 +15,17 @@ pub mod normalize;
 pub(crate) mod offsets;
 pub mod safe_cuts;
 mod undo;
+mod whole;
 pub(crate) mod widths;
 
-use std::ops::Range;
-
-use aho_corasick::{AhoCorasick, Anchored, Input, StartKind};
-use memchr::memmem::find;
+use aho_corasick::{AhoCorasick, StartKind};
 
 use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::Sampling;
 use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
-use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
+use crate::kinds::sentencepiece::normalize::{Normalizer, written};
 use crate::kinds::sentencepiece::safe_cuts::CharCuts;
-use crate::kinds::sentencepiece::undo::Undoing;
 use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
@@ -304,62 +301,6 @@ impl Chars {
     /// The normalized text, with all its spaces escaped.
     fn normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
         self.normalizer.whole(text, self.frozen.as_ref(), bounds)
-    }
-
-    /// Whether the ids of a text follow from the text as a whole, and not from its parts one by one.
-    pub(crate) fn needs_whole(&self) -> bool {
-        self.way == CharsWay::Words || (self.way == CharsWay::Merge && self.tokens.has_unused())
-    }
-
-    /// Appends the ids of a normalized text where [`Self::needs_whole`], and calls `ended` with where each ends.
-    pub(crate) fn encode_whole(
-        &self,
-        text: &[u8],
-        dropout: Option<Dropout<'_>>,
-        stop: &Stop,
-        out: &mut Vec<u32>,
-        ended: &mut dyn FnMut(usize),
-    ) -> Result<()> {
-        let mut push = |id: Option<u32>, range: Range<usize>| {
-            let before = out.len();
-            match id {
-                Some(id) => out.push(id),
-                None => {
-                    self.tokens.push_missing(&text[range.clone()], out).map_err(|error| error.shifted(range.start))?
-                }
-            }
-            let bytes = self.tokens.unknown().is_none() && id.is_none();
-            let made = out.len() - before;
-            (1..=made).for_each(|count| ended(if bytes { range.start + count } else { range.end }));
-            Ok(())
-        };
-        if self.way == CharsWay::Words {
-            return self.words(text).try_for_each(|range| push(self.word(&text[range.clone()]), range));
-        }
-        let finder = self.frozen.iter().flat_map(|frozen| frozen.find_iter(text));
-        let frozen: Vec<_> = finder.map(|found| (found.range(), self.frozen_ids[found.pattern().as_usize()])).collect();
-        Undoing::new(&self.tokens, text, &frozen).run(dropout, stop, push)
-    }
-
-    /// Where the words of a normalized text are.
-    fn words(&self, text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-        let _ = self;
-        let mut start = 0;
-        std::iter::from_fn(move || {
-            let (begun, rest) = (start, text.get(start..).filter(|rest| !rest.is_empty())?);
-            start = find(&rest[1..], BLOCK).map_or(text.len(), |at| begun + 1 + at);
-            Some(begun..start)
-        })
-    }
-
-    /// The id of a word.
-    fn word(&self, word: &[u8]) -> Option<u32> {
-        let symbol = self.frozen.as_ref().and_then(|frozen| frozen.find(Input::new(word).anchored(Anchored::Yes)));
-        if let Some(symbol) = symbol.filter(|found| found.len() == word.len()) {
-            return Some(self.frozen_ids[symbol.pattern().as_usize()]);
-        }
-        let token = self.tokens.find(&self.tokens.written(word))?;
-        Some(token.id).filter(|id| !self.tokens.is_unused(*id))
     }
 
     /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with the text

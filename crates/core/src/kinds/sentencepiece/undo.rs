@@ -34,7 +34,7 @@ struct LinkedSymbol {
 }
 
 /// A pair that waits, the first by rank and then by place: rank, left symbol, right symbol, where it ends.
-type WaitingPair = Reverse<(u32, usize, usize, usize)>;
+type UndoPair = Reverse<(u32, usize, usize, usize)>;
 
 /// One text while it is merged.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) struct Undoing<'t> {
     /// The normalized text.
     text: &'t [u8],
     symbols: Vec<LinkedSymbol>,
-    waiting: BinaryHeap<WaitingPair>,
+    waiting: BinaryHeap<UndoPair>,
     /// By the bytes of an unused token: how long the left symbol of the pair was that was found last.
     pairs: HashMap<&'t [u8], usize>,
 }
