@@ -398,8 +398,11 @@ class Tokenizer(_core.TextCalls):
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
-        from ._results import Retold, StreamDecoder
+        from ._results import Retold, StreamDecoder, Withheld
 
+        if any(step.kind == "denormalizer" for step in self.model.decoders):
+            withheld = Withheld(self._engine.decode_bytes)
+            return StreamDecoder(withheld.more, errors, withheld.rest)
         if not self.model.decoders or character_options(self.model):
             return StreamDecoder(self._engine.decode_more, errors)
         vocab = self.model.vocab

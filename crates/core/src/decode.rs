@@ -216,7 +216,7 @@ impl Decoder {
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
-        if self.chain.is_some() {
+        if self.chain.is_some() || self.shown.as_ref().is_some_and(Shown::rewrites) {
             return self.decode_more(ids, &mut true, stop, out);
         }
         let mut fresh = true;
@@ -247,11 +247,16 @@ impl Decoder {
             return Ok(());
         }
         if let Some(shown) = &self.shown {
+            let start = out.len();
             for (position, &id) in ids.iter().enumerate() {
                 if self.token(id).is_none() {
                     self.known(id, position)?;
                 }
                 shown.push(id, fresh, out);
+            }
+            if shown.rewrites() {
+                let decoded = out.split_off(start);
+                out.extend(shown.rewritten(decoded, stop)?);
             }
             return Ok(());
         }
