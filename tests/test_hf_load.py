@@ -235,6 +235,42 @@ def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn
         assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
+BERT = tokenizers.normalizers.BertNormalizer(lowercase=False)
+NOTHING = ["", "normalized special", *itertools.combinations(("single_word", "lstrip", "rstrip"), 1)]
+NOTHING += [*itertools.combinations(("single_word", "lstrip", "rstrip"), 2), ("single_word", "lstrip", "rstrip")]
+
+
+@pytest.mark.parametrize("flags", NOTHING, ids=str)
+def test_a_token_that_normalizes_to_nothing_cuts_at_every_character(flags: Any) -> None:
+    """HF panics on other characters than ASCII there, and never ends on a text that ends with the beginning of a token."""
+    given = f"normalized {flags if isinstance(flags, str) else ' '.join(flags)}"
+    for tokens in ([("\u200b", given)], [("\u200b", given), ("ab", "normalized")], [("s", ""), ("\u200b", given)]):
+        peer = added(*tokens, normalizer=BERT)
+        tok = load(peer.to_str().encode())
+        assert load(ROW.save(tok.model)) == tok
+        for text in ["", "c", "abc", "abc abc", "ab  c", "a b ", "<a>   s", "a\u200bb", "sss ab abc"]:
+            assert tok.encode(text, special="allow") == peer.encode(text).ids, (tokens, text)
+        id = peer.token_to_id("\u200b")
+        assert tok.decode([1, id, 2]) == peer.decode([1, id, 2], skip_special_tokens=False)
+        assert tok.encode("éa☃", special="allow") == [id for char in "éa☃" for id in tok.encode(char)]
+
+
+@pytest.mark.parametrize("content", ["e\u0301", "A\u030a", "é", "ab", "\u212b", "Ġ", "\u00ad"])
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD", "Lowercase"])
+def test_a_byte_level_decoder_reads_the_normal_form_of_a_token(content: str, form: str) -> None:
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    peer = tokenizers.Tokenizer(tokenizers.models.BPE({char: id for id, char in enumerate(alphabet)}, []))
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    peer.decoder, peer.normalizer = tokenizers.decoders.ByteLevel(), getattr(tokenizers.normalizers, form)()
+    peer.add_tokens([AddedToken(content, normalized=True)])
+    tok, id = load(peer.to_str().encode()), peer.token_to_id(content)
+    for ids in ([id], [64, id, 65]):
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+    for text in (f"a{content}b", "áÅ e\u0301é"):
+        assert tok.encode(text, special="allow") == peer.encode(text).ids
+    assert load(ROW.save(tok.model)) == tok
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("decoder", ["WordPiece", "ByteFallback", "Metaspace"])
 def test_a_long_text_is_decoded_as_a_whole(decoder: str) -> None:

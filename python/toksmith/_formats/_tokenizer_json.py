@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
@@ -175,7 +175,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.kind == "bpe" and model.scores is not None:
         raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
-    added = sorted(model.added_tokens, key=lambda token: token.id)
+    added = in_order(model.added_tokens, vocab)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
@@ -232,6 +232,21 @@ def spelt_vocab(model: Model) -> dict[str, int]:
         raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
 
 
+def in_order(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> list[AddedToken]:
+    """The added tokens as they are listed; by id where HF would give them other ids."""
+    return list(added) if has_given_ids(added, vocab) else sorted(added, key=lambda token: token.id)
+
+
+def has_given_ids(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> bool:
+    """Whether the ids are those that HF gives: a content in the vocabulary has its id, any other the next free one."""
+    free = len(vocab)
+    for token in added:
+        if token.id != vocab.get(token.content, free):
+            return False
+        free += token.content not in vocab
+    return True
+
+
 def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, int]) -> dict[str, int]:
     """The added tokens that must also be in the vocabulary, so that HF gives them their ids."""
     ids = [token.id for token in added]
@@ -239,7 +254,7 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
         raise CannotRepresent(
             NAME, "added_tokens", "two of them share an id, and the format gives each content its own id"
         )
-    if ids == list(range(len(vocab), len(vocab) + len(ids))) and not any(token.content in vocab for token in added):
+    if has_given_ids(added, vocab):
         return {}
     used = set(vocab.values())
     is_piece = whole_pieces(model)
