@@ -46,7 +46,6 @@ TRAINER: dict[str, Mapping[str, Any]] = {
     **{f"normalization_rule_name={rule}": {"normalization_rule_name": rule} for rule in RULES},
     "add_dummy_prefix=False": {"add_dummy_prefix": False},
     "remove_extra_whitespaces=False": {"remove_extra_whitespaces": False},
-    "escape_whitespaces=False": {"escape_whitespaces": False},
     "treat_whitespace_as_suffix": {"treat_whitespace_as_suffix": True},
     "byte_fallback": {"byte_fallback": True},
     "user_defined_symbols": {"user_defined_symbols": SYMBOLS},

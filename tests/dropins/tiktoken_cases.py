@@ -179,6 +179,9 @@ def batches(random: Random, model: Any) -> Call:
 def drawn_ids(random: Random, model: Any) -> list[int]:
     """Ids of a text, or any, which may not exist."""
     found = model.encode_ordinary(drawn_text(random)) if random.random() < 0.6 else []
+    specials = [*model._special_tokens.values()]
+    if specials and random.random() < 0.2:
+        found.append(random.choice(specials))
     wrong = [model.n_vocab + 9, -1, 1 << 32, 1 << 70] if random.random() < 0.05 else [0]
     return [
         *found,
