@@ -279,7 +279,8 @@ def test_models_of_characters() -> None:
         assert tok.encode(text, special="text") == both.sp.encode(text)
         assert tok.decode(tok.encode(text, special="text")) == both.sp.decode(both.sp.encode(text))
     data = model_file({**dict.fromkeys("▁ab", (-1.0, NORMAL)), "ab": (-1.0, NORMAL)}, kind=4)
-    longer, peer = loaded(data), Both(data).sp
+    longer, peer = loaded(data), both.sp
+    peer.LoadFromSerializedProto(data)
     assert longer.encode("ab ab") == peer.encode("ab ab") and longer.model.unused_ids
 
 

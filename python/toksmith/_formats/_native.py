@@ -55,7 +55,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     scores = [] if model.scores is None else model.scores.tolist()
     if model.scores is not None and (len(scores) != len(tokens) or any(map(math.isnan, scores))):
         raise CannotRepresent(NAME, "scores", "each token needs a score that is a number")
-    version = 2 if model.unused_ids or not all(map(math.isfinite, scores)) else 1
+    version = version_of(model.unused_ids, scores)
     parts = [
         f"toksmith {version}\n".encode(),
         json_line("model", model.fields()),
@@ -79,6 +79,11 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     return body + f"sha256 {_core.sha256(body, len(body))}\n".encode()
 
 
+def version_of(unused_ids: Collection[int], scores: Collection[float]) -> int:
+    """The lowest version that can hold a model with these."""
+    return 2 if unused_ids or not all(map(math.isfinite, scores)) else 1
+
+
 def json_line(name: str, value: Mapping[str, Any]) -> bytes:
     """The line of a section that is one JSON object."""
     try:
@@ -100,6 +105,8 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     merges = reader.merges()
     merges_at = reader.start
     scores = reader.scores(len(ids), fields.pop("score_type", "float32"), version)
+    if version != version_of(fields.get("unused_ids", ()), () if scores is None else scores.tolist()):
+        raise FormatError(path, 1, "is version 2, but nothing in it needs more than version 1")
     training = reader.training()
     metadata = reader.metadata()
     reader.checksum()
