@@ -87,12 +87,6 @@ def test_a_pair_that_comes_again_counts_where_it_comes_last() -> None:
     assert same(content, "abs") == [1, 20]
 
 
-def test_the_type_may_be_missing_as_in_the_first_files() -> None:
-    content = small()
-    del content["model"]["type"]
-    assert load(content) == load(small())
-
-
 @pytest.mark.parametrize("left", [[], ["truncation", "padding"], ["version"], ["added_tokens"]])
 def test_parts_may_be_missing(left: list[str]) -> None:
     content = small()
@@ -152,6 +146,17 @@ def test_another_part_without_members_is_a_missing_one(name: str) -> None:
         content = small() | {name: value}
         assert same(content, "abcssa b") == same(small(), "abcssa b")
         assert load(content) == load(small())
+
+
+@pytest.mark.parametrize("kind", EMPTY_KINDS)
+def test_the_type_may_be_missing_as_in_the_first_files(kind: str) -> None:
+    content = small() | {"model": EMPTY_KINDS[kind]}
+    untold = {name: value for name, value in EMPTY_KINDS[kind].items() if name != "type"}
+    assert (
+        json.loads(tokenizers.Tokenizer.from_str(json.dumps(content | {"model": untold})).to_str())["model"]["type"]
+        == kind
+    )
+    assert load(content | {"model": untold}) == load(content)
 
 
 # Added tokens.

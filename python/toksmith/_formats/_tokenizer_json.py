@@ -82,8 +82,7 @@ def read(value: Any, path: str) -> Model:
         steps["decoders"] = ()
     steps["post"] = post_of(top)
     model = top.part("model")
-    # The first tokenizer.json files leave the type out.
-    kind = model.text("type", "BPE" if "merges" in model.left else "")
+    kind = model.text("type", untold_kind(model.left))
     if kind not in MODELS:
         model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
     added = added_tokens(top, model.left.get("vocab"))
@@ -97,6 +96,17 @@ def read(value: Any, path: str) -> Model:
         raise FormatError(path, "model", str(error)) from error
     model.finish()
     return made
+
+
+def untold_kind(fields: Mapping[str, object]) -> str:
+    """The type of a model by its fields: the first tokenizer.json files leave it out."""
+    if "merges" in fields:
+        return "BPE"
+    if isinstance(fields.get("vocab"), list):
+        return "Unigram"
+    if {"continuing_subword_prefix", "max_input_chars_per_word"} <= fields.keys():
+        return "WordPiece"
+    return "WordLevel" if "unk_token" in fields else ""
 
 
 def parsed(data: bytes, path: str) -> Any:
