@@ -238,5 +238,5 @@ def test_a_file_with_another_value_is_a_model_or_refused(format: str) -> None:
 def test_a_good_file_is_good() -> None:
     found = [file for name in GOOD for file in files(name)]
     for file in found:
-        assert file.load(json.dumps(file.value, ensure_ascii=False))
+        file.load(json.dumps(file.value, ensure_ascii=False))
     assert {file.format for file in found} == {"native", "gpt2", "merge_dict", "stoi", "tekken", "tokenizer_json"}
