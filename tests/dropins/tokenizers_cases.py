@@ -28,6 +28,7 @@ COLUMNS = (
     "n_sequences",
 )
 NAMES = {name: value for name, value in vars(definitions).items() if name.isupper()}
+MOST_MADE = 500  # tokenizers that are kept for further cases
 Values = dict[str, Any]
 
 
@@ -95,6 +96,8 @@ class Features:
         """A feature, its code, and the namespace of each library."""
         name, code = rng.choice(self.kinds[rng.choice([*self.kinds])])
         if code not in self.made:
+            if len(self.made) == MOST_MADE:
+                self.made.clear()
             self.made[code] = [namespace(code, library) for library in self.libraries]
         return name, code, self.made[code]
 

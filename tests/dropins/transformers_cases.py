@@ -11,7 +11,7 @@ from typing import Any
 from dropins import Case
 from dropins import tokenizers_features as definitions
 from dropins import tokenizers_texts as drawn
-from dropins.tokenizers_cases import NAMES, Values, caught, fields, outcome
+from dropins.tokenizers_cases import MOST_MADE, NAMES, Values, caught, fields, outcome
 
 TEMPLATE = (
     f"{definitions.SPECIALS}; "
@@ -202,6 +202,8 @@ def cases(count: int, seed: int, libraries: tuple[tuple[Any, Any], tuple[Any, An
     for _ in range(count):
         name, code = definition(rng)
         if code not in made:
+            if len(made) == MOST_MADE:
+                made.clear()
             made[code] = [namespace(code, library) for library in libraries]
         theirs, own = made[code]
         if "made" in theirs or "made" in own:
