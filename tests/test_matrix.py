@@ -73,7 +73,7 @@ VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
     "r50k_base": (ranks("r50k_base.tiktoken", "gpt2"), GPT2_LIKE),
     "p50k_base": (ranks("p50k_base.tiktoken", "gpt2"), GPT2_LIKE),
     "cl100k_base": (ranks("cl100k_base.tiktoken", "cl100k"), RANKS),
-    "o200k_base": (ranks("o200k_base.tiktoken", "o200k"), RANKS | {"gguf"}),
+    "o200k_base": (ranks("o200k_base.tiktoken", "o200k"), RANKS),
     "llama3": (ranks("llama3.tiktoken", "llama3"), RANKS | {"gguf"}),
     "gpt2's two files": (published("encoder.json"), GPT2_LIKE),
     "gpt2_tokenizer.json": (published("gpt2_tokenizer.json"), GPT2_LIKE),
@@ -91,7 +91,7 @@ VOCABULARIES: dict[str, tuple[Callable[[Path], Model], set[str]]] = {
     "trained, ASCII": (lambda folder: toksmith.train("low lower lowest", merges=4, unit="char", alphabet="ascii", pattern=None).model, {"native", "merge_dict", "tokenizer_json"}),
     "characters": (lambda folder: toksmith.train("low lower lowest", kind="chars").model, {"native", "stoi"}),
     "words": (lambda folder: toksmith.train("low lower", kind="words", pattern=r"\w+|\W+").model, {"native"}),
-    "SentencePiece's": (lambda folder: scored(), {"native", "sentencepiece", "gguf"}),
+    "SentencePiece's": (lambda folder: scored(), {"native", "sentencepiece"}),
 }  # fmt: skip
 
 
