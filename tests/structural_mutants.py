@@ -15,7 +15,7 @@ from toksmith._formats import FORMATS, UNSET, Format
 from toksmith._formats._file_sets import FileContent
 from toksmith._formats._gguf import template
 
-__all__ = ["GOOD", "File", "files", "mutants", "places", "respelt", "spellings"]
+__all__ = ["GOOD", "File", "at", "files", "mutants", "places", "respelt", "spellings"]
 
 TEXT = "low lower lowest newest widest"
 # What a value becomes, as it is spelt in JSON.

@@ -4,4 +4,4 @@
 module with `run`; a new one needs its name in `TARGETS`, and some inputs.
 """
 
-TARGETS = ("calls", "formats", "tokenizer_json")
+TARGETS = ("calls", "formats", "mutants", "tokenizer_json")

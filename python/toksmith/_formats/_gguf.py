@@ -349,6 +349,8 @@ def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
     """The values of a model of bytes."""
     whole_piece, pre = pre_of(model, allow_loss)
     rows = model.vocab.recover_merges() if whole_piece else pair_merges(model, NAME)
+    if not len(rows):
+        raise CannotRepresent(NAME, "merges", "llama.cpp does not load a file without merges")
     by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
     contents = set(by_id.values())
     entries: dict[int, tuple[str, int]] = {id: (text, NORMAL) for id, text in by_id.items()}
@@ -428,7 +430,7 @@ def ends_of(model: Model) -> dict[str, Any]:
     for (name, _, _), piece in zip(step["single"], around.single, strict=True):
         if piece.text:
             side = "eos"
-        elif len(piece.ids) == 1:
+        elif len(piece.ids) == 1 and piece.ids[0] < model.vocab_size:
             sides[side] = (piece.ids[0], name)
     if (step,) != template(sides.get("bos"), sides.get("eos")):
         raise CannotRepresent(NAME, "post", problem)

@@ -137,8 +137,6 @@ def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, An
             leave = "" if field == "byte_fallback" else f"; allow_loss=[{field!r}] writes the file all the same"
             raise CannotRepresent("gguf", field, problem + leave)
     rows = pieces(dataclasses.replace(model, added_tokens=as_pieces(model)), "gguf")
-    if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows) != 256:
-        raise CannotRepresent("gguf", "byte_fallback", "each of the 256 bytes needs a token")
     return {
         f"{KEYS}model": "t5" if model.kind == "unigram" else "llama",
         f"{KEYS}tokens": [content for content, _, _ in rows],

@@ -162,6 +162,9 @@ def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]
     spelt = {id: token for token, id in vocab.items()}
     prefix = model.continuing_subword_prefix
     if model.unit == "byte":
+        for field, given in (("byte_fallback", model.byte_fallback), ("unknown_id", model.unknown_id is not None)):
+            if given:
+                raise CannotRepresent(format, field, "a model of bytes knows every text, so that nothing uses it")
         merges = model.vocab.recover_merges()
     elif model.merge_rule != "pair":
         raise CannotRepresent(format, "merge_rule", "the format merges characters by a list of pairs")

@@ -143,6 +143,11 @@ def processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "RobertaProcessing", **tokens, "trim_offsets": False, "add_prefix_space": False}
     if kind != "template":
         raise ValueError(kind)
+    for name, special, _ in (*options["single"], *options["pair"]):
+        if name not in (options["special_tokens"] if special else ("A", "B")):
+            raise ValueError(name)
+    if any(len(ids) != len(each) for ids, each in options["special_tokens"].values()):
+        raise ValueError("special_tokens")
     parts = {name: [piece(*each) for each in options[name]] for name in ("single", "pair")}
     tokens = {name: {"id": name, "ids": ids, "tokens": each} for name, (ids, each) in options["special_tokens"].items()}
     return {"type": "TemplateProcessing", **parts, "special_tokens": tokens}

@@ -187,7 +187,7 @@ NORMALIZERS: Mapping[str, StepType] = {
                 lowercase=part.flag("lowercase"),
             )
         ],
-        dict,
+        lambda options: {**options, "strip_accents": options["strip_accents"]},  # the others are required there
     ),
     "ByteLevel": bare("byte_characters"),
     "Lowercase": bare("lowercase"),

@@ -67,10 +67,13 @@ COUNT = Rule("a number from 0 to 2^63 - 1", lambda value: type(value) is int and
 ID = Rule(f"an id below {ID_LIMIT}", lambda value: type(value) is int and 0 <= value < ID_LIMIT)
 
 OPTIONS: Mapping[str, Any] = {
-    **named(
-        "behavior content delimiter dialect dummy pad pattern prefix prepend replacement side strategy strip", TEXT
-    ),
-    **named("suffix token unknown", TEXT),
+    **named("content delimiter pad pattern prefix prepend replacement suffix token unknown", TEXT),
+    "behavior": one_of("contiguous", "isolated", "merged_with_next", "merged_with_previous", "removed"),
+    "dialect": one_of("literal", "onig", "rust"),
+    "dummy": one_of("after", "before", "nowhere"),
+    "side": one_of("left", "right"),
+    "strategy": one_of("longest_first", "only_first", "only_second"),
+    "strip": one_of("each", "nothing", "once"),
     **named("add_prefix_space clean_text cleanup drop_first escape handle_chinese_chars individual invert left", FLAG),
     **named("lowercase remove_extra right split", FLAG),
     **named("id max_length start stop stride type_id", COUNT),

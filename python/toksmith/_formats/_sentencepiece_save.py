@@ -107,6 +107,8 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
         raise CannotRepresent(format, "unknown_id", "the unknown id must belong to a special token")
     if np.any(np.diff(model.ids.astype(np.int64)) < 0):
         raise CannotRepresent(format, "ids", "the tokens must be in the order of their ids")
+    if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows.values()) != 256:
+        raise CannotRepresent(format, "byte_fallback", "each of the 256 bytes needs a token")
     return [rows[id] for id in range(len(rows))]
 
 

@@ -150,8 +150,9 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     kept = metadata_of(model, allow_loss)
     if model.unit != "byte":
         raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
-    if len(model.splitters) != 1:
-        raise CannotRepresent(NAME, "splitters", f"the format supports only one regex, not {len(model.splitters)}")
+    if len(model.splitters) != 1 or not model.splitters[0]["pattern"]:
+        found = [step["pattern"] for step in model.splitters]
+        raise CannotRepresent(NAME, "splitters", f"the format supports only one regex that is not empty, not {found}")
     ranked = ranks_of(model, NAME)
     reserved = len(model.added_tokens)
     if sorted(token.id for token in model.added_tokens) != list(range(reserved)):
