@@ -308,9 +308,10 @@ def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
         if each.kind in row.kinds:
             try:
                 written = {"type": name, **row.dump(dict(each.options))}
-                list(
-                    read_steps(JsonObject(deepcopy(written), format, table.field), table)
-                )  # what is written can be read
+                # What is written can be read, and no option is lost.
+                again = list(read_steps(JsonObject(deepcopy(written), format, table.field), table))
+                if lost := dict(each.options).keys() - {name for back in again for name, _ in back.options}:
+                    raise ValueError(f"unknown {sorted(lost)}")
                 return written
             except NotTranslatable as error:
                 raise CannotRepresent(format, table.field, str(error)) from error

@@ -82,10 +82,7 @@ def read(value: Any, path: str) -> Model:
     kind = model.text("type", "BPE" if "merges" in model.left else "")
     if kind not in MODELS:
         model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
-    added = added_tokens(top, model.left.get("vocab"))
-    if not steps["normalizers"] and all(token.normalized for token in added):
-        # Where nothing normalizes, they are all found in the text as it is, and none before another.
-        added = tuple(dataclasses.replace(token, normalized=False) for token in added)
+    added = as_found(added_tokens(top, model.left.get("vocab")), steps["normalizers"])
     top.finish()
     try:
         made = MODELS[kind](model, steps, added)
@@ -93,6 +90,13 @@ def read(value: Any, path: str) -> Model:
         raise FormatError(path, "model", str(error)) from error
     model.finish()
     return made
+
+
+def as_found(added: tuple[AddedToken, ...], normalizers: tuple[Step, ...]) -> tuple[AddedToken, ...]:
+    """The tokens; where nothing normalizes, they are all found in the text as it is, and none before another."""
+    if normalizers or not all(token.normalized for token in added):
+        return added
+    return tuple(dataclasses.replace(token, normalized=False) for token in added)
 
 
 def parsed(data: bytes, path: str) -> Any:
@@ -169,7 +173,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.kind == "bpe" and model.scores is not None:
         raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
-    added = sorted(model.added_tokens, key=lambda token: token.id)
+    added = sorted(as_found(model.added_tokens, model.normalizers), key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
