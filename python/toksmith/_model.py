@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "ID_LIMIT",
     "RARE_FIELDS",
     "AddedToken",
     "Model",
@@ -37,6 +38,7 @@ __all__ = [
 
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
+ID_LIMIT = 1 << 24
 ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
 
 
@@ -395,7 +397,7 @@ class Model:
                 raise ModelError("an added token has no content", added.id)
             if added.content in contents:
                 raise ModelError(f"the added token {added.content!r} is listed twice", added.id)
-            if not 0 <= added.id < 2**24:
+            if not 0 <= added.id < ID_LIMIT:
                 raise ModelError(f"the added token {added.content!r} has an id outside [0, 16777216)", added.id)
             own = self.vocab.token(added.id)
             if own is not None and own != added.content.encode():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ._errors import ModelError
-from ._model import Model, Step
+from ._model import ID_LIMIT, Model, Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,6 @@ __all__ = ["PLAIN", "Piece", "Template", "template_of"]
 
 # A template names a token again and again, and a token may have many ids: no published one puts more than a few.
 MOST_IDS = 1 << 16
-ID_LIMIT = 1 << 24
 
 
 class Piece(NamedTuple):

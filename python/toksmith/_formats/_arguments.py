@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._errors import CannotRepresent, InvalidOption, quoted
-from .._model import AddedToken, Model, TokenTable, is_regex_split
+from .._model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_split
 from .._patterns import UNSET, PatternArgument
 from .._special import check_special_tokens
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
-
-ID_LIMIT = 1 << 24
 
 
 def refuse_arguments(

@@ -19,10 +19,10 @@ import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._files import text_of
-from .._model import AddedToken, Model, Step, TokenTable
+from .._model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument, patterns, splitters
 from .._post import PLAIN, template_of
-from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
+from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
 from ._gguf_roles import roles_by_content

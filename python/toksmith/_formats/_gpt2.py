@@ -19,9 +19,9 @@ import numpy as np
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._files import is_text
-from .._model import AddedToken, Model, Step, TokenTable, regex_split
+from .._model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._patterns import UNSET, PatternArgument, splitters
-from ._arguments import ID_LIMIT, added_tokens, refuse_arguments, refuse_losses
+from ._arguments import added_tokens, refuse_arguments, refuse_losses
 from ._byte_characters import BYTE_CHARACTERS, spelt, unspelt
 from ._file_sets import GPT2, FileContent, joined_lines, text_lines
 from ._json import parse_json

@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._errors import CannotRepresent, InvalidOption
-from .._model import AddedToken, Model, Step, TokenTable
+from .._model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from ._byte_characters import unspelt
 from ._hf_steps import step
 from ._json_objects import JsonObject
 
 __all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
-
-ID_LIMIT = 1 << 24
 
 
 def read_vocab(part: JsonObject) -> dict[str, int]:

@@ -13,9 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from .._errors import CannotRepresent, FormatError, ModelError, number_of
-from .._model import AddedToken, Model, TokenTable, regex_split
+from .._model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
-from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
+from ._arguments import refuse_arguments, refuse_losses
 from ._file_sets import MINBPE, FileContent, joined_lines, text_lines
 from ._recovered_merges import pair_merges
 

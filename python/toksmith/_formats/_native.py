@@ -15,11 +15,11 @@ import numpy as np
 
 from .. import _core
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
-from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from .._model import ID_LIMIT, AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._patterns import PatternArgument
 from ._arguments import refuse_arguments
 from ._json import dump_json, parse_json
-from ._native_fields import HEADER, ID_LIMIT, METADATA, RECORD, Object, problems
+from ._native_fields import HEADER, METADATA, RECORD, Object, problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

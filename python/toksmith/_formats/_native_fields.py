@@ -11,12 +11,10 @@ import base64
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, get_args
 
-from .._model import RARE_FIELDS, Kind, MergeRule
+from .._model import ID_LIMIT, RARE_FIELDS, Kind, MergeRule
 from ._json import dump_json
 
-__all__ = ["HEADER", "ID_LIMIT", "METADATA", "RECORD", "Object", "problems"]
-
-ID_LIMIT = 1 << 24
+__all__ = ["HEADER", "METADATA", "RECORD", "Object", "problems"]
 
 
 class Rule(NamedTuple):

@@ -12,9 +12,9 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
-from .._model import Model, TokenTable
+from .._model import ID_LIMIT, Model, TokenTable
 from .._patterns import UNSET, PatternArgument
-from ._arguments import ID_LIMIT, added_tokens, refuse_losses
+from ._arguments import added_tokens, refuse_losses
 from ._json import parse_json
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
-from .._model import AddedToken, Model, TokenTable, regex_split
+from .._model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._patterns import PatternArgument
-from ._arguments import ID_LIMIT, refuse_arguments, refuse_losses
+from ._arguments import refuse_arguments, refuse_losses
 from ._json import dump_json, parse_json
 from ._tiktoken import ranks_of
 
