@@ -16,7 +16,7 @@ from test_chat import by_jinja, chat, contents_of, is_blank, marks_of, peer, tok
 
 import toksmith
 from toksmith import AddedToken
-from toksmith._marks import Guard, is_mark
+from toksmith._marks import TrustedEncoder, is_mark
 
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 MESSAGES = 100_000 if EXHAUSTIVE else 2_000
@@ -231,9 +231,9 @@ def test_white_space_and_characters_of_the_vocabulary_are_no_marks() -> None:
 
 
 def test_no_text_can_spell_the_secret() -> None:
-    """Two guards of one tokenizer have different secrets, so a text that one of them knows is ordinary for the other."""
+    """Two encoders of one tokenizer have different secrets, so a text that one of them knows is ordinary for the other."""
     tokenizer = toksmith.train("low low", 258, pattern=None, special_tokens=["<a>"])
-    one, two = Guard(tokenizer), Guard(tokenizer)
+    one, two = TrustedEncoder(tokenizer), TrustedEncoder(tokenizer)
     spelling = one._spellings["<a>"]
     assert two.encode([(spelling, False), ("<a>", True)]) == [
         *spelling.encode(),
@@ -247,14 +247,14 @@ def test_places_are_those_of_the_text(of_a_kind: toksmith.Tokenizer) -> None:
         chance = Random(seed)
         parts = [(drawn_text(of_a_kind, chance).encode(), number % 2 == 0) for number in range(3)]
         text = b"".join(part for part, _ in parts)
-        found = of_a_kind._guard.encode_with_offsets(parts)
+        found = of_a_kind._trusted_encoder.encode_with_offsets(parts)
         starts, ends = found.starts.tolist(), found.ends.tolist()
-        assert found.ids.tolist() == of_a_kind._guard.encode(parts)
+        assert found.ids.tolist() == of_a_kind._trusted_encoder.encode(parts)
         if ends:
             assert ends[-1] == len(text) and starts == [0, *ends[:-1]], parts
 
 
-def test_messages_that_spell_a_mark_are_the_only_ones_that_change(tmp_path: Path) -> None:
+def test_messages_that_spell_a_mark_are_the_only_ones_that_change() -> None:
     """The conversation around a message that spells a mark keeps its ids."""
     for family in FAMILIES:
         mark = next(content for content in contents_of(family) if content.startswith(("<", "[")))

@@ -3,7 +3,7 @@
 The rule: every added token is a mark, whatever a file says about it, unless it is white space or a single character of the
 ordinary vocabulary. In text that is not trusted no mark is found, and ordinary text cannot make one either.
 
-The walk: `respelled` writes the marks of trusted text in a spelling that holds a secret, and `Guard` encodes the result with a
+The walk: `TrustedEncoder` writes the marks of trusted text in a spelling that holds a secret, and encodes the result with a
 model that finds marks in this spelling only. Left out: whose text is trusted, which callers say (`_segments.py`, `_chat/`).
 """
 
@@ -24,7 +24,7 @@ from ._byte_tokens import BYTE_TOKENS
 from ._errors import OF_A_PLACE
 from ._model import AddedToken, Model, TokenTable
 
-__all__ = ["Guard", "PlacedIds", "is_mark", "marks_of"]
+__all__ = ["PlacedIds", "TrustedEncoder", "is_mark", "marks_of"]
 
 Some = TypeVar("Some", str, bytes)
 
@@ -74,8 +74,7 @@ class Respelled(NamedTuple):
 
     def places_before(self, places: NDArray[Any]) -> NDArray[np.int64]:
         """The places in the text before for places in this one, none of which is inside a mark."""
-        ends = (np.array([0, *(end for _, end in each)], np.int64) for each in (self.places, self.original))
-        after, before = ends
+        after, before = (np.array([0, *(end for _, end in each)], np.int64) for each in (self.places, self.original))
         run = np.searchsorted(after, places, side="right") - 1
         return before[run] + (places.astype(np.int64) - after[run])
 
@@ -84,13 +83,13 @@ class Respelled(NamedTuple):
         return int(self.places_before(np.array([place]))[0])
 
 
-class Guard:
-    """Encodes texts of which some parts are trusted, for one tokenizer."""
+class TrustedEncoder:
+    """Encodes texts of which some parts are trusted, for one tokenizer. Only trusted text can spell a mark."""
 
     def __init__(self, tok: Any) -> None:
         model: Model = tok.model
         secret = "".join(secrets.choice(SIGNS) for _ in range(SECRET_SIGNS))
-        self._marks = {token.content: token for token in marks_of(model)}
+        self._marks = {token.content: token for token in tok._marks}
         self._ids = {token.id for token in self._marks.values()}
         self._spellings = {
             content: secret + "".join(SIGNS[number // len(SIGNS) ** place % len(SIGNS)] for place in range(3))
@@ -99,9 +98,9 @@ class Guard:
         longest_first = sorted(self._marks, key=len, reverse=True)
         pattern = "|".join(map(re.escape, longest_first)) or "(?!)"
         self._finders: dict[type, re.Pattern[Any]] = {str: re.compile(pattern), bytes: re.compile(pattern.encode())}
-        self._tokenizer = type(tok)(self._guarded(model))
+        self._tokenizer = type(tok)(self._respell_model(model))
 
-    def _guarded(self, model: Model) -> Model:
+    def _respell_model(self, model: Model) -> Model:
         """The model that finds marks in their secret spelling only. Its ordinary vocabulary has none."""
         added = [
             dataclasses.replace(token, content=self._spellings.get(token.content, token.content))
@@ -124,7 +123,7 @@ class Guard:
 
     def encode(self, runs: Sequence[tuple[Some, bool]]) -> list[int]:
         """The ids of the text that the runs form. Each has its text and whether it is trusted; neighbours differ in that."""
-        made = self._respelled(*joined(runs), set())
+        made = self._respell(*join_runs(runs), set())
         with suppress(*OF_A_PLACE):
             ids: list[int] = self._tokenizer.encode(made.text, special="allow")
             if sum(id in self._ids for id in ids) == len(made.places):
@@ -137,14 +136,14 @@ class Guard:
 
         A mark that the model does not find in its secret spelling, because a normalizer rewrites what is around it, stays text.
         """
-        text, trusted = joined(runs)
+        text, trusted = join_runs(runs)
         skipped: set[tuple[int, int]] = set()
         while True:
-            made = self._respelled(text, trusted, skipped)
+            made = self._respell(text, trusted, skipped)
             unit = "char" if isinstance(text, str) else "byte"
             try:
                 found = self._tokenizer.encode_with_offsets(made.text, unit=unit, special="allow")
-                missed = self._missed(made, found)
+                missed = self._find_missed(made, found)
             except OF_A_PLACE as error:
                 if error.offset is None:
                     raise
@@ -156,7 +155,7 @@ class Guard:
                 return PlacedIds(found.ids, made.places_before(found.starts), made.places_before(found.ends))
             skipped |= missed
 
-    def _respelled(self, text: Any, trusted: list[tuple[int, int]], skipped: set[tuple[int, int]]) -> Respelled:
+    def _respell(self, text: Any, trusted: list[tuple[int, int]], skipped: set[tuple[int, int]]) -> Respelled:
         """The text, with the secret spelling of each mark that trusted text spells, but those at the skipped places."""
         parts: list[Any] = []
         places: list[tuple[int, int]] = []
@@ -176,7 +175,7 @@ class Guard:
                 at = found.end()
         return Respelled(type(text)().join([*parts, text[at:]]), places, original)
 
-    def _missed(self, made: Respelled, found: Any) -> set[tuple[int, int]]:
+    def _find_missed(self, made: Respelled, found: Any) -> set[tuple[int, int]]:
         """The places of marks that the model does not find there."""
         of_marks = np.flatnonzero(np.isin(found.ids, [*self._ids]))
         starts, ends = found.starts[of_marks].tolist(), found.ends[of_marks].tolist()
@@ -189,7 +188,7 @@ class Guard:
         return missed
 
 
-def joined(runs: Sequence[tuple[Any, bool]]) -> tuple[Any, list[tuple[int, int]]]:
+def join_runs(runs: Sequence[tuple[Any, bool]]) -> tuple[Any, list[tuple[int, int]]]:
     """The text that the runs form, and where those of it that are trusted begin and end."""
     parts = [part for part, _ in runs]
     text = type(parts[0])().join(parts) if parts else ""

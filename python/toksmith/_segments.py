@@ -47,7 +47,7 @@ def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[in
     listed = items(segments, "segments", "pairs of a text and whether it is trusted")
     runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in groupby(joined(listed), key=itemgetter(1))]
     try:
-        ids: list[int] = self._guard.encode(runs)
+        ids: list[int] = self._trusted_encoder.encode(runs)
     except OF_A_PLACE as error:
         raise error if error.offset is None else error.at(*in_segments(listed, error.offset)) from None
     return ids

@@ -24,7 +24,7 @@ from ._arguments import (
     whole_number,
 )
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
-from ._model import Model
+from ._model import AddedToken, Model
 from ._post import PLAIN, template_of
 from ._steps import character_options, engine_of
 from ._stream import StreamEncoder
@@ -33,7 +33,7 @@ from ._threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-    from ._marks import Guard
+    from ._marks import TrustedEncoder
     from ._memory import MemoryUse
     from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
 
@@ -448,16 +448,23 @@ class Tokenizer(_core.TextCalls):
         """
         self._engine.release()
         self._continuations.release()
-        self.__dict__.pop("_guard", None)
+        self.__dict__.pop("_trusted_encoder", None)
 
     def _parts(self, special: Special) -> _boundaries.PartEncoder:
         return _boundaries.PartEncoder(self._engine, self.model, special)
 
     @cached_property
-    def _guard(self) -> Guard:
-        from ._marks import Guard  # when a call trusts some text more than other text
+    def _marks(self) -> tuple[AddedToken, ...]:
+        """The added tokens that only trusted text may spell."""
+        from ._marks import marks_of  # when a call trusts some text more than other text
 
-        return Guard(self)
+        return tuple(marks_of(self.model))
+
+    @cached_property
+    def _trusted_encoder(self) -> TrustedEncoder:
+        from ._marks import TrustedEncoder
+
+        return TrustedEncoder(self)
 
     @cached_property
     def _continuations(self) -> _boundaries.Continuations:

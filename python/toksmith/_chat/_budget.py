@@ -63,7 +63,7 @@ def spend(units: int) -> None:
     """Takes the units from the budget; nothing without a budget.
 
     Raises:
-        OverBudget: So many are not left.
+        OverBudget: The budget has fewer units.
     """
     left = LEFT.get()
     if left is not None:
@@ -141,7 +141,7 @@ def pay_operator(operator: str, left: Any, right: Any) -> None:
 
 
 def pay_format(text: Any, sign: str, *values: Any) -> None:
-    """Pays for a text in which fields, which begin with a sign, are replaced by values, each perhaps by the same value.
+    """Pays for a text whose fields, which begin with a sign, are replaced by values; every field may take the longest value.
 
     Raises:
         OverBudget: A width of the text is too much, or comes from a value.

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from .._arguments import checked
 from .._errors import UnknownName, first_of, number_of
-from .._marks import marks_of
-from .._model import AddedToken, Model
+from .._model import AddedToken
 from ._marked import Marked, Origin
 
 if TYPE_CHECKING:
@@ -77,11 +76,10 @@ class ChatEncoding:
 def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
-    marks = marks_of(tok.model)
     found = tok.encode_with_offsets(plain, special="allow")
-    disarmed = sorted({*spelled(marks, text), *untrusted(tok.model, marks, text, found)})
+    disarmed = sorted({*spelled(tok._marks, text), *untrusted(tok, text, found)})
     if disarmed:
-        found = tok._guard.encode_with_offsets(trusted_runs(text))
+        found = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
     origins = [origin for _, origin in text.ends] or [Origin()]
     blocks = any(origin.generated for origin in origins)
     mask = [
@@ -127,13 +125,13 @@ def spelled(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, st
             place = str.find(text, content, place + 1)
 
 
-def untrusted(model: Model, marks: Sequence[AddedToken], text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
+def untrusted(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
     """The ids of marks that are not, or not completely, spelled by trusted text, with their places.
 
     `spelled` does not see all of them: a normalizer may make a token of another spelling, a lone surrogate becomes U+FFFD, and
     merges may make one of ordinary text.
     """
-    tokens = {token.id: token for token in reversed(marks) if token.id != model.unknown_id}
+    tokens = {token.id: token for token in reversed(tok._marks) if token.id != tok.model.unknown_id}
     for index in np.flatnonzero(np.isin(found.ids, [*tokens])).tolist():
         token, start, end = tokens[int(found.ids[index])], int(found.starts[index]), int(found.ends[index])
         part = text.part(start, max(end, start + 1))

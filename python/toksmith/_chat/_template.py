@@ -71,7 +71,7 @@ FAILURES = (
 )
 
 
-def paid(pay: Callable[[Any], None], value: Any) -> Any:
+def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
     """The value, after paying."""
     pay(value)
     return value
@@ -99,7 +99,7 @@ class Rewritten(NodeTransformer):
         self.generic_visit(node)
         node.body.insert(0, price)
         if isinstance(node.test, nodes.Expr):
-            node.test = self.call("paid_operation", [node.test], node)
+            node.test = self.call("pay_operation", [node.test], node)
         return node
 
     def visit_Macro(self, node: nodes.Macro | nodes.Block) -> nodes.Node:
@@ -112,19 +112,19 @@ class Rewritten(NodeTransformer):
 
     def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
         self.generic_visit(node)
-        node.expr = self.call("paid_items", [node.expr], node)
+        node.expr = self.call("pay_items", [node.expr], node)
         for operand in node.ops:
             membership = operand.op in ("in", "notin")
-            operand.expr = self.call("paid_value" if membership else "paid_items", [operand.expr], node)
+            operand.expr = self.call("pay_value" if membership else "pay_items", [operand.expr], node)
         return node
 
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
         self.generic_visit(node)
-        return self.call("paid_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+        return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
 
     def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
         self.generic_visit(node)
-        return self.call("paid_items", [node], node) if node.ctx == "load" else node
+        return self.call("pay_items", [node], node) if node.ctx == "load" else node
 
     def price(self, node: nodes.Node) -> nodes.Node:
         """A statement that pays for a body: each of its nodes is an operation."""
@@ -160,19 +160,24 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     concat = staticmethod(concat)
     own_text = staticmethod(partial(marked, origin=TEMPLATE))
     spend = staticmethod(spend)
-    paid_operation = staticmethod(partial(paid, lambda _: spend(OPERATION)))
-    paid_value = staticmethod(partial(paid, pay_value))
-    paid_items = staticmethod(partial(paid, pay_items))
+    pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
+    pay_value = staticmethod(partial(pay_and_return, pay_value))
+    pay_items = staticmethod(partial(pay_and_return, pay_items))
     intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
 
     def __init__(self) -> None:
         # Jinja's optimizer would run parts of the template when it compiles them, without a budget.
-        options: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "optimized": False, "finalize": written}
+        options: dict[str, Any] = {
+            "trim_blocks": True,
+            "lstrip_blocks": True,
+            "optimized": False,
+            "finalize": pay_output,
+        }
         super().__init__(extensions=[Generation, loopcontrols], **options)
         self.filters |= {"tojson": as_json, "join": joined}
-        self.filters = {name: paid_filter(name, function) for name, function in self.filters.items()}
+        self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
         comparing: dict[str, Any] = {name: self.tests[name] for name in COMPARING}
-        self.tests |= {name: paid_test(function) for name, function in comparing.items()}
+        self.tests |= {name: wrap_test(function) for name, function in comparing.items()}
         self.globals |= {"raise_exception": refuse, "strftime_now": now}
         del self.globals["lipsum"]  # random text
 
@@ -207,14 +212,14 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return changed
 
 
-def written(value: Any) -> Any:
+def pay_output(value: Any) -> Any:
     """A value that the template writes, which is paid for before Jinja makes it a text."""
     if not isinstance(value, str):
         pay_text(value)
     return value
 
 
-def paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """A filter that is paid for before it runs."""
     first = 1 if hasattr(function, "jinja_pass_arg") else 0
 
@@ -222,12 +227,12 @@ def paid_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def paying(*args: Any, **named: Any) -> Any:
         pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *named.values()])
         found = function(*args, **named)
-        return paid_each(found) if isinstance(found, Iterator) else found
+        return pay_for_each(found) if isinstance(found, Iterator) else found
 
     return paying
 
 
-def paid_test(function: Callable[..., Any]) -> Callable[..., Any]:
+def wrap_test(function: Callable[..., Any]) -> Callable[..., Any]:
     """A test that compares its arguments, and is paid for before it runs."""
 
     @wraps(function)
@@ -240,7 +245,7 @@ def paid_test(function: Callable[..., Any]) -> Callable[..., Any]:
     return paying
 
 
-def paid_each(values: Iterator[Any]) -> Iterator[Any]:
+def pay_for_each(values: Iterator[Any]) -> Iterator[Any]:
     """The values that a filter makes one by one."""
     for value in values:
         spend(OPERATION)
