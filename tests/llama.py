@@ -1,13 +1,14 @@
 """llama.cpp's tokenizer, by its C functions: `make test-llama` compiles it."""
 
 import ctypes
-import importlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 __all__ = ["Llama"]
 
-cpp: Any = importlib.import_module("llama_cpp")
+cpp: Any = pytest.importorskip("llama_cpp", reason="lacks llama.cpp; run make test-llama")
 
 
 @cpp.llama_log_callback

@@ -33,7 +33,7 @@ def status_of(path: str | os.PathLike[str]) -> os.stat_result | None:
     """
     try:
         found = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last is of a name that no file can have
         return None
     refuse_kind(found)
     return found

@@ -119,7 +119,7 @@ def verify(
     try:
         manifest = read_manifest(place)
     except JobError as error:
-        if not {MANIFEST, SUMS} <= {*place.names(())}:
+        if not place.exists() or not {MANIFEST, SUMS} <= {*place.names(())}:
             raise
         name, _, problem = error.problem.partition(";")[0].partition(" ")
         return Verified(0, 0, 0, (FileDifference(name, None, None, problem),))
