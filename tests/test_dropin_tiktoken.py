@@ -10,7 +10,18 @@ from dropins.allowed_tiktoken import ROWS
 from dropins.tiktoken_cases import cases
 
 pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0 (tests/requirements.txt)")
+ROOT = Path(__file__).resolve().parent.parent
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
+
+
+def test_the_document_lists_the_allowed_differences() -> None:
+    section = (
+        (ROOT / "docs" / "clients.md").read_text(encoding="utf-8").partition("## tiktoken\n")[2].partition("\n## ")[0]
+    )
+    listed = [
+        tuple(cell.strip() for cell in line.split("|")[1:4:2]) for line in section.splitlines() if line.startswith("|")
+    ]
+    assert listed[2:] == [(row.name, row.reason) for row in ROWS]
 
 
 @pytest.mark.proof
