@@ -33,8 +33,12 @@ def anything(random: Random) -> str:
     return chr(random.randrange(*random.choice(RANGES)))
 
 
-def drawn_model(random: Random, charsmap: bytes = b"") -> bytes:
-    """A byte-pair or unigram model with scores that tie, with or without fallback, user-defined symbols and each normalization."""
+def drawn_model(random: Random, charsmap: bytes = b"", rare: bool = False) -> bytes:
+    """A byte-pair or unigram model with scores that tie, with or without fallback, user-defined symbols and each normalization.
+
+    With `rare`, it may also be a model of words or characters, with unused pieces, a denormalizer, and, where nothing adds
+    scores up, scores that are not finite.
+    """
     model = new_model()
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
     trainer.model_type = random.choice([1, 2])
@@ -55,10 +59,30 @@ def drawn_model(random: Random, charsmap: bytes = b"") -> bytes:
     for _ in range(random.randrange(5, 120)):
         word = "".join(random.choice([*ALPHABET, space]) for _ in range(random.randrange(1, 6)))
         pieces.setdefault(word, (random.choice([-1, -2, -3, -5.5, -9 * random.random()]), NORMAL))
+    if rare:
+        return written(model, made_rare(random, model, pieces))
     for char in "abcthe" + space:
         if random.random() < 0.8:
             pieces.setdefault(char, (-100 - random.randrange(3), NORMAL))
     return written(model, pieces)
+
+
+def made_rare(random: Random, model: Any, pieces: dict[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
+    """The same pieces, some of them in rare forms, and a rare type of the model."""
+    trainer = model.trainer_spec
+    trainer.model_type = random.choice([1, 2, 2, 2, 3, 4])
+    if random.random() < 0.3:
+        model.denormalizer_spec.CopyFrom(model.normalizer_spec)
+        model.denormalizer_spec.add_dummy_prefix = random.random() < 0.3
+    endless = [-0.0, 0.0] + ([] if trainer.model_type == 1 else [float("-inf"), float("inf")])
+    found = dict(pieces)
+    for content, (score, kind) in pieces.items():
+        if kind == NORMAL and trainer.model_type == 3 and "▁" in content[1:]:
+            content = content.replace("▁", "x")
+        if kind == NORMAL:
+            score = random.choice(endless) if random.random() < 0.05 else score
+            found[content] = (score, UNUSED if random.random() < 0.3 else NORMAL)
+    return found
 
 
 def written(model: Any, pieces: dict[str, tuple[float, int]]) -> bytes:

@@ -173,6 +173,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.decode_more": lambda of: of.engine.decode_more(numbers([97]), True),
     "Engine.decode_batch": lambda of: of.engine.decode_batch([[97], [256]], "replace", 2),
     "encode_with_offsets": lambda of: of.core.encode_with_offsets(of.engine, "\ud83dab", "text", "replace", True),
+    "encode_in_pieces": lambda of: of.core.encode_in_pieces(of.engine, "\ud83dab", "text"),
     "encode_ragged_with_offsets": lambda of: of.core.encode_ragged_with_offsets(
         of.engine, ["\ud83dab", "b"], "text", "replace", 2, True
     ),
@@ -239,6 +240,9 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "LearnedMerges.left": lambda of: of.merges.left,
     "LearnedMerges.stopped": lambda of: of.merges.stopped,
     "train": lambda of: of.core.train(of.counts, of.options(), lambda _: None),
+    "train_by_text": lambda of: of.core.train_by_text(
+        ["a", "b"], [[0, 1]], [2], {"size": 9, "min_count": 1, "prefix": "", "longest": None}
+    ),
     "train_parity": lambda of: of.core.train_parity(of.counts, of.options(), {"languages": [of.counts], **TURNS}, None),
     "train_unigram": lambda of: of.core.train_unigram(of.counts, ["a", "b", " "], SIZES, None),
     "sample": lambda of: of.core.sample(of.engine, "ab", "text", "replace", DRAWN),

@@ -338,7 +338,7 @@ def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -
         }
         path.write_text(json.dumps(file))
         [(name, said, _)] = in_child(path, "toksmith.load(path)")
-        assert name == "ModelError" and f"it puts {often * many} ids around a text" in said, (name, said)
+        assert name == "ModelError" and "it puts more than 65536 ids around a text" in said, (name, said)
 
 
 @pytest.mark.proof

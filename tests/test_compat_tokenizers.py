@@ -152,7 +152,7 @@ def test_texts_and_pairs(both: Any) -> None:
             same(theirs.encode(text, add_special_tokens=put), own.encode(text, add_special_tokens=put), (text, put))
         pair = theirs.encode(text, SHOWN[0]), own.encode(text, SHOWN[0])
         same(*pair, text)
-        assert pair[0].sequence_ids == pair[1].sequence_ids or theirs.post_processor is None
+        assert pair[0].sequence_ids == pair[1].sequence_ids
         words = text.split()
         same(theirs.encode(words, is_pretokenized=True), own.encode(words, is_pretokenized=True), words)
     for one, two in zip(theirs.encode_batch(TEXTS), own.encode_batch(np.array(TEXTS, object)), strict=True):
@@ -203,7 +203,7 @@ def test_characters_and_words(both: Any) -> None:
     theirs, own = both
     for first, second in ((SHOWN[0], SHOWN[1]), (SHOWN[4], "Hey")):
         one, two = theirs.encode(first, second), own.encode(first, second)
-        for sequence in (0, 1) if theirs.post_processor is not None else ():
+        for sequence in (0, 1):
             for at in range(len(first) + 2):
                 for name in ("char_to_token", "char_to_word", "word_to_tokens", "word_to_chars"):
                     expected = getattr(one, name)(at, sequence)

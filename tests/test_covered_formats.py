@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ from test_kinds import drawn_piece
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, Model, Tokenizer, TokenTable
+from toksmith import AddedToken, CannotRepresent, FormatError, Model, NotInVocabulary, Tokenizer, TokenTable
 
 WORDS = "the cat sat on the mat, unaffable! and ate it. Été ab日本 über 12 don't " * 9
 SPECIAL = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"]
@@ -96,14 +97,55 @@ def test_vocab_txt(tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "again" / "vocab.txt") == tok
 
 
+LINES = {
+    "an empty line": "the\n\ncat\n",
+    "empty lines at the end": "the\ncat\n\n\n",
+    "equal lines": "the\ncat\nthe\n",
+    "a special token twice": "the\n[UNK]\n[CLS]\ncat\n",
+    "white space at the end": "the \ncat\t\na\u3000\ns\u2028\nt\x85\nu\x1c\n \n",
+    "white space inside": "th\u2028e\nc\x85at\n s\nth\re\n",
+    "lines of Windows": "the\r\n\r\ncat\r\n",
+    "no end of the last line": "the\ncat",
+}
+
+
+@pytest.mark.parametrize("lines", LINES.values(), ids=LINES)
+def test_lines_of_a_vocab_txt_are_those_of_the_library(lines: str, tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(token + "\n" for token in SPECIAL) + lines, encoding="utf-8", newline="")
+    peer, tok = tokenizers.BertWordPieceTokenizer(str(path)), toksmith.load(path)
+    ids = dict(zip(tok.model.tokens, tok.model.ids.tolist(), strict=True))
+    assert ids == {token.encode(): id for token, id in peer.get_vocab().items() if token}
+    assert tok.special_tokens == {token: ids[token.encode()] for token in SPECIAL}
+    for text in ("the cat", "[UNK]the s", "a t u th e", "☃ cats"):
+        assert tok.encode(text, special="allow") == peer.encode(text, add_special_tokens=False).ids
+    saved = tmp_path / "again" / "vocab.txt"
+    saved.parent.mkdir()
+    tok.save(saved)
+    assert toksmith.load(saved) == tok
+    again = tokenizers.BertWordPieceTokenizer(str(saved))
+    assert {**again.get_vocab(), "": 0} == {**peer.get_vocab(), "": 0}
+
+
+def test_a_vocab_txt_without_an_unknown_token_runs_until_it_needs_one(tmp_path: Path) -> None:
+    path = tmp_path / "vocab.txt"
+    path.write_text("[CLS]\n[SEP]\nthe\n")
+    peer, tok = tokenizers.BertWordPieceTokenizer(str(path)), toksmith.load(path)
+    assert tok.encode("The the") == peer.encode("The the", add_special_tokens=False).ids == [2, 2]
+    with pytest.raises(NotInVocabulary):
+        tok.encode("cat")
+    with pytest.raises(Exception, match="Missing"):
+        peer.encode("cat")
+    tok.save(path)
+    assert toksmith.load(path) == tok
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"[PAD]\nthe\n", "no line .UNK."),
-        (b"[UNK]\nthe\nthe\n", "occurs twice"),
-        (b"[UNK]\n\nthe\n", "is empty"),
+        (b"the\n", "is not a vocabulary of BERT"),
         (b"[UNK]\n\xff\n", "not UTF-8"),
-        (b"", "no line .UNK."),
+        (b"", "is not a vocabulary of BERT"),
     ],
 )
 def test_a_wrong_vocab_txt_is_named(data: bytes, problem: str, tmp_path: Path) -> None:
@@ -135,16 +177,14 @@ def test_a_wrong_unigram_part_is_named(change: dict[str, Any], problem: str, tmp
 
 
 def test_what_files_cannot_hold_is_refused(tmp_path: Path) -> None:
-    def model(kind: Any, **fields: Any) -> Tokenizer:
-        table = TokenTable.of([b"a", b"##b"])
-        return Tokenizer(Model(table, np.arange(2, dtype=np.uint32), kind=kind, unit="char", **fields))
+    def model(kind: Any, table: Sequence[bytes] = (b"a", b"##b"), **fields: Any) -> Tokenizer:
+        return Tokenizer(Model(TokenTable.of(table), np.arange(2, dtype=np.uint32), kind=kind, unit="char", **fields))
 
     chars = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="chars", unit="char"))
     prefix = {"continuing_subword_prefix": "##"}
     bert: dict[str, Any] = {
         **prefix,
         "max_piece_chars": 100,
-        "unknown_id": 2,
         "added_tokens": (AddedToken("[UNK]", 2),),
     }
     for tok, name, field in (
@@ -153,7 +193,9 @@ def test_what_files_cannot_hold_is_refused(tmp_path: Path) -> None:
         (model("unigram", scores=np.zeros(2, np.float32)), "tokenizer.json", "scores"),
         (model("unigram", scores=np.zeros(2)), "x.tiktoken", "kind"),
         (model("words"), "vocab.txt", "kind"),
-        (model("wordpiece", **bert), "vocab.txt", "tokens"),
+        (model("wordpiece", **bert, unknown_id=2), "vocab.txt", "tokens"),
+        (model("wordpiece", table=[b"[UNK]", b"a\nb"], **bert, unknown_id=0), "vocab.txt", "tokens"),
+        (model("wordpiece", table=[b"[UNK]", b"a "], **bert, unknown_id=0), "vocab.txt", "tokens"),
     ):
         with pytest.raises(CannotRepresent) as caught:
             tok.save(tmp_path / name)

@@ -62,7 +62,8 @@ A = TOKENS + 1 + ord("a")
 HOSTILE: dict[str, tuple[bytes, int]] = {
     "nothing": (b"", 1),
     "only the first word": (b"toksmith ", 1),
-    "a later version": (replaced(1, "toksmith 2"), 1),
+    "a version that nothing needs": (replaced(1, "toksmith 2"), 1),
+    "a later version": (replaced(1, "toksmith 3"), 1),
     "version 0": (replaced(1, "toksmith 0"), 1),
     "a version that is no number": (replaced(1, "toksmith one"), 1),
     "a huge version": (replaced(1, "toksmith " + "9" * 5000), 1),

@@ -145,7 +145,7 @@ def words(**fields: Any) -> Model:
         ("metadata", {"metadata": {"a": "\ud800"}}),
         ("model", {"splitters": (Step("regex", (("pattern", float("nan")),)),)}),
         ("model", {"splitters": (Step("regex", (("pattern", b"bytes"),)),)}),
-        ("scores", {"scores": np.array([np.inf], np.float32)}),
+        ("scores", {"scores": np.array([np.nan], np.float32)}),
         ("scores", {"scores": np.array([1, 2], np.float32)}),
     ],
 )

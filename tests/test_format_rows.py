@@ -172,7 +172,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "minbpe, metadata": ("metadata", {"metadata": {"a": "b"}}, "no field for it"),
     "sentencepiece": ("splitters", SPLIT, "splitters"),
     "sentencepiece, scores": ("scores", {"scores": None}, "requires scores"),
-    "sentencepiece, unknown": ("unknown_id", {"unknown_id": None}, "requires one"),
+    "sentencepiece, unknown": ("unknown_id", {"unknown_id": None, "byte_fallback": False}, "requires one"),
     "sentencepiece, no normalizer": ("normalizers", {"normalizers": ()}, "a single SentencePiece step"),
     "sentencepiece, strip": (
         "decoders", {"decoders": (Step("sentencepiece", (("strip", "once"), ("unknown", "?"))),)}, "normalizer decides"

@@ -89,8 +89,8 @@ def test_published_models_give_the_ids_of_sentencepiece(
 @pytest.mark.slow
 def test_drawn_models_give_the_ids_and_texts_of_sentencepiece(charsmap: bytes, tmp_path: Path) -> None:
     random = Random(7)
-    for _ in range(60):
-        data = drawn_model(random, charsmap)
+    for number in range(120):
+        data = drawn_model(random, charsmap, rare=number % 2 > 0)
         tok, peer = loaded(data, tmp_path), peer_of(data)
         decoder = tok.decoder()
         for _ in range(60):
@@ -119,7 +119,9 @@ def test_the_slow_way_gives_the_same_ids(
     charsmap: bytes, tmp_path: Path, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     random = Random(5)
-    models = [drawn_model(random, charsmap) for _ in range(30)] + [(vocab_dir / "mistral_v1.model").read_bytes()]
+    models = [drawn_model(random, charsmap, rare=number % 2 > 0) for number in range(60)] + [
+        (vocab_dir / "mistral_v1.model").read_bytes()
+    ]
     for data in models:
         fast = loaded(data, tmp_path)
         monkeypatch.setenv("TOKSMITH_SLOW", "1")
@@ -131,6 +133,9 @@ def test_the_slow_way_gives_the_same_ids(
 
 
 CHARSMAP = {"\t": " ", "ﬁ": "fi", "e\u0301": "é", "½": "1⁄2", "\x07": ""}
+
+
+PLAIN = reference.Normalizer()
 
 
 def of_reference(tok: toksmith.Tokenizer) -> reference.Characters:
@@ -154,14 +159,17 @@ def of_reference(tok: toksmith.Tokenizer) -> reference.Characters:
         model.decoders[0]["unknown"],
         model.decoders[0]["strip"],
         model.kind == "unigram",
+        model.kind == "words",
+        [model.vocab.token(id).decode() for id in model.unused_ids],  # type: ignore[union-attr]
+        next((reference.Normalizer(**(dict(step.options) | {"charsmap": {}})) for step in model.decoders[1:]), PLAIN),
     )
 
 
 @pytest.mark.slow
 def test_the_core_equals_the_reference(tmp_path: Path) -> None:
     random = Random(11)
-    for _ in range(60):
-        tok = loaded(drawn_model(random), tmp_path)
+    for number in range(120):
+        tok = loaded(drawn_model(random, rare=number % 2 > 0), tmp_path)
         model = of_reference(tok)
         for _ in range(40):
             text = drawn_text(random, 60)
@@ -197,6 +205,41 @@ def test_what_a_model_holds(tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "x.toksmith").encode("a<sep>a") == [5, 4, 3]
 
 
+@pytest.mark.slow
+def test_rare_models_are_saved_and_give_the_same_ids(charsmap: bytes, tmp_path: Path) -> None:
+    random, kinds = Random(13), set[str]()
+    for _ in range(60):
+        tok = loaded(drawn_model(random, charsmap, rare=True), tmp_path)
+        kinds.add(tok.model.kind)
+        for name in ("again.model", "again.toksmith"):
+            tok.save(tmp_path / name)
+            again = toksmith.load(tmp_path / name)
+            assert again.model == tok.model
+        for _ in range(20):
+            text = drawn_text(random, 60)
+            ids = tok.encode(text, special="text")
+            assert tok.count(text) == len(ids) and not {*ids} & {*tok.model.unused_ids}
+            offsets = tok.encode_with_offsets(text, unit="byte", special="text")
+            assert offsets.ids.tolist() == ids and offsets.starts.tolist()[1:] == offsets.ends.tolist()[:-1]
+            assert again.encode(text, special="text") == ids and again.decode(ids) == tok.decode(ids)
+        if tok.model.unused_ids or tok.model.kind == "words":
+            for name in ("x.gguf", "tokenizer.json"):
+                with pytest.raises(toksmith.CannotRepresent) as caught:
+                    tok.save(tmp_path / name)
+                assert caught.value.field in ("unused_ids", "kind")
+    assert kinds == {"bpe", "unigram", "words"}
+
+
+def test_unused_ids_are_ids_of_tokens(tmp_path: Path) -> None:
+    model = loaded(written(simple(), SIMPLE), tmp_path).model
+    for wrong in ((99,), (3, 2), (2, 2), (-1,)):
+        with pytest.raises(toksmith.ModelError, match="unused_ids"):
+            dataclasses.replace(model, unused_ids=wrong)
+    bytes_alone = toksmith.train("low", merges=1, pattern=None).model
+    with pytest.raises(toksmith.ModelError, match="unused_ids beside"):
+        toksmith.Tokenizer(dataclasses.replace(bytes_alone, unused_ids=(256,)))
+
+
 def test_content_says_that_it_is_a_sentencepiece_model(vocab_dir: Path) -> None:
     assert len(toksmith.load(vocab_dir / "mistral_v1.model")) == 32_000
     assert toksmith.load(vocab_dir / "sp_unigram_en.model").model.kind == "unigram"
@@ -205,13 +248,12 @@ def test_content_says_that_it_is_a_sentencepiece_model(vocab_dir: Path) -> None:
 @pytest.mark.parametrize(
     ("trainer", "pieces", "place", "problem"),
     [
-        ({"model_type": 3}, {}, "trainer_spec.model_type", "is a model of words; only byte-pair"),
         ({"model_type": 77}, {}, "trainer_spec.model_type", "unknown type 77"),
         ({"unk_surface": b"\xff"}, {}, "trainer_spec.unk_surface", "not UTF-8"),
         ({}, {"": (0, 1)}, "piece 4", "is empty"),
         ({}, {"x": (0, 9)}, "piece 4", "has the unknown type 9"),
-        ({}, {"x": (0, 5)}, "piece 4", "unused"),
-        ({}, {"x": (float("nan"), 1)}, "piece 4", "not finite"),
+        ({"model_type": 1}, {"x": (float("nan"), 1)}, "piece 4", "needs finite scores"),
+        ({"model_type": 1}, {"x": (float("-inf"), 3)}, "piece 4", "needs finite scores"),
         ({}, {"<0x41>": (0, 6)}, "piece 4", "requires byte_fallback"),
         ({"byte_fallback": True}, {"<0x4>": (0, 6)}, "piece 4", "not one of <0x00>"),
         ({"byte_fallback": True}, {"<0x41>": (0, 1)}, "piece 4", "another type"),
@@ -235,7 +277,7 @@ def test_broken_tables_and_texts_are_refused(tmp_path: Path) -> None:
             loaded(written(model, SIMPLE), tmp_path)
     model = simple()
     model.denormalizer_spec.precompiled_charsmap = b"x"
-    with pytest.raises(toksmith.FormatError, match="denormalizer_spec"):
+    with pytest.raises(toksmith.FormatError, match=r"denormalizer_spec.precompiled_charsmap"):
         loaded(written(model, SIMPLE), tmp_path)
     model = simple()
     model.pieces.add(piece=b"\xff", type=1)

@@ -161,6 +161,22 @@ def test_added_tokens_keep_their_ids(name: str, whole_piece: bool) -> None:
     assert [other.get_added_tokens_decoder()[token.id].special for token in added] == [True, False]
 
 
+def test_added_tokens_keep_their_order_and_the_vocabulary_does_not_grow() -> None:
+    """Some of the vocabulary and some behind it, in any order: as a file may list them."""
+    table = TokenTable.of([b"a", b"b", b"c"])
+    added = (
+        AddedToken("c", 2, special=False),
+        AddedToken("<x>", 3),
+        AddedToken("a", 0, special=False, lstrip=True),
+        AddedToken("<y>", 4),
+    )
+    model = Model(table, np.arange(3, dtype=np.uint32), kind="words", unit="char", added_tokens=added)
+    saved = ROW.save(model)
+    assert ROW.load(saved, "tokenizer.json", pattern=_formats.UNSET, special_tokens=None) == model
+    found = tokenizers.Tokenizer.from_str(saved.decode()).get_added_tokens_decoder()
+    assert {token.content: id for id, token in found.items()} == {token.content: token.id for token in added}
+
+
 def characters(**fields: Any) -> Model:
     return Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), unit="char", **fields)
 

@@ -87,18 +87,76 @@ def test_a_pair_that_comes_again_counts_where_it_comes_last() -> None:
     assert same(content, "abs") == [1, 20]
 
 
-def test_the_type_may_be_missing_as_in_the_first_files() -> None:
-    content = small()
-    del content["model"]["type"]
-    assert load(content) == load(small())
-
-
 @pytest.mark.parametrize("left", [[], ["truncation", "padding"], ["version"], ["added_tokens"]])
 def test_parts_may_be_missing(left: list[str]) -> None:
     content = small()
     for name in left:
         del content[name]
     assert load(content) == load(small())
+
+
+# Sequences without members.
+
+WORDS = {"a": 0, "b": 1, "ab": 2, "[UNK]": 3}
+EMPTY_KINDS: dict[str, dict[str, Any]] = {
+    "BPE": {"type": "BPE", "vocab": WORDS, "merges": [["a", "b"]]},
+    "WordPiece": {"type": "WordPiece", "vocab": WORDS, "unk_token": "[UNK]", "continuing_subword_prefix": "", "max_input_chars_per_word": 9},
+    "WordLevel": {"type": "WordLevel", "vocab": WORDS, "unk_token": "[UNK]"},
+    "Unigram": {"type": "Unigram", "vocab": [[token, -1.0] for token in WORDS], "unk_id": 3},
+}  # fmt: skip
+MEMBERS = {
+    "normalizer": "normalizers",
+    "pre_tokenizer": "pretokenizers",
+    "decoder": "decoders",
+    "post_processor": "processors",
+}
+
+
+def sequence(name: str, *members: Any) -> dict[str, Any]:
+    return {"type": "Sequence", MEMBERS[name]: list(members)}
+
+
+@pytest.mark.parametrize("kind", EMPTY_KINDS)
+def test_a_decoder_without_members_is_not_a_missing_one(kind: str, tmp_path: Path) -> None:
+    """A missing decoder puts spaces between tokens, one without members does not; both are kept in every file."""
+    empty = sequence("decoder")
+    said = {}
+    for name, decoder in {
+        "none": None,
+        "empty": empty,
+        "nested": sequence("decoder", empty, empty),
+        "fuse": {"type": "Fuse"},
+    }.items():
+        content = with_model() | {"model": EMPTY_KINDS[kind], "decoder": decoder}
+        tok, peer = load(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+        saved = ROW.save(tok.model)
+        tok.save(tmp_path / "native.toksmith")
+        for other in (tok, load(saved), toksmith.load(tmp_path / "native.toksmith")):
+            assert other == tok
+            said[name] = other.decode([0, 2, 3, 1])
+            assert said[name] == peer.decode([0, 2, 3, 1])
+        assert tokenizers.Tokenizer.from_str(saved.decode()).decode([0, 2, 3, 1]) == said[name]
+    assert said == {"none": "a ab [UNK] b", **dict.fromkeys(("empty", "nested", "fuse"), "aab[UNK]b")}
+
+
+@pytest.mark.parametrize("name", ["normalizer", "pre_tokenizer", "post_processor"])
+def test_another_part_without_members_is_a_missing_one(name: str) -> None:
+    empty = sequence(name)
+    for value in (empty, sequence(name, empty, sequence(name, empty))):
+        content = small() | {name: value}
+        assert same(content, "abcssa b") == same(small(), "abcssa b")
+        assert load(content) == load(small())
+
+
+@pytest.mark.parametrize("kind", EMPTY_KINDS)
+def test_the_type_may_be_missing_as_in_the_first_files(kind: str) -> None:
+    content = small() | {"model": EMPTY_KINDS[kind]}
+    untold = {name: value for name, value in EMPTY_KINDS[kind].items() if name != "type"}
+    assert (
+        json.loads(tokenizers.Tokenizer.from_str(json.dumps(content | {"model": untold})).to_str())["model"]["type"]
+        == kind
+    )
+    assert load(content | {"model": untold}) == load(content)
 
 
 # Added tokens.
@@ -180,6 +238,42 @@ def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn
         assert ids == expected, text
         assert ids == again.encode(text).ids, text
         assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+
+
+BERT = tokenizers.normalizers.BertNormalizer(lowercase=False)
+NOTHING = ["", "normalized special", *itertools.combinations(("single_word", "lstrip", "rstrip"), 1)]
+NOTHING += [*itertools.combinations(("single_word", "lstrip", "rstrip"), 2), ("single_word", "lstrip", "rstrip")]
+
+
+@pytest.mark.parametrize("flags", NOTHING, ids=str)
+def test_a_token_that_normalizes_to_nothing_cuts_at_every_character(flags: Any) -> None:
+    """HF panics on other characters than ASCII there, and never ends on a text that ends with the beginning of a token."""
+    given = f"normalized {flags if isinstance(flags, str) else ' '.join(flags)}"
+    for tokens in ([("\u200b", given)], [("\u200b", given), ("ab", "normalized")], [("s", ""), ("\u200b", given)]):
+        peer = added(*tokens, normalizer=BERT)
+        tok = load(peer.to_str().encode())
+        assert load(ROW.save(tok.model)) == tok
+        for text in ["", "c", "abc", "abc abc", "ab  c", "a b ", "<a>   s", "a\u200bb", "sss ab abc"]:
+            assert tok.encode(text, special="allow") == peer.encode(text).ids, (tokens, text)
+        id = peer.token_to_id("\u200b")
+        assert tok.decode([1, id, 2]) == peer.decode([1, id, 2], skip_special_tokens=False)
+        assert tok.encode("éa☃", special="allow") == [id for char in "éa☃" for id in tok.encode(char)]
+
+
+@pytest.mark.parametrize("content", ["e\u0301", "A\u030a", "é", "ab", "\u212b", "Ġ", "\u00ad"])
+@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKD", "Lowercase"])
+def test_a_byte_level_decoder_reads_the_normal_form_of_a_token(content: str, form: str) -> None:
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    peer = tokenizers.Tokenizer(tokenizers.models.BPE({char: id for id, char in enumerate(alphabet)}, []))
+    peer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    peer.decoder, peer.normalizer = tokenizers.decoders.ByteLevel(), getattr(tokenizers.normalizers, form)()
+    peer.add_tokens([AddedToken(content, normalized=True)])
+    tok, id = load(peer.to_str().encode()), peer.token_to_id(content)
+    for ids in ([id], [64, id, 65]):
+        assert tok.decode(ids) == peer.decode(ids, skip_special_tokens=False)
+    for text in (f"a{content}b", "áÅ e\u0301é"):
+        assert tok.encode(text, special="allow") == peer.encode(text).ids
+    assert load(ROW.save(tok.model)) == tok
 
 
 @pytest.mark.slow

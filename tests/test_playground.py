@@ -35,7 +35,7 @@ from test_cli import process, refused, run
 import toksmith
 from toksmith import _playground, _render, explain
 from toksmith._playground import _layout, _policy, _server, _views, _words
-from toksmith._playground._connections import MOST_CHUNKED, TURN, FairConnection, received
+from toksmith._playground._connections import MOST_CHUNKED, TURN, Bodies, FairConnection
 from toksmith._playground._live_training import LiveTexts
 from toksmith._playground._rows import Rows
 from toksmith._playground._texts import Cut
@@ -364,13 +364,22 @@ class Parts:
             yield b"a"
 
 
+def received(parts: Parts, most: int) -> bytes | tuple[int, str]:
+    request: Any = parts
+
+    async def read() -> bytes | tuple[int, str]:
+        async with Bodies(1 << 40).received(request, most) as data:
+            return data
+
+    return asyncio.run(read())
+
+
 def test_a_body_in_many_parts_takes_time_as_there_are_parts() -> None:
     def least_s(count: int) -> float:
         times = []
         for _ in range(3):
-            request: Any = Parts(count)
             before_s = time.process_time()
-            assert asyncio.run(received(request, count)) == b"a" * count
+            assert received(Parts(count), count) == b"a" * count
             times.append(time.process_time() - before_s)
         return min(times)
 
@@ -380,9 +389,10 @@ def test_a_body_in_many_parts_takes_time_as_there_are_parts() -> None:
 
 @pytest.mark.slow
 def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.Playground) -> None:
-    request: Any = Parts(10 * MOST_CHUNKED, transfer_encoding="chunked")
-    assert asyncio.run(received(request, 10 * MOST_CHUNKED)) is None
-    assert request.taken == MOST_CHUNKED + 1
+    parts = Parts(10 * MOST_CHUNKED, transfer_encoding="chunked")
+    refusal = received(parts, 10 * MOST_CHUNKED)
+    assert isinstance(refusal, tuple) and refusal[0] == 413
+    assert parts.taken == MOST_CHUNKED + 1
     for count, status in ((MOST_CHUNKED // 10, b"400"), (MOST_CHUNKED * 2, b"413")):
         with socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S) as raw:
             head = f"POST /api/rows HTTP/1.1\r\nHost: localhost:{playground.port}\r\nContent-Type: application/json\r\n"

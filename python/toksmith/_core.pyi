@@ -106,6 +106,9 @@ def encode_ragged_with_offsets(
     threads: int,
     characters: bool,
 ) -> tuple[tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]], NDArray[np.uint64]]: ...
+def encode_in_pieces(
+    engine: Engine, text: str, special: str | Collection[str]
+) -> tuple[list[int], list[int], list[bool], list[tuple[int, int]], list[tuple[int, int]], bytes]: ...
 def find_cut(engine: Engine, text: bytes, start: int, last: bool) -> int | None: ...
 def around(
     ids: NDArray[np.uint32],
@@ -246,6 +249,9 @@ class LearnedMerges:
 def train(
     counts: CountedPieces, options: Mapping[str, Any], progress: Callable[[LearnedMerges], object] | None
 ) -> LearnedMerges: ...
+def train_by_text(
+    tokens: Sequence[str], words: Sequence[Sequence[int]], counts: Sequence[int], options: Mapping[str, Any]
+) -> tuple[list[str], list[tuple[int, int]]]: ...
 def train_parity(
     counts: CountedPieces,
     options: Mapping[str, Any],

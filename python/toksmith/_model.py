@@ -277,6 +277,7 @@ RARE_FIELDS: Mapping[str, Any] = {
     "fuse_unknown": False,
     "max_piece_chars": None,
     "score_type": "float32",
+    "unused_ids": [],
 }
 
 
@@ -308,6 +309,8 @@ class Model:
             for none.
         fuse_unknown: Whether a run of unknown characters becomes one unknown
             token.
+        unused_ids: Ids of tokens that no text becomes, ascending: a restricted
+            vocabulary. They still have bytes, and merge on the way to others.
         max_piece_chars: Longer pieces become the unknown token, for
             `kind="wordpiece"`; None for no limit.
         training: The record, or None for a tokenizer that was not trained
@@ -330,6 +333,7 @@ class Model:
     end_of_word_suffix: str = ""
     fuse_unknown: bool = False
     max_piece_chars: int | None = None
+    unused_ids: tuple[int, ...] = ()
     normalizers: tuple[Step, ...] = ()
     splitters: tuple[Step, ...] = ()
     decoders: tuple[Step, ...] = ()
@@ -360,6 +364,8 @@ class Model:
         # Lists and objects in the options of steps also belong to the caller.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
             set_field(self, name, copy.deepcopy(self._listed(name)))
+        unused = items(self.unused_ids, "unused_ids", "a tuple of ids")
+        set_field(self, "unused_ids", tuple(whole_number(id, "unused_ids: an id") for id in unused))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
         cover = self.cover()
@@ -377,6 +383,9 @@ class Model:
         )
         set_field(self, "vocab", vocab)
         self._check_added_tokens()
+        for before, id in zip((-1, *self.unused_ids), self.unused_ids, strict=False):
+            if id <= before or vocab.token(id) is None:
+                raise ModelError("unused_ids must be ids of tokens, ascending", id)
 
     def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
         """The steps or added tokens of a field."""
@@ -449,6 +458,7 @@ class Model:
         rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
         if self.scores is not None:
             rare["score_type"] = str(self.scores.dtype)
+        rare["unused_ids"] = [*self.unused_ids]
         return {
             **{name: value for name, value in rare.items() if value != RARE_FIELDS[name]},
             "added_tokens": [vars(added) for added in self.added_tokens],

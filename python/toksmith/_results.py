@@ -355,6 +355,24 @@ class StreamDecoder:
 REPLACEMENT = "\ufffd".encode()
 
 
+class Withheld:
+    """The bytes of a stream of ids, if a denormalizer may rewrite all of them together: they come at its end."""
+
+    def __init__(self, decode: Callable[[list[int]], bytes]) -> None:
+        self._decode = decode
+        self._ids: list[int] = []
+
+    def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
+        """No bytes yet, and that the stream is not fresh any more."""
+        self._ids = [*([] if fresh else self._ids), *ids]
+        return b"", False
+
+    def rest(self) -> bytes:
+        """All bytes; the stream begins anew."""
+        ids, self._ids = self._ids, []
+        return self._decode(ids)
+
+
 class Retold:
     """The bytes of a stream of ids, if steps need all tokens together: it decodes from the start each time.
 
@@ -385,5 +403,6 @@ class Retold:
         return settled[len(told) :], False
 
     def rest(self) -> bytes:
-        """The bytes that were not returned yet."""
-        return self._decode(self._ids)[len(self._told) :] if self._ids else b""
+        """The bytes that were not returned yet; the stream begins anew."""
+        ids, told, self._ids, self._told = self._ids, self._told, [], b""
+        return self._decode(ids)[len(told) :] if ids else b""

@@ -20,15 +20,17 @@ __all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_of", "engine_
 
 Options = Mapping[str, "type | tuple[str, ...]"]
 
-NORMALIZERS: Mapping[str, Options] = {
-    "sentencepiece": {
-        "charsmap": str,  # the compiled table in base 64; "" for none
-        "dummy": ("nowhere", "before", "after"),
-        "escape": bool,
-        "remove_extra": bool,
-    }
+REWRITING: Options = {
+    "charsmap": str,  # the compiled table in base 64; "" for none
+    "dummy": ("nowhere", "before", "after"),
+    "escape": bool,
+    "remove_extra": bool,
 }
-DECODERS: Mapping[str, Options] = {"sentencepiece": {"strip": ("nothing", "once", "each"), "unknown": str}}
+NORMALIZERS: Mapping[str, Options] = {"sentencepiece": REWRITING}
+DECODERS: Mapping[str, Options] = {
+    "sentencepiece": {"strip": ("nothing", "once", "each"), "unknown": str},
+    "denormalizer": REWRITING,  # after the other
+}
 
 
 def of_characters(model: Model) -> bool:
@@ -48,7 +50,7 @@ def has_symbols(model: Model) -> bool:
 def is_covered(model: Model) -> bool:
     """Whether tokens cover pieces as they are, without merging."""
     whole_text = any(step.kind == "sentencepiece" for step in model.normalizers)
-    return model.kind in ("chars", "words", "wordpiece") or (model.kind == "unigram" and not whole_text)
+    return model.kind in ("chars", "wordpiece") or (model.kind in ("unigram", "words") and not whole_text)
 
 
 def refused_characters(model: Model) -> list[tuple[str, bool]]:
@@ -75,10 +77,12 @@ def refused_characters(model: Model) -> list[tuple[str, bool]]:
         (f"byte_fallback beside kind {model.kind!r}", covered and not scored and model.byte_fallback),
     ]
     if not of_characters(model):
-        return parts
+        return [*parts, ("unused_ids beside anything but SentencePiece's models", bool(model.unused_ids))]
     whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
-    whole = (whole or is_whole_unigram(model)) and not model.splitters
-    unless = "beside anything but byte-pair encoding of characters by their bytes and unigram, without splitters,"
+    whole = (whole or is_whole_unigram(model) or is_of_words(model)) and not model.splitters
+    unless = (
+        "beside anything but byte-pair encoding of characters by their bytes, unigram and words, without splitters,"
+    )
     parts += [
         (f"byte_fallback {unless}", model.byte_fallback and not whole),
         (f"scores {unless}", model.scores is not None and not whole),
@@ -87,8 +91,14 @@ def refused_characters(model: Model) -> list[tuple[str, bool]]:
     for name, table in (("normalizers", NORMALIZERS), ("decoders", DECODERS)):
         steps: tuple[Step, ...] = getattr(model, name)
         parts += [(f"the step {step.kind!r} in {name}", not (whole and fits(step, table))) for step in steps]
-        parts.append((f"a second step in {name}", len(steps) > 1))
+        two = [step.kind for step in steps] == ["sentencepiece", "denormalizer"]
+        parts.append((f"a second step in {name}", len(steps) > 1 and not two))
     return parts
+
+
+def is_of_words(model: Model) -> bool:
+    """Whether the model is one of SentencePiece's models of words."""
+    return model.kind == "words" and model.unit == "char" and not is_covered(model)
 
 
 def is_whole_unigram(model: Model) -> bool:
@@ -118,25 +128,31 @@ def character_options(model: Model) -> dict[str, object] | None:
     """What the core is told of a model whose texts are whole pieces of characters; None for any other."""
     if not of_characters(model):
         return None
-    normalizer: dict[str, Any] = {"charsmap": "", "dummy": "nowhere", "escape": False, "remove_extra": False}
-    for step in model.normalizers:
-        normalizer = dict(step.options)
-    import base64  # not above: models of bytes load sooner without it
-
-    try:
-        charsmap = base64.b64decode(normalizer["charsmap"], validate=True)
-    except ValueError as error:
-        raise ModelError(f"the charsmap of the step 'sentencepiece' in normalizers is not base 64: {error}") from error
+    usual = {"charsmap": "", "dummy": "nowhere", "escape": False, "remove_extra": False}
+    shown = [step for step in model.decoders if step.kind == "sentencepiece"]
+    after = [step for step in model.decoders if step.kind == "denormalizer"]
     return {
-        **normalizer,
-        "charsmap": charsmap or None,
+        "normalizer": rewriting(next((dict(step.options) for step in model.normalizers), usual), "normalizers"),
         "scores": None if model.scores is None else model.scores.astype(np.float64),
         "kind": model.kind,
+        "unused": [*model.unused_ids],
         "byte_fallback": model.byte_fallback,
         "unknown": model.unknown_id,
         "frozen": [(token.content, token.id) for token in model.added_tokens if token.normalized],
-        "shown": next(((step["strip"], step["unknown"]) for step in model.decoders), None),
+        "shown": next(((step["strip"], step["unknown"]) for step in shown), None),
+        "denormalizer": next((rewriting(dict(step.options), "decoders") for step in after), None),
     }
+
+
+def rewriting(options: dict[str, Any], field: str) -> dict[str, Any]:
+    """The options of a step that rewrites texts, with its table as bytes."""
+    import base64  # not above: models of bytes load sooner without it
+
+    try:
+        charsmap = base64.b64decode(options["charsmap"], validate=True)
+    except ValueError as error:
+        raise ModelError(f"the charsmap of the step 'sentencepiece' in {field} is not base 64: {error}") from error
+    return {**options, "charsmap": charsmap or None}
 
 
 def engine_stages(model: Model) -> dict[str, object] | None:
@@ -151,7 +167,7 @@ def engine_stages(model: Model) -> dict[str, object] | None:
     marks = (model.continuing_subword_prefix, model.end_of_word_suffix)
     symbols = None
     if has_symbols(model) and (any(marks) or model.byte_fallback or model.unknown_id is not None):
-        symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback)
+        symbols = (*marks, model.unknown_id, model.fuse_unknown, model.byte_fallback, False)
     splits = not all(map(is_regex_split, model.splitters))
     if not (flags or symbols or splits or model.normalizers or model.decoders):
         return None

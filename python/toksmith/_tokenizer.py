@@ -25,7 +25,7 @@ from ._arguments import (
 )
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import AddedToken, Model
-from ._post import PLAIN, template_of
+from ._post import template_of
 from ._steps import character_options, engine_of
 from ._stream import StreamEncoder
 from ._threads import thread_count
@@ -72,7 +72,7 @@ class Tokenizer(_core.TextCalls):
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
         self._engine = engine_of(model)
-        self._template = template_of(model) or PLAIN
+        self._template = template_of(model)
         self._begin(self._engine)
 
     @overload  # first, because a str is an iterable of str as well
@@ -398,8 +398,11 @@ class Tokenizer(_core.TextCalls):
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
-        from ._results import Retold, StreamDecoder
+        from ._results import Retold, StreamDecoder, Withheld
 
+        if any(step.kind == "denormalizer" for step in self.model.decoders):
+            withheld = Withheld(self._engine.decode_bytes)
+            return StreamDecoder(withheld.more, errors, withheld.rest)
         if not self.model.decoders or character_options(self.model):
             return StreamDecoder(self._engine.decode_more, errors)
         vocab = self.model.vocab

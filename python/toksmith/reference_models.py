@@ -1,7 +1,8 @@
 """The executable specification of models beside plain byte-pair encoding: what `toksmith.reference` has no room for.
 
-A text of SentencePiece's byte-pair models is `normalize`d, cut at the symbols that stay whole, and merged as one piece of
-characters; one of its unigram models is covered by tokens instead: `encode_characters`. It needs nothing but the standard library, and no compiled core. The table
+A text of SentencePiece's byte-pair models is `normalize`d and merged as one piece of characters, in which some symbols stay
+whole; one of its unigram models is covered by tokens instead, and one of its models of words is cut into words:
+`encode_characters`. It needs nothing but the standard library, and no compiled core. The table
 of a charsmap is given as a mapping here; how files compile it is not part of the specification.
 
 >>> tokens = {"▁": -9.0, "a": -9.0, "b": -9.0, "ab": -1.0, "▁ab": -2.0}
@@ -22,6 +23,7 @@ from .reference.names import listing
 
 Text = str | bytes
 BLOCK = "▁"
+LARGEST = 3.4028234663852886e38  # of single precision
 
 
 class Normalizer(NamedTuple):
@@ -54,6 +56,9 @@ class Characters(NamedTuple):
         surface: What the unknown id shows.
         strip: Which leading spaces do not come back: "nothing", "once" or "each".
         unigram: Whether the tokens with the highest sum of scores cover the text, instead of merging.
+        words: Whether each word is a token or unknown, instead of merging; a word starts at each `▁`.
+        unused: Tokens that no text becomes.
+        denormalizer: What is done to a decoded text.
     """
 
     ids: Mapping[str, int]
@@ -66,6 +71,9 @@ class Characters(NamedTuple):
     surface: str = " ⁇ "
     strip: str = "nothing"
     unigram: bool = False
+    words: bool = False
+    unused: Collection[str] = ()
+    denormalizer: Normalizer = Normalizer()
 
 
 def longest_at(text: str, at: int, contents: Mapping[str, object]) -> str:
@@ -138,6 +146,16 @@ def normalize(text: Text, normalizer: Normalizer, protected: Mapping[str, object
     return "".join(char for char, *_ in origins(text, normalizer, protected))
 
 
+def order(score: float) -> int:
+    """The place of a score of single precision among all: that of its bits, so that -0.0 is below 0.0.
+
+    >>> sorted([1.0, -0.0, float("-inf"), 0.0, -2.0], key=order)
+    [-inf, -2.0, -0.0, 0.0, 1.0]
+    """
+    (bits,) = struct.unpack("<i", struct.pack("<f", score))
+    return int(bits) if bits >= 0 else -(bits & 0x7FFFFFFF) - 1
+
+
 def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
     """The symbols of a text: two neighbours merge if together they are a token, the highest score first, and the
     leftmost of equals. A character without a token may be a part of one.
@@ -145,13 +163,52 @@ def merge_characters(text: str, scores: Mapping[str, float]) -> list[str]:
     >>> merge_characters("abab", {"ab": -1.0, "ba": -1.0}), merge_characters("abab", {"ab": -2.0, "ba": -1.0})
     (['ab', 'ab'], ['a', 'ba', 'b'])
     """
-    parts = list(text)
+    return merge_and_undo([*text], scores)
+
+
+def merge_and_undo(
+    symbols: Sequence[str], scores: Mapping[str, float], frozen: Collection[str] = (), unused: Collection[str] = ()
+) -> list[str]:
+    """The symbols after merging, none of them unused: such a symbol is taken apart into the pair that makes it. Of several
+    pairs that would make it, the one that became neighbours last counts, anywhere in the text. `frozen` symbols do not merge.
+
+    Pairs are looked at from left to right before the first merge; after a merge, the pair with the symbol before, and then the
+    pair with the symbol after it.
+
+    >>> scores = {"ab": -1.0, "abc": -2.0, "bc": -3.0}
+    >>> merge_and_undo([*"abc"], scores, unused={"abc"}), merge_and_undo([*"abc"], scores, unused={"abc", "ab"})
+    (['ab', 'c'], ['a', 'b', 'c'])
+    """
+    parts, pairs = list(symbols), dict[str, tuple[str, str]]()
+
+    def look(at: int) -> None:
+        pair = parts[at : at + 2]
+        if at >= 0 and len(pair) == 2 and not set(pair) & set(frozen) and "".join(pair) in unused:
+            pairs["".join(pair)] = pair[0], pair[1]
+
+    for at in range(len(parts)):
+        look(at)
     while True:
-        joined = [(-scores[pair], at) for at in range(len(parts) - 1) if (pair := parts[at] + parts[at + 1]) in scores]
-        if not joined:
-            return parts
-        at = min(joined)[1]
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        joined = [parts[at] + parts[at + 1] for at in range(len(parts) - 1)]
+        apart = [bool({*parts[at : at + 2]} & set(frozen)) for at in range(len(joined))]
+        waiting = [(-order(scores[pair]), at) for at, pair in enumerate(joined) if pair in scores and not apart[at]]
+        if not waiting:
+            return [each for part in parts for each in undone(part, pairs, frozen)]
+        at = min(waiting)[1]
+        parts[at : at + 2] = [joined[at]]
+        look(at - 1)
+        look(at)
+
+
+def undone(part: str, pairs: Mapping[str, tuple[str, str]], frozen: Collection[str] = (), depth: int = 0) -> list[str]:
+    """The symbols that a symbol is taken apart into; what is nested in more than 100 stays.
+
+    >>> undone("abc", {"abc": ("ab", "c"), "ab": ("a", "b")})
+    ['a', 'b', 'c']
+    """
+    if part not in pairs or part in frozen or depth > 100:
+        return [part]
+    return [each for half in pairs[part] for each in undone(half, pairs, frozen, depth + 1)]
 
 
 def single(number: float) -> float:
@@ -175,7 +232,7 @@ def best_path(
     ['ab']
     """
     rounded = float if exact else single
-    unknown = rounded(min(scores.values()) - 10)
+    unknown = rounded(min(scores.values(), default=LARGEST) - 10)
     symbols = {symbol: single(0.1 * (len(symbol.encode()) - 1)) for symbol in preferred}
     best: dict[int, tuple[float, int]] = {0: (0.0, 0)}
     for start in range(len(text)):
@@ -213,28 +270,36 @@ def word_pieces(piece: str, tokens: Collection[str], prefix: str = "##", longest
     return found
 
 
+def words(normal: str) -> list[str]:
+    """The words of a normalized text: one starts at each `▁`.
+
+    >>> words("a▁b▁▁c")
+    ['a', '▁b', '▁', '▁c']
+    """
+    return [word for word in re.split(f"(?={BLOCK})", normal) if word]
+
+
 def parts(normal: str, model: Characters) -> list[str]:
-    """The tokens of a normalized text, symbols that stay whole, and characters without a token.
+    """The tokens of a normalized text, symbols that stay whole, and characters or words without a token.
 
     In a unigram model nothing is frozen, and symbols that would be are preferred to other tokens.
     """
+    if model.words:
+        return words(normal)
     if model.unigram:
-        return best_path(normal, model.scores, model.frozen)
+        used = {token: score for token, score in model.scores.items() if token not in model.unused}
+        return best_path(normal, used, model.frozen)
     found: list[str] = []
-    at = start = 0
-    while start < len(normal):
-        frozen = longest_at(normal, at, model.frozen)
-        if at < len(normal) and not frozen:
-            at += 1
-            continue
-        found += [*merge_characters(normal[start:at], model.scores), *([frozen] if frozen else [])]
-        start = at = at + len(frozen)
-    return found
+    at = 0
+    while at < len(normal):
+        found.append(longest_at(normal, at, model.frozen) or normal[at])
+        at += len(found[-1])
+    return merge_and_undo(found, model.scores, model.frozen, model.unused)
 
 
 def symbols(normal: str, model: Characters) -> list[tuple[int, int]]:
     """The ids of a normalized text, an unknown id for each character that is one, with the bytes that it is."""
-    ids = {**model.ids, **model.frozen}
+    ids = {token: id for token, id in model.ids.items() if token not in model.unused} | dict(model.frozen)
     found: list[tuple[int, int]] = []
     for part in parts(normal, model):
         if part not in ids and model.bytes:
@@ -314,7 +379,8 @@ def decode_characters(ids: Sequence[int], model: Characters) -> bytes:
             stripped = stripping and not shown and text.startswith(BLOCK)
             shown += text[stripped:].replace(BLOCK, " ").encode()
             stripping = stripping and not (stripped and model.strip == "once")
-    return shown
+    plain = model.denormalizer == Normalizer()
+    return shown if plain else normalize(shown, model.denormalizer).encode()
 
 
 def draws(seed: int) -> Iterator[float]:

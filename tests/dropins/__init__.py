@@ -2,12 +2,15 @@
 
 A generator (a module of this package, one a drop-in) draws one feature at a time, makes the same thing with the real library and
 with ours, and gives a `Case` for each call: every field of both results. `compare` counts the equal ones, asks the table of
-allowed differences (`allowed.py`) about the others, and returns what the table does not explain.
+allowed differences (`allowed_*.py`) about the others, and returns what the table does not explain.
 """
 
+import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 
@@ -63,7 +66,10 @@ class Comparison:
 
 
 def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
-    """What differs between the two libraries, and what of it the rows allow."""
+    """What differs between the two libraries, and what of it the rows allow.
+
+    The counts of the rows go to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`.
+    """
     rows, found = list(rows), Comparison()
     for case in cases:
         found.cases += 1
@@ -76,4 +82,7 @@ def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
                 found.unexplained.append((case, fields))
             else:
                 found.allowed[row.name] += 1
+    if folder := os.environ.get("TOKSMITH_COUNTS"):
+        counts = {f"{row.drop_in}: {row.name}": found.allowed[row.name] for row in rows}
+        Path(folder, f"{rows[0].drop_in}.json").write_text(json.dumps(counts), encoding="utf-8")
     return found

@@ -1,40 +1,59 @@
-"""What may differ between tiktoken and `toksmith.compat.tiktoken`, and why."""
+"""What may differ between tiktoken and `toksmith.compat.tiktoken`."""
 
-from itertools import permutations
+from __future__ import annotations
+
+import re
 
 from dropins import Allowed, Case
+from dropins.tiktoken_cases import PATTERNS
+
+__all__ = ["ROWS"]
 
 
-def begins_with_another(case: Case, _: frozenset[str]) -> bool:
-    """Both encode, and one special token of the encoding begins with another one."""
-    contents = case.about["specials"]
-    both = "raises" not in case.peer and "raises" not in case.ours
-    return both and any(one.startswith(other) for one, other in permutations(contents, 2))
+def is_unmatched(case: Case, fields: frozenset[str]) -> bool:
+    """Whether the pattern does not match a part of the text, or of a text that goes on with a token."""
+    pattern, method = case.about["pattern"], case.about.get("method")
+    if pattern != "letters alone":
+        return False
+    text = case.about.get("text", case.about.get("given", ""))
+    text = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return method == "encode_with_unstable" or (isinstance(text, str) and bool(re.sub(PATTERNS[pattern], "", text)))
 
 
-def panics(case: Case, _: frozenset[str]) -> bool:
-    """The library panics."""
-    return case.peer.get("raises") == "PanicException"
+def is_ambiguous(case: Case, fields: frozenset[str]) -> bool:
+    """Whether the text holds a special token that begins with another, so that the order of a hash table decides there."""
+    names, text = case.about["special_tokens"], case.about.get("text")
+    texts = [text] if isinstance(text, str) else []
+    longer = [name for name in names if any(other != name and name.startswith(other) for other in names)]
+    return any(name in each for name in longer for each in texts)
 
 
-def takes_bytes_as_ids(case: Case, _: frozenset[str]) -> bool:
-    """Ids are given as `bytes`."""
-    return (
-        isinstance(case.about["input"], bytes)
-        and case.feature.startswith("decode")
-        and case.ours == {"raises": "TypeError"}
-    )
+def has_shared_id(case: Case, fields: frozenset[str]) -> bool:
+    """Whether an id of the call belongs to two special tokens, so that the order of a hash table decides which is shown."""
+    ids = [*case.about["special_tokens"].values()]
+    shared = {id for id in ids if ids.count(id) > 1}
+    given = case.about.get("given", [])
+    rows = given if isinstance(given, (list, tuple)) and given and isinstance(given[0], list) else [given]
+    return any(not shared.isdisjoint(row if hasattr(row, "__iter__") else [row]) for row in rows)
 
 
 ROWS = [
     Allowed(
         "tiktoken",
-        "special tokens of which one begins with another",
-        "tiktoken finds the one that its hash table lists first, so that ids differ from process to process; we find the longest",
-        begins_with_another,
+        "text that the pattern does not match is kept",
+        "the library drops it, so that decoding loses text; here it is a piece",
+        is_unmatched,
     ),
-    Allowed("tiktoken", "a panic", "we return a result, or raise one of Python's exceptions", panics),
     Allowed(
-        "tiktoken", "`bytes` as ids", "tiktoken reads each byte as an id; we raise TypeError, because the caller has mistaken text for ids", takes_bytes_as_ids
+        "tiktoken",
+        "of two special tokens at one place the longer counts",
+        "the library takes the one that a hash table happens to list first, another in each process",
+        is_ambiguous,
     ),
-]  # fmt: skip
+    Allowed(
+        "tiktoken",
+        "of two special tokens with one id the first is shown",
+        "the library shows the one that a hash table happens to list last, another in each process",
+        has_shared_id,
+    ),
+]

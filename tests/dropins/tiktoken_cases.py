@@ -1,202 +1,298 @@
-"""Cases for `toksmith.compat.tiktoken`: encodings, texts and ids, given to every method of tiktoken's `Encoding` and of ours."""
+"""Cases of `toksmith.compat.tiktoken`: encodings that are drawn, and every method of `Encoding` on both libraries.
 
+An encoding has published ranks or a few drawn ones, a pattern, and special tokens that may share characters. Calls have
+texts that are hard to cut, sets of allowed and disallowed special tokens, and ids that may not exist.
+"""
+
+from __future__ import annotations
+
+import copy
 import pickle
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from drawn_texts import Drawing
+import numpy as np
+from drawn_pieces import HARD
+from hard_texts import FRAGMENTS, HARD_TEXTS
 
 from dropins import Case
-from toksmith.compat import tiktoken as own
+from toksmith.compat import tiktoken as ours
 
-FILES = ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")
+CALLS_OF_AN_ENCODING = 200
+GPT2 = r"""'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
-PATTERNS = (CL100K, GPT2, r"\w+|\W+", r"[\s\S]", r"[\s\S]+", r"\p{L}+|\P{L}")
-SPECIALS = ("<|endoftext|>", "<|fim_prefix|>", "<|im_start|>", "<|im_end|>", "<s>", "<s>>", "a<s", "</s>", "é", " ")
-ODD: tuple[Any, ...] = (b"a", None, 1, ["a"], ("a",), "a\ud800", "")
+PATTERNS: Mapping[str, str] = {
+    "gpt2": GPT2,
+    "cl100k": CL100K,
+    "words": r"\w+|\W+",
+    "lines": r"[^\n]*\n|[^\n]+",
+    "single characters": r"(?s).",
+    "everything": r"(?s).+",
+    "letters alone": r"[a-z]+",
+}
+SPECIALS: Mapping[str, tuple[str, ...]] = {
+    "none": (),
+    "one": ("<|endoftext|>",),
+    "several": ("<|endoftext|>", "<|fim_prefix|>", "<|x|>"),
+    "sharing characters": ("<|x|>", "|>y", "ab", "bc", "\n\n"),
+    "one begins another": ("<|x|>", "<|x|>y", "the", "then"),
+    "like ordinary text": ("é", "hello", " ", "日本"),
+}
+PUBLISHED = ("r50k_base", "cl100k_base", "o200k_base")
+TEXTS = [*HARD_TEXTS.values()]
+PARTS = [
+    *FRAGMENTS,
+    *HARD,
+    "<|x|>",
+    "<|x|>y",
+    "|>y",
+    "<|endoftext|>",
+    "<|fim_prefix|>",
+    "abc",
+    "then",
+    "\n\n",
+    "hello ",
+]
+ERRORS = ("replace", "strict", "ignore", "backslashreplace")
 
 
-class Pair(NamedTuple):
-    """One encoding twice, and what it was made from."""
-
-    name: str
-    peer: Any
-    ours: Any
-    specials: list[str]
-
-
-def ranks_of(chance: Random) -> dict[bytes, int]:
-    """A small vocabulary: the bytes in some order, joined tokens, and tokens that no merge makes."""
-    tokens = [bytes([byte]) for byte in range(256)]
-    if chance.random() < 0.5:
-        chance.shuffle(tokens)
-    letters = [*b"abcdlowers <>|_ende\n12", *"é的".encode()]
-    known = {*tokens}
-    while len(tokens) < 256 + chance.choice([0, 5, 60]):
-        parts = chance.choices(tokens[256:] + [bytes([letter]) for letter in letters], k=chance.choice([2, 2, 2, 3]))
-        if (token := b"".join(parts)) not in known and len(token) < 12:
-            known.add(token)
-            tokens.append(token)
-    gap = chance.choice([0, 0, 7])
-    return {token: rank + (gap if rank > 200 else 0) for rank, token in enumerate(tokens)}
+def cases(random: Random, count: int, vocab: Path, peer: Any) -> Iterator[Case]:
+    """So many cases; `vocab` is the folder of the published ranks, and `peer` the real library."""
+    published = {name: load_ranks(vocab / f"{name}.tiktoken", peer) for name in PUBLISHED}
+    made = 0
+    while made < count:
+        feature, about, options = drawn_encoding(random, published)
+        theirs, own = (outcome(partial(module.Encoding, "drawn", **options)) for module in (peer, ours))
+        if "value" not in theirs or "value" not in own:
+            made += 1
+            yield Case(feature, f"Encoding('drawn', **{about})", refused(theirs), refused(own), about)
+            continue
+        for _ in range(min(CALLS_OF_AN_ENCODING, count - made)):
+            call, run, more = random.choice(CALLS)(random, theirs["value"])
+            made += 1
+            theirs_gives, ours_gives = (fields(partial(run, found["value"])) for found in (theirs, own))
+            yield Case(feature, call, theirs_gives, ours_gives, about | more)
 
 
-def drawn_pair(chance: Random) -> Pair:
-    """An encoding of a small vocabulary."""
-    import tiktoken
-
-    ranks = ranks_of(chance)
-    contents = chance.sample(SPECIALS, chance.randrange(5))
-    first = max(ranks.values()) + chance.choice([1, 1, 5])
-    parts = {"pat_str": chance.choice(PATTERNS), "mergeable_ranks": ranks}
-    parts["special_tokens"] = {content: first + number for number, content in enumerate(contents)}
-    return Pair("drawn", tiktoken.Encoding("drawn", **parts), own.Encoding("drawn", **parts), contents)
-
-
-@cache
-def published(folder: Path) -> list[Pair]:
-    """The published encodings."""
-    import tiktoken
-    from tiktoken.load import load_tiktoken_bpe
-
-    found = []
-    for name in FILES:
-        ranks = load_tiktoken_bpe(str(folder / f"{name}.tiktoken"))
-        contents = ["<|endoftext|>", "<|fim_prefix|>", "<|im_start|>"]
-        parts = {"pat_str": CL100K if name.endswith("00k_base") else GPT2, "mergeable_ranks": ranks}
-        parts["special_tokens"] = {content: max(ranks.values()) + 1 + place for place, content in enumerate(contents)}
-        found.append(Pair(name, tiktoken.Encoding(name, **parts), own.Encoding(name, **parts), contents))
+def load_ranks(path: Path, peer: Any) -> dict[bytes, int]:
+    """The ranks of a published file."""
+    found: dict[bytes, int] = peer.load.load_tiktoken_bpe(str(path))
     return found
 
 
-def result(call: Callable[[Any], Any], encoding: Any) -> dict[str, Any]:
-    """The value that a call returns, with its type; or the class of its exception."""
-    try:
-        found = call(encoding)
-    except BaseException as error:  # a panic of the peer is no Exception
-        if isinstance(error, (KeyboardInterrupt, SystemExit)):
-            raise
-        return {
-            "raises": next(
-                each.__name__ for each in type(error).__mro__ if each.__module__ in ("builtins", "pyo3_runtime")
-            )
-        }
-    return {"value": plain(found), "type": type(found).__name__}
+def drawn_encoding(
+    random: Random, published: Mapping[str, dict[bytes, int]]
+) -> tuple[str, dict[str, Any], dict[str, Any]]:
+    """A feature, what was drawn, and the arguments of an encoding that has it."""
+    name = random.choice(PUBLISHED) if random.random() < 0.03 else "drawn"
+    ranks = published[name] if name != "drawn" else drawn_ranks(random)
+    pattern, special = random.choice([*PATTERNS]), random.choice([*SPECIALS])
+    if random.random() < 0.6:  # one feature at a time
+        pattern, special = random.choice([("gpt2", special), (pattern, "one")])
+    first = max(ranks.values()) + random.choice([1, 1, 5])
+    specials = {content: first + place for place, content in enumerate(SPECIALS[special])}
+    if random.random() < 0.05 and specials:
+        specials[[*specials][-1]] = first  # two contents of one id
+    options: dict[str, Any] = {"pat_str": PATTERNS[pattern], "mergeable_ranks": ranks, "special_tokens": specials}
+    if random.random() < 0.05:
+        options["explicit_n_vocab"] = len(ranks) + len(specials) + random.choice([0, 0, 1])
+    about = {"ranks": name, "pattern": pattern, "special_tokens": specials}
+    return f"ranks={name}, pattern={pattern}, special tokens={special}", about, options
 
 
-def plain(value: Any) -> Any:
-    """A value that compares with `==`."""
-    if hasattr(value, "tolist"):
-        return str(value.dtype), value.tolist()
-    if isinstance(value, tuple):
-        return tuple(map(plain, value))
-    return [plain(each) for each in value] if isinstance(value, list) else value
+def drawn_ranks(random: Random) -> dict[bytes, int]:
+    """All bytes and what some of them join to, ranked in any order that starts with the bytes."""
+    tokens = [bytes([byte]) for byte in range(256)]
+    random.shuffle(tokens)
+    parts = [part.encode("utf-8", "replace") for part in PARTS]
+    seen = {*tokens}
+    for _ in range(random.choice([0, 20, 200])):
+        data = random.choice(parts) + random.choice(parts)
+        start = random.randrange(max(1, len(data)))
+        token = (
+            data[start : start + random.randrange(2, 7)]
+            if random.random() < 0.5
+            else random.choice(tokens[-20:]) + data[:2]
+        )
+        if token not in seen and 1 < len(token) < 12:
+            seen.add(token)
+            tokens.append(token)
+    step = random.choice([1, 1, 3])
+    return {token: rank * step for rank, token in enumerate(tokens)}
 
 
-def special_options(chance: Random, contents: list[str]) -> dict[str, Any]:
-    """Some of the arguments that say what special tokens become."""
-    sets: list[Any] = ["all", set(), {*chance.sample(contents, chance.randrange(len(contents) + 1))}, {"<unlisted>"}]
+def drawn_text(random: Random) -> str:
+    """A text, sometimes with surrogates."""
+    if random.random() < 0.1:
+        return random.choice(TEXTS)
+    return "".join(random.choice(PARTS) for _ in range(random.choice([0, 1, 2, 4, 8, 20])))
+
+
+Call = tuple[str, Callable[[Any], Any], dict[str, Any]]
+
+
+def sets(random: Random, model: Any) -> dict[str, Any]:
+    """Allowed and disallowed special tokens."""
+    names = sorted(model.special_tokens_set)
+    some = {name for name in names if random.random() < 0.5}
     options: dict[str, Any] = {}
-    if chance.random() < 0.6:
-        options["allowed_special"] = chance.choice(sets)
-    if chance.random() < 0.5:
-        options["disallowed_special"] = chance.choice([*sets, ()])
+    if random.random() < 0.6:
+        options["allowed_special"] = random.choice(["all", some, frozenset(some), {"no token"}, set()])
+    if random.random() < 0.6:
+        options["disallowed_special"] = random.choice([(), "all", [*some], frozenset(some), ("the", "a"), {"x"}])
     return options
 
 
-def text_call(chance: Random, pair: Pair, text: Any, texts: list[str]) -> tuple[str, str, Callable[[Any], Any]]:
-    """A call with texts: its feature, itself as a user writes it, and the function that makes it."""
-    given = special_options(chance, pair.specials)
-    some = chance.choice([texts, texts[:1], [], (*texts,)])
-    calls: list[tuple[str, str, Callable[[Any], Any]]] = [
-        ("encode", f"encode({text!r}, **{given!r})", lambda e: e.encode(text, **given)),
-        ("encode_ordinary", f"encode_ordinary({text!r})", lambda e: e.encode_ordinary(text)),
-        ("encode_to_numpy", f"encode_to_numpy({text!r}, **{given!r})", lambda e: e.encode_to_numpy(text, **given)),
-        ("encode_batch", f"encode_batch({some!r}, **{given!r})", lambda e: e.encode_batch(some, num_threads=2, **given)),
-        ("encode_ordinary_batch", f"encode_ordinary_batch({some!r})", lambda e: e.encode_ordinary_batch(some, num_threads=2)),
-        ("encode_with_unstable", f"encode_with_unstable({text!r}, **{given!r})", lambda e: stable(e.encode_with_unstable(text, **given))),
-        ("encode_single_token", f"encode_single_token({text!r})", lambda e: e.encode_single_token(text)),
-        ("_encode_single_piece", f"_encode_single_piece({text!r})", lambda e: e._encode_single_piece(text)),
-        ("_encode_bytes", f"_encode_bytes({text!r}.encode())", lambda e: e._encode_bytes(text.encode())),
-        ("_encode_only_native_bpe", f"_encode_only_native_bpe({text!r})", lambda e: e._encode_only_native_bpe(text)),
-    ]  # fmt: skip
-    return chance.choices(calls, [6, 3, 2, 2, 2, 3, 2, 2, 1, 1])[0]
+def of_text(method: str, options: Callable[[Random, Any], dict[str, Any]]) -> Callable[[Random, Any], Call]:
+    """Calls of a method with a text."""
+
+    def draw(random: Random, model: Any) -> Call:
+        given: Any = drawn_text(random) if random.random() < 0.99 else random.choice([b"ab", None, 7])
+        more = options(random, model)
+
+        def run(encoding: Any) -> Any:
+            found = getattr(encoding, method)(given, **more)
+            # The completions have no order.
+            return (found[0], sorted(found[1])) if method == "encode_with_unstable" else found
+
+        return f"{method}({given!r}, **{more})", run, {"text": given, "method": method, **more}
+
+    return draw
 
 
-def stable(found: tuple[list[int], list[list[int]]]) -> tuple[list[int], list[list[int]]]:
-    """What `encode_with_unstable` returns. tiktoken gives the completions in the order of a hash."""
-    return found[0], sorted(found[1])
+def batches(random: Random, model: Any) -> Call:
+    """The methods of many texts."""
+    method = random.choice(["encode_batch", "encode_ordinary_batch"])
+    given = [drawn_text(random) for _ in range(random.randrange(4))]
+    more = sets(random, model) if method == "encode_batch" else {}
+    more |= {"num_threads": random.choice([1, 8])} if random.random() < 0.3 else {}
+    return (
+        f"{method}({given!r}, **{more})",
+        lambda encoding: getattr(encoding, method)(given, **more),
+        {"text": "".join(given), "method": method, **more},
+    )
 
 
-def id_call(chance: Random, pair: Pair, ids: Any) -> tuple[str, str, Callable[[Any], Any]]:
-    """A call with ids."""
-    errors = chance.choice(["replace", "strict", "ignore", "backslashreplace"])
-    one = ids[0] if isinstance(ids, list) and ids else ids
-    batch = [ids, ids]
-    calls: list[tuple[str, str, Callable[[Any], Any]]] = [
-        ("decode", f"decode({ids!r}, {errors!r})", lambda e: e.decode(ids, errors)),
-        ("decode_bytes", f"decode_bytes({ids!r})", lambda e: e.decode_bytes(ids)),
-        ("decode_single_token_bytes", f"decode_single_token_bytes({one!r})", lambda e: e.decode_single_token_bytes(one)),
-        ("decode_tokens_bytes", f"decode_tokens_bytes({ids!r})", lambda e: e.decode_tokens_bytes(ids)),
-        ("decode_with_offsets", f"decode_with_offsets({ids!r})", lambda e: e.decode_with_offsets(ids)),
-        ("decode_batch", f"decode_batch({batch!r})", lambda e: e.decode_batch(batch, num_threads=2)),
-        ("decode_bytes_batch", f"decode_bytes_batch({batch!r})", lambda e: e.decode_bytes_batch(batch, num_threads=2)),
-        ("is_special_token", f"is_special_token({one!r})", lambda e: e.is_special_token(one)),
-        ("encode_single_token", f"encode_single_token(decode_single_token_bytes({one!r}))", lambda e: e.encode_single_token(e.decode_single_token_bytes(one))),
-    ]  # fmt: skip
-    return chance.choice(calls)
+def drawn_ids(random: Random, model: Any) -> list[int]:
+    """Ids of a text, or any, which may not exist."""
+    found = model.encode_ordinary(drawn_text(random)) if random.random() < 0.6 else []
+    specials = [*model._special_tokens.values()]
+    if specials and random.random() < 0.2:
+        found.append(random.choice(specials))
+    wrong = [model.n_vocab + 9, -1, 1 << 32, 1 << 70] if random.random() < 0.05 else [0]
+    return [
+        *found,
+        *(random.randrange(model.n_vocab) for _ in range(random.choice([0, 0, 2, 6]))),
+        *random.choices(wrong, k=1),
+    ]
 
 
-FACTS: list[tuple[str, Callable[[Any], Any]]] = [
-    ("name", lambda e: e.name),
-    ("repr", repr),
-    ("eot_token", lambda e: e.eot_token),
-    ("n_vocab", lambda e: e.n_vocab),
-    ("max_token_value", lambda e: e.max_token_value),
-    ("special_tokens_set", lambda e: e.special_tokens_set),
-    ("token_byte_values", lambda e: e.token_byte_values()),
-    ("_pat_str", lambda e: e._pat_str),
-    ("_special_tokens", lambda e: e._special_tokens),
-    ("_mergeable_ranks", lambda e: e._mergeable_ranks),
-    ("pickle", lambda e: pickle.loads(pickle.dumps(e)).encode_ordinary("low é")),
-]
+def decoding(random: Random, model: Any) -> Call:
+    """The ways from ids to texts and bytes."""
+    method = random.choice(
+        ["decode", "decode_bytes", "decode_tokens_bytes", "decode_with_offsets", "decode_batch", "decode_bytes_batch"]
+    )
+    given: Any = drawn_ids(random, model)
+    given = [given, drawn_ids(random, model)] if method.endswith("batch") else given
+    if random.random() < 0.05 and all(isinstance(id, int) and 0 <= id < 1 << 31 for id in given):
+        given = random.choice([tuple(given), np.array(given, np.int64), np.array(given, np.uint32)])
+    more = {"errors": random.choice(ERRORS)} if method in ("decode", "decode_batch") and random.random() < 0.5 else {}
+    return (
+        f"{method}({given!r}, **{more})",
+        lambda encoding: getattr(encoding, method)(given, **more),
+        {"given": given, "method": method},
+    )
 
 
-def drawn_ids(chance: Random, pair: Pair, text: str) -> Any:
-    """Ids of a text, some ids, or ids that are not there."""
-    most = pair.peer.max_token_value
-    kind = chance.randrange(8)
-    if kind == 0:
-        return chance.choice(
-            [[-1], [most + 1], [1 << 32], [1 << 70], [1.5], ["a"], None, 3, [], [None], b"a", (1, 2), range(3)]
+def single(random: Random, model: Any) -> Call:
+    """What is known of one token."""
+    if random.random() < 0.5:
+        method = random.choice(["decode_single_token_bytes", "is_special_token"])
+        given: Any = random.choice([random.randrange(model.n_vocab), random.choice(drawn_ids(random, model))])
+    else:
+        method = random.choice(["encode_single_token", "_encode_single_piece", "_encode_bytes"])
+        given = random.choice(
+            [*PARTS, *model.special_tokens_set, model.decode_bytes(model.encode_ordinary("héllo")[:1])]
         )
-    ids = [chance.randint(0, most) for _ in range(chance.randrange(1, 9))]
-    return ids if kind < 4 else pair.peer.encode(text.encode("utf-8", "replace").decode(), allowed_special="all") or ids
+        given = given if isinstance(given, bytes) or random.random() < 0.5 else given.encode("utf-8", "replace")
+        if method == "_encode_bytes":
+            data = drawn_text(random).encode("utf-8", "replace")
+            given = bytes(byte for byte in data if random.random() < 0.95)
+    return f"{method}({given!r})", lambda encoding: getattr(encoding, method)(given), {"given": given, "method": method}
 
 
-def cases(chance: Random, count: int, folder: Path | None) -> Iterator[Case]:
-    """So many cases. Published encodings take part where their folder is given."""
-    draw = Drawing(chance.randrange(1 << 30))
-    pair = drawn_pair(chance)
-    for number, text in enumerate(draw.texts(count)):
-        if number % 40 == 0:
-            pair = chance.choice(published(folder)) if folder and chance.random() < 0.5 else drawn_pair(chance)
-            for name, fact in FACTS if pair.name == "drawn" else ():
-                yield Case(name, name, result(fact, pair.peer), result(fact, pair.ours), {"pair": pair, "input": None})
-        text = text[:200]
-        for content in pair.specials:
-            if chance.random() < 0.15:
-                place = chance.randrange(len(text) + 1)
-                text = text[:place] + content + text[place:]
-        given: Any = chance.choice(ODD) if chance.random() < 0.03 else text
-        if chance.random() < 0.7:
-            feature, call, make = text_call(chance, pair, given, [text[:40], text[40:90], ""])
-        else:
-            given = drawn_ids(chance, pair, text)
-            feature, call, make = id_call(chance, pair, given)
-        about = {"pair": pair, "input": given, "specials": pair.specials}
-        yield Case(feature, f"{pair.name}: {call}", result(make, pair.peer), result(make, pair.ours), about)
+def whole(random: Random, model: Any) -> Call:
+    """What is known of all tokens, and copies."""
+    text = drawn_text(random)
+    make = random.choice([lambda encoding: encoding, lambda encoding: pickle.loads(pickle.dumps(encoding)), copy.copy])
+
+    def run(encoding: Any) -> Any:
+        own = make(encoding)
+        values = own.token_byte_values() if len(own._mergeable_ranks) < 2000 else []
+        eot = outcome(lambda: own.eot_token).get("value")
+        return [
+            values,
+            sorted(own.special_tokens_set),
+            own.n_vocab,
+            own.max_token_value,
+            eot,
+            own.encode_ordinary(text),
+        ]
+
+    return f"fields, and encode_ordinary({text!r})", run, {"text": text, "method": "encode_ordinary"}
+
+
+def no_options(random: Random, model: Any) -> dict[str, Any]:
+    """No options."""
+    return {}
+
+
+CALLS = (
+    *[of_text("encode", sets)] * 5,
+    *[of_text("encode_to_numpy", sets)] * 2,
+    *[of_text("encode_with_unstable", sets)] * 2,
+    *[of_text("encode_ordinary", no_options)] * 2,
+    of_text("_encode_only_native_bpe", no_options),
+    batches,
+    *[decoding] * 4,
+    *[single] * 2,
+    whole,
+)
+
+
+def outcome(run: Callable[[], Any]) -> dict[str, Any]:
+    """The value of a call, or its error."""
+    try:
+        return {"value": run()}
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is compared
+        return {"error": error}
+
+
+def refused(found: dict[str, Any]) -> dict[str, Any]:
+    """Whether an encoding was made."""
+    return {"made": "value" in found}
+
+
+def fields(run: Callable[[], Any]) -> dict[str, Any]:
+    """Every field of what a call gives; of an error, the built-in class that it belongs to and the token that it names."""
+    found = outcome(run)
+    if (error := found.get("error")) is not None:
+        kind = next(each for each in type(error).__mro__ if each.__module__ == "builtins")
+        named = (
+            next((name for name in names_in_errors() if repr(name) in str(error)), None) if kind is ValueError else None
+        )
+        return {"raises": kind.__name__, "names": named}
+    value = found["value"]
+    if isinstance(value, np.ndarray):
+        return {"ids": value.tolist(), "dtype": str(value.dtype), "writeable": value.flags.writeable}
+    if isinstance(value, tuple):
+        return {f"part {place}": each for place, each in enumerate(value)} | {"type": "tuple"}
+    return {"value": value, "type": type(value).__name__}
+
+
+def names_in_errors() -> list[str]:
+    """The texts that an error may name, longer ones first."""
+    return sorted({*(name for names in SPECIALS.values() for name in names), "a", "x"}, key=len, reverse=True)

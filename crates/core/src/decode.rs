@@ -1,7 +1,7 @@
 //! Ids to bytes: one copy per token.
 //!
 //! A slot holds the bytes of a token of up to 15 bytes. Decoding copies the whole slot; the next token overwrites the bytes
-//! after the token, or they are cut off. A blob holds the bytes of longer tokens. The slots are made when ids are decoded
+//! after the token, or they are cut off. A blob holds the bytes of longer tokens, and of those without bytes. The slots are made when ids are decoded
 //! first, because many programs only encode; until then the vocabulary has the bytes.
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const SLOT: usize = 16;
 const SHORT: usize = SLOT - 1;
 /// How many ids are decoded between two looks at the stop flag.
 const IDS_PER_LOOK: usize = 1 << 20;
-/// The last byte of a slot whose token is longer. The last byte of a shorter token is its length, and that of a hole 0.
+/// The last byte of a slot whose token is longer, or shows nothing. The last byte of a shorter token is its length, and that of a hole 0.
 const LONG: u8 = 0xFF;
 
 /// A token's bytes and, as last byte, their number; or where they start and end in the blob, and [`LONG`].
@@ -71,7 +71,7 @@ impl DecodeSlots {
 
     fn set(&mut self, id: u32, bytes: &[u8]) {
         let Some(slot) = self.slots.get_mut(id).filter(|slot| slot[SHORT] == 0) else { return };
-        if bytes.len() <= SHORT {
+        if (1..=SHORT).contains(&bytes.len()) {
             slot[..bytes.len()].copy_from_slice(bytes);
             slot[SHORT] = bytes.len() as u8;
         } else {
@@ -216,7 +216,7 @@ impl Decoder {
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
-        if self.chain.is_some() {
+        if self.chain.is_some() || self.shown.as_ref().is_some_and(Shown::rewrites) {
             return self.decode_more(ids, &mut true, stop, out);
         }
         let mut fresh = true;
@@ -247,11 +247,16 @@ impl Decoder {
             return Ok(());
         }
         if let Some(shown) = &self.shown {
+            let start = out.len();
             for (position, &id) in ids.iter().enumerate() {
                 if self.token(id).is_none() {
                     self.known(id, position)?;
                 }
                 shown.push(id, fresh, out);
+            }
+            if shown.rewrites() {
+                let decoded = out.split_off(start);
+                out.extend(shown.rewritten(decoded, stop)?);
             }
             return Ok(());
         }
@@ -328,11 +333,11 @@ mod tests {
 
     #[test]
     fn ids_decode_to_their_bytes_and_unknown_ids_are_named() {
-        let decoder = decoder(&["ab"], &[("<s>", 258), ("</s>", 258)]);
+        let decoder = decoder(&["ab"], &[("<s>", 258), ("</s>", 258), ("", 259)]);
         let mut out = Vec::new();
-        decoder.decode(&[256, 258, 99], &mut out).unwrap();
+        decoder.decode(&[256, 259, 258, 99], &mut out).unwrap();
         assert_eq!(out, b"ab<s>c");
-        let unknown = Error::UnknownId { id: 257, position: 1, vocab_size: 259 };
+        let unknown = Error::UnknownId { id: 257, position: 1, vocab_size: 260 };
         assert_eq!(decoder.decode(&[97, 257], &mut out).unwrap_err(), unknown);
         assert_eq!(out, b"ab<s>ca");
     }

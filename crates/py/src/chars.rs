@@ -3,9 +3,9 @@
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::kinds::sentencepiece::CharsOptions;
 use toksmith_core::kinds::sentencepiece::decoded::{Shown, Strip};
 use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
+use toksmith_core::kinds::sentencepiece::{CharsOptions, CharsWay};
 use toksmith_core::split::special::AddedToken;
 use toksmith_core::steps::charsmap::Charsmap;
 use toksmith_core::vocab::Vocab;
@@ -20,11 +20,24 @@ pub struct Chars<'py> {
     #[pyo3(item)]
     kind: String,
     #[pyo3(item)]
+    unused: Vec<u32>,
+    #[pyo3(item)]
     byte_fallback: bool,
     #[pyo3(item)]
     unknown: Option<u32>,
     #[pyo3(item)]
     pub frozen: Vec<(String, u32)>,
+    #[pyo3(item)]
+    normalizer: Rewriting<'py>,
+    #[pyo3(item)]
+    shown: Option<(String, String)>,
+    #[pyo3(item)]
+    denormalizer: Option<Rewriting<'py>>,
+}
+
+/// Options of a normalizer.
+#[derive(FromPyObject)]
+struct Rewriting<'py> {
     #[pyo3(item)]
     charsmap: Option<Bound<'py, PyBytes>>,
     #[pyo3(item)]
@@ -33,13 +46,11 @@ pub struct Chars<'py> {
     remove_extra: bool,
     #[pyo3(item)]
     escape: bool,
-    #[pyo3(item)]
-    shown: Option<(String, String)>,
 }
 
-impl Chars<'_> {
-    /// The engine of `vocab`.
-    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::Chars> {
+impl Rewriting<'_> {
+    /// The normalizer.
+    fn normalizer(&self, py: Python<'_>) -> PyResult<Normalizer> {
         let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
         let dummy = match &*self.dummy {
             "nowhere" => Dummy::Nowhere,
@@ -47,16 +58,26 @@ impl Chars<'_> {
             "after" => Dummy::After,
             other => return Err(errors::new(py, "InvalidOption", ("dummy", other, "'nowhere', 'before' or 'after'"))?),
         };
-        let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         let (remove_extra, escape) = (self.remove_extra, self.escape);
-        let made = charsmap.and_then(|charsmap| {
-            let normalizer = Normalizer { charsmap, dummy, remove_extra, escape };
-            let (byte_fallback, unknown) = (self.byte_fallback, self.unknown);
-            let frozen = self.frozen.clone();
-            let options =
-                CharsOptions { scores, unigram: self.kind == "unigram", byte_fallback, unknown, frozen, normalizer };
-            toksmith_core::kinds::sentencepiece::Chars::new(vocab, options)
-        });
+        let made = charsmap.map(|charsmap| Normalizer { charsmap, dummy, remove_extra, escape });
+        made.map_err(|error| errors::to_py(py, error))
+    }
+}
+
+impl Chars<'_> {
+    /// The engine of `vocab`.
+    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::Chars> {
+        let normalizer = self.normalizer.normalizer(py)?;
+        let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
+        let way = match &*self.kind {
+            "unigram" => CharsWay::Unigram,
+            "words" => CharsWay::Words,
+            _ => CharsWay::Merge,
+        };
+        let (byte_fallback, unknown, unused) = (self.byte_fallback, self.unknown, &self.unused[..]);
+        let frozen = self.frozen.clone();
+        let options = CharsOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer };
+        let made = toksmith_core::kinds::sentencepiece::Chars::new(vocab, options);
         made.map_err(|error| errors::to_py(py, error))
     }
 
@@ -70,6 +91,7 @@ impl Chars<'_> {
             other => return Err(errors::new(py, "InvalidOption", ("strip", other, "'nothing', 'once' or 'each'"))?),
         };
         let unknown = self.unknown.map(|id| (id, surface.as_str()));
-        Ok(Some(Shown::new(vocab, added, self.byte_fallback, unknown, strip)))
+        let denormalizer = self.denormalizer.as_ref().map(|options| options.normalizer(py)).transpose()?;
+        Ok(Some(Shown::new(vocab, added, self.byte_fallback, unknown, strip).with_denormalizer(denormalizer)))
     }
 }

@@ -2,6 +2,9 @@
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use toksmith_core::encode::in_pieces::IdsInPieces;
+use toksmith_core::split::Text as CoreText;
 use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
@@ -130,6 +133,53 @@ pub fn encode_ragged_with_offsets<'py>(
         ends.push(at as u64);
     }
     Ok((all.into_arrays(py), ends.into_pyarray(py)))
+}
+
+/// A start and an end for each id.
+type Places = Vec<(usize, usize)>;
+
+/// Ids, their pieces, which are added tokens, the places of each in the text and in the rewritten text, and that.
+type InPieces<'py> = (Vec<u32>, Vec<usize>, Vec<bool>, Places, Places, Bound<'py, PyBytes>);
+
+#[guarded]
+#[pyfunction]
+pub fn encode_in_pieces<'py>(
+    engine: &Bound<'py, Engine>,
+    text: &Bound<'py, PyAny>,
+    special: &Bound<'py, PyAny>,
+) -> PyResult<InPieces<'py>> {
+    let (py, engine) = (text.py(), engine.get());
+    let allow = engine.allow(special)?;
+    let text = Text::new(text, Errors::Replace, None)?;
+    let core_text = text.as_text()?;
+    let (encoder, _) = engine.for_long_texts();
+    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
+        encoder.with_session(|session| encoder.encode_in_pieces(core_text, &allow, stop, session))
+    });
+    let found = made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
+    let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = found;
+    if let CoreText::Str(text) = core_text {
+        numbered(text, &mut [&mut starts, &mut ends]);
+    }
+    text.number(&mut [&mut starts, &mut ends])?;
+    let places = |starts: Vec<usize>, ends: Vec<usize>| starts.into_iter().zip(ends).collect();
+    let (places, text_places) = (places(starts, ends), places(text_starts, text_ends));
+    Ok((ids, pieces, added, places, text_places, PyBytes::new(py, &written)))
+}
+
+/// Makes numbers of characters of places in the bytes of a text.
+fn numbered(text: &str, places: &mut [&mut [usize]]) {
+    if text.is_ascii() {
+        return;
+    }
+    let mut characters = vec![0; text.len() + 1];
+    for (number, (at, char)) in text.char_indices().enumerate() {
+        characters[at..at + char.len_utf8()].fill(number);
+        characters[text.len()] = number + 1;
+    }
+    for place in places.iter_mut().flat_map(|places| places.iter_mut()) {
+        *place = characters[*place];
+    }
 }
 
 fn count(characters: bool) -> Count {

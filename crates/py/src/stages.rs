@@ -29,9 +29,9 @@ pub struct Stages {
     decoders: Vec<Step>,
     #[pyo3(item)]
     pub flags: std::collections::HashMap<String, (bool, bool, bool, bool)>,
-    /// Prefix, suffix, the unknown id, whether unknown characters are joined, and whether they fall back to bytes.
+    /// Prefix, suffix, the unknown id, whether unknown characters are joined, fall back to bytes, and are left out.
     #[pyo3(item)]
-    symbols: Option<(String, String, Option<u32>, bool, bool)>,
+    symbols: Option<(String, String, Option<u32>, bool, bool, bool)>,
 }
 
 impl Stages {
@@ -51,12 +51,9 @@ impl Stages {
             stages.splitters = splitters(&cuts)?;
             splitter = Splitter::of_steps(&[])?;
         }
-        stages.symbols = self.symbols.map(|(prefix, suffix, unknown, fuse_unknown, byte_fallback)| HfCharacters {
-            prefix,
-            suffix,
-            unknown,
-            fuse_unknown,
-            byte_fallback,
+        stages.symbols = self.symbols.map(|symbols| {
+            let (prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown) = symbols;
+            HfCharacters { prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown }
         });
         let chain = specs(self.decoders);
         let chain = if chain.is_empty() { None } else { Some(decoders(&chain)?) };

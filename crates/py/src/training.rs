@@ -6,9 +6,11 @@ use std::sync::Arc;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
+use toksmith_core::train::by_text::{CountedWords, TextRules, train_by_text as by_text};
 use toksmith_core::train::{Aim, Corpora, LearnedMerge, NO_ID, ParityOptions, Stopped, Ties, TrainOptions, Trained};
 use toksmith_guard::guarded;
 
+use crate::call::call;
 use crate::counting::CountedPieces;
 use crate::errors;
 use crate::guard::Arg;
@@ -147,6 +149,43 @@ pub fn train(
     let options = options.0.options()?;
     let core = counts.core();
     watched(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report)).map(LearnedMerges)
+}
+
+/// Which merges `train_by_text` learns.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct WantedTexts {
+    size: usize,
+    min_count: u64,
+    prefix: String,
+    longest: Option<usize>,
+}
+
+/// Tokens, and the pairs that merge.
+type TokensAndPairs = (Vec<String>, Vec<(u32, u32)>);
+
+/// The given tokens with those that are learned from words of their ids, and the pairs that merge.
+#[guarded]
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value)]
+pub fn train_by_text(
+    py: Python<'_>,
+    tokens: Arg<Vec<String>>,
+    words: Arg<Vec<Vec<u32>>>,
+    counts: Arg<Vec<u64>>,
+    options: Arg<WantedTexts>,
+) -> PyResult<TokensAndPairs> {
+    let (mut tokens, symbols, counts, options) = (tokens.0, words.0, counts.0, options.0);
+    let WantedTexts { size, min_count, ref prefix, longest } = options;
+    if counts.len() != symbols.len() || symbols.iter().flatten().any(|&id| id as usize >= tokens.len()) {
+        return Err(PyValueError::new_err("expected a count for each word, and ids of the given tokens"));
+    }
+    let weight = symbols.iter().map(|word| 64 * word.len()).sum();
+    call(py, weight, move |stop| {
+        let words = CountedWords { symbols, counts };
+        let merges = by_text(words, &mut tokens, TextRules { size, min_count, prefix, longest }, stop)?;
+        Ok((tokens, merges))
+    })
 }
 
 /// The merges of the counted pieces of several languages; `counts` has the sum of all corpora.

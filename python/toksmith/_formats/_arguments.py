@@ -76,6 +76,7 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "end_of_word_suffix": lambda model: bool(model.end_of_word_suffix),
     "fuse_unknown": lambda model: model.fuse_unknown,
     "max_piece_chars": lambda model: model.max_piece_chars is not None,
+    "unused_ids": lambda model: bool(model.unused_ids),
 }
 # Those of them that a format may hold with other ids for some texts, if the caller allows it.
 IN_PART = ("scores",)

@@ -21,7 +21,7 @@ from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._files import text_of
 from .._model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .._patterns import UNSET, PatternArgument, patterns, splitters
-from .._post import PLAIN, template_of
+from .._post import template_of
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._gguf_pieces import character_entries, characters
@@ -424,10 +424,12 @@ def ends_of(model: Model) -> dict[str, Any]:
     problem = "the format supports only one token before a text and one after it"
     if len(model.post) != 1 or model.post[0].kind != "template":
         raise CannotRepresent(NAME, "post", problem)
-    step, around = model.post[0], template_of(model) or PLAIN
+    step, around = model.post[0], template_of(model).single
+    if around is None:
+        raise CannotRepresent(NAME, "post", problem)
     sides: dict[str, tuple[int, str]] = {}
     side = "bos"
-    for (name, _, _), piece in zip(step["single"], around.single, strict=True):
+    for (name, _, _), piece in zip(step["single"], around, strict=True):
         if piece.text:
             side = "eos"
         elif len(piece.ids) == 1 and piece.ids[0] < model.vocab_size:

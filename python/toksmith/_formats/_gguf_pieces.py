@@ -15,7 +15,7 @@ import numpy as np
 
 from .._errors import CannotRepresent
 from .._model import AddedToken, Model, Step, TokenTable
-from ._sentencepiece import BYTE, NORMAL, UNKNOWN, UNKNOWN_SURFACE, USER_DEFINED, problem_of
+from ._sentencepiece import BYTE, NORMAL, UNKNOWN, UNKNOWN_SURFACE, UNUSED, USER_DEFINED, problem_of
 from ._sentencepiece_save import check_kind, only, pieces
 
 __all__ = ["character_entries", "characters"]
@@ -36,7 +36,11 @@ def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dic
     seen: dict[str, int] = {}
     unknown: list[int] = []
     for id, (content, kind, score) in enumerate(zip(contents, types.tolist(), scores.tolist(), strict=True)):
-        problem = problem_of(content, kind, score, fallback) if content else "is empty"
+        problem = problem_of(content, kind, fallback) if content else "is empty"
+        if kind == UNUSED:
+            problem = "is marked unused; GGUF files with unused pieces are not supported"
+        elif not np.isfinite(score):
+            problem = f"has the score {score}, which is not finite"
         if not problem and seen.setdefault(content, id) != id:
             problem = f"occurs twice; token {seen[content]} is the same"
         if problem:

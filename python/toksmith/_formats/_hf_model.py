@@ -124,7 +124,8 @@ def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], field
     if len({own for own, _ in tokens if len(own) == 1}) < 256:
         return None
     # Added tokens are decoded like all others, so their characters must not represent other bytes.
-    if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in contents):
+    shown = shown_contents(fields["added_tokens"], steps["normalizers"])
+    if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in shown):
         return None
     if splitters[-1] == writes:
         splitters = splitters[:-1]
@@ -134,6 +135,21 @@ def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], field
     is_piece = whole_pieces(model) if model.whole_piece and others else None
     found = [(token, id) for token, id in others if is_piece and is_piece(token)]
     return Model(*table_of([*tokens, *found]), **fields) if found else model
+
+
+def shown_contents(added: Iterable[AddedToken], normalizers: Iterable[Step]) -> list[str]:
+    """What decoding shows of added tokens: of those that are found in the normalized text, the normal form."""
+    tokens = [(token.content, 256 + place, False) for place, token in enumerate(added)]
+    stages = {
+        "normalizers": [(each.kind, list(each.options)) for each in normalizers],
+        "splitters": [],
+        "decoders": [],
+        "flags": {token.content: (False, False, False, token.normalized) for token in added},
+        "symbols": None,
+    }
+    bare = Model(*table_of((bytes([byte]), byte) for byte in range(256)))
+    engine = _core.Engine(bare.vocab, [], tokens, None, stages)
+    return [(engine.token(id) or b"").decode("utf-8", "replace") for _, id, _ in tokens]
 
 
 def whole_pieces(model: Model) -> Callable[[bytes], bool]:
@@ -150,8 +166,6 @@ def whole_pieces(model: Model) -> Callable[[bytes], bool]:
 def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
     """The model whose tokens are what the vocabulary holds."""
     table, ids = table_of([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
-    if steps["decoders"] == (step("fuse"),):  # tokens one after another, which needs no step here
-        steps = {**steps, "decoders": ()}
     return Model(table, ids, unit="char", **{**steps, **fields})
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from .._errors import CannotRepresent, number_of
 from .._model import AddedToken, Model, Step
 from ._hf_model import of_characters, read_vocab
+from ._hf_numbers import read_number
 from ._json_objects import JsonObject
 
 __all__ = ["DUMPS", "READERS", "ids_of"]
@@ -69,10 +70,10 @@ def read_unigram(part: JsonObject, steps: Steps, added: tuple[AddedToken, ...]) 
 
 
 def as_score(part: JsonObject, score: float, id: int) -> float:
-    """A score that is finite."""
+    """A score that is finite. Python reads an integer exactly, which the format does not."""
     try:
-        number = float(score)
-    except OverflowError:
+        number = read_number(str(score)) if isinstance(score, int) else score
+    except ValueError:
         number = math.inf
     if not math.isfinite(number):
         part.fail("has a score that is not finite", f"vocab[{id}]")

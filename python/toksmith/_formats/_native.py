@@ -31,11 +31,12 @@ MOST_BYTES = 1 << 30  # as in docs/format.md
 SUFFIXES = (".toksmith",)
 DOC = "toksmith's own: one readable text file that holds everything"
 
-VERSION = 1
+VERSIONS = (1, 2)  # the second has unused ids, and scores that are not finite
 HEADER_LINE = 2
 LINE_LIMIT = (1 << 24) + 64
 TOKEN_LIMIT = 1 << 20
 CHECKSUM_BYTES = len("sha256 \n") + 64  # of the last line
+ENDLESS = (b"inf", b"-inf")
 SCORE = rb"-?\d+(\.\d+)?(e[+-]\d+)?"
 
 
@@ -51,10 +52,11 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if longest > TOKEN_LIMIT:
         raise CannotRepresent(NAME, "tokens", f"a token has {longest} bytes; at most {TOKEN_LIMIT} are allowed")
     scores = [] if model.scores is None else model.scores.tolist()
-    if model.scores is not None and (len(scores) != len(tokens) or not all(map(math.isfinite, scores))):
-        raise CannotRepresent(NAME, "scores", "each token needs a finite score")
+    if model.scores is not None and (len(scores) != len(tokens) or any(map(math.isnan, scores))):
+        raise CannotRepresent(NAME, "scores", "each token needs a score that is a number")
+    version = version_of(model.unused_ids, scores)
     parts = [
-        f"toksmith {VERSION}\n".encode(),
+        f"toksmith {version}\n".encode(),
         json_line("model", model.fields(), HEADER),
         f"tokens {len(tokens)}\n".encode(),
         _core.dump_token_lines(tokens.blob, tokens.ends, model.ids),
@@ -76,6 +78,11 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     return body + f"sha256 {_core.sha256(body, len(body))}\n".encode()
 
 
+def version_of(unused_ids: Collection[int], scores: Collection[float]) -> int:
+    """The lowest version that can hold a model with these."""
+    return 2 if unused_ids or not all(map(math.isfinite, scores)) else 1
+
+
 def json_line(name: str, value: Mapping[str, Any], schema: Object) -> bytes:
     """The line of a section that is one JSON object."""
     try:
@@ -92,13 +99,18 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     """The model that the file holds."""
     refuse_arguments("a native file", pattern, special_tokens)
     reader = SectionReader(data, path)
-    reader.version()
-    fields = fields_of(reader.json("model", HEADER))
+    version = reader.version()
+    header = reader.json("model", HEADER)
+    if version < 2 and "unused_ids" in header:
+        reader.fail("model.unused_ids is a field of version 2")
+    fields = fields_of(header)
     tokens, ids = reader.tokens()
     tokens_at = reader.start
     merges = reader.merges()
     merges_at = reader.start
-    scores = reader.scores(len(ids), fields.pop("score_type", "float32"))
+    scores = reader.scores(len(ids), fields.pop("score_type", "float32"), version)
+    if version != version_of(fields.get("unused_ids", ()), () if scores is None else scores.tolist()):
+        raise FormatError(path, 1, "is version 2, but nothing in it needs more than version 1")
     training = reader.training()
     metadata = reader.metadata()
     reader.checksum()
@@ -141,13 +153,16 @@ class SectionReader:
         self.at = end + 1
         return self.data[self.start : end]
 
-    def version(self) -> None:
-        """Passes the first line."""
+    def version(self) -> int:
+        """The number of the first line."""
         line = self.line()
         if not re.fullmatch(rb"toksmith [1-9][0-9]{0,8}", line):
-            self.fail(f"expected 'toksmith {VERSION}', not {line[:40]!r}")
-        if line != f"toksmith {VERSION}".encode():
-            self.fail(f"this is version {line[9:].decode()} of the format; this toksmith reads version {VERSION}")
+            self.fail(f"expected 'toksmith 1' or 'toksmith 2', not {line[:40]!r}")
+        version = int(line[9:])
+        if version not in VERSIONS:
+            known = " and ".join(map(str, VERSIONS))
+            self.fail(f"this is version {version} of the format; this toksmith reads the versions {known}")
+        return version
 
     def section(self, name: str) -> bytes:
         """What follows the name of the section that must come next."""
@@ -202,7 +217,7 @@ class SectionReader:
             raise FormatError(self.path, place, f"an id is not below {ID_LIMIT}")
         return table.astype(np.uint32)
 
-    def scores(self, tokens: int, score_type: str) -> NDArray[np.float32] | NDArray[np.float64] | None:
+    def scores(self, tokens: int, score_type: str, version: int) -> NDArray[np.float32] | NDArray[np.float64] | None:
         """The scores, one for each token, where there is a section of them."""
         if not self.follows("scores"):
             return None
@@ -210,11 +225,14 @@ class SectionReader:
         if count != tokens:
             self.fail(f"there are {tokens} tokens but {count} scores; each token needs one")
         scores, score = np.empty(tokens, np.float64), re.compile(SCORE)
+        endless = ENDLESS if version > 1 else ()
         largest = float(np.finfo(np.dtype(score_type)).max)
         for place in range(tokens):
             line = self.line()
             value = float(line) if score.fullmatch(line) else math.nan
-            if not abs(value) <= largest:
+            if line in endless:
+                value = float(line)
+            elif not abs(value) <= largest:
                 self.fail(f"expected a finite decimal number, not {line[:40]!r}")
             scores[place] = value
         return scores if score_type == "float64" else scores.astype(np.float32)

@@ -102,6 +102,7 @@ HEADER = Object(
         "fuse_unknown": one_of(True),
         "max_piece_chars": COUNT,
         "score_type": one_of("float64"),
+        "unused_ids": [ID],
     },
 )
 assert HEADER.possible.keys() == RARE_FIELDS.keys()

@@ -21,6 +21,10 @@ MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
         ("treat_whitespace_as_suffix", 24, "bool", "false"),
         ("byte_fallback", 35, "bool", "false"),
         ("unk_surface", 44, "bytes", ""),
+        ("unk_piece", 45, "bytes", "<unk>"),
+        ("bos_piece", 46, "bytes", "<s>"),
+        ("eos_piece", 47, "bytes", "</s>"),
+        ("pad_piece", 48, "bytes", "<pad>"),
     ),
     "NormalizerSpec": (
         ("name", 1, "bytes", ""),

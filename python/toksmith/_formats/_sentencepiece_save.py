@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 from collections.abc import Collection
 from typing import Any
 
@@ -16,32 +17,38 @@ from ._protobuf import new_model
 __all__ = ["save"]
 
 NAME = "sentencepiece"
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, _UNUSED, BYTE = range(1, 7)
-UNIGRAM, BYTE_PAIR = 1, 2
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+MODEL_TYPES = {"unigram": 1, "bpe": 2, "words": 3}
 BYTE_PIECES = frozenset(f"<0x{byte:02X}>" for byte in range(256))
 UNKNOWN_SURFACE = " ⁇ "
+HOLDS = (
+    *("added_tokens", "byte_fallback", "decoders", "kind", "metadata", "normalizers", "scores", "unknown_id"),
+    "unused_ids",
+)
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The model that SentencePiece loads; it gives the same ids for every text."""
-    holds = ("added_tokens", "byte_fallback", "decoders", "kind", "metadata", "normalizers", "scores", "unknown_id")
-    refuse_losses(model, NAME, allow_loss, holds=holds)
+    refuse_losses(model, NAME, allow_loss, holds=HOLDS)
     check_kind(model)
-    normalizer, decoder = only(model, "normalizers"), only(model, "decoders")
+    denormalizers = [step for step in model.decoders[1:2] if step.kind == "denormalizer"]
+    decoders = dataclasses.replace(model, decoders=model.decoders[:1]) if denormalizers else model
+    normalizer, decoder = only(model, "normalizers"), only(decoders, "decoders")
     message = new_model()
     for content, kind, score in pieces(model):
         message.pieces.add(piece=content.encode(), type=kind, score=score)
     trainer, spec = message.trainer_spec, message.normalizer_spec
-    trainer.model_type = UNIGRAM if model.kind == "unigram" else BYTE_PAIR
+    trainer.model_type = MODEL_TYPES[model.kind]
     trainer.byte_fallback = model.byte_fallback
     trainer.treat_whitespace_as_suffix = normalizer["dummy"] == "after"
     if decoder["unknown"] != UNKNOWN_SURFACE:
         trainer.unk_surface = decoder["unknown"].encode()
     spec.name = name_of(model, allow_loss).encode()
-    spec.precompiled_charsmap = base64.b64decode(normalizer["charsmap"])
-    spec.add_dummy_prefix = normalizer["dummy"] != "nowhere"
-    spec.remove_extra_whitespaces = normalizer["remove_extra"]
-    spec.escape_whitespaces = normalizer["escape"]
+    write_rewriting(spec, normalizer)
+    for step in denormalizers:
+        if step["dummy"] == "after" or not step["charsmap"]:
+            raise CannotRepresent(NAME, "decoders", "a denormalizer needs a charsmap, and adds no space after a text")
+        write_rewriting(message.denormalizer_spec, step)
     strip = "each" if spec.remove_extra_whitespaces else "once" if spec.add_dummy_prefix else "nothing"
     if decoder["strip"] != strip:
         problem = f"the normalizer decides which spaces decoding removes: {strip!r}, not {decoder['strip']!r}"
@@ -50,13 +57,21 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     return data
 
 
+def write_rewriting(spec: Any, step: Step) -> None:
+    """Writes how a text is rewritten as a whole."""
+    spec.precompiled_charsmap = base64.b64decode(step["charsmap"])
+    spec.add_dummy_prefix = step["dummy"] != "nowhere"
+    spec.remove_extra_whitespaces = step["remove_extra"]
+    spec.escape_whitespaces = step["escape"]
+
+
 def check_kind(model: Model, format: str = NAME) -> None:
-    """Raises CannotRepresent unless scores merge the model's characters or it is a unigram model."""
-    if model.kind not in ("bpe", "unigram"):
-        raise CannotRepresent(format, "kind", "the format supports only byte-pair encodings and unigram models")
-    needed = {"unit": "char", "merge_rule": "bytes", "whole_piece": False, "splitters": ()}
-    if model.kind == "unigram":
-        needed = {**needed, "merge_rule": "pair"}
+    """Raises CannotRepresent unless scores merge the model's characters, or it is a unigram model or one of words."""
+    kinds = [*MODEL_TYPES] if format == NAME else ["unigram", "bpe"]
+    if model.kind not in kinds:
+        raise CannotRepresent(format, "kind", f"the format supports only {', '.join(kinds)}")
+    rule = "bytes" if model.kind == "bpe" else "pair"
+    needed = {"unit": "char", "merge_rule": rule, "whole_piece": False, "splitters": ()}
     for field, value in needed.items():
         if getattr(model, field) != value:
             raise CannotRepresent(format, field, f"the format requires {field}={value!r} for this kind")
@@ -64,7 +79,9 @@ def check_kind(model: Model, format: str = NAME) -> None:
         raise CannotRepresent(format, "scores", "the format requires scores, and the model has none")
     if model.scores.dtype != np.float32:
         raise CannotRepresent(format, "scores", "the format stores scores in single precision")
-    if model.unknown_id is None:
+    if not np.isfinite(model.scores).all() and (format != NAME or model.kind == "unigram"):
+        raise CannotRepresent(format, "scores", "the format requires finite scores")
+    if model.unknown_id is None and (format != NAME or not model.byte_fallback):
         raise CannotRepresent(format, "unknown_id", "the format requires one")
 
 
@@ -87,6 +104,7 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
     """Content, type and score of each piece, by id."""
     rows: dict[int, tuple[str, int, float]] = {}
     contents: set[str] = set()
+    unused = frozenset(model.unused_ids)
     scores: Any = model.scores
     for id, token, score in zip(model.ids.tolist(), model.tokens, scores.tolist(), strict=True):
         try:
@@ -94,7 +112,7 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
         except UnicodeDecodeError as error:
             raise CannotRepresent(format, "tokens", f"{token!r} is not UTF-8") from error
         is_byte = model.byte_fallback and content in BYTE_PIECES
-        rows[id] = (content, BYTE if is_byte else NORMAL, score)
+        rows[id] = (content, BYTE if is_byte else UNUSED if id in unused else NORMAL, score)
         contents.add(content)
     for added in model.added_tokens:
         if added.id in rows or added.content in contents:
@@ -103,7 +121,9 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
         contents.add(added.content)
     if sorted(rows) != list(range(len(rows))):
         raise CannotRepresent(format, "ids", "the format requires ids without holes")
-    if model.unknown_id not in {token.id for token in model.added_tokens if token.special}:
+    if model.unknown_id is not None and model.unknown_id not in {
+        token.id for token in model.added_tokens if token.special
+    }:
         raise CannotRepresent(format, "unknown_id", "the unknown id must belong to a special token")
     if np.any(np.diff(model.ids.astype(np.int64)) < 0):
         raise CannotRepresent(format, "ids", "the tokens must be in the order of their ids")

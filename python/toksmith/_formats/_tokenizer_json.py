@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from .._errors import CannotRepresent, FormatError, InvalidOption, ModelError
@@ -18,11 +18,12 @@ from .._patterns import PatternArgument
 from ._arguments import refuse_arguments, refuse_losses
 from ._byte_characters import spelt, unspelt
 from ._hf_model import dump_bpe, read_bpe, whole_pieces
+from ._hf_numbers import read_number, spell_number
 from ._hf_other_models import DUMPS, READERS, ids_of
 from ._hf_post import dump_post, read_padding, read_post, read_truncation
 from ._hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from ._hf_steps import TABLES, dump_steps, read_steps, step
-from ._json import SURROGATE, check_texts, finite, refuse_constant, refuse_crowds, unique_names
+from ._json import SURROGATE, check_texts, refuse_constant, refuse_crowds, unique_names
 from ._json_objects import JsonObject
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
@@ -73,13 +74,15 @@ def read(value: Any, path: str) -> Model:
     top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; only 1.0 is supported", "version")
+    spaces = top.left.get("decoder") is None
     steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
-    if not steps["decoders"]:
+    if spaces:
         steps["decoders"] = (step("spaced"),)
+    elif steps["decoders"] == (step("fuse"),):  # one token after another, as without a step
+        steps["decoders"] = ()
     steps["post"] = post_of(top)
     model = top.part("model")
-    # The first tokenizer.json files leave the type out.
-    kind = model.text("type", "BPE" if "merges" in model.left else "")
+    kind = model.text("type", untold_kind(model.left))
     if kind not in MODELS:
         model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
     added = as_found(added_tokens(top, model.left.get("vocab")), steps["normalizers"])
@@ -99,12 +102,25 @@ def as_found(added: tuple[AddedToken, ...], normalizers: tuple[Step, ...]) -> tu
     return tuple(dataclasses.replace(token, normalized=False) for token in added)
 
 
+def untold_kind(fields: Mapping[str, object]) -> str:
+    """The type of a model by its fields: the first tokenizer.json files leave it out."""
+    if "merges" in fields:
+        return "BPE"
+    if isinstance(fields.get("vocab"), list):
+        return "Unigram"
+    if {"continuing_subword_prefix", "max_input_chars_per_word"} <= fields.keys():
+        return "WordPiece"
+    return "WordLevel" if "unk_token" in fields else ""
+
+
 def parsed(data: bytes, path: str) -> Any:
     """The JSON of the file, which repeats no name and holds no lone surrogate."""
     try:
         refuse_crowds(data)
         text = data.decode()
-        value = json.loads(text, object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant)
+        value = json.loads(
+            text, object_pairs_hook=unique_names, parse_float=read_number, parse_constant=refuse_constant
+        )
         if SURROGATE.search(data):
             check_texts(value)
     except UnicodeDecodeError as error:
@@ -173,7 +189,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.kind == "bpe" and model.scores is not None:
         raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
-    added = sorted(as_found(model.added_tokens, model.normalizers), key=lambda token: token.id)
+    added = in_order(as_found(model.added_tokens, model.normalizers), vocab)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
@@ -202,16 +218,21 @@ def of_bytes(model: Model) -> bool:
 
 
 def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
-    """The decoder: none puts spaces between tokens there."""
+    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
     if decoders == (step("spaced"),):
         return None
     return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
 
 
 def encoded(tokenizer: Mapping[str, Any]) -> bytes:
-    """The JSON in UTF-8."""
+    """The JSON in UTF-8, in which scores are spelt so that HF reads them as they are."""
+    model = tokenizer["model"]
+    rows = model["vocab"] if isinstance(model["vocab"], list) else []
+    text = json.dumps({**tokenizer, "model": {**model, "vocab": []}} if rows else tokenizer, ensure_ascii=False)
+    head, vocab, tail = text.rpartition('"vocab": [' if rows else "\0")
+    spelt = ", ".join(f"[{json.dumps(token, ensure_ascii=False)}, {spell_number(score)}]" for token, score in rows)
     try:
-        return (json.dumps(tokenizer, ensure_ascii=False) + "\n").encode()
+        return f"{head}{vocab}{spelt}{tail}\n".encode()
     except UnicodeEncodeError as error:
         raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
 
@@ -225,6 +246,21 @@ def spelt_vocab(model: Model) -> dict[str, int]:
         raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
 
 
+def in_order(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> list[AddedToken]:
+    """The added tokens as they are listed; by id where HF would give them other ids."""
+    return list(added) if has_given_ids(added, vocab) else sorted(added, key=lambda token: token.id)
+
+
+def has_given_ids(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> bool:
+    """Whether the ids are those that HF gives: a content in the vocabulary has its id, any other the next free one."""
+    free = len(vocab)
+    for token in added:
+        if token.id != vocab.get(token.content, free):
+            return False
+        free += token.content not in vocab
+    return True
+
+
 def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, int]) -> dict[str, int]:
     """The added tokens that must also be in the vocabulary, so that HF gives them their ids."""
     ids = [token.id for token in added]
@@ -232,7 +268,7 @@ def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, 
         raise CannotRepresent(
             NAME, "added_tokens", "two of them share an id, and the format gives each content its own id"
         )
-    if ids == list(range(len(vocab), len(vocab) + len(ids))) and not any(token.content in vocab for token in added):
+    if has_given_ids(added, vocab):
         return {}
     used = set(vocab.values())
     is_piece = whole_pieces(model)

@@ -119,7 +119,7 @@ def play(
     try:
         import uvicorn
 
-        from ._connections import FairConnection
+        from ._connections import EndingServer, FairConnection
         from ._server import application
         from ._views import Session
     except ModuleNotFoundError as error:
@@ -132,8 +132,9 @@ def play(
     bound = listening(host, port)
     own_host, own_port = bound.getsockname()[:2]
     authorities = frozenset(authority(name, own_port) for name in (own_host, "localhost", "127.0.0.1"))
+    app = application(session, authorities)
     config = uvicorn.Config(
-        application(session, authorities),
+        app,
         http=FairConnection,
         loop="asyncio",
         log_level="warning",
@@ -142,10 +143,10 @@ def play(
         ws="none",
         proxy_headers=False,
         server_header=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=1,
     )
     threading.Thread(target=warm, args=([*session.toks.values()],), name="toksmith-warm", daemon=True).start()
-    return Playground(uvicorn.Server(config), bound, session)
+    return Playground(EndingServer(config, app.forget), bound, session)
 
 
 def check_types(host: object, port: object, texts: object) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from importlib.resources import files
+from threading import Event
 
-import anyio.to_thread
-from anyio import CapacityLimiter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -22,16 +22,19 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import toksmith
 
-from ._connections import MOST_CHUNKED, received
+from ._connections import Bodies, values_of
 from ._policy import headers_for
-from ._views import EXPORTS, VIEWS, Asked, Session, UnknownText, exported, shown
+from ._turns import Turns
+from ._views import EXPORTS, VIEWS, Asked, AskerLeft, Session, UnknownText, exported, is_long, shown
 from ._words import words
 
 __all__ = ["application"]
 
 LOG = logging.getLogger("toksmith")
 MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
-WORKERS = 4
+MOST_BODIES = 2 * MOST_BODY  # of all requests at once
+# Questions that run at once, and others that wait.
+SHORT_TURNS, LONG_TURNS = (4, 2048), (2, 16)
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
@@ -52,8 +55,8 @@ def static_files() -> dict[str, Response]:
 class Guard:
     """Answers only allowed requests, and adds the headers to every answer."""
 
-    def __init__(self, app: ASGIApp, authorities: frozenset[str]) -> None:
-        self.app, self.authorities = app, authorities
+    def __init__(self, app: ASGIApp, authorities: frozenset[str], forget: Callable[[], None]) -> None:
+        self.app, self.authorities, self.forget = app, authorities, forget
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
@@ -85,17 +88,20 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 def problem(status: int, said: str, kind: str = "") -> Response:
     """An answer with an error message."""
-    headers = {"connection": "close"} if status == 413 else None
+    headers = {"connection": "close"} if status in (413, 503) else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
 
 def application(session: Session, authorities: frozenset[str]) -> Guard:
     """The whole server, for requests to these authorities (host and port)."""
-    limiter = CapacityLimiter(WORKERS)
+    short, long, bodies = Turns(*SHORT_TURNS), Turns(*LONG_TURNS), Bodies(MOST_BODIES)
     files = static_files()
 
     async def static(request: Request) -> Response:
         return files.get(request.scope["path"]) or PlainTextResponse("no such file", 404)
+
+    async def about(_: Request) -> Response:
+        return JSONResponse(session.about())
 
     async def view(request: Request) -> Response:
         name, dot, format = request.path_params["view"].partition(".")
@@ -105,29 +111,36 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
             )
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return problem(415, "expected a body of type application/json")
-        data = await received(request, MOST_BODY)
-        if data is None:
-            return problem(413, f"the body is longer than {MOST_BODY:,} bytes, or than {MOST_CHUNKED:,} in chunks")
-        return await anyio.to_thread.run_sync(answer, session, name, format, data, limiter=limiter)
+        async with bodies.received(request, MOST_BODY) as data:
+            if isinstance(data, tuple):
+                return problem(*data)
+            turns = long if is_long(session, name, data) else short
+            found = await turns.answer(request, lambda left: answer(session, name, format, data, left))
+        return found or problem(503, "the server has other long questions to answer, or stops; ask again in a moment")
 
-    about = Route("/api/about", lambda _: JSONResponse(session.about()))
-    routes = [about, Route("/api/{view}", view, methods=["POST"]), Route("/{path:path}", static)]
-    return Guard(Starlette(routes=routes), authorities)
+    def forget() -> None:
+        short.stop()
+        long.stop()
+
+    routes = [Route("/api/about", about), Route("/api/{view}", view, methods=["POST"]), Route("/{path:path}", static)]
+    return Guard(Starlette(routes=routes), authorities, forget)
 
 
-def answer(session: Session, name: str, format: str, data: bytes) -> Response:
-    """What one view answers to a body."""
+def answer(session: Session, name: str, format: str, data: bytes, left: Event | None = None) -> Response:
+    """What one view answers to a body; `left` is set once nobody waits for it."""
     try:
-        values = json.loads(data)
+        values = values_of(data)
     except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers
-        return problem(400, f"the body is not JSON: {error}")
+        return problem(400, f"the body cannot be read as JSON: {error}")
     try:
-        asked = Asked(session, values)
+        asked = Asked(session, values, left)
         if format:
             kind, text = exported(name, format, asked)
             return Response(text.encode("utf-8", "replace"), media_type=kind)
         # In ASCII, where a lone surrogate has its place too.
         return Response(json.dumps(shown(name, asked)), media_type="application/json")
+    except AskerLeft as error:
+        return problem(503, str(error))
     except UnknownText:
         return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:

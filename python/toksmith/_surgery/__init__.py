@@ -137,7 +137,7 @@ def prune(
         InvalidOption: Fewer than `n` tokens can be removed, or neither `n` nor
             a corpus is given.
         ModelError: The model's post-processing contains ids, which removal
-            would make wrong.
+            would make wrong, or the model has unused tokens.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=4, pattern=None)
@@ -151,6 +151,8 @@ def prune(
         raise InvalidOption("n", n, "at least 0")
     if tok.model.post:
         raise ModelError(f"tokens cannot be removed: the step {tok.model.post[0].kind!r} in post contains ids")
+    if tok.model.unused_ids:
+        raise ModelError("tokens cannot be removed: the model has unused tokens, which others are merged from")
     forest = Forest(tok.model)
     counts = None if corpus is None else used(tok, corpus, thread_count(threads))
     removed: list[int] = []

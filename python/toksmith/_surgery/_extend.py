@@ -29,6 +29,8 @@ def refuse_other_kinds(model: Model) -> None:
     """Raises ModelError for a model that training cannot continue."""
     reasons = {
         f"its kind is {model.kind!r}": model.kind != "bpe",
+        "it has unused tokens": bool(model.unused_ids),
+        "a score is not finite": model.scores is not None and not np.isfinite(model.scores).all(),
         f"tokens inside words begin with {model.continuing_subword_prefix!r}": bool(model.continuing_subword_prefix),
     }
     for reason, holds in reasons.items():

@@ -137,24 +137,8 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
             problem = "toksmith.compat.transformers.ToksmithTokenizer needs transformers; pip install 'toksmith[transformers]'"
             raise ImportError(problem) from MISSING
         backend = backend_of(tokenizer, vocab_file, kwargs)
-        named = {str(kwargs[name]) for name in NAMED if kwargs.get(name) is not None}
-        if "post_processor" not in kwargs and backend.post_processor is None:
-            backend.post_processor = tokenizers.processors.TemplateProcessing("$A:0", "$A:0 $B:1")
-        others = [
-            token.content
-            for token in backend.get_added_tokens_decoder().values()
-            if token.special and token.content not in named
-        ]
-        kwargs.setdefault("extra_special_tokens", others)
-        model = backend.own.model
-        for step in model.post:
-            if step.kind == "pad" and step["token"] in vocabulary(model):
-                kwargs.setdefault("padding_side", step["side"])
-                kwargs.setdefault("pad_token", step["token"])
-            elif step.kind == "truncate":
-                kwargs.setdefault("truncation_side", step["side"])
-        kwargs.setdefault("model_input_names", inputs_of(model))
-        kwargs.setdefault("clean_up_tokenization_spaces", False)
+        if tokenizer is not None or vocab_file is not None:
+            kwargs = {**said_by(backend, kwargs), **kwargs}
         super().__init__(tokenizer_object=backend, **kwargs)
         self.init_kwargs["tokenizer"] = None  # as arguments are kept there; the files hold it
 
@@ -244,6 +228,24 @@ def named_texts(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
             if not isinstance(text, str):
                 raise TypeError(f"text_iterator: expected lists of texts, not of {type(text).__name__}")
         yield kept
+
+
+def said_by(backend: tokenizers.Tokenizer, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that a tokenizer of ours says by itself."""
+    named = {str(kwargs[name]) for name in NAMED if kwargs.get(name) is not None}
+    added = backend.get_added_tokens_decoder().values()
+    model = backend.own.model
+    found: dict[str, Any] = {
+        "extra_special_tokens": [token.content for token in added if token.special and token.content not in named],
+        "model_input_names": inputs_of(model),
+        "clean_up_tokenization_spaces": False,
+    }
+    for step in model.post:
+        if step.kind == "pad" and step["token"] in vocabulary(model):
+            found |= {"padding_side": step["side"], "pad_token": step["token"]}
+        elif step.kind == "truncate":
+            found["truncation_side"] = step["side"]
+    return found
 
 
 def backend_of(

@@ -19,7 +19,8 @@ other files of the specification, one idea each:
   training on characters, for SentencePiece's models, WordPiece and models
   with ends of words; `unigram_training`: training of unigram models;
   `parity_training`: training on several languages, where the one that is
-  worst off chooses each merge.
+  worst off chooses each merge; `text_training`: training where a token is
+  its text, for the drop-in of HF's library.
 - `templates`: the ids that a model puts around texts.
 - `surgery`: tokens that are added to a model; `pruning`: tokens that are
   removed from it.

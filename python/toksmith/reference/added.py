@@ -77,7 +77,9 @@ def cut_flagged(
 
     Args:
         allow: As of `reference.cut`.
-        contents: What tokens are searched as, if that is not their content; a token that is searched as "" is never found.
+        contents: What tokens are searched as, if that is not their content. A token that is searched as "" is found before every
+            character that no token is found at, and at the end: it cuts the text there, and is a token where flags give it white space.
+            Of several that are searched as the same, the first one is found.
 
     >>> cut_flagged("a  <l>", [Added("<l>", 1, lstrip=True)])
     [(0, 1, None), (1, 6, 1)]
@@ -85,28 +87,34 @@ def cut_flagged(
     [(0, 1, 1), (1, 4, None)]
     >>> cut_flagged("<r> <l>", [Added("<r>", 1, rstrip=True), Added("<l>", 2, lstrip=True)])
     [(0, 4, 1), (4, 7, 2)]
+    >>> cut_flagged("ab", [Added("x", 1)], contents={"x": ""})
+    [(0, 1, None), (1, 2, None)]
     """
     sought = [token for token in tokens if not (token.special and allow == "text")]
     by_content: dict[str, Added] = {}
     for token in sought:
         by_content.setdefault(contents.get(token.content, token.content), token)
-    longest_first = sorted(filter(None, by_content), key=lambda content: len(content.encode()), reverse=True)
+    longest_first = sorted(by_content, key=lambda content: len(content.encode()), reverse=True)
     segments: list[tuple[int, int, int | None]] = []
-    at = 0
-    for found in regex.finditer("|".join(map(regex.escape, longest_first)) or "(?!)", whole):
-        token, (start, end) = by_content[found.group()], found.span()
+    at, last = 0, -1
+    for found in regex.finditer("|".join(map(regex.escape, longest_first)), whole) if by_content else ():
+        token, (start, end), before = by_content[found.group()], found.span(), last
+        last = end
+        if start == end == before:
+            continue
         if token.single_word and (in_word(whole[:start][-1:]) or in_word(whole[end:][:1])):
             continue
-        if token.special and allow != "allow" and (isinstance(allow, str) or token.content not in allow):
-            raise ValueError(f"the text holds the special token {token.content!r} at {start}")
         while token.lstrip and whole[:start][-1:] in WHITE_SPACE:
             start -= 1
         while token.rstrip and whole[end:][:1] in WHITE_SPACE:
             end += 1
+        is_allowed = not token.special or allow == "allow" or (not isinstance(allow, str) and token.content in allow)
+        if start < end and not is_allowed:
+            raise ValueError(f"the text holds the special token {token.content!r} at {found.start()}")
         if token.lstrip and end <= at:
             continue
         segments += [(at, start, None)] if at < start else []
-        segments.append((max(at, start), end, token.id))
+        segments += [(max(at, start), end, token.id)] if start < end else []
         at = end
     return [*segments, (at, len(whole), None)] if at < len(whole) else segments
 

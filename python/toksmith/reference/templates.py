@@ -1,8 +1,9 @@
 """Post-processing: the ids that a model puts around one text or two. One row for each kind of step that puts some.
 
-The other kinds of `docs/steps.md` (`trim_offsets`, `truncate`, `pad`) put no id around a text.
+A step takes a list of parts and returns another. The first step gets the texts; the parts of the last one, joined, are the
+result. The other kinds of `docs/steps.md` (`trim_offsets`, `truncate`, `pad`) put no id around a text.
 
->>> around([5, 6], None, "bert", {"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]})
+>>> around([5, 6], None, [("bert", {"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]})])
 ([1, 5, 6, 2], [0, 0, 0, 0])
 """
 
@@ -16,46 +17,60 @@ from .names import listing
 Options = Mapping[str, Any]
 
 
-class Place(NamedTuple):
-    """A place of a template: the name of a text, "A" or "B", or the ids of a special token; and the type of what is there."""
+class Typed(NamedTuple):
+    """An id of a part, and its type."""
 
-    given: str | Sequence[int]
-    type: int = 0
+    id: int
+    type: int
 
 
-def template(options: Options, pair: bool) -> list[Place]:
-    """The places that the options list.
+Part = list[Typed]
 
-    >>> template({"single": [["A", False, 0], ["e", True, 1]], "special_tokens": {"e": [[9], ["</s>"]]}}, False)
-    [Place(given='A', type=0), Place(given=[9], type=1)]
+
+def template(options: Options, parts: Sequence[Part]) -> list[Part]:
+    """The parts that the options list: "A" is the first one, "B" the second one, and a token is a part of its own.
+
+    A single part has a list, two have another; where there are none, or more than two, there is no result.
+
+    >>> options = {"single": [["A", False, 3], ["e", True, 1]], "special_tokens": {"e": [[9], ["</s>"]]}}
+    >>> template(options, [[Typed(5, 0)]])
+    [[Typed(id=5, type=3)], [Typed(id=9, type=1)]]
     """
-    listed = options["pair" if pair else "single"]
-    return [Place(options["special_tokens"][name][0] if special else name, type) for name, special, type in listed]
+    if len(parts) not in (1, 2):
+        raise ValueError("a template takes one part or two")
+    found = []
+    for name, special, type in options["single" if len(parts) == 1 else "pair"]:
+        ids = options["special_tokens"][name][0] if special else [each.id for each in parts["AB".index(name)]]
+        found.append([Typed(id, type) for id in ids])
+    return found
 
 
-def bert(options: Options, pair: bool) -> list[Place]:
-    """`[CLS] A [SEP] B [SEP]`, of which the second text and its end have the type 1.
+def bert(options: Options, parts: Sequence[Part]) -> list[Part]:
+    """`[CLS] A [SEP] B [SEP]`: each part behind the first one ends in a token of the type 1.
 
-    >>> bert({"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]}, False)
-    [Place(given=[1], type=0), Place(given='A', type=0), Place(given=[2], type=0)]
+    >>> bert({"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]}, [[], [Typed(5, 1)]])
+    [[Typed(id=1, type=0), Typed(id=2, type=0)], [Typed(id=5, type=1), Typed(id=2, type=1)]]
     """
-    cls, sep = [options["cls"][1]], [options["sep"][1]]
-    single = [Place(cls), Place("A"), Place(sep)]
-    return [*single, Place("B", 1), Place(sep, 1)] if pair else single
+    cls, sep = options["cls"][1], options["sep"][1]
+    first = [[Typed(cls, 0), *part, Typed(sep, 0)] for part in parts[:1]]
+    return first + [[*part, Typed(sep, 1)] for part in parts[1:]]
 
 
-def roberta(options: Options, pair: bool) -> list[Place]:
+def roberta(options: Options, parts: Sequence[Part]) -> list[Part]:
     """`<s> A </s> </s> B </s>`, all of the type 0.
 
-    >>> len(roberta({"cls": ["<s>", 1], "sep": ["</s>", 2]}, True))
-    6
+    >>> roberta({"cls": ["<s>", 1], "sep": ["</s>", 2]}, [[], []])
+    [[Typed(id=1, type=0), Typed(id=2, type=0)], [Typed(id=2, type=0), Typed(id=2, type=0)]]
     """
-    cls, sep = [options["cls"][1]], [options["sep"][1]]
-    single = [Place(cls), Place("A"), Place(sep)]
-    return [*single, Place(sep), Place("B"), Place(sep)] if pair else single
+    cls, sep = options["cls"][1], options["sep"][1]
+    found = []
+    for place, part in enumerate(parts):
+        ids = [sep if place else cls, *(each.id for each in part), sep]
+        found.append([Typed(id, 0) for id in ids])
+    return found
 
 
-TEMPLATES: Mapping[str, Callable[[Options, bool], list[Place]]] = {
+TEMPLATES: Mapping[str, Callable[[Options, Sequence[Part]], list[Part]]] = {
     "bert": bert,
     "roberta": roberta,
     "template": template,
@@ -63,21 +78,21 @@ TEMPLATES: Mapping[str, Callable[[Options, bool], list[Place]]] = {
 
 
 def around(
-    ids: Sequence[int], second: Sequence[int] | None, kind: str, options: Options
+    ids: Sequence[int], second: Sequence[int] | None, steps: Sequence[tuple[str, Options]]
 ) -> tuple[list[int], list[int]]:
-    """The ids of a text, or of two, with what a step puts around them, and the type of each.
+    """The ids of a text, or of two, with what the steps put around them, and the type of each.
 
-    >>> around([5], [6], "roberta", {"cls": ["<s>", 1], "sep": ["</s>", 2]})
+    >>> roberta = ("roberta", {"cls": ["<s>", 1], "sep": ["</s>", 2]})
+    >>> around([5], [6], [roberta])
     ([1, 5, 2, 2, 6, 2], [0, 0, 0, 0, 0, 0])
+    >>> around([5], None, [roberta, roberta])[0]
+    [1, 1, 5, 2, 2]
     """
-    texts = {"A": ids, "B": second or []}
-    all_ids: list[int] = []
-    types: list[int] = []
-    for place in TEMPLATES[kind](options, second is not None):
-        found = texts[place.given] if isinstance(place.given, str) else place.given
-        all_ids += found
-        types += [place.type] * len(found)
-    return all_ids, types
+    parts = [[Typed(id, place) for id in text] for place, text in enumerate([ids, second]) if text is not None]
+    for kind, options in steps:
+        parts = TEMPLATES[kind](options, parts)
+    joined = [each for part in parts for each in part]
+    return [each.id for each in joined], [each.type for each in joined]
 
 
 __dir__ = listing(__name__)

@@ -75,7 +75,7 @@ impl Twins {
     fn encode_slowly(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
         let (mut ids, mut scratch, stop) = (Vec::new(), PieceScratch::default(), Stop::default());
         let cut = self.fast.added().cut(text.as_bytes(), allow, |segment| match segment {
-            Segment::Token(id, _) => {
+            Segment::Token(id, ..) => {
                 ids.push(id);
                 Ok(())
             }

@@ -125,8 +125,9 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
     let kernel = match kind {
         2 => {
             let (prefix, suffix) = (prefix.to_owned(), suffix.to_owned());
-            let fuse_unknown = codes.flag();
-            symbols = Some(HfCharacters { prefix, suffix, unknown: unknown_id, fuse_unknown, byte_fallback: whole });
+            let (fuse_unknown, byte_fallback, drops_unknown) = (codes.flag(), whole, false);
+            let unknown = unknown_id;
+            symbols = Some(HfCharacters { prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown });
             Kernel::Merge(None)
         }
         3 => {

@@ -76,7 +76,7 @@ impl Twins {
         let added = self.fast.added();
         added.cut(text.as_bytes(), allow, |segment| {
             let (start, end) = match segment {
-                Segment::Token(id, _) => {
+                Segment::Token(id, ..) => {
                     ids.push(id);
                     return Ok(());
                 }
@@ -104,7 +104,7 @@ impl Twins {
         let mut line = Line::tracked(text, start);
         normalize(&self.fast.stages().normalizers, &mut line, bounds)?;
         self.fast.added().cut_normalized(line.text(), allow, |segment| match segment {
-            Segment::Token(id, _) => {
+            Segment::Token(id, ..) => {
                 ids.push(id);
                 Ok(())
             }

@@ -95,7 +95,7 @@ impl<'e> Call<'e> {
         let encoder = self.encoder;
         encoder.added().cut(text.as_bytes(), self.allow, |segment| {
             match segment {
-                Segment::Token(id, end) => {
+                Segment::Token(id, _, end) => {
                     self.out.push(id);
                     if let Some(spans) = &mut self.spans {
                         // The token before may have taken white space that this token consists of.

@@ -4,7 +4,7 @@
 //! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces and lets [`learn`] learn new ones. On
 //! top of the walk: [`long_text`] cuts a long text and works on its parts on all threads, [`files`] reads documents a
 //! block at a time, [`boundaries`] says which ids no later text changes, and [`best_ways`] gives the best encodings of a
-//! unigram model. [`around`] puts the ids of special tokens around those of texts.
+//! unigram model. [`in_pieces`] says which piece each id is in, and what it was made from. [`around`] puts the ids of special tokens around those of texts.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`crate::merge`]), the kinds that do not merge ([`crate::kinds`]),
 //! and ids to texts ([`crate::decode`]).
@@ -15,6 +15,7 @@ pub mod boundaries;
 pub mod call;
 pub mod encoder;
 pub mod files;
+pub mod in_pieces;
 pub mod learn;
 pub mod long_text;
 pub mod pieces;

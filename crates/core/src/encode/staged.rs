@@ -21,7 +21,7 @@ use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
 
 /// The line of a text that starts at `start` of its source, with origins if they are asked for.
-fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
+pub(super) fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
     match text {
         Text::Str(text) if tracked => Line::tracked(text, start),
         Text::Str(text) => Line::new(text),
@@ -30,7 +30,7 @@ fn line_of(text: Text<'_>, start: usize, tracked: bool) -> Line<'_> {
 }
 
 /// Pieces one after another, where each ends, and the origin of each byte, if origins were kept.
-type WrittenPieces = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
+pub(super) type WrittenPieces = (Vec<u8>, Vec<usize>, Option<Vec<Origin>>);
 
 impl Encoder {
     /// The pieces of a text without added tokens, in the form in which they are merged: normalized and rewritten by the steps.
@@ -70,17 +70,7 @@ impl Encoder {
             };
             let mut line = line_of(Text::Str(part), start, tracked);
             normalize(&self.stages().normalizers, &mut line, bounds)?;
-            let (text, ends, origins) = if self.stages().splitters.is_empty() {
-                let mut ends = Vec::new();
-                self.splitter().ends(Text::Str(line.text()), bounds, &mut Ends::default(), |found| {
-                    ends.extend_from_slice(found);
-                    Ok(())
-                })?;
-                let (text, origins) = line.into_parts();
-                (text.into_owned().into_bytes(), ends, origins)
-            } else {
-                self.joined(line, bounds)?
-            };
+            let (text, ends, origins) = self.written(line, bounds)?;
             let mut start = 0;
             for end in ends {
                 let place = std::mem::replace(&mut start, end)..end;
@@ -90,7 +80,21 @@ impl Encoder {
         Ok(())
     }
 
-    /// The pieces of a normalized line that steps split, one after another, where each ends, and where its bytes come from.
+    /// The pieces of a normalized line, one after another, where each ends, and where its bytes come from.
+    pub(super) fn written(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<WrittenPieces> {
+        if !self.stages().splitters.is_empty() {
+            return self.joined(line, bounds);
+        }
+        let mut ends = Vec::new();
+        self.splitter().ends(Text::Str(line.text()), bounds, &mut Ends::default(), |found| {
+            ends.extend_from_slice(found);
+            Ok(())
+        })?;
+        let (text, origins) = line.into_parts();
+        Ok((text.into_owned().into_bytes(), ends, origins))
+    }
+
+    /// The same where steps split.
     fn joined(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<WrittenPieces> {
         let splitters = &self.stages().splitters;
         let joined = split(splitters, line, bounds)?;
@@ -165,7 +169,7 @@ impl Call<'_> {
         }
         let normal = line;
         let cut = encoder.added().cut_normalized(normal.text(), self.allow, |segment| match segment {
-            Segment::Token(id, end) => {
+            Segment::Token(id, _, end) => {
                 self.out.push(id);
                 if let Some(spans) = &mut self.spans {
                     spans.place([end].into_iter(), normal.origins().unwrap_or_default());

@@ -38,9 +38,7 @@ impl Stages {
         for token in shown.iter_mut().filter(|token| token.flags.normalized) {
             let mut line = Line::new(&token.content);
             self.normalize_added(&mut line, &bounds)?;
-            if !line.text().is_empty() {
-                token.content = line.text().to_owned();
-            }
+            token.content = line.text().to_owned();
         }
         Ok(shown)
     }

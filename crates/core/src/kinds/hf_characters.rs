@@ -21,6 +21,8 @@ pub struct HfCharacters {
     pub fuse_unknown: bool,
     /// Whether such a character becomes its bytes, if all of them have tokens, which are written `<0x41>`.
     pub byte_fallback: bool,
+    /// Whether such a character is left out, and its bytes count for what follows; for a drop-in, without an unknown id.
+    pub drops_unknown: bool,
 }
 
 /// Unknown characters that wait: their id, and how many bytes they have.
@@ -90,7 +92,7 @@ impl HfCharacters {
                 for id in bytes {
                     push(id, 1);
                 }
-            } else {
+            } else if !self.drops_unknown {
                 let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
                 if let Some((_, size)) = unknown.filter(|_| !self.fuse_unknown) {
                     push(id, size);
@@ -102,7 +104,7 @@ impl HfCharacters {
         if let Some((unknown, size)) = unknown {
             push(unknown, size);
         }
-        symbols.starts.push(piece.len() as u32);
+        symbols.starts.push(if self.drops_unknown { place.min(piece.len()) } else { piece.len() } as u32);
         Ok(())
     }
 
@@ -147,7 +149,14 @@ mod tests {
     }
 
     fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> HfCharacters {
-        HfCharacters { prefix: String::new(), suffix: String::new(), unknown, fuse_unknown, byte_fallback }
+        HfCharacters {
+            prefix: String::new(),
+            suffix: String::new(),
+            unknown,
+            fuse_unknown,
+            byte_fallback,
+            drops_unknown: false,
+        }
     }
 
     #[test]
@@ -158,6 +167,8 @@ mod tests {
         assert_eq!(ids(Some(0), false, false, "xya").unwrap(), [0, 4]);
         assert_eq!(ids(Some(0), true, true, "xéa").unwrap(), [2, 3, 4], "the unknown one waits");
         assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing("x", 2));
+        let drops = HfCharacters { drops_unknown: true, ..symbols(None, false, false) };
+        assert_eq!(placed(&drops, &vocab, "x?éa").unwrap(), (vec![4], vec![0, 2]), "what is left merges");
     }
 
     #[test]

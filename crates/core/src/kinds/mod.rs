@@ -8,6 +8,7 @@
 //!
 //! Left out: which pieces a text has ([`crate::split`]), and the memory of pieces ([`crate::encode::pieces`]).
 
+pub mod best_paths;
 pub mod hf_characters;
 pub mod sentencepiece;
 pub mod unigram;

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use crate::error::{Error, Result};
+use crate::kinds::best_paths::{BestEdge, best_paths};
 use crate::kinds::sentencepiece::merge::Missing;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
@@ -61,6 +62,8 @@ struct TokenScore {
 pub struct Unigram {
     trie: Trie,
     entries: Vec<TokenScore>,
+    /// The places of the preferred symbols.
+    symbols: Range<u32>,
     unknown_score: f64,
     /// The most bytes that a step takes.
     longest: usize,
@@ -85,6 +88,13 @@ struct LatticeEdge {
     end: usize,
     place: u32,
     score: f64,
+}
+
+impl LatticeEdge {
+    /// Its token and its length, as a path holds them.
+    fn step(&self) -> (u32, u32) {
+        (self.place, (self.end - self.start) as u32)
+    }
 }
 
 /// Buffers that are kept from stretch to stretch.
@@ -136,11 +146,10 @@ impl Unigram {
             }
         }
         for (content, id) in symbols {
-            #[allow(clippy::cast_precision_loss)] // no content is so long
-            let score = PREFERENCE * (content.len() as f64 - 1.0);
-            entries.push(TokenScore { score: f64::from(score as f32), id: *id });
+            entries.push(TokenScore { score: preference(content.len()), id: *id });
             texts.push(content.as_bytes());
         }
+        let symbols = (entries.len() - symbols.len()) as u32..entries.len() as u32;
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(4);
         let texts: Vec<_> =
             texts.into_iter().zip(0..).map(|(text, place)| (text, written(text, escape), place)).collect();
@@ -148,7 +157,7 @@ impl Unigram {
         let possible = texts.iter().filter(|(text, ..)| !(escape && text.contains(&b' ')));
         let trie = Trie::new(possible.map(|(_, written, place)| (&**written, *place)).collect());
         let unknown_score = if single { f64::from(lowest as f32 - PENALTY as f32) } else { lowest - PENALTY };
-        Ok(Self { trie, entries, unknown_score, longest, single, missing, unknown, escape })
+        Ok(Self { trie, entries, symbols, unknown_score, longest, single, missing, unknown, escape })
     }
 
     /// Appends the ids of a text that is UTF-8, as [`written`] gives it.
@@ -235,7 +244,14 @@ impl Unigram {
         let (mut edges, mut start) = (Vec::new(), 0);
         while start < text.len() {
             start += self.each_token(text, start, |place, len| {
-                edges.push(LatticeEdge { start, end: start + len, place, score: self.score(place) });
+                let end = start + len;
+                let score = if self.symbols.contains(&place) {
+                    // The lattice counts the characters of a symbol, where the best way counts its bytes.
+                    preference(text[start..end].iter().filter(|&&byte| byte & 0xC0 != 0x80).count())
+                } else {
+                    self.score(place)
+                };
+                edges.push(LatticeEdge { start, end, place, score });
             });
         }
         edges.sort_by_key(|edge| edge.end);
@@ -247,10 +263,25 @@ impl Unigram {
     /// # Errors
     /// Those of [`Self::encode`].
     pub fn best_ways(&self, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+        let edges = self.edges(text);
+        if self.single {
+            let own: Vec<_> = edges
+                .iter()
+                .map(|&LatticeEdge { start, end, score, .. }| BestEdge { start, end, score: score as f32 })
+                .collect();
+            if let Some(found) = best_paths(&own, text.len(), most, stop)? {
+                let ids = |(way, sum): (Vec<usize>, f32)| {
+                    let path: Vec<_> = way.iter().rev().map(|&number| edges[number].step()).collect();
+                    let mut ids = Vec::new();
+                    self.push_path(text, &path, &mut ids, |_| {})?;
+                    Ok((ids, f64::from(sum)))
+                };
+                return found.into_iter().map(ids).collect();
+            }
+        }
         // By place: sums, each with the edge that leads there and which of the ways to its start it goes on from.
         let mut ways: Vec<Vec<(f64, usize, usize)>> = vec![Vec::new(); text.len() + 1];
         ways[0].push((0.0, usize::MAX, 0));
-        let edges = self.edges(text);
         let mut from = 0;
         for ending in edges.chunk_by(|left, right| left.end == right.end) {
             stop.check()?;
@@ -270,7 +301,7 @@ impl Unigram {
             let sum = ways[at][way].0;
             while at > 0 {
                 let (_, number, before) = ways[at][way];
-                path.push((edges[number].place, (edges[number].end - edges[number].start) as u32));
+                path.push(edges[number].step());
                 (at, way) = (edges[number].start, before);
             }
             let mut ids = Vec::new();
@@ -312,7 +343,7 @@ impl Unigram {
                     break;
                 }
             }
-            path.push((edges[chosen].place, (end - edges[chosen].start) as u32));
+            path.push(edges[chosen].step());
             end = edges[chosen].start;
         }
         self.push_path(text, &path, out, |_| {})
@@ -343,6 +374,12 @@ impl Unigram {
             at = end;
         }
         self.push_missing(text, missing, out, &mut ended)
+    }
+
+    /// Whether an id is a byte of text without tokens.
+    #[must_use]
+    pub fn is_missing_byte(&self, id: u32) -> bool {
+        matches!(&self.missing, Missing::Bytes(ids) if ids.contains(&id))
     }
 
     /// Whether an id is the unknown one, even if a token has it.
@@ -394,6 +431,12 @@ impl Unigram {
         }
         Ok(())
     }
+}
+
+/// The score of a preferred symbol of so many units.
+#[allow(clippy::cast_precision_loss)] // no content is so long
+fn preference(units: usize) -> f64 {
+    f64::from((PREFERENCE * (units as f64 - 1.0)) as f32)
 }
 
 /// Takes a way to a place if no other is as good.

@@ -58,8 +58,9 @@ pub enum Allow {
 pub enum Segment {
     /// Text to split: where it starts and ends.
     Text(usize, usize),
-    /// An added token's id, and where it ends.
-    Token(u32, usize),
+    /// An added token's id, and where it starts and ends. White space that two of them share belongs to the first, but the
+    /// second one may begin in it.
+    Token(u32, usize, usize),
 }
 
 /// The added tokens of a tokenizer, ready to be searched.
@@ -119,7 +120,9 @@ impl AddedTokens {
         Ok(Self { tokens, places, longest, beginnings: Once::default(), raw, normalized })
     }
 
-    /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them.
+    /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them. One that it
+    /// writes as nothing is found before every character: it cuts the text there, and is a token where its flags give it white
+    /// space. Of several that it writes alike, the first one is found.
     ///
     /// # Errors
     /// Those of `normalize`.
@@ -128,7 +131,6 @@ impl AddedTokens {
         for (place, token) in self.tokens.iter().enumerate().filter(|(_, token)| token.flags.normalized) {
             contents.push((place, normalize(&token.content)?));
         }
-        contents.retain(|(_, content)| !content.is_empty());
         self.normalized = TokenSearch::new(&self.tokens, contents)?;
         Ok(self)
     }
@@ -210,10 +212,13 @@ impl AddedTokens {
         };
         let mut at = 0;
         for found in finder.iter().flat_map(|finder| finder.find_iter(text)) {
+            if found.is_empty() && text.get(found.start()).is_some_and(|&byte| is_continuation(byte)) {
+                continue;
+            }
             let place = places[found.pattern().as_usize()];
             let token = &self.tokens[place];
             let Some((start, end)) = token.flags.widened(text, found.start(), found.end()) else { continue };
-            if !allowed(token, place, allow) {
+            if start < end && !allowed(token, place, allow) {
                 return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
             }
             // The white space before it may already belong to the token before that. Then nothing may be left of it.
@@ -223,7 +228,10 @@ impl AddedTokens {
             if at < start {
                 each(Segment::Text(at, start))?;
             }
-            each(Segment::Token(token.id, end))?;
+            let start = if token.flags.lstrip { start.max(at) } else { start };
+            if start < end {
+                each(Segment::Token(token.id, start, end))?;
+            }
             at = end;
         }
         if at < text.len() { each(Segment::Text(at, text.len())) } else { Ok(()) }
@@ -268,6 +276,11 @@ impl Flags {
         }
         Some((start, end))
     }
+}
+
+/// Whether a byte of UTF-8 continues a character.
+fn is_continuation(byte: u8) -> bool {
+    byte & 0xC0 == 0x80
 }
 
 /// The character that starts a text; None if the text starts with bytes that are not UTF-8.
@@ -318,7 +331,7 @@ mod tests {
         tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
                 Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
-                Segment::Token(id, _) => id.to_string(),
+                Segment::Token(id, ..) => id.to_string(),
             });
             Ok(())
         })?;
@@ -364,10 +377,45 @@ mod tests {
             added.cut(text.as_bytes(), &Allow::Text, push).unwrap();
             parts
         };
-        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 8), Segment::Text(8, 10)]);
-        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 5), Segment::Token(1, 8)]);
-        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 7), Segment::Text(7, 8)]);
-        assert_eq!(cut("w ww é w"), [Segment::Token(3, 1), Segment::Text(1, 8), Segment::Token(3, 9)]);
+        assert_eq!(cut("a\u{3000} <l> b"), [Segment::Text(0, 1), Segment::Token(1, 1, 8), Segment::Text(8, 10)]);
+        assert_eq!(cut("<r>  <l>"), [Segment::Token(2, 0, 5), Segment::Token(1, 5, 8)]);
+        assert_eq!(cut("<r> \u{2003}b"), [Segment::Token(2, 0, 7), Segment::Text(7, 8)]);
+        assert_eq!(cut("w ww é w"), [Segment::Token(3, 0, 1), Segment::Text(1, 8), Segment::Token(3, 8, 9)]);
+    }
+
+    #[test]
+    fn a_token_that_normalizes_to_nothing_cuts_at_every_character() {
+        let cut = |text: &str, flags: Flags| {
+            let flags = Flags { normalized: true, ..flags };
+            let token = AddedToken { content: "x".into(), id: 7, special: true, flags };
+            let added = AddedTokens::new(vec![token]).unwrap().normalized(|_| Ok(String::new())).unwrap();
+            let mut parts = Vec::new();
+            let result = added.cut_normalized(text, &Allow::Raise, |segment| {
+                parts.push(segment);
+                Ok(())
+            });
+            result.map(|()| parts)
+        };
+        let token = |content: &str, id, special| {
+            let flags = Flags { normalized: true, ..Flags::default() };
+            AddedToken { content: content.into(), id, special, flags }
+        };
+        let alike = AddedTokens::new(vec![token("a", 1, true), token("b", 2, false)]).unwrap();
+        let alike = alike.normalized(|_| Ok("c".into())).unwrap();
+        let push = |segment| {
+            assert_eq!(segment, Segment::Token(1, 0, 1));
+            Ok(())
+        };
+        alike.cut_normalized("c", &Allow::All, push).unwrap();
+        let plain = Flags::default();
+        assert_eq!(cut("aé b", plain).unwrap(), [(0, 1), (1, 3), (3, 4), (4, 5)].map(|(a, b)| Segment::Text(a, b)));
+        assert_eq!(cut("", plain).unwrap(), []);
+        let words = cut("ab  c", Flags { single_word: true, ..plain }).unwrap();
+        assert_eq!(words, [Segment::Text(0, 3), Segment::Text(3, 5)]);
+        let spaces = Flags { rstrip: true, ..plain };
+        let special = Error::SpecialTokenInText { token: "x".into(), offset: 1 };
+        assert_eq!(cut("a b", spaces).unwrap_err(), special);
+        assert_eq!(cut("ab", spaces).unwrap(), [Segment::Text(0, 1), Segment::Text(1, 2)]);
     }
 
     #[test]

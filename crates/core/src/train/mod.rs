@@ -14,12 +14,15 @@
 //! Merges that are given come first, whatever their counts. So one loop continues a tokenizer, takes up a training that
 //! was interrupted, makes seed tokens, and trains superwords on what the merges of words leave.
 //!
+//! [`by_text`] is another loop, for the drop-in of HF's library: there a token is its text.
+//!
 //! `parity` trains on several languages: it runs this loop for the merges that they choose together, and then gives each
 //! its own text, pairs and queue.
 //!
 //! Left out: counting ([`crate::count`]), and the model that merges become, which the Python package makes.
 
 pub mod alphabet;
+pub mod by_text;
 pub mod unigram;
 pub mod unigram_seeds;
 

@@ -8,6 +8,7 @@ in `VIEWS`. Left out: HTTP, which is `_server`'s.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,11 +17,23 @@ from toksmith._render import Shown, called
 
 from .._live_training import TrainedAt
 from . import _budget, _chat, _edits, _fairness, _folder, _models, _opened, _results, _saved, _trainer, _windows
-from ._asked import Asked, UnknownText
+from ._asked import MOST_AT_ONCE, Asked, AskerLeft, UnknownText
 from ._exports import EXPORTS, Named, listed
 from ._session import KEPT, MOST_BYTES, Session
 
-__all__ = ["EXPORTS", "KEPT", "MOST_BYTES", "VIEWS", "Asked", "Session", "UnknownText", "exported", "shown"]
+__all__ = [
+    "EXPORTS",
+    "KEPT",
+    "MOST_BYTES",
+    "VIEWS",
+    "Asked",
+    "AskerLeft",
+    "Session",
+    "UnknownText",
+    "exported",
+    "is_long",
+    "shown",
+]
 
 VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     # windows and answers
@@ -69,10 +82,40 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "trained": _trainer.trained,
 }
 
+# The most bytes of a text for all tokenizers together, where it is less than `MOST_AT_ONCE`: these draw every token, or look at
+# every place.
+MOST: Mapping[str, int] = {
+    "tokens": 200_000,
+    "merges": 200_000,
+    "search": 200_000,
+    "chat": 200_000,
+    "stability": 2_000_000,
+}
+SHORT = 20_000  # bytes of a question, or characters of its text, up to which it is short
+# These take long for a short question too.
+LONG = frozenset(
+    {"doctor", "folder", "folder_areas", "folder_wanted", "train", "trained", "trained_file", "trained_tokenizer"}
+)
+
+
+def is_long(session: Session, view: str, data: bytes) -> bool:
+    """Whether a view may take longer than a moment for the body of a question."""
+    if view in LONG or len(data) > SHORT:
+        return True
+    try:
+        values = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    key = values.get("base", values.get("key")) if isinstance(values, dict) else None
+    held = session.had("text", key) if isinstance(key, str) else None
+    return held is not None and len(held.text) > SHORT
+
 
 def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
     """What the view gives, under the name that the page has for the tokenizer."""
+    asked.most = MOST.get(view, MOST_AT_ONCE)
     result = VIEWS[view](asked)
+    asked.go_on()
     if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
         return result
     return called(result, asked.names[asked.which])
@@ -82,6 +125,7 @@ def shown(view: str, asked: Asked) -> dict[str, Any]:
     """The answer to a question: what the view gives, as JSON values, and the key of the text that it was asked of."""
     result = answered(view, asked)
     found = result if isinstance(result, dict) else listed(result.to_dict())
+    asked.go_on()
     return {"result": found, "key": asked.values.get("key")}
 
 

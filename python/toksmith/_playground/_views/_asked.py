@@ -5,14 +5,26 @@ The rule: every argument is checked where it is read, and what is wrong with it 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from threading import Event
+from typing import Any, TypeVar
 
 import toksmith
 
 from .._texts import Held, edited
 from ._session import MOST_BYTES, MOST_TOKENIZERS, Session
 
-__all__ = ["Asked", "UnknownText", "data_of", "held_of"]
+__all__ = ["Asked", "AskerLeft", "UnknownText", "data_of", "held_of"]
+
+MOST_AT_ONCE = 20_000_000  # bytes of a text, as often as there are tokenizers to look at it
+T = TypeVar("T")
+
+
+class AskerLeft(toksmith.ToksmithError):
+    """Nobody waits for the answer any more."""
+
+    def __str__(self) -> str:
+        return "the question was given up"
 
 
 class UnknownText(toksmith.UnknownName):
@@ -20,19 +32,43 @@ class UnknownText(toksmith.UnknownName):
 
 
 class Asked:
-    """What a view is asked, checked: the text, the tokenizers and the rest of the arguments."""
+    """What a view is asked, checked: the text, the tokenizers and the rest of the arguments.
 
-    def __init__(self, session: Session, values: object) -> None:
+    Attributes:
+        left: Set once nobody waits for the answer.
+        most: The most bytes of a text that the view takes, for all tokenizers together.
+    """
+
+    def __init__(self, session: Session, values: object, left: Event | None = None) -> None:
         if not isinstance(values, dict):
             raise toksmith.InvalidOption("body", type(values).__name__, "a JSON object")
-        self.session, self.values = session, values
+        self.session, self.values, self.left, self.most = session, values, left, MOST_AT_ONCE
+
+    def go_on(self, _: object = None) -> None:
+        """Raises `AskerLeft` if nobody waits for the answer; called between two steps."""
+        if self.left is not None and self.left.is_set():
+            raise AskerLeft
+
+    def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
+        """As `Session.once`, a step of its own."""
+        self.go_on()
+        return self.session.once(kind, key, make)
 
     def string(self, name: str, default: str | None = None) -> str:
         """A text argument."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise toksmith.InvalidOption(name, value, "a text")
+        if (size := size_of(value, self.most)) > self.most:
+            self.refuse(name, size, 1)
         return value
+
+    def refuse(self, name: str, size: int, times: int) -> None:
+        """Raises the error of a text that is too long for the view."""
+        said = f"{size:,} bytes" if times == 1 else f"{size:,} bytes for each of {times} tokenizers"
+        which = "fewer tokenizers or a shorter text" if times > 1 else "a shorter text"
+        instead = f"choose {which}, or use the `toksmith` command or Python, which take longer ones"
+        raise toksmith.InvalidOption(name, said, f"at most {self.most:,} bytes here; {instead}")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0, most: int = 1 << 53) -> int:
         """A whole number in a range."""
@@ -56,8 +92,12 @@ class Asked:
             if len(text) > MOST_BYTES or len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
                 raise toksmith.InvalidOption("text", f"{len(text):,} characters", f"at most {MOST_BYTES:,} bytes")
             self.values["key"] = self.session.keep(text)
-            return text
-        return self.held.text
+        else:
+            text = self.held.text
+        times = max(1, len(self.strings("tokenizers")))
+        if times * (size := size_of(text, self.most // times)) > self.most:
+            self.refuse("text", size, times)
+        return text
 
     @property
     def key(self) -> str:
@@ -71,14 +111,14 @@ class Asked:
         """The text that is named by its key, or by `edits` of the text whose key is `base`."""
         if "edits" in self.values:
             base = self.string("base")
-            before = self.session.once("text", base, lambda: unknown_text(base))
+            before = self.once("text", base, lambda: unknown_text(base))
             key, held = edited(base, before.text, self.values.pop("edits"))
             if len(held.text) > MOST_BYTES or len(held.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
                 raise toksmith.InvalidOption("edits", key, f"a text of at most {MOST_BYTES:,} bytes")
             self.values["key"] = key
-            return self.session.once("text", key, lambda: held)
+            return self.once("text", key, lambda: held)
         key = self.string("key")
-        return self.session.once("text", key, lambda: unknown_text(key))
+        return self.once("text", key, lambda: unknown_text(key))
 
     @property
     def names(self) -> list[str]:
@@ -119,6 +159,11 @@ class Asked:
         return value
 
 
+def size_of(text: str, most: int) -> int:
+    """The bytes of a text; of one that has few characters at least so many, without a look at them."""
+    return len(text) if 4 * len(text) <= most else len(text.encode("utf-8", "surrogatepass"))
+
+
 def unknown_text(key: str) -> Held:
     raise UnknownText("text", key, ())
 
@@ -126,10 +171,10 @@ def unknown_text(key: str) -> Held:
 def data_of(asked: Asked) -> bytes:
     """The bytes of the text."""
     text = asked.text
-    return asked.session.once("data", asked.key, lambda: toksmith.reference.utf8(text))
+    return asked.once("data", asked.key, lambda: toksmith.reference.utf8(text))
 
 
 def held_of(asked: Asked) -> Held:
     """The text as it is kept."""
     key = asked.key
-    return asked.session.once("text", key, lambda: unknown_text(key))
+    return asked.once("text", key, lambda: unknown_text(key))

@@ -12,7 +12,7 @@ from ._asked import Asked
 
 __all__ = ["chat"]
 
-MOST_BYTES = 2_000_000  # of the messages and of a template; the conversation is rendered for each message
+MOST_MESSAGES = 200  # the conversation is rendered for each message
 # What published tokenizers call the tokens that templates know as `bos_token` and `eos_token`, the usual ones first.
 BEGINNINGS = ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "[CLS]", "<|begin|>")
 ENDS = ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|end|>", "[SEP]")
@@ -22,7 +22,7 @@ NEEDS = {"chatml": ("<|im_start|>", "<|im_end|>"), "llama3": ("<|start_header_id
 def chat(asked: Asked) -> explain.Conversation:
     """The conversation; without a template, by the one whose control tokens the tokenizer has."""
     tok = asked.tok
-    template = short(asked, "template") or fitting(tok)
+    template = asked.string("template", "") or fitting(tok)
     if template not in explain.CHAT_TEMPLATES and "{" not in template:  # the name of a file, which no page may open
         raise toksmith.InvalidOption("template", template, f"Jinja, or one of {', '.join(explain.CHAT_TEMPLATES)}")
     variables = {"bos_token": first_of(tok, BEGINNINGS), "eos_token": first_of(tok, ENDS)}
@@ -32,17 +32,9 @@ def chat(asked: Asked) -> explain.Conversation:
         raise toksmith.ToksmithError(str(error)) from None
 
 
-def short(asked: Asked, name: str) -> str:
-    """A text argument of a bounded length."""
-    text = asked.string(name, "")
-    if len(text) > MOST_BYTES:
-        raise toksmith.InvalidOption(name, f"{len(text):,} characters", f"at most {MOST_BYTES:,}")
-    return text
-
-
 def messages_of(asked: Asked) -> list[Any]:
     """The messages, which the page sends as they were written."""
-    text = short(asked, "messages")
+    text = asked.string("messages", "")
     try:
         found = json.loads(text) if text.strip() else []
     except (ValueError, RecursionError) as error:
@@ -51,6 +43,9 @@ def messages_of(asked: Asked) -> list[Any]:
         found = found["messages"]
     if not isinstance(found, list):
         raise toksmith.ToksmithError('the messages: expected a list such as [{"role": "user", "content": "Hello"}]')
+    if len(found) > MOST_MESSAGES:
+        instead = "for a longer conversation, use `toksmith chat` or Python"
+        raise toksmith.InvalidOption("messages", f"{len(found):,} messages", f"at most {MOST_MESSAGES} here; {instead}")
     return found
 
 

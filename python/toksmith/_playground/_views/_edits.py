@@ -20,7 +20,7 @@ def stability(asked: Asked) -> explain.Stability:
     def make() -> explain.Stability:
         return explain.stability(asked.toks, text, typed=typed, most=MOST_PLACES, special=asked.special)
 
-    return asked.session.once("stability", key, make)
+    return asked.once("stability", key, make)
 
 
 def edit(asked: Asked) -> explain.Edit:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ STATIC = Path(__file__).parent.parent / "static"
 OWN = "toksmith playground"
 MOST_BYTES = 100_000_000  # of the texts of a folder
 MOST_PATHS = 500_000
+STEP = 4_000_000  # bytes that are counted before the view looks whether its asker has left
 MOST_AREAS = 40  # of one folder
 MOST_LISTED = 15
 HEAD = 26  # pixels, of a folder's name
@@ -92,11 +93,24 @@ def content_of(path: str, content: object) -> bytes:
 def held_folder(asked: Asked) -> OpenFolder:
     """The folder that is asked about; without a key that of the page."""
     key = asked.string("folder", "")
-    return asked.session.once("folder", key, lambda: unknown_folder(key) if key else own_folder())
+    return asked.once("folder", key, lambda: unknown_folder(key) if key else own_folder())
 
 
 def unknown_folder(key: str) -> OpenFolder:
     raise toksmith.UnknownName("folder", key, ())
+
+
+def parts_of(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """The files in parts of a few MB, one step each."""
+    part: dict[str, bytes] = {}
+    size = 0
+    for path, data in files.items():
+        part[path] = data
+        size += len(data)
+        if size > STEP:
+            yield part
+            part, size = {}, 0
+    yield part
 
 
 def folder(asked: Asked) -> explain.FolderMap:
@@ -105,10 +119,17 @@ def folder(asked: Asked) -> explain.FolderMap:
     key = (asked.string("folder", ""), len(held.files), tok.fingerprint, asked.special)
 
     def make() -> explain.FolderMap:
-        found = explain.folder(tok, held.files, ignored=True, special=asked.special)
-        return explain.FolderMap(held.name, asked.names[asked.which], found.files, found.skipped)
+        files: list[explain.FileTokens] = []
+        skipped: list[explain.SkippedFile] = []
+        for part in parts_of(held.files):
+            asked.go_on()
+            found = explain.folder(tok, part, ignored=True, special=asked.special)
+            files += found.files
+            skipped += found.skipped
+        ordered = sorted(files, key=lambda file: file.path), sorted(skipped)
+        return explain.FolderMap(held.name, asked.names[asked.which], tuple(ordered[0]), tuple(ordered[1]))
 
-    return asked.session.once("folder_map", key, make)
+    return asked.once("folder_map", key, make)
 
 
 def folder_areas(asked: Asked) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def prompt(asked: Asked) -> Shown:
 def doctor(asked: Asked) -> Shown:
     """What is wrong with the tokenizer."""
     tok = asked.tok
-    return asked.session.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
+    return asked.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
 
 
 def merges(asked: Asked) -> Shown:

@@ -12,7 +12,6 @@ import io
 import statistics
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -54,7 +53,7 @@ def corpus(asked: Asked) -> dict[str, Any]:
     if texts.length > MOST_BYTES:
         raise toksmith.InvalidOption("texts", f"{texts.length:,} bytes", f"at most {MOST_BYTES:,} bytes in all texts")
     key = texts.key
-    asked.session.once("corpus", key, lambda: texts)
+    asked.once("corpus", key, lambda: texts)
     about = [{"name": name, "bytes": len(data), "whole": is_text(data)} for name, data in by_name.items()]
     return {"corpus": key, "bytes": texts.length, "texts": about}
 
@@ -99,14 +98,19 @@ def training_of(asked: Asked) -> Training:
     watch = session.once("watch", "trainer", TrainingWatch)
 
     def make() -> Training:
-        check: Callable[[object], None] = watch.begin()
+        last = watch.begin()
+
+        def check(progress: object) -> None:
+            last(progress)
+            asked.go_on()
+
         documents = [*texts.by_name.values()]
-        counts = session.once(
+        counts = asked.once(
             "counts", (key, pattern), lambda: toksmith.count_pieces(documents, pattern=pattern, progress=check)
         )
         return trained_on(counts, texts, TIES[ties], special, check)
 
-    found: Training = session.once("training", (key, pattern, ties, *special), make)
+    found: Training = asked.once("training", (key, pattern, ties, *special), make)
     return found
 
 

@@ -5,6 +5,7 @@ The rule: nothing here knows how a text is cut; of an edited text only what the 
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -42,21 +43,21 @@ NEAR = 20_000  # characters on each side that a piece is looked for in
 def compared(asked: Asked) -> explain.Comparison:
     text, special = asked.text, asked.special
     key = (asked.key, *asked.names, special)
-    return asked.session.once("compare", key, lambda: explain.compare(asked.toks, text, special=special))
+    return asked.once("compare", key, lambda: explain.compare(asked.toks, text, special=special))
 
 
 def cut_by(asked: Asked, name: str) -> Cut:
     """What a tokenizer makes of the text; of an edited one from what it made of the text before."""
     session, tok, special = asked.session, asked.session.toks[name], asked.special
     data, held, key = data_of(asked), held_of(asked), asked.key
-    look = session.once("looks", name, lambda: looks_of(tok))
+    look = asked.once("looks", name, lambda: looks_of(tok))
 
     def make() -> Cut:
         before = session.had("cut", (held.base, name, special)) if held.base else None
         changed = edited_cut(tok, key, held, before, data) if before else None
         return changed or cut_of(tok, key, held.text, special, look)
 
-    return session.once("cut", (key, name, special), make)
+    return asked.once("cut", (key, name, special), make)
 
 
 def laid_out(asked: Asked) -> Rows:
@@ -79,7 +80,7 @@ def laid_out(asked: Asked) -> Rows:
         return moved_starts(before, data, frame, at, until)
 
     marks = asked.values.get("marks") is not False
-    return Rows(data, session.once("starts", (key, *about), make), cuts, marks=marks)
+    return Rows(data, asked.once("starts", (key, *about), make), cuts, marks=marks)
 
 
 def has_right_to_left(asked: Asked) -> bool:
@@ -92,7 +93,7 @@ def has_right_to_left(asked: Asked) -> bool:
             return RIGHT_TO_LEFT.search(held.text[start : start + size]) is not None
         return RIGHT_TO_LEFT.search(held.text) is not None
 
-    return session.once("right", asked.key, make)
+    return asked.once("right", asked.key, make)
 
 
 def measured(asked: Asked) -> dict[str, Any]:
@@ -146,6 +147,9 @@ def decode(asked: Asked) -> dict[str, Any]:
     values = asked.values.get("ids")
     if not isinstance(values, list) or not all(type(id) is int for id in values):
         raise toksmith.InvalidOption("ids", values, "a list of whole numbers")
+    size = sum(count * len(asked.tok.token_bytes(id)) for id, count in Counter(values).items())
+    if size > asked.most:
+        asked.refuse("ids", size, 1)
     data = asked.tok.decode_bytes(values)
     text = data.decode() if not data or _render.is_whole(data) else None  # bytes that are no text are only shown
     return {"text": text, "shown": _render.token_text(data[:MOST_DECODED]), "bytes": len(data)}
@@ -162,17 +166,19 @@ def place(asked: Asked) -> dict[str, Any]:
 
 def difference(asked: Asked) -> dict[str, Any]:
     """The next stretch that is cut differently behind the byte `after`, or before it (`back`); round the end."""
-    laid, compare = laid_out(asked), compared(asked)
-    total = len(compare.differences)
+    laid = laid_out(asked)
+    ends = [cut.ends for cut in laid.cuts]
+    differences = _compare.differences(_compare.shared_ends(ends, len(laid.data)), ends)
+    total = len(differences)
     if not total:
         return {"total": 0}
     after = asked.number("after", -1, least=-1)
-    starts = np.fromiter((each.start for each in compare.differences), np.int64, total)
+    starts = np.asarray(differences.columns[0])
     if asked.values.get("back"):
         number = (int(starts.searchsorted(after, "left")) - 1) % total
     else:
         number = int(starts.searchsorted(after, "right")) % total
-    found = compare.differences[number]
+    found = differences[number]
     tokens = []
     for cut, stretch in zip(laid.cuts, found.places, strict=True):
         drawn = zip(stretch[:50], colours(cut.ends, stretch.start, stretch.stop), strict=False)

@@ -3,29 +3,46 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import math
 import random
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..._formats import FORMATS
-from ..._patterns import UNSET
+from ..._formats._protobuf import parse
+from ..._formats._sentencepiece import (
+    BYTE,
+    CHARACTERS,
+    CONTROL,
+    UNIGRAM,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    WORDS,
+    model_of,
+)
+from ..._model import Step
 from ..._tokenizer import Tokenizer
 
 __all__ = ["Piece", "SpmModel", "Text"]
 
-SPACE = "▁"
-LONGEST = 32  # characters that the table rewrites as one
+SPACE = "▁".encode()
+LONGEST = 1 << 10  # bytes that the table rewrites as one
+MOST_WAYS = 512
+REPLACEMENT = "\ufffd".encode()
+AS_IT_IS = Step("sentencepiece", (("charsmap", ""), ("dummy", "nowhere"), ("escape", False), ("remove_extra", False)))
 
 
 class Piece(NamedTuple):
     """One piece of a text: its content and id, the part of the text that it is of, and the bytes of that."""
 
-    piece: str
+    piece: bytes
     id: int
-    surface: str | None  # None for the bytes of a character but its last
+    surface: bytes | None  # None for the bytes of a character but its last
     begin: int
     end: int
 
@@ -33,33 +50,41 @@ class Piece(NamedTuple):
 class Text(NamedTuple):
     """A text with its pieces, and the score of this way of cutting it."""
 
-    text: str
+    text: bytes
     pieces: list[Piece]
     score: float = 0.0
 
 
 class Aligned(NamedTuple):
-    """A normalized text with where its characters start in the text."""
+    """A normalized text with where in the text each of its bytes comes from, and where it ends."""
 
-    text: str
+    text: bytes
     starts: list[int]
 
 
-class Charsmap:
-    """SentencePiece's compiled table: a double array of the texts that are rewritten, and what each becomes."""
+class Rewriter:
+    """What a text becomes: SentencePiece's normalizer, or its denormalizer, from their options.
 
-    def __init__(self, data: bytes) -> None:
+    The table is a double array of the texts that are rewritten, and what each becomes.
+    """
+
+    def __init__(self, options: dict[str, str | bool], symbols: Iterable[str] = ()) -> None:
+        self.options = options
+        data = base64.b64decode(str(options["charsmap"]))
         size = int.from_bytes(data[:4], "little")
         self.units = np.frombuffer(data[4 : 4 + size], "<u4").tolist()
         self.texts = data[4 + size :]
+        self.symbols = sorted((symbol.encode() for symbol in symbols), key=len, reverse=True)
 
-    def first(self, text: str, place: int) -> tuple[str, str]:
-        """The longest part of a text at a place that is rewritten, else its character, and what it becomes."""
-        part = text[place : place + LONGEST].encode()
+    def first(self, text: bytes, place: int) -> tuple[int, bytes]:
+        """How many bytes at a place are rewritten as one, and what they become."""
+        for symbol in self.symbols:
+            if text.startswith(symbol, place):
+                return len(symbol), symbol
         at, size, found = 0, 0, b""
         if self.units:
             at ^= offset(self.units[0])
-            for place_, byte in enumerate(part, 1):
+            for width, byte in enumerate(text[place : place + LONGEST], 1):
                 at ^= byte
                 if at >= len(self.units) or self.units[at] & 0x800000FF != byte:
                     break
@@ -67,10 +92,42 @@ class Charsmap:
                 at ^= offset(unit)
                 if unit >> 8 & 1:
                     start = self.units[at] & 0x7FFFFFFF
-                    size, found = place_, self.texts[start : self.texts.index(b"\0", start)]
-        if not size:
-            return text[place], text[place]
-        return part[:size].decode(), found.decode()
+                    size, found = width, self.texts[start : self.texts.index(b"\0", start)]
+        if size:
+            return size, found
+        size = width_at(text, place)
+        return (size, text[place : place + size]) if size else (1, REPLACEMENT)
+
+    def aligned(self, text: bytes) -> Aligned:
+        """The rewritten text."""
+        tidy, space = self.options["remove_extra"], SPACE if self.options["escape"] else b" "
+        at = 0
+        while tidy and at < len(text) and (found := self.first(text, at))[1] == b" ":
+            at += found[0]
+        if at == len(text):
+            return Aligned(b"", [])
+        shown, starts = bytearray(), list[int]()
+
+        def put(part: bytes) -> None:
+            shown.extend(part)
+            starts.extend([at] * len(part))
+
+        if self.options["dummy"] == "before":
+            put(space)
+        after_space = tidy
+        while at < len(text):
+            size, part = self.first(text, at)
+            part = part.lstrip(b" ") if after_space else part
+            put(part.replace(b" ", space))
+            after_space = tidy and part.endswith(b" ") if part else after_space
+            at += size
+        while tidy and shown.endswith(space):
+            del shown[-len(space) :]
+            at = starts[len(shown)]
+            del starts[len(shown) :]
+        if self.options["dummy"] == "after":
+            put(space)
+        return Aligned(bytes(shown), [*starts, at])
 
 
 def offset(unit: int) -> int:
@@ -78,181 +135,184 @@ def offset(unit: int) -> int:
     return (unit >> 10) << ((unit & 0x200) >> 6)
 
 
+def width_at(text: bytes, place: int) -> int:
+    """How many bytes the character at a place has; 0 if there is none."""
+    for width in (1, 2, 3, 4):
+        try:
+            return len(text[place : place + width].decode().encode())
+        except UnicodeDecodeError:
+            continue
+    return 0
+
+
 class SpmModel:
     """A model and its tokenizer. Immutable."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.data = data
-        model = FORMATS["sentencepiece"].load(data, path, pattern=UNSET, special_tokens=None)
-        self.model = model
-        self.tok = Tokenizer(model)
-        self.unknown = int(model.unknown_id or 0)
-        added = {token.id: token for token in model.added_tokens}
-        self.controls = {id for id, token in added.items() if token.special and id != self.unknown}
-        scores = [] if model.scores is None else model.scores.tolist()
-        self.scores = dict(zip(model.ids.tolist(), scores, strict=True))
-        own = {id: token.decode() for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
-        self.pieces = own | {id: token.content for id, token in added.items()}
-        self.ids = {piece: id for id, piece in self.pieces.items()}
+        message = parse(data, path)
+        self.model = model_of(message, path)
+        self.tok = Tokenizer(self.model)
+        self.type = message.trainer_spec.model_type
+        self.pieces = [piece.piece.decode() for piece in message.pieces]
+        self.scores = [piece.score for piece in message.pieces]
+        self.types = [piece.type for piece in message.pieces]
+        self.ids = {piece: id for id, piece in enumerate(self.pieces)}
         self.size = len(self.pieces)
-        self.bytes = {self.ids[f"<0x{byte:02X}>"]: byte for byte in range(256)} if model.byte_fallback else {}
-        (self.normalizer,) = (dict(step.options) for step in model.normalizers)
-        self.table = Charsmap(base64.b64decode(self.normalizer["charsmap"]))
-        symbols = [token.content for token in model.added_tokens if not token.special]
-        self.symbols = sorted(symbols, key=len, reverse=True)
-        (self.decoder,) = (dict(step.options) for step in model.decoders)
+        for id, piece in enumerate(self.pieces):
+            if piece == "\0" and message.trainer_spec.byte_fallback:
+                self.types[id] = UNUSED
+        self.null = self.ids.pop("\0", -1)
+        self.unknown = -1 if self.model.unknown_id is None else int(self.model.unknown_id)
+        self.bytes = {id: int(piece[3:5], 16) for piece, id in self.ids.items() if self.types[id] == BYTE}
+        (normalizer,) = self.model.normalizers
+        self.strip = str(self.model.decoders[0]["strip"])
+        self.surface_of_unknown = str(self.model.decoders[0]["unknown"]).encode()
+        self.normalizer = Rewriter(dict(normalizer.options), self.of_type(USER_DEFINED))
+        self.denormalizer = next((Rewriter(dict(step.options)) for step in self.model.decoders[1:]), None)
+        names = ("bos_piece", "eos_piece", "pad_piece")
+        self.names = {name[:3]: getattr(message.trainer_spec, name).decode() for name in names}
+        self.around = {name: self.control(piece) for name, piece in self.names.items()}
+
+    @cached_property
+    def plain(self) -> Tokenizer:
+        """The same tokenizer for texts that are normalized already."""
+        return Tokenizer(dataclasses.replace(self.model, normalizers=(AS_IT_IS,)))
+
+    def of_type(self, kind: int) -> Iterator[str]:
+        """The pieces of a type."""
+        return (piece for piece, own in zip(self.pieces, self.types, strict=True) if own == kind)
 
     def control(self, piece: str) -> int:
         """The id of a control piece; -1 for none."""
         id = self.ids.get(piece, -1)
-        return id if id in self.controls else -1
+        return id if id >= 0 and self.types[id] == CONTROL else -1
+
+    def id_of(self, piece: str) -> int:
+        """The id of a piece, that of the unknown one for what is none."""
+        return self.ids.get(piece, self.unknown)
+
+    def is_unknown(self, id: int) -> bool:
+        """Whether an id is the unknown one."""
+        return id == self.unknown or self.types[id] == UNKNOWN
 
     # Texts to pieces.
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+    def encode(self, texts: Sequence[str | bytes]) -> list[list[int]]:
         """The ids of texts."""
         return self.tok.encode_batch(texts, special="text")
 
-    def sampled(self, text: str, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
+    def sampled(self, text: str | bytes, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
         """The ids of a drawn way to cut a text."""
-        if self.model.kind != "unigram":
-            return self.tok.encode_sampled(text, seed=seed.getrandbits(63), dropout=min(alpha, 1.0), special="text")
-        if nbest_size in (0, 1):
-            return self.encode([text])[0]
+        if not (math.isfinite(alpha) and alpha >= 0 and nbest_size <= MOST_WAYS):
+            raise RuntimeError(f"alpha must be at least 0 and finite, and nbest_size at most {MOST_WAYS}")
+        if self.type in (CHARACTERS, WORDS):
+            raise RuntimeError("a model of characters or words has only one encoding: SampleEncode is not available")
+        if self.type != UNIGRAM:
+            number = seed.getrandbits(63)
+            return self.tok.encode_sampled(text, seed=number, dropout=min(alpha, 1.0), special="text")
         if nbest_size < 0:
             return self.tok.encode_sampled(text, seed=seed.getrandbits(63), alpha=alpha, special="text")
-        ways = self.tok.encode_best(text, nbest_size)
+        ways = self.best(text, nbest_size)
         best = max(score for _, score in ways)
         return seed.choices([ids for ids, _ in ways], [math.exp(alpha * (score - best)) for _, score in ways])[0]
 
-    def best(self, text: str, count: int) -> list[tuple[list[int], float]]:
-        """The best ways to cut a text, with their scores."""
-        return self.tok.encode_best(text, max(count, 1))
+    def best(self, text: str | bytes, count: int) -> list[tuple[list[int], float]]:
+        """The best ways to cut a text, with their scores; the score of a single one is not computed."""
+        if self.type != UNIGRAM or count > MOST_WAYS:
+            raise RuntimeError(f"nbest_encode needs a unigram model, and an nbest_size of at most {MOST_WAYS}")
+        (ids,) = self.encode([text])
+        return [(ids, 0.0)] if count <= 1 or not ids else self.tok.encode_best(text, count)
 
-    def cut(self, text: str, ids: Sequence[int] | None = None, score: float = 0.0) -> Text:
+    def cut(self, text: str | bytes, ids: Sequence[int] | None = None, score: float = 0.0) -> Text:
         """A text with the pieces that have these ids; without them, with its own."""
-        data, whole = text.encode(), self.aligned(text)
-        ids = self.encode([text])[0] if ids is None else ids
-        at, left = 0, b""
-        found = []
-        for place, id in enumerate(ids):
-            first = at
+        data = text if isinstance(text, bytes) else text.encode()
+        whole = self.normalizer.aligned(data)
+        if ids is None:
+            encoding = self.plain.encode_with_offsets(whole.text, unit="byte", special="text")
+            ids, ends = encoding.ids.tolist(), encoding.ends.tolist()
+        else:
+            ends = [*self.ends(whole.text, ids)]
+        found, first, missing = list[Piece](), 0, range(0)
+        for id, at in zip(ids, ends, strict=True):
+            content, own = self.pieces[id].encode(), range(first, at)
             if id in self.bytes:
-                left = (left or whole.text[at : at + 1].encode())[1:]
-                at += not left
+                # The bytes of a text without a token come from all of it, and the last has its surface.
+                if first >= missing.stop:
+                    missing = range(first, self.end_of_missing(whole.text, first))
+                own = missing if at == missing.stop else range(missing.start, missing.start)
             elif id == self.unknown:
-                at = self.unknown_end(whole.text, at, ids[place + 1 :])
-            else:
-                at += len(self.pieces[id])
-            at = min(at, len(whole.text))
-            content = whole.text[first:at] if id == self.unknown else self.pieces[id]
-            begin, end = whole.starts[first], whole.starts[at]
-            surface = None if left else data[begin:end].decode("utf-8", "replace")
+                content = whole.text[first:at]
+            begin, end = whole.starts[own.start], whole.starts[own.stop]
+            surface = data[begin:end] if own else None
             found.append(Piece(content, id, surface, begin, end))
-        return Text(text, found, score)
+            first = at
+        return Text(data, found, score)
 
-    def unknown_end(self, text: str, start: int, rest: Sequence[int]) -> int:
-        """Where an unknown piece of a normalized text ends: where the next piece begins."""
-        if not rest:
-            return len(text)
-        if rest[0] in self.bytes or rest[0] == self.unknown:
-            return start + 1
-        found = text.find(self.pieces[rest[0]], start + 1)
-        return start + 1 if found < 0 else found
+    def end_of_missing(self, text: bytes, start: int) -> int:
+        """Where a text without a token ends that becomes bytes: the character, or the word."""
+        if self.type == WORDS:
+            end = text.find(SPACE, start + 1)
+            return len(text) if end < 0 else end
+        return start + width_at(text, start)
 
-    def aligned(self, text: str) -> Aligned:
-        """The normalized text with the byte of the text where each of its characters starts, and where it ends."""
-        rows: list[tuple[str, int]] = []
-        at = 0
-        place = 0
-        while place < len(text):
-            part, shown = self.first(text, place)
-            rows += [(each, at) for each in shown]
-            at += len(part.encode())
-            place += len(part)
-        if self.normalizer["remove_extra"]:
-            kept: list[tuple[str, int]] = []
-            for each, start in rows:
-                if each != " " or (kept and kept[-1][0] != " "):
-                    kept.append((each, start))
-            rows = kept
-            if rows and rows[-1][0] == " ":
-                at = rows.pop()[1]
-            at = at if rows else 0
-        if rows and self.normalizer["dummy"] == "before":
-            rows.insert(0, (" ", rows[0][1]))
-        elif rows and self.normalizer["dummy"] == "after":
-            rows.append((" ", at))
-        whole = "".join(each for each, _ in rows)
-        return Aligned(
-            whole.replace(" ", SPACE) if self.normalizer["escape"] else whole, [*(start for _, start in rows), at]
-        )
-
-    def first(self, text: str, place: int) -> tuple[str, str]:
-        """What is rewritten as one at a place: a symbol that stays, a character with its marks, or a character; and its text."""
-        for symbol in self.symbols:
-            if text.startswith(symbol, place):
-                return symbol, symbol
-        return self.table.first(text, place)
+    def ends(self, text: bytes, ids: Sequence[int]) -> Iterator[int]:
+        """Where the pieces of a normalized text end that have these ids; the unknown ones fill what the others leave."""
+        pattern = [b"."] * len(ids)
+        for place, id in enumerate(ids):
+            if id not in self.bytes:
+                pattern[place] = b".+?" if id == self.unknown else re.escape(self.pieces[id].encode())
+        found = re.fullmatch(b"".join(b"(%s)" % part for part in pattern), text, re.DOTALL)
+        assert found is not None  # the ids are those of the text
+        return (found.end(place + 1) for place in range(len(ids)))
 
     # Pieces to texts.
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Sequence[int]) -> bytes:
         """The text of ids."""
-        return self.tok.decode([id for id in ids if id not in self.controls])
+        if any(id in self.bytes for id in ids):
+            return self.decoded([(self.pieces[id].encode(), id) for id in ids]).text
+        return self.tok.decode_bytes([id for id in ids if self.types[id] != CONTROL])
 
-    def decoded(self, pieces: Sequence[tuple[str, int]]) -> Text:
+    def decoded(self, pieces: Sequence[tuple[bytes, int]]) -> Text:
         """The text of pieces, with the part that each gives."""
         found: list[Piece] = []
-        size, seen = 0, False
+        size, fresh = 0, True
         place = 0
         while place < len(pieces):
             content, id = pieces[place]
-            if id in self.bytes:
-                run = place
-                while run < len(pieces) and pieces[run][1] in self.bytes:
-                    run += 1
+            run = place
+            while run < len(pieces) and pieces[run][1] in self.bytes:
+                run += 1
+            if run > place:
                 surfaces = byte_surfaces([self.bytes[each] for _, each in pieces[place:run]])
             else:
-                run = place + 1
-                surface, bos = self.surface(content, id, not (seen or size))
-                seen, surfaces = bos, [surface]
+                run, fresh = place + 1, fresh and not size
+                surface, space = self.surface(content, id, fresh)
+                fresh, surfaces = fresh and not space, [surface]
             for (piece, own), each in zip(pieces[place:run], surfaces, strict=True):
-                end = size + len(each.encode())
-                found.append(Piece(piece, own, each, size, end))
-                size = end
+                found.append(Piece(piece, own, each, size, size + len(each)))
+                size += len(each)
             place = run
-        return Text("".join(each.surface or "" for each in found), found)
+        text = b"".join(each.surface or b"" for each in found)
+        return Text(text if self.denormalizer is None else self.denormalizer.aligned(text).text, found)
 
-    def surface(self, content: str, id: int, first: bool) -> tuple[str, bool]:
+    def surface(self, content: bytes, id: int, fresh: bool) -> tuple[bytes, bool]:
         """The text of one piece, and whether it was the space that comes before a text."""
-        if id in self.controls:
-            return "", False
-        if id == self.unknown:
-            return (str(self.decoder["unknown"]) if content == self.pieces[id] else content), False
-        seen = False
-        if first and self.decoder["strip"] != "nothing":
-            suffix = self.normalizer["dummy"] == "after"
-            shorter = content.removesuffix(SPACE) if suffix else content.removeprefix(SPACE)
-            seen = shorter != content and self.decoder["strip"] == "once"
-            content = shorter
-        return content.replace(SPACE, " "), seen
+        if id >= 0 and self.types[id] == CONTROL:
+            return b"", False
+        if id < 0 or self.is_unknown(id):
+            return (self.surface_of_unknown if id >= 0 and content.decode() == self.pieces[id] else content), False
+        space = fresh and self.strip != "nothing" and content.startswith(SPACE)
+        content = content[len(SPACE) :] if space else content
+        return content.replace(SPACE, b" "), space and self.strip == "once"
 
 
-def byte_surfaces(values: Sequence[int]) -> list[str]:
+def byte_surfaces(values: Sequence[int]) -> list[bytes]:
     """The texts of bytes: of each character at its last byte, and U+FFFD for each byte of none."""
-    data, found, at = bytes(values), [], 0
+    data, found, at = bytes(values), list[bytes](), 0
     while at < len(data):
-        for width in (1, 2, 3, 4):
-            try:
-                character = data[at : at + width].decode()
-            except UnicodeDecodeError:
-                continue
-            if len(data[at : at + width]) == width:
-                found += [""] * (width - 1) + [character]
-                at += width
-                break
-        else:
-            found.append("�")
-            at += 1
+        width = width_at(data, at)
+        found += [b""] * (width - 1) + [data[at : at + width]] if width else [REPLACEMENT]
+        at += width or 1
     return found

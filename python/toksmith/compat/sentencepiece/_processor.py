@@ -5,19 +5,41 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..._formats._sentencepiece import CONTROL, UNUSED
 from ..tokenizers._parts import NotHere
-from ._model import SpmModel, Text
+from ._model import SpmModel, Text, width_at
 
 __all__ = ["SentencePieceProcessor", "ThreadPool", "set_random_generator_seed"]
 
 RANDOM = random.Random()
 TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
-OPTIONS = ("add_bos", "add_eos", "reverse", "emit_unk_piece", "enable_sampling", "nbest_size", "alpha", "num_threads")
+AROUND = ("add_bos", "add_eos", "reverse", "emit_unk_piece")
+OPTIONS = (*AROUND, "enable_sampling", "nbest_size", "alpha", "num_threads")
+# The arguments of each method in their order, behind the first.
+LAST = ("return_type", "out_type", "return_bytes")
+OF_A_PROCESSOR = ("model_proto", "out_type", *OPTIONS, "return_type")
+OF_ENCODE = (*OPTIONS, "thread_pool", *LAST)
+OF_NBEST = (*AROUND, "nbest_size", *LAST[:2])
+OF_PARALLEL = (*AROUND, "chunk_len", "num_threads", "thread_pool", *LAST[:2])
+OF_DECODE = (*LAST[:2], "num_threads", "thread_pool", "return_bytes")
+
+
+def named(method: str, names: Sequence[str], given: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name.
+
+    Raises:
+        TypeError: There is no such argument, or it is given twice.
+    """
+    asked = dict(zip(names, given, strict=False))
+    wrong = [name for name in options if name not in names or name in asked]
+    if wrong or len(given) > len(names):
+        raise TypeError(f"{method}: {[*wrong, 'one too many'][0]} is not one of its arguments, or is given twice")
+    return asked | dict(options)
 
 
 def set_random_generator_seed(seed: int) -> None:
@@ -39,22 +61,12 @@ class ThreadPool:
 class SentencePieceProcessor:
     """A model, and how calls encode unless they say otherwise."""
 
-    def __init__(
-        self,
-        model_file: str | os.PathLike[str] | None = None,
-        model_proto: Any = None,
-        out_type: Any = None,
-        add_bos: bool = False,
-        add_eos: bool = False,
-        **options: Any,
-    ) -> None:
-        usual = {"reverse": False, "emit_unk_piece": False, "enable_sampling": False, "nbest_size": -1, "alpha": 0.1}
-        known = {**usual, "num_threads": -1, "return_type": None}
-        if unknown := sorted(options.keys() - known.keys()):
-            raise TypeError(f"SentencePieceProcessor: {unknown[0]} is not one of its arguments")
-        given = {**known, **options}
-        self._return_type = self._kind(given.pop("return_type"), out_type, int)
-        self._options = {"add_bos": add_bos, "add_eos": add_eos, **given}
+    def __init__(self, model_file: str | os.PathLike[str] | None = None, *args: Any, **options: Any) -> None:
+        usual = {"enable_sampling": False, "nbest_size": -1, "alpha": 0.1, "num_threads": -1}
+        given = dict.fromkeys(AROUND, False) | usual | named("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
+        model_proto = given.pop("model_proto", None)
+        self._return_type = self._kind(given.pop("return_type", None), given.pop("out_type", None), int)
+        self._options = given
         self._model: SpmModel | None = None
         if model_file or model_proto:
             self.Load(model_file=model_file, model_proto=model_proto)
@@ -116,30 +128,44 @@ class SentencePieceProcessor:
         self._model = SpmModel(bytes(data), "the model")
         return True
 
-    def Encode(self, input: Any, return_type: Any = None, out_type: Any = None, **options: Any) -> Any:
+    def Encode(self, input: Any, *args: Any, **options: Any) -> Any:
         """A text as ids, pieces, protos or offsets; for a list, one of these for each."""
-        asked = self._asked(return_type, out_type, options)
+        asked = self._asked(named("encode", OF_ENCODE, args, options))
         texts = [text_of(each) for each in (input if isinstance(input, list) else [input])]
-        if asked["kind"] == "offset_mapping" and any(asked[name] for name in OPTIONS[:4]):
-            raise RuntimeError("add_bos, add_eos, reverse and emit_unk_piece are not supported in offset_mapping")
+        in_order = asked["kind"] in (int, str, bytes, "numpy")
+        if not in_order:
+            self._refuse_around(asked)
+        ways: list[list[int] | None] = [None] * len(texts)
         if asked["enable_sampling"]:
-            lists = [self._spm.sampled(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
-        else:
-            lists = self._spm.encode(texts)
+            ways = [self._spm.sampled(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
+        elif asked["kind"] in (int, "numpy"):
+            ways = [*self._spm.encode(texts)]
+        if in_order and texts:
+            self._refuse_around(asked)
         first = (input[:1] or [""])[0] if isinstance(input, list) else input
         as_bytes = asked.get("return_bytes")
         asked["return_bytes"] = isinstance(first, bytes) if as_bytes is None else as_bytes
-        found = [self._shown(text, ids, 0.0, asked) for text, ids in zip(texts, lists, strict=True)]
+        found = [self._shown(text, ids, 0.0, asked) for text, ids in zip(texts, ways, strict=True)]
         return found if isinstance(input, list) else found[0]
 
-    def _asked(self, return_type: Any, out_type: Any, options: dict[str, Any]) -> dict[str, Any]:
+    def _refuse_around(self, asked: dict[str, Any]) -> None:
+        """Raises for what a result with offsets cannot have, and for pieces that the model lacks."""
+        if asked["kind"] in ("offset_mapping", "proto", "serialized_proto"):
+            if any(asked[name] for name in AROUND):
+                raise RuntimeError(
+                    "add_bos, add_eos, reverse and emit_unk_piece need ids or pieces, not offsets or protos"
+                )
+            return
+        for name in ("bos", "eos"):
+            if asked[f"add_{name}"] and self._spm.around[name] < 0:
+                raise ValueError(f"add_{name}: the model has no control piece {self._spm.names[name]}")
+        if asked["emit_unk_piece"] and asked["kind"] in (str, bytes) and self._spm.unknown < 0:
+            raise ValueError("emit_unk_piece: the model has no unknown piece")
+
+    def _asked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options of a call."""
-        asked = dict(self._options)
-        for name, value in options.items():
-            if name not in (*OPTIONS, "thread_pool", "return_bytes", "chunk_len"):
-                raise TypeError(f"encode: {name} is not one of its arguments, which are {', '.join(OPTIONS)}")
-            asked[name] = asked.get(name) if value is None else value
-        asked["kind"] = self._kind(return_type, out_type, self._return_type)
+        asked = self._options | {name: value for name, value in given.items() if value is not None}
+        asked["kind"] = self._kind(asked.pop("return_type", None), asked.pop("out_type", None), self._return_type)
         if asked.get("return_bytes") is not None and asked["kind"] != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
         if asked["enable_sampling"] and asked["nbest_size"] in (0, 1):
@@ -148,44 +174,51 @@ class SentencePieceProcessor:
             raise TypeError("num_threads must be int")
         return asked
 
-    def _shown(self, text: str, ids: list[int], score: float, asked: dict[str, Any]) -> Any:
-        """The ids of a text as they were asked for."""
+    def _shown(self, text: str | bytes, ids: list[int] | None, score: float, asked: dict[str, Any]) -> Any:
+        """A text as it was asked for; with ids, they are those of the way to cut it."""
         kind, spm = asked["kind"], self._spm
         if kind in (int, "numpy"):
-            found = self._around(ids, asked, spm.control("<s>"), spm.control("</s>"))
+            found = self._around([] if ids is None else ids, asked, spm.around)
             return np.frombuffer(np.array(found, np.int32).tobytes(), np.int32) if kind == "numpy" else found
         cut = spm.cut(text, ids, score)
         if kind in (str, bytes):
-            plain = [spm.pieces[each.id] if asked["emit_unk_piece"] else each.piece for each in cut.pieces]
-            plain = self._around(plain, asked, "<s>", "</s>")
-            return [each.encode() for each in plain] if kind is bytes else plain
+            plain = [each.piece for each in cut.pieces]
+            if asked["emit_unk_piece"]:
+                unknown = spm.pieces[spm.unknown].encode()
+                plain = [unknown if spm.id_of(each.decode()) == spm.unknown else each for each in plain]
+            plain = self._around(plain, asked, {name: content.encode() for name, content in spm.names.items()})
+            return plain if kind is bytes else [each.decode() for each in plain]
         if kind == "offset_mapping":
             return offset_mapping(cut, asked["return_bytes"], with_text=False)
         proto = proto_of(cut)
         return proto if kind == "proto" else proto.SerializeToString()
 
-    def _around(self, found: list[Any], asked: dict[str, Any], first: Any, last: Any) -> list[Any]:
+    def _around(self, found: list[Any], asked: dict[str, Any], around: Mapping[str, Any]) -> list[Any]:
         """Ids or pieces in their order, with those that begin and end a text."""
         found = list(reversed(found)) if asked["reverse"] else found
-        for name, content in (("add_bos", "<s>"), ("add_eos", "</s>")):
-            if asked[name] and self._spm.control(content) < 0:
-                raise RuntimeError(f"{name}: the model has no control piece {content}")
-        return [*([first] if asked["add_bos"] else []), *found, *([last] if asked["add_eos"] else [])]
+        before, after = ([around[name]] if asked[f"add_{name}"] else [] for name in ("bos", "eos"))
+        return [*before, *found, *after]
 
-    def ParallelEncode(self, input: Any, chunk_len: int = 0, **options: Any) -> Any:
+    def ParallelEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """As `Encode`: the engine uses all processors for a long text, and the result does not depend on it."""
-        return self.Encode(input, **options)
+        asked = named("parallel_encode", OF_PARALLEL, args, options)
+        length = asked.pop("chunk_len", None)
+        if not isinstance(length, int) or length <= 0:
+            raise ValueError("chunk_len must be positive")
+        return self.Encode(input, **asked)
 
-    def NBestEncode(self, input: Any, nbest_size: int | None = None, return_type: Any = None, **options: Any) -> Any:
+    def NBestEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The best ways to cut a text of a unigram model, the best first."""
-        asked = self._asked(return_type, options.pop("out_type", None), options)
-        count = self._options["nbest_size"] if nbest_size is None else nbest_size
-        found = [self._ways(text_of(each), count, asked) for each in (input if isinstance(input, list) else [input])]
+        asked = self._asked(named("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
+        found = [self._ways(text_of(each), asked) for each in (input if isinstance(input, list) else [input])]
         return found if isinstance(input, list) else found[0]
 
-    def _ways(self, text: str, count: int, asked: dict[str, Any]) -> Any:
+    def _ways(self, text: str | bytes, asked: dict[str, Any]) -> Any:
         """The best ways to cut one text."""
-        ways = self._spm.best(text, count)
+        if asked["kind"] == "offset_mapping":
+            raise ValueError("unknown return_type=offset_mapping")
+        ways = self._spm.best(text, asked["nbest_size"])
+        self._refuse_around(asked)
         if asked["kind"] in ("proto", "serialized_proto"):
             from .sentencepiece_pb2 import NBestSentencePieceText
 
@@ -193,42 +226,45 @@ class SentencePieceProcessor:
             for ids, score in ways:
                 whole.nbests.append(proto_of(self._spm.cut(text, ids, score), scored=True))
             return whole if asked["kind"] == "proto" else whole.SerializeToString()
-        return [self._shown(text, ids, score, {**asked, "return_bytes": False}) for ids, score in ways]
+        return [self._shown(text, ids, score, asked) for ids, score in ways]
 
     def SampleEncodeAndScore(self, *args: Any, **kwargs: Any) -> Any:
         """Not here."""
         raise NotHere("SampleEncodeAndScore", "call nbest_encode_as_proto, which gives scores", "sentencepiece")
 
-    def Decode(self, input: Any, return_type: Any = None, out_type: Any = None, **options: Any) -> Any:
+    def Decode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The text of ids or pieces, as it was asked for; for a list of lists, that of each."""
-        kind = self._kind(return_type, out_type, str)
-        as_bytes = options.get("return_bytes")
-        if kind is int or (as_bytes is not None and kind != "offset_mapping"):
+        asked = named("decode", OF_DECODE, args, options)
+        kind, as_bytes = self._kind(asked.get("return_type"), asked.get("out_type"), str), asked.get("return_bytes")
+        if kind in (int, "numpy") or (as_bytes is not None and kind != "offset_mapping"):
             raise ValueError(f"return_type {kind} does not fit; return_bytes is only supported with 'offset_mapping'")
-        if input is None or isinstance(input, (int, str, bytes)):
-            return self._decoded([] if input is None else [input], kind, as_bytes)
-        rows = list(input)
-        if rows and not isinstance(rows[0], (int, str, bytes, np.integer)):
-            return [self._decoded(list(row), kind, as_bytes) for row in rows]
-        return self._decoded(rows, kind, as_bytes)
+        if input is None or (isinstance(input, (str, bytes)) and not input):
+            input = []
+        if isinstance(input, (str, bytes)) or not hasattr(input, "__len__"):
+            input = [input]
+        rows = [*input]
+        if rows and hasattr(rows[0], "__len__") and not isinstance(rows[0], (str, bytes)):
+            first = next((row[0] for row in rows if len(row)), 0)
+            return [self._decoded([*row], kind, as_bytes, type(first)) for row in rows]
+        return self._decoded(rows, kind, as_bytes, type(rows[0]) if rows else int)
 
-    def _decoded(self, row: Sequence[Any], kind: Any, as_bytes: bool | None) -> Any:
-        """The text of one list."""
+    def _decoded(self, row: Sequence[Any], kind: Any, as_bytes: bool | None, given: type) -> Any:
+        """The text of one list of ids or pieces, of which the first is of the type that was given."""
         spm = self._spm
-        in_bytes = bool(row) and isinstance(row[0], bytes)
-        row = [each.decode() if isinstance(each, bytes) else each for each in row]
-        if row and isinstance(row[0], str):
-            whole = spm.decoded([(each, spm.ids.get(each, spm.unknown)) for each in row])
+        if issubclass(given, (str, bytes)):
+            pieces = [each if isinstance(each, bytes) else each.encode() for each in row]
+            whole = spm.decoded([(each, spm.id_of(each.decode("utf-8", "replace"))) for each in pieces])
         else:
             ids = [self._checked(each) for each in row]
             if kind in (str, bytes):
                 text = spm.decode(ids)
-                return text if kind is str else text.encode()
-            whole = spm.decoded([(spm.pieces[id], id) for id in ids])
+                return text if kind is bytes else text.decode()
+            whole = spm.decoded([(spm.pieces[id].encode(), id) for id in ids])
+        in_bytes = issubclass(given, bytes)
         if kind in (str, bytes):
-            return whole.text.encode() if kind is bytes else whole.text
+            return whole.text if kind is bytes or in_bytes else whole.text.decode()
         if kind == "offset_mapping":
-            return offset_mapping(whole, in_bytes if as_bytes is None else as_bytes, with_text=True)
+            return offset_mapping(whole, in_bytes or bool(as_bytes), with_text=True)
         proto = proto_of(whole)
         return proto if kind == "proto" else proto.SerializeToString()
 
@@ -236,7 +272,7 @@ class SentencePieceProcessor:
         """An id of the model."""
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
             raise TypeError(f"expected an id, not {type(id).__name__}")
-        if id not in self._spm.pieces:
+        if not 0 <= id < self._spm.size:
             raise IndexError(f"piece id {id} is out of range: the model has the ids 0 to {self._spm.size - 1}")
         return int(id)
 
@@ -251,13 +287,12 @@ class SentencePieceProcessor:
         if isinstance(input, list):
             return [self.Normalize(each, with_offsets) for each in input]
         text = text_of(input)
-        found, starts = self._spm.aligned(text)
-        if isinstance(input, bytes):
-            widths = [len(each.encode()) for each in found]
-            places = [start for start, width in zip(starts, widths, strict=False) for _ in range(width)]
-            return (found.encode(), [*places, starts[-1]]) if with_offsets else found.encode()
-        data = text.encode()
-        return (found, [len(data[:start].decode()) for start in starts]) if with_offsets else found
+        data = text if isinstance(text, bytes) else text.encode()
+        found, starts = self._spm.normalizer.aligned(data)
+        if isinstance(text, bytes):
+            return (found, starts) if with_offsets else found
+        shown = found.decode()
+        return (shown, [*character_starts(data, found, starts)]) if with_offsets else shown
 
     def GetPieceSize(self) -> int:
         """The number of pieces."""
@@ -269,7 +304,7 @@ class SentencePieceProcessor:
             return [self.PieceToId(each) for each in piece]
         if not isinstance(piece, (str, bytes)):
             raise TypeError(f"expected a piece, not {type(piece).__name__}")
-        return self._spm.ids.get(text_of(piece), self._spm.unknown)
+        return self._spm.id_of(piece if isinstance(piece, str) else piece.decode("utf-8", "replace"))
 
     def IdToPiece(self, id: Any) -> Any:
         """The piece of an id; for a list, that of each."""
@@ -277,19 +312,19 @@ class SentencePieceProcessor:
 
     def GetScore(self, id: Any) -> Any:
         """The score of an id; for a list, that of each."""
-        return self._of_ids(id, lambda each: self._spm.scores.get(each, 0.0))
+        return self._of_ids(id, self._spm.scores.__getitem__)
 
     def IsUnknown(self, id: Any) -> Any:
         """Whether an id is the unknown one."""
-        return self._of_ids(id, lambda each: each == self._spm.unknown)
+        return self._of_ids(id, self._spm.is_unknown)
 
     def IsControl(self, id: Any) -> Any:
         """Whether an id is a control piece, such as `<s>`."""
-        return self._of_ids(id, lambda each: each in self._spm.controls)
+        return self._of_ids(id, lambda each: self._spm.types[each] == CONTROL)
 
     def IsUnused(self, id: Any) -> Any:
-        """Whether an id is unused; models with such pieces are not read."""
-        return self._of_ids(id, lambda each: False)
+        """Whether an id is unused: no text becomes it."""
+        return self._of_ids(id, lambda each: self._spm.types[each] == UNUSED)
 
     def IsByte(self, id: Any) -> Any:
         """Whether an id is a byte."""
@@ -301,15 +336,15 @@ class SentencePieceProcessor:
 
     def bos_id(self) -> int:
         """The id of `<s>`, -1 for none."""
-        return self._spm.control("<s>")
+        return self._spm.around["bos"]
 
     def eos_id(self) -> int:
         """The id of `</s>`, -1 for none."""
-        return self._spm.control("</s>")
+        return self._spm.around["eos"]
 
     def pad_id(self) -> int:
         """The id of `<pad>`, -1 for none."""
-        return self._spm.control("<pad>")
+        return self._spm.around["pad"]
 
     def serialized_model_proto(self) -> bytes:
         """The bytes of the file."""
@@ -339,11 +374,9 @@ class SentencePieceProcessor:
         raise NotHere(f"SentencePieceProcessor.{name}", f"it has {', '.join(known)}", "sentencepiece")
 
 
-def text_of(value: Any) -> str:
-    """A text, also from bytes."""
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    if not isinstance(value, str):
+def text_of(value: Any) -> str | bytes:
+    """A text."""
+    if not isinstance(value, (str, bytes)):
         raise TypeError(f"expected a str or bytes, not {type(value).__name__}")
     return value
 
@@ -360,27 +393,45 @@ def proto_of(text: Text, scored: bool = False) -> Any:
     return proto
 
 
+def characters_before(text: bytes) -> list[int]:
+    """By byte: how many characters begin before it; those that are no text count one for each byte."""
+    counts = [0]
+    at = 0
+    while at < len(text):
+        width = width_at(text, at) or 1
+        counts += [counts[-1]] * (width - 1) + [counts[-1] + 1]
+        at += width
+    return counts
+
+
+def character_starts(text: bytes, shown: bytes, starts: Sequence[int]) -> Iterable[int]:
+    """By character of a normalized text: the character of the text that it comes from; and where the text ends."""
+    counts = characters_before(text)
+    places = [at for at, byte in enumerate(shown) if byte & 0xC0 != 0x80]
+    return [counts[starts[at]] for at in [*places, len(shown)]] if starts else [0]
+
+
 def offset_mapping(text: Text, as_bytes: bool, with_text: bool) -> dict[str, Any]:
     """Ids, pieces and offsets by name: of characters and texts, or of bytes."""
-    data = text.text.encode()
-    places = {
-        at: at if as_bytes else len(data[:at].decode("utf-8", "replace")) for each in text.pieces for at in each[3:]
-    }
-    pieces: Iterable[Any] = (each.piece.encode() if as_bytes else each.piece for each in text.pieces)
-    found = {"ids": [each.id for each in text.pieces], "pieces": list(pieces)}
-    shown = {"text": data if as_bytes else text.text} if with_text else {}
-    return {**shown, **found, "offsets": [(places[each.begin], places[each.end]) for each in text.pieces]}
+    shown = {"text": text.text if as_bytes else text.text.decode()} if with_text else {}
+    ids = [each.id for each in text.pieces]
+    if as_bytes:
+        pieces = [each.piece for each in text.pieces]
+        return {**shown, "ids": ids, "pieces": pieces, "offsets": [(each.begin, each.end) for each in text.pieces]}
+    counts = characters_before(text.text)
+    if any(each.end >= len(counts) for each in text.pieces):
+        raise ValueError("the denormalizer made the text shorter than the offsets of its pieces")
+    offsets = [(counts[each.begin], counts[each.end]) for each in text.pieces]
+    return {**shown, "ids": ids, "pieces": [each.piece.decode() for each in text.pieces], "offsets": offsets}
 
 
-def variant(method: Callable[..., Any], kind: Any, drawn: bool) -> Callable[..., Any]:
-    """A method that returns one type, and that draws where it says so."""
+def variant(method: Callable[..., Any], kind: Any, names: Sequence[str] = (), **fixed: Any) -> Callable[..., Any]:
+    """A method that returns one type, with the names of the arguments that it takes by place, and those that are fixed."""
 
-    def call(self: Any, input: Any, nbest_size: Any = None, alpha: Any = None, **options: Any) -> Any:
-        options.setdefault("return_type", kind if "out_type" not in options else None)
-        if drawn:
-            options["enable_sampling"] = True
-        sizes = {"nbest_size": nbest_size, "alpha": alpha}
-        return method(self, input, **options, **{name: value for name, value in sizes.items() if value is not None})
+    def call(self: Any, input: Any, *args: Any, **options: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(f"{method.__name__}: takes {', '.join(names) or 'no argument'} by place; name the others")
+        return method(self, input, return_type=kind, **fixed, **dict(zip(names, args, strict=False)), **options)
 
     return call
 
@@ -390,13 +441,16 @@ def name_methods() -> None:
     kinds = {"Pieces": str, "Ids": int, "Numpy": "numpy", "Proto": "proto", "OffsetMapping": "offset_mapping"}
     owner = SentencePieceProcessor
     for name, kind in kinds.items():
-        setattr(owner, f"EncodeAs{name}", variant(owner.Encode, kind, False))
-        setattr(owner, f"SampleEncodeAs{name}", variant(owner.Encode, kind, True))
-        setattr(owner, f"NBestEncodeAs{name}", variant(owner.NBestEncode, kind, False))
-        setattr(owner, f"ParallelEncodeAs{name}", variant(owner.ParallelEncode, kind, False))
+        setattr(owner, f"EncodeAs{name}", variant(owner.Encode, kind))
+        setattr(
+            owner, f"SampleEncodeAs{name}", variant(owner.Encode, kind, ("nbest_size", "alpha"), enable_sampling=True)
+        )
+        setattr(owner, f"NBestEncodeAs{name}", variant(owner.NBestEncode, kind, ("nbest_size",)))
+        setattr(owner, f"ParallelEncodeAs{name}", variant(owner.ParallelEncode, kind))
     for name in ("Pieces", "Ids"):
-        setattr(owner, f"Decode{name}", variant(owner.Decode, None, False))
-        setattr(owner, f"Decode{name}AsProto", variant(owner.Decode, "proto", False))
+        setattr(owner, f"Decode{name}", owner.Decode)
+        setattr(owner, f"Decode{name}AsProto", variant(owner.Decode, "proto"))
+    owner.Tokenize, owner.Detokenize = owner.Encode, owner.Decode  # type: ignore[attr-defined]
     for name in [each for each in dir(owner) if each[0].isupper()]:
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.replace("NBest", "Nbest")).lower()
         setattr(owner, snake, getattr(owner, name))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
 from ..._arguments import all_or_texts, checked_late, items, whole_number
-from ..._errors import InvalidOption
+from ..._errors import InvalidOption, ToksmithError
 from ..._model import AddedToken, Model, TokenTable, regex_split
 from ..._threads import thread_count
 from ..._tokenizer import Tokenizer
@@ -160,7 +160,7 @@ class Encoding:
         if refused:
             found = searcher(frozenset(all_or_texts(refused, "disallowed_special"))).search(text)
             if found:
-                refuse(found[0])
+                raise DisallowedToken(found[0])
         if not isinstance(allowed, AbstractSet):
             raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
         return allowed
@@ -379,11 +379,18 @@ def searcher(contents: frozenset[str]) -> Any:
     return regex.compile("|".join(map(regex.escape, sorted(contents))))
 
 
-def refuse(token: str) -> NoReturn:
-    """Raises the error for a disallowed text."""
-    raise ValueError(
-        f"the text holds {token!r}, which disallowed_special forbids. To encode it as a special token, pass it to "
-        f"`allowed_special`, as in `allowed_special={{{token!r}, ...}}`. To encode it as normal text, pass "
-        f"`disallowed_special=(enc.special_tokens_set - {{{token!r}}})`. To disable the check for all special tokens, "
-        f"pass `disallowed_special=()`."
-    )
+class DisallowedToken(ToksmithError, ValueError):
+    """A text holds a special token that the call disallows."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(token)
+        self.token = token
+
+    def __str__(self) -> str:
+        token = self.token
+        return (
+            f"the text holds {token!r}, which disallowed_special forbids. To encode it as a special token, pass it to "
+            f"`allowed_special`, as in `allowed_special={{{token!r}, ...}}`. To encode it as normal text, pass "
+            f"`disallowed_special=(enc.special_tokens_set - {{{token!r}}})`. To disable the check for all special tokens, "
+            f"pass `disallowed_special=()`."
+        )

@@ -7,7 +7,7 @@ runs, and a column is made when it is asked for; so ids cost no offsets.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 __all__ = ["Encoding", "Fixed", "Run", "Source"]
@@ -44,6 +44,12 @@ class Fixed(NamedTuple):
     attention: int = 1
 
     @classmethod
+    def bare(cls, ids: Sequence[int]) -> Fixed:
+        """Ids of which nothing else is known."""
+        count = len(ids)
+        return cls(ids, [""] * count, [NOWHERE] * count, [None] * count)
+
+    @classmethod
     def put(cls, ids: Sequence[int], tokens: Sequence[str], attention: int = 1) -> Fixed:
         """Tokens that no text holds."""
         count = len(ids)
@@ -51,12 +57,11 @@ class Fixed(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The part of a source from `start` to `stop`, which sequence it is of, its type, and how far its offsets are moved."""
+    """The part of a source from `start` to `stop`, its type, and how far its offsets are moved."""
 
     source: Source
     start: int
     stop: int
-    sequence: int | None
     type_id: int
     shift: int = 0
 
@@ -64,11 +69,18 @@ class Run(NamedTuple):
 class Encoding:
     """The ids of a text or pair of texts, with tokens, offsets, words and masks."""
 
-    __slots__ = ("_overflowing", "_runs")
+    __slots__ = ("_overflowing", "_ranges", "_runs")
 
-    def __init__(self, runs: Iterable[Run] = (), overflowing: Iterable[Encoding] = ()) -> None:
-        self._runs = [run for run in runs if run.stop > run.start]
+    def __init__(
+        self,
+        runs: Iterable[Run] = (),
+        overflowing: Iterable[Encoding] = (),
+        ranges: Mapping[int, tuple[int, int]] | None = None,
+    ) -> None:
+        self._runs = list(runs)
         self._overflowing = list(overflowing)
+        # The places of each text that has a number: none before post-processing.
+        self._ranges = dict(ranges or {})
 
     def __len__(self) -> int:
         return sum(run.stop - run.start for run in self._runs)
@@ -78,16 +90,16 @@ class Encoding:
         return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoding, (self.plain(), self._overflowing)
+        return Encoding, (self.plain(), self._overflowing, self._ranges)
 
     def plain(self) -> list[Run]:
         """The runs with columns that need no text and no tokenizer."""
         found = []
-        for source, start, stop, sequence, type_id, shift in self._runs:
+        for source, start, stop, type_id, shift in self._runs:
             columns = (list(source.ids[start:stop]), list(source.tokens[start:stop]))
             more = (list(source.offsets[start:stop]), list(source.words[start:stop]))
             fixed = Fixed(*columns, *more, source.special, source.attention)
-            found.append(Run(fixed, 0, stop - start, sequence, type_id, shift))
+            found.append(Run(fixed, 0, stop - start, type_id, shift))
         return found
 
     @property
@@ -118,7 +130,15 @@ class Encoding:
     @property
     def sequence_ids(self) -> list[int | None]:
         """Which text each id is of; None for what was put around texts."""
-        return self.repeated([run.sequence for run in self._runs])
+        found: list[int | None] = [None] * len(self)
+        for sequence in range(self.n_sequences):
+            start, stop = self.range_of(sequence)
+            found[start:stop] = [sequence] * (stop - start)
+        return found
+
+    def range_of(self, sequence: int) -> tuple[int, int]:
+        """The places of a text: all, if no text has this number."""
+        return self._ranges.get(sequence, (0, len(self)))
 
     def repeated(self, values: list[Any]) -> list[Any]:
         """A value for each id, from one for each run."""
@@ -153,44 +173,47 @@ class Encoding:
     @property
     def n_sequences(self) -> int:
         """The number of texts."""
-        return max(len({run.sequence for run in self._runs} - {None}), 1)
+        return len(self._ranges) or 1
 
     def set_sequence_id(self, sequence_id: int) -> None:
         """Says which text all ids are of."""
-        self._runs = [run._replace(sequence=sequence_id) for run in self._runs]
+        self._ranges[sequence_id] = (0, len(self))
 
     def typed(self, type_id: int, sequence: int) -> Encoding:
         """The same with another type and text; what overflows keeps its type, as in the library."""
-        runs = [run._replace(type_id=type_id, sequence=sequence) for run in self._runs]
-        return Encoding(
-            runs, [Encoding([run._replace(sequence=sequence) for run in each._runs]) for each in self._overflowing]
+        runs = [run._replace(type_id=type_id) for run in self._runs]
+        found = Encoding(
+            runs, [Encoding(each._runs, each._overflowing, each._ranges) for each in self._overflowing], self._ranges
         )
-
-    def places(self, sequence_index: int) -> list[int]:
-        """The places of a text's ids."""
-        return [
-            place
-            for place, sequence in enumerate(self.sequence_ids)
-            if (sequence or 0) == sequence_index and sequence is not None
-        ]
+        for each in (found, *found._overflowing):
+            each.set_sequence_id(sequence)
+        return found
 
     def token_to_sequence(self, token_index: int) -> int | None:
         """Which text an id is of."""
-        sequences = self.sequence_ids
-        return sequences[token_index] if 0 <= token_index < len(sequences) else None
+        if token_index > len(self):
+            return None
+        ranges = self._ranges or {0: (0, len(self) + 1)}
+        return next((sequence for sequence, (start, stop) in ranges.items() if start <= token_index < stop), None)
 
     def token_to_chars(self, token_index: int) -> Offsets | None:
         """The characters of an id."""
-        return None if self.token_to_sequence(token_index) is None else self.offsets[token_index]
+        is_known = token_index < len(self) and self.token_to_sequence(token_index) is not None
+        return self.offsets[token_index] if is_known else None
 
     def token_to_word(self, token_index: int) -> int | None:
         """The word of an id."""
-        return None if self.token_to_sequence(token_index) is None else self.word_ids[token_index]
+        is_known = token_index < len(self) and self.token_to_sequence(token_index) is not None
+        return self.word_ids[token_index] if is_known else None
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
         """The first place of a word's ids, and the place behind the last."""
-        words = self.word_ids
-        found = [place for place in self.places(sequence_index) if words[place] == word_index]
+        words, found = self.word_ids, []
+        for place in range(*self.range_of(sequence_index)):
+            word = words[place]
+            if word is not None and word > word_index:
+                break
+            found += [place] if word == word_index else []
         return (found[0], found[-1] + 1) if found else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
@@ -204,7 +227,7 @@ class Encoding:
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
         """The place of the first id with a character."""
         offsets = self.offsets
-        for place in self.places(sequence_index):
+        for place in range(*self.range_of(sequence_index)):
             if offsets[place][0] <= char_pos < offsets[place][1]:
                 return place
         return None
@@ -215,7 +238,7 @@ class Encoding:
         return None if found is None else self.token_to_word(found)
 
     def part(self, start: int, stop: int) -> Encoding:
-        """The ids from one place to another."""
+        """The ids from one place to another, which no longer know of which text they are."""
         runs, before = [], 0
         for run in self._runs:
             first, last = max(start - before, 0), min(stop - before, run.stop - run.start)
@@ -232,7 +255,8 @@ class Encoding:
         if max_length >= size:
             return
         if max_length == 0:
-            self._runs, self._overflowing = [], [Encoding(self._runs, self._overflowing)]
+            whole = Encoding(self._runs, self._overflowing, self._ranges)
+            self._runs, self._overflowing, self._ranges = [], [whole], {}
             return
         if stride >= max_length:
             raise ValueError(
@@ -240,7 +264,7 @@ class Encoding:
                 "length of the original model, as it subtracts the number of special characters)"
             )
         first, *others = [self.part(*each) for each in ranges(size, max_length, stride, direction)]
-        self._runs, self._overflowing = first._runs, others
+        self._runs, self._overflowing, self._ranges = first._runs, others, {}
 
     def pad(
         self,
@@ -257,8 +281,11 @@ class Encoding:
             each.pad(length, direction, pad_id, pad_type_id, pad_token)
         more = length - len(self)
         if more > 0:
-            run = Run(Fixed.put([pad_id] * more, [pad_token] * more, 0), 0, more, None, pad_type_id)
-            self._runs = [*self._runs, run] if direction == "right" else [run, *self._runs]
+            run = Run(Fixed.put([pad_id] * more, [pad_token] * more, 0), 0, more, pad_type_id)
+            if direction == "right":
+                self._runs = [*self._runs, run]
+            else:
+                self._runs, self._ranges = [run, *self._runs], moved(self._ranges, more)
 
     @staticmethod
     def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
@@ -272,11 +299,17 @@ class Encoding:
         """This one and another behind it."""
         over = []
         for own in self._overflowing:
-            over += [own.joined(each, growing) for each in (Encoding(other._runs), *other._overflowing)]
-        over += [Encoding(self._runs).joined(each, growing) for each in other._overflowing]
+            over += [own.joined(each, growing) for each in (other, *other._overflowing)]
+        over += [self.joined(each, growing) for each in other._overflowing]
         offsets = self.offsets if growing else []
         shift = offsets[-1][1] if offsets else 0
-        return Encoding([*self._runs, *(run._replace(shift=run.shift + shift) for run in other._runs)], over)
+        runs = [*self._runs, *(run._replace(shift=run.shift + shift) for run in other._runs)]
+        return Encoding(runs, over, {**self._ranges, **moved(other._ranges, len(self))})
+
+
+def moved(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:
+    """Places that are so much further."""
+    return {sequence: (start + by, stop + by) for sequence, (start, stop) in ranges.items()}
 
 
 def ranges(size: int, most: int, stride: int, direction: str) -> list[tuple[int, int]]:

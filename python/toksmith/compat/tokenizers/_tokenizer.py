@@ -15,18 +15,19 @@ from typing import Any, cast
 
 from ..._arguments import items
 from ..._formats import FORMATS
+from ..._formats._hf_numbers import read_number
 from ..._hub import downloaded_from_hub
 from ..._tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
-from ._encoding import Encoding
+from ._encoding import Encoding, Fixed, Run
 from ._parts import MANY, MOST, Changes, refused
 from ._runtime import Runtime, TextSource, Words
 from .decoders import Decoder
 from .models import Model
 from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
-from .processors import PostProcessor, plain
+from .processors import PostProcessor, TemplateProcessing
 
 __all__ = ["Tokenizer"]
 
@@ -66,7 +67,7 @@ class Tokenizer:
         self._seen = -1
         if isinstance(model, OwnTokenizer):
             data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=allow_loss))
-            self._take(json.loads(data))
+            self._take(json.loads(data, parse_float=read_number))
             if not allow_loss:
                 self._runtime, self._built = Runtime(self._json(), model), self._content()
             return
@@ -144,8 +145,8 @@ class Tokenizer:
     def own(self) -> OwnTokenizer:
         """The tokenizer of ours that runs this one, with what it puts around texts."""
         around = self._json()["post_processor"]
-        if around is not None and around.get("special_tokens") == {}:
-            around = None  # a template of nothing but texts
+        if around == TemplateProcessing().data:
+            around = None  # it puts nothing around texts
         post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
         return self._running().with_post(post)
 
@@ -229,17 +230,26 @@ class Tokenizer:
         rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
         return self._encoded(rows, is_pretokenized, add_special_tokens)
 
-    encode_batch_fast = encode_batch
+    def encode_batch_fast(
+        self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """The same without tokens, offsets and words."""
+        rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
+        return self._encoded(rows, is_pretokenized, add_special_tokens, only_ids=True)
 
-    def _encoded(self, rows: list[list[Any]], words: bool, put: bool) -> list[Encoding]:
+    def _encoded(self, rows: list[list[Any]], words: bool, put: bool, *, only_ids: bool = False) -> list[Encoding]:
         """The encodings of rows of one text or two."""
+        self._model.refuse_sampling()
         runtime = self._running()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
         ids = iter(runtime.ids(flat, self._as_text))
-        made = [
-            [self._source(runtime, text, ids, words).encoding(place) for place, text in enumerate(row)] for row in rows
-        ]
-        encodings = [self._framed(row, put) for row in made]
+        texts = []
+        for row in rows:
+            sources = [self._source(runtime, text, ids, words) for text in row]
+            bare = [Fixed.bare(source.ids) for source in sources] if only_ids else sources
+            runs = [Run(each, 0, len(each.ids), 0 if only_ids else place) for place, each in enumerate(bare)]
+            texts.append([Encoding([run]) for run in runs])
+        encodings = [self._framed(row, put) for row in texts]
         if self._padding is not None:
             _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
         return encodings
@@ -255,17 +265,22 @@ class Tokenizer:
         pair = texts[1] if len(texts) == 2 else None
         if self._truncation is not None:
             more = self.num_special_tokens_to_add(pair is not None) if put else 0
-            most = max(self._truncation["max_length"] - more, 0)
-            _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+            most = self._truncation["max_length"] - more
+            if most >= 0:  # as there, nothing is cut where special tokens alone are too many
+                _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+        if self.post_processor is None and pair is None:
+            return texts[0]
         if self.post_processor is None:
-            return plain(texts[0], pair)
+            for place, each in enumerate(texts):
+                each.set_sequence_id(place)
+            return Encoding.merge(texts, growing_offsets=False)
         return cast("Encoding", self.post_processor.process(texts[0], pair, put))
 
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """An encoding, or two, cut to their length, with what is put around them, and padding."""
-        texts = [Encoding(each._runs, each.overflowing) for each in (encoding, pair) if each is not None]
+        texts = [Encoding(each._runs, each.overflowing, each._ranges) for each in (encoding, pair) if each is not None]
         framed = self._framed(texts, add_special_tokens)
         if self._padding is not None:
             _lengths.padded([framed], cast("dict[str, Any]", self.padding))
@@ -279,7 +294,9 @@ class Tokenizer:
         """`encode_batch` in a thread."""
         return await asyncio.to_thread(self.encode_batch, input, *args, **options)
 
-    async_encode_batch_fast = async_encode_batch
+    async def async_encode_batch_fast(self, input: Iterable[Any], *args: Any, **options: Any) -> list[Encoding]:
+        """`encode_batch_fast` in a thread."""
+        return await asyncio.to_thread(self.encode_batch_fast, input, *args, **options)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """The number of ids that are put around a text, or around two."""
@@ -297,7 +314,7 @@ class Tokenizer:
         kept = []
         for ids in sequences:
             given = map(operator.index, items(ids, "ids", "a list of int"))
-            tokens = [(id, runtime.tokens.get(id)) for id in given]
+            tokens = [(id, runtime.written.get(id)) for id in given]
             skipped = self._added.special if skip_special_tokens else ()
             kept.append([id for id, token in tokens if token is not None and token not in skipped])
         return runtime.tok.decode_batch(kept)
@@ -329,11 +346,14 @@ class Tokenizer:
         return self._model.token_to_id(token) if found is None else found
 
     def id_to_token(self, id: int) -> str | None:
-        """The token of an id."""
+        """The token of an id; an added token as the normalizer writes it, if it is found in the normalized text."""
         if id < 0:
             raise OverflowError("can't convert negative int to unsigned")
         added = self._added.by_id.get(id)
-        return self._model.id_to_token(id) if added is None else added.content
+        if added is None:
+            return self._model.id_to_token(id)
+        is_normalized = added.normalized and self.normalizer is not None
+        return self.normalizer.normalize_str(added.content) if is_normalized else added.content
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
         """Adds tokens, and gives how many are new."""
@@ -455,7 +475,7 @@ class Tokenizer:
 def from_json(text: str) -> Tokenizer:
     """The tokenizer in a JSON text."""
     made = Tokenizer(Model.of({"type": "BPE", "vocab": {}, "merges": []}))
-    made._take(json.loads(text))
+    made._take(json.loads(text, parse_float=read_number))
     return made
 
 

@@ -1,27 +1,25 @@
 """Trains the model of a tokenizer: counts the pieces that its normalizer and pre-tokenizer make, and asks our core.
 
 Pieces are texts of characters here, byte-level ones too. Merging follows the library's order: special tokens, the alphabet
-by code point, merges; of pairs with equal counts, that of the lowest ids first.
+by code point, characters with marks, merges; of pairs with equal counts, that of the lowest ids first.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from ... import _core
 from ..._counts import PieceCounts
 from ..._threads import thread_count
 from ..._training import _merging as merging
 from ._added import AddedToken
-from ._parts import refused
 from ._pieces import Pieces
 from .trainers import Trainer
 
 __all__ = ["trained"]
-
-FIRST, LAST = b"\xff", b"\xfe"
 
 
 def trained(tokenizer: Any, iterator: Iterable[Any], trainer: Any) -> tuple[Any, list[AddedToken]]:
@@ -63,48 +61,29 @@ def alphabet_of(counts: Mapping[str, int], trainer: Any) -> list[str]:
 def merged(counts: Mapping[str, int], trainer: Any) -> tuple[dict[str, int], list[list[str]]]:
     """The ids and merges of byte-pair encoding."""
     prefix, suffix = trainer.continuing_subword_prefix or "", trainer.end_of_word_suffix or ""
-    if prefix and suffix:
-        refused("trainers with continuing_subword_prefix and end_of_word_suffix", "pass one of the two")
-    alphabet = alphabet_of(counts, trainer)
-    known = set(alphabet)
-    mark = (FIRST, b"") if prefix else (b"", LAST if suffix else b"")
-    words: Counter[bytes] = Counter()
-    for piece, count in sorted(counts.items()):
-        kept = "".join(each for each in piece if each in known)
-        if kept:
-            words[mark[0] + kept.encode() + mark[1]] += count
-    given, symbols = merging.joined_characters(alphabet)
-    tokens = {id: (prefix + char if prefix else char) for char, id in symbols.items()}
-    for char, id in list(symbols.items()) if prefix or suffix else []:
-        pair = (FIRST[0], id) if prefix else (id, LAST[0])
-        given.append((*pair, 256 + len(given)))
-        tokens[given[-1][2]] = char + suffix
-    used = set(words) if prefix or suffix else set()
-    vocab = {token.content: place for place, token in enumerate(trainer.special_tokens)}
-    for char in alphabet:
-        vocab.setdefault(char, len(vocab))
-    for token in marked(used, prefix, suffix):
-        vocab.setdefault(token, len(vocab))
-    most = max(trainer.vocab_size - len(vocab), 0)
-    if not words:
-        return vocab, []
-    core = PieceCounts.of(dict(words), pattern=None)._core
-    rules = {"ties": "lowest_ids", "min_count": max(trainer.min_frequency, 1), "max_token_bytes": None}
-    learned = merging.learned_merges(core, given, most, rules)
-    merges = []
-    for left, right, id in learned[len(given) :]:
-        tokens[id] = tokens[left] + tokens[right].removeprefix(prefix)
-        merges.append([tokens[left], tokens[right]])
-        vocab.setdefault(tokens[id], len(vocab))
-    return vocab, merges
-
-
-def marked(words: Iterable[bytes], prefix: str, suffix: str) -> Iterator[str]:
-    """The characters with marks in words."""
-    for word in words:
-        text = word.strip(FIRST + LAST).decode()
-        yield from (prefix + char for char in (text[1:] if prefix else ""))
-        yield from (char + suffix for char in (text[-1:] if suffix else ""))
+    ids: dict[str, int] = {}
+    for token in (*(each.content for each in trainer.special_tokens), *alphabet_of(counts, trainer)):
+        ids.setdefault(token, len(ids))
+    characters = {token for token in ids if len(token) == 1}
+    words = []
+    for piece in sorted(counts):
+        word = []
+        for place, char in enumerate(piece):
+            if char in characters:
+                token = (prefix if place else "") + char + (suffix if place == len(piece) - 1 else "")
+                word.append(ids.setdefault(token, len(ids)))
+        words.append(word)
+    rules = {
+        "size": trainer.vocab_size,
+        "min_count": trainer.min_frequency,
+        "prefix": prefix,
+        "longest": trainer.max_token_length,
+    }
+    tokens, pairs = _core.train_by_text([*ids], words, [counts[piece] for piece in sorted(counts)], rules)
+    # A pair that was learned again has the later rank.
+    last = {pair: rank for rank, pair in enumerate(pairs)}
+    merges = [[tokens[left], tokens[right]] for left, right in sorted(last, key=last.__getitem__)]
+    return {token: id for id, token in enumerate(tokens)}, merges
 
 
 def bpe(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
@@ -116,17 +95,16 @@ def bpe(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
 
 def wordpiece(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
     """What training changes in a WordPiece model."""
-    return {"vocab": merged(counts, trainer)[0], "continuing_subword_prefix": trainer.continuing_subword_prefix or "##"}
+    prefix = trainer.continuing_subword_prefix
+    return {"vocab": merged(counts, trainer)[0], "continuing_subword_prefix": "##" if prefix is None else prefix}
 
 
 def word_level(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
     """What training changes in a model of whole pieces: the most frequent ones get tokens."""
-    vocab = {token.content: place for place, token in enumerate(trainer.special_tokens)}
-    for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if len(vocab) >= trainer.vocab_size or count < trainer.min_frequency:
-            break
-        vocab.setdefault(word, len(vocab))
-    return {"vocab": vocab}
+    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    words = [word for word, count in frequent if count >= trainer.min_frequency]
+    tokens = [*(token.content for token in trainer.special_tokens), *words][: trainer.vocab_size]
+    return {"vocab": {token: id for id, token in enumerate(tokens)}}  # one that is there twice has its last id
 
 
 def unigram(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:

@@ -71,6 +71,13 @@ def joined(parts: list[normalizers.Normalizer]) -> normalizers.Normalizer | None
     return None if not parts else parts[0] if len(parts) == 1 else normalizers.Sequence(parts)
 
 
+def asked(kind: type, options: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    """The options of a tokenizer of a kind, all of which it knows."""
+    if unknown := sorted(options.keys() - usual.keys()):
+        raise TypeError(f"{kind.__name__}: {unknown[0]} is not one of its arguments, which are {', '.join(usual)}")
+    return {**usual, **options}
+
+
 def with_usual(options: dict[str, Any], **usual: Any) -> dict[str, Any]:
     """Options of a training with their usual values."""
     return {**usual, **{name: value for name, value in options.items() if name != "length"}}
@@ -84,7 +91,9 @@ class ByteLevelBPETokenizer(BaseTokenizer):
         given = {**usual, "dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, **options}
         prefix, trim = given.pop("add_prefix_space"), given.pop("trim_offsets")
         forms = of_forms(given.pop("unicode_normalizer"), given.pop("lowercase"))
-        tok = Tokenizer(models.BPE(vocab, merges, **given))
+        marks = {name: given[name] or "" for name in ("continuing_subword_prefix", "end_of_word_suffix")}
+        model = models.BPE(vocab, merges, **{**given, **marks}) if vocab is not None else models.BPE()
+        tok = Tokenizer(model)
         tok.normalizer = joined(forms)
         tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
         tok.decoder = decoders.ByteLevel()
@@ -99,8 +108,8 @@ class ByteLevelBPETokenizer(BaseTokenizer):
     def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
         """Trains on texts or lists of texts."""
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        asked = with_usual(options, vocab_size=30000, min_frequency=2, initial_alphabet=alphabet)
-        self.trained(iterator, trainers.BpeTrainer(**asked))
+        wanted = with_usual(options, vocab_size=30000, min_frequency=2, initial_alphabet=alphabet)
+        self.trained(iterator, trainers.BpeTrainer(**wanted))
 
 
 class CharBPETokenizer(BaseTokenizer):
@@ -108,8 +117,7 @@ class CharBPETokenizer(BaseTokenizer):
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"suffix": "</w>", "dropout": None, "lowercase": False, "unicode_normalizer": None}
-        given = {**usual, "bert_normalizer": True, "split_on_whitespace_only": False, **options}
-        self.suffix = given["suffix"]
+        given = asked(type(self), options, {**usual, "bert_normalizer": True, "split_on_whitespace_only": False})
         tok = Tokenizer(
             models.BPE(
                 vocab, merges, dropout=given["dropout"], unk_token=str(unk_token), end_of_word_suffix=given["suffix"]
@@ -133,9 +141,9 @@ class CharBPETokenizer(BaseTokenizer):
     def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
         """Trains on texts or lists of texts."""
         usual = {"vocab_size": 30000, "min_frequency": 2, "special_tokens": ["<unk>"], "limit_alphabet": 1000}
-        asked = with_usual(options, **usual)
-        suffix = asked.pop("suffix", self.suffix)
-        self.trained(iterator, trainers.BpeTrainer(**asked, end_of_word_suffix=suffix))
+        wanted = with_usual(options, **usual)
+        suffix = wanted.pop("suffix", "</w>")
+        self.trained(iterator, trainers.BpeTrainer(**wanted, end_of_word_suffix=suffix))
 
 
 class BertWordPieceTokenizer(BaseTokenizer):
@@ -152,9 +160,9 @@ class BertWordPieceTokenizer(BaseTokenizer):
             "mask_token": "[MASK]",
         }
         usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-        given = {**named, **usual, "wordpieces_prefix": "##", **options}
+        given = asked(type(self), options, {**named, **usual, "wordpieces_prefix": "##"})
         prefix = given["wordpieces_prefix"]
-        tok = Tokenizer(models.WordPiece(vocab, unk_token=str(given["unk_token"]), continuing_subword_prefix=prefix))
+        tok = Tokenizer(models.WordPiece(vocab, unk_token=str(given["unk_token"])))
         for name in named:
             if tok.token_to_id(str(given[name])) is not None:
                 tok.add_special_tokens([str(given[name])])
@@ -175,16 +183,17 @@ class BertWordPieceTokenizer(BaseTokenizer):
 
     def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
         """Trains on texts or lists of texts."""
-        asked = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=list(self.MARKS))
-        prefix = asked.pop("wordpieces_prefix", "##")
-        self.trained(iterator, trainers.WordPieceTrainer(**asked, continuing_subword_prefix=prefix))
+        wanted = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=list(self.MARKS))
+        prefix = wanted.pop("wordpieces_prefix", "##")
+        self.trained(iterator, trainers.WordPieceTrainer(**wanted, continuing_subword_prefix=prefix))
 
 
 class SentencePieceBPETokenizer(BaseTokenizer):
     """SentencePiece's byte pairs, as the library has them."""
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
-        given = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False, **options}
+        usual = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False}
+        given = asked(type(self), options, usual)
         model = models.BPE(
             vocab, merges, dropout=given["dropout"], unk_token=unk_token, fuse_unk=bool(given["fuse_unk"])
         )
@@ -204,8 +213,8 @@ class SentencePieceBPETokenizer(BaseTokenizer):
 
     def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
         """Trains on texts or lists of texts."""
-        asked = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=["<unk>"])
-        self.trained(iterator, trainers.BpeTrainer(**asked))
+        wanted = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=["<unk>"])
+        self.trained(iterator, trainers.BpeTrainer(**wanted))
 
 
 class SentencePieceUnigramTokenizer(BaseTokenizer):
@@ -229,7 +238,7 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
 
     def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
         """Trains on texts or lists of texts."""
-        asked = with_usual(options, vocab_size=8000)
+        wanted = with_usual(options, vocab_size=8000)
         self.trained(
-            iterator, trainers.UnigramTrainer(**{name: value for name, value in asked.items() if value is not None})
+            iterator, trainers.UnigramTrainer(**{name: value for name, value in wanted.items() if value is not None})
         )

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from ._parts import Field, Part, field
+from ._parts import Changes, Field, Part, field, refused
 from ._pieces import whole_json
 
 __all__ = ["BPE", "Model", "Token", "Unigram", "WordLevel", "WordPiece"]
@@ -30,24 +30,31 @@ class Model(Part):
 
     ROLE = "model"
     ROWS: ClassVar[dict[str, type[Part]]] = {}
-    SAMPLES: ClassVar[tuple[str, ...]] = ()
+    SAMPLES: ClassVar[tuple[str, ...]] = ()  # options that no file holds
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        more = {name: kwargs.pop(name) for name in self.SAMPLES if name in kwargs}
+        object.__setattr__(self, "samples", {name: kwargs.pop(name) for name in self.SAMPLES if name in kwargs})
         super().__init__(*args, **kwargs)
-        more = {name: value for name, value in more.items() if value is not None}
-        object.__setattr__(self, "data", {"type": self.TYPE, **{name: self.data[name] for name in self.ORDER}, **more})
+        object.__setattr__(self, "data", {"type": self.TYPE, **{name: self.data[name] for name in self.ORDER}})
 
     def __getattr__(self, name: str) -> Any:
-        return self.data.get(name) if name in self.SAMPLES else super().__getattr__(name)
+        return self.__dict__.get("samples", {}).get(name) if name in self.SAMPLES else super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.SAMPLES:
             super().__setattr__(name, value)
-        elif value is None:
-            self.data.pop(name, None)
         else:
-            self.data[name] = value
+            self.__dict__.setdefault("samples", {})[name] = value
+            Changes.count += 1
+
+    def refuse_sampling(self) -> None:
+        """Raises for a model that gives a text other ids each time."""
+        if self.data.get("dropout"):
+            refused("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
+        if {"alpha", "nbest_size"} <= {*self.SAMPLES} and self.alpha is not None and self.nbest_size is not None:
+            refused(
+                "models.Unigram(alpha=..., nbest_size=...)", "call toksmith.Tokenizer.encode_sampled(text, alpha=...)"
+            )
 
     def __deepcopy__(self, memo: object) -> Any:
         return self.of(dict(self.data))  # the vocabulary is never changed
@@ -73,10 +80,8 @@ class Model(Part):
         """The ids of a piece."""
         from ._runtime import Runtime
 
-        runtime = Runtime(whole_json(self.data))
-        rows = runtime.rows(sequence, True, "byte")
-        own = {id: token for token, id in self.ids.items()}
-        return [Token(id, own.get(id, ""), span) for id, span in rows]
+        self.refuse_sampling()
+        return [Token(*row) for row in Runtime(whole_json(self.data)).rows(sequence)]
 
     def get_trainer(self) -> Any:
         """A trainer for this kind of model."""
@@ -221,6 +226,15 @@ class WordLevel(Model):
     TYPE = "WordLevel"
     ORDER = ("vocab", "unk_token")
     FIELDS = (vocab_field(), field("unk_token", "<unk>"))
+
+    def tokenize(self, sequence: str) -> list[Token]:
+        """The ids of a piece; one without characters is unknown, as in the library."""
+        if sequence:
+            return super().tokenize(sequence)
+        unknown = self.token_to_id(self.unk_token)
+        if unknown is None:
+            raise ValueError(f"the unknown token {self.unk_token!r} is not in the vocabulary; pass another unk_token")
+        return [Token(unknown, self.unk_token, (0, 0))]
 
     @staticmethod
     def read_file(vocab: str) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ._encoding import Encoding, Fixed, Run
 from ._parts import Field, Part, PartSequence, field
@@ -17,7 +17,6 @@ __all__ = [
     "RobertaProcessing",
     "Sequence",
     "TemplateProcessing",
-    "plain",
 ]
 
 
@@ -42,15 +41,24 @@ class PostProcessor(Part):
         return sum(map(len, self.processed(texts, True)))
 
 
-def plain(encoding: Encoding, pair: Encoding | None) -> Encoding:
-    """A text, or two, with nothing around."""
-    texts = [encoding.typed(0, 0)] + ([] if pair is None else [pair.typed(1, 1)])
-    return texts[0] if pair is None else Encoding.merge(texts, growing_offsets=False)
-
-
-def around(token: list[Any], type_id: int = 0) -> Encoding:
+def around(token: list[Any], type_id: int = 0) -> Run:
     """One token that is put there."""
-    return Encoding([Run(Fixed.put([token[1]], [token[0]]), 0, 1, None, type_id)])
+    return Run(Fixed.put([token[1]], [token[0]]), 0, 1, type_id)
+
+
+def framed(part: Encoding, place: int, before: list[Run], after: list[Run]) -> Encoding:
+    """A part between tokens, and so what overflows of it: all that is inside counts as its text."""
+    inner, start = [covered(run) for run in part._runs], len(Encoding(before))
+    over = [framed(each, place, before, after) for each in part.overflowing]
+    return Encoding([*before, *inner, *after], over, {min(place, 1): (start, start + len(part))})
+
+
+def covered(run: Run) -> Run:
+    """A run that counts as text, with attention."""
+    if not run.source.special and run.source.attention:
+        return run
+    (plain,) = Encoding([run]).plain()
+    return plain._replace(source=cast("Fixed", plain.source)._replace(special=0, attention=1))
 
 
 def token_field(name: str, default: Any = None) -> Field:
@@ -76,8 +84,10 @@ class BertProcessing(PostProcessor):
         if not put:
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
-        found = [around(cls), texts[0], around(sep)]
-        return found if len(texts) == 1 else [*found, texts[1], around(sep, 1)]
+        return [
+            framed(each, place, [] if place else [around(cls)], [around(sep, min(place, 1))])
+            for place, each in enumerate(texts)
+        ]
 
 
 class RobertaProcessing(PostProcessor):
@@ -95,14 +105,13 @@ class RobertaProcessing(PostProcessor):
         """The parts of the whole encoding."""
         if self.data["trim_offsets"]:
             texts = [trimmed(each, self.data["add_prefix_space"]) for each in texts]
-        texts = [each.typed(0, place) for place, each in enumerate(texts)]
+        texts = [of_type(each, 0) for each in texts]
         if not put:
             return texts
-        for place, each in enumerate(texts):
-            each._overflowing = [over.typed(0, place) for over in each.overflowing]
-        cls, sep = self.data["cls"], self.data["sep"]
-        found = [around(cls), texts[0], around(sep)]
-        return found if len(texts) == 1 else [*found, around(sep), texts[1], around(sep)]
+        cls, sep = around(self.data["cls"]), around(self.data["sep"])
+        for each in texts:
+            each._overflowing = [of_type(over, 0) for over in each.overflowing]
+        return [framed(each, place, [sep if place else cls], [sep]) for place, each in enumerate(texts)]
 
 
 class ByteLevel(PostProcessor):
@@ -141,17 +150,30 @@ class TemplateProcessing(PostProcessor):
 
     def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         """The parts of the whole encoding."""
+        if len(texts) not in (1, 2):
+            raise ValueError(f"{self.TYPE} takes one part or two; the processors before it return {len(texts)}")
         found = []
         for piece in self.data["single" if len(texts) == 1 else "pair"]:
             ((kind, each),) = piece.items()
             if kind == "Sequence":
                 place = "AB".index(each["id"])
+                if place == len(texts):
+                    raise ValueError(f"{self.TYPE}: the template `single` names B, and there is no second text")
                 found.append(texts[place].typed(each["type_id"], place))
             elif put:
                 token = self.data["special_tokens"][each["id"]]
-                run = Run(Fixed.put(token["ids"], token["tokens"]), 0, len(token["ids"]), None, each["type_id"])
+                run = Run(Fixed.put(token["ids"], token["tokens"]), 0, len(token["ids"]), each["type_id"])
                 found.append(Encoding([run]))
         return found
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """The number of ids that the template names."""
+        names = [
+            piece["SpecialToken"]["id"]
+            for piece in self.data["pair" if is_pair else "single"]
+            if "SpecialToken" in piece
+        ]
+        return sum(len(self.data["special_tokens"][name]["ids"]) for name in names)
 
 
 class Sequence(PartSequence, PostProcessor):
@@ -165,6 +187,10 @@ class Sequence(PartSequence, PostProcessor):
         for each in self:
             texts = each.processed(texts, put)
         return texts
+
+    def num_special_tokens_to_add(self, is_pair: bool) -> int:
+        """The numbers of all members, each counted by itself."""
+        return sum(each.num_special_tokens_to_add(is_pair) for each in self)
 
 
 def special_token(token: Any) -> tuple[str, dict[str, Any]]:
@@ -202,6 +228,9 @@ def piece(written: str) -> dict[str, Any]:
 
 
 BLANK = "Ġ"
+WHITE = "".join(
+    chr(point) for point in range(0x3001) if chr(point).isspace() and not 0x1C <= point <= 0x1F
+)  # Unicode's
 
 
 class Trimmed:
@@ -231,7 +260,7 @@ class Trimmed:
     def tight(self, place: int, token: str, start: int, end: int) -> tuple[int, int]:
         """The offsets of one token."""
         blanks = token.replace(BLANK, " ")
-        leading, trailing = len(token) - len(blanks.lstrip()), len(token) - len(blanks.rstrip())
+        leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
         if leading:
             if leading == 1 and self.prefix and ((self.is_first and place == 0) or start == 0):
                 leading = 0  # what was added stays
@@ -241,9 +270,15 @@ class Trimmed:
         return start, end
 
 
+def of_type(encoding: Encoding, type_id: int) -> Encoding:
+    """An encoding of one type; what overflows keeps its types."""
+    runs = [run._replace(type_id=type_id) for run in encoding._runs]
+    return Encoding(runs, encoding.overflowing, encoding._ranges)
+
+
 def trimmed(encoding: Encoding, prefix: bool) -> Encoding:
     """An encoding with such offsets, and those that overflow."""
     runs = []
     for place, run in enumerate(encoding._runs):
         runs.append(run._replace(source=Trimmed(run, place == 0, prefix), start=0, stop=run.stop - run.start))
-    return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing])
+    return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing], encoding._ranges)

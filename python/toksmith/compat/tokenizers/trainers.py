@@ -24,7 +24,6 @@ LETTERS: Mapping[str, Any] = {
     "initial_alphabet": (),
     "continuing_subword_prefix": None,
     "end_of_word_suffix": None,
-    "max_token_length": None,
 }
 
 
@@ -110,7 +109,7 @@ class BpeTrainer(Trainer):
     """Of byte-pair encoding."""
 
     MODEL = "BPE"
-    OPTIONS = LETTERS
+    OPTIONS: ClassVar[Mapping[str, Any]] = {**LETTERS, "max_token_length": None}
 
 
 class WordPieceTrainer(Trainer):
@@ -118,6 +117,7 @@ class WordPieceTrainer(Trainer):
 
     MODEL = "WordPiece"
     OPTIONS: ClassVar[Mapping[str, Any]] = {**LETTERS, "continuing_subword_prefix": "##"}
+    max_token_length = None
 
 
 class WordLevelTrainer(Trainer):

@@ -3,8 +3,12 @@
 //! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
 //! Decoding leaves out the space that normalizing put before a text.
 
-use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::bounds::Bounds;
+use crate::error::Result;
+use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
+use crate::split::Text;
 use crate::split::special::AddedToken;
+use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
@@ -25,6 +29,8 @@ pub struct Shown {
     strip: Strip,
     blob: Vec<u8>,
     spans: ById<Span>,
+    /// What rewrites a decoded text as a whole.
+    denormalizer: Option<Normalizer>,
 }
 
 /// What one id shows.
@@ -54,7 +60,7 @@ impl Shown {
         strip: Strip,
     ) -> Self {
         let spans = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
-        let mut shown = Self { strip, blob: Vec::new(), spans };
+        let mut shown = Self { strip, blob: Vec::new(), spans, denormalizer: None };
         for (token, id) in vocab.tokens() {
             match byte_of(token) {
                 Some(byte) if byte_fallback => shown.set(id, &[byte]),
@@ -68,6 +74,28 @@ impl Shown {
             shown.set(id, text.as_bytes());
         }
         shown
+    }
+
+    /// The same, with what rewrites a decoded text as a whole.
+    #[must_use]
+    pub fn with_denormalizer(mut self, denormalizer: Option<Normalizer>) -> Self {
+        self.denormalizer = denormalizer;
+        self
+    }
+
+    /// Whether a decoded text is rewritten as a whole.
+    #[must_use]
+    pub fn rewrites(&self) -> bool {
+        self.denormalizer.is_some()
+    }
+
+    /// The text that is returned for a decoded text.
+    ///
+    /// # Errors
+    /// [`crate::Error::TooLong`].
+    pub fn rewritten(&self, decoded: Vec<u8>, stop: &Stop) -> Result<Vec<u8>> {
+        let Some(denormalizer) = &self.denormalizer else { return Ok(decoded) };
+        denormalizer.whole(Text::Bytes(&decoded), None, &Bounds::new(decoded.len(), stop))
     }
 
     fn set(&mut self, id: u32, bytes: &[u8]) {

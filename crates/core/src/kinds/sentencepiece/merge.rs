@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use hashbrown::HashSet;
+
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
@@ -47,6 +49,8 @@ pub struct CharTokens {
     /// By first and second ASCII character: their merge.
     ascii_pairs: Box<[Merge]>,
     missing: Missing,
+    /// The ids that no text becomes.
+    unused: HashSet<u32>,
 }
 
 /// Buffers that are kept from stretch to stretch.
@@ -96,9 +100,29 @@ impl CharTokens {
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
         let vocab = Vocab::new(Unit::Piece, MergeRule::Bytes, false, tables)?;
         let ascii_pairs = vec![Merge { rank: NEVER, id: MISSING }; 1 << 14].into();
-        let mut tokens = Self { escape, vocab, ranks: kept, ascii: [MISSING; 128], ascii_pairs, missing };
+        let (ascii, unused) = ([MISSING; 128], HashSet::default());
+        let mut tokens = Self { escape, vocab, ranks: kept, ascii, ascii_pairs, missing, unused };
         tokens.fill_ascii();
         Ok(tokens)
+    }
+
+    /// The same tokens, of which no text becomes these.
+    #[must_use]
+    pub fn with_unused(mut self, unused: &[u32]) -> Self {
+        self.unused = unused.iter().copied().collect();
+        self
+    }
+
+    /// Whether some tokens are unused.
+    #[must_use]
+    pub fn has_unused(&self) -> bool {
+        !self.unused.is_empty()
+    }
+
+    /// Whether no text becomes this id.
+    #[must_use]
+    pub fn is_unused(&self, id: u32) -> bool {
+        self.unused.contains(&id)
     }
 
     fn fill_ascii(&mut self) {
@@ -140,7 +164,7 @@ impl CharTokens {
 
     /// The merge that makes the token of these bytes.
     #[inline]
-    fn find(&self, token: &[u8]) -> Option<Merge> {
+    pub(super) fn find(&self, token: &[u8]) -> Option<Merge> {
         self.vocab.merge(MISSING, MISSING, token).map(|merge| self.ranked(merge))
     }
 
@@ -179,7 +203,14 @@ impl CharTokens {
             out.push(id);
             return Ok(());
         }
-        let content = if self.escape && char == b" " { BLOCK } else { char };
+        self.push_missing(if self.escape && char == b" " { BLOCK } else { char }, out)
+    }
+
+    /// Appends what a text without a token becomes.
+    ///
+    /// # Errors
+    /// [`Error::NotInVocabulary`] where that is an error.
+    pub(super) fn push_missing(&self, content: &[u8], out: &mut Vec<u32>) -> Result<()> {
         match &self.missing {
             Missing::Bytes(ids) => out.extend(content.iter().map(|&byte| ids[usize::from(byte)])),
             Missing::Unknown(id) => out.push(*id),
@@ -263,14 +294,14 @@ impl CharTokens {
     }
 }
 
-/// The rank of each token: the highest score is first, and equal scores have equal ranks.
+/// The rank of each token: the highest score is first, and equal scores have equal ranks. As in `SentencePiece`, scores
+/// compare by their bits: -0.0 is below 0.0, and NaN is beyond the infinity of its sign.
 fn ranks(scores: &[f64]) -> Vec<u32> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     places.sort_by(|&left, &right| scores[right].total_cmp(&scores[left]));
     let mut ranks = vec![0; scores.len()];
     for neighbours in places.windows(2) {
-        // A zero equals the zero of the other sign.
-        let step = u32::from(scores[neighbours[0]] > scores[neighbours[1]]);
+        let step = u32::from(scores[neighbours[0]].total_cmp(&scores[neighbours[1]]).is_ne());
         ranks[neighbours[1]] = ranks[neighbours[0]] + step;
     }
     ranks

@@ -1,7 +1,7 @@
 //! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols
 //! that stay whole, and merge what lies between.
 //!
-//! Reading order: this file, [`normalize`], [`mod@merge`]. The slow way takes these steps one by one. The fast way cuts
+//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and those with unused tokens go their own way (`whole`, `undo`). The slow way takes these steps one by one. The fast way cuts
 //! the text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment; it does not copy a text
 //! in which only spaces have to be escaped. `offsets` says where ids come from, with the table `widths`. [`decoded`]
 //! says what ids show.
@@ -14,6 +14,8 @@ pub mod merge;
 pub mod normalize;
 pub(crate) mod offsets;
 pub mod safe_cuts;
+mod undo;
+mod whole;
 pub(crate) mod widths;
 
 use aho_corasick::{AhoCorasick, StartKind};
@@ -22,7 +24,7 @@ use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::Sampling;
 use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
-use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
+use crate::kinds::sentencepiece::normalize::{Normalizer, written};
 use crate::kinds::sentencepiece::safe_cuts::CharCuts;
 use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
@@ -37,13 +39,26 @@ use crate::vocab::Vocab;
 use crate::vocab::key::Window;
 use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
+/// How a normalized text becomes tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CharsWay {
+    /// Characters merge.
+    Merge,
+    /// The tokens with the highest sum of scores cover the text.
+    Unigram,
+    /// Each word is a token or unknown; a word starts at each `▁`.
+    Words,
+}
+
 /// What makes a vocabulary of characters run.
 #[derive(Debug)]
 pub struct CharsOptions<'o> {
     /// A score for each token of the vocabulary, in its order. With None, an earlier token is better.
     pub scores: Option<&'o [f64]>,
-    /// Whether the tokens with the highest sum of scores cover a text, instead of merging.
-    pub unigram: bool,
+    /// How a text becomes tokens.
+    pub way: CharsWay,
+    /// Ids of tokens that no text becomes.
+    pub unused: &'o [u32],
     /// Whether a character without a token becomes its bytes, whose tokens are written `<0x00>` to `<0xFF>`.
     pub byte_fallback: bool,
     /// The id of every other character without a token.
@@ -59,6 +74,7 @@ pub struct CharsOptions<'o> {
 pub struct Chars {
     pub(crate) tokens: CharTokens,
     cuts: CharCuts,
+    way: CharsWay,
     unigram: Option<Unigram>,
     pub(crate) normalizer: Normalizer,
     pub(crate) frozen: Option<AhoCorasick>,
@@ -104,9 +120,9 @@ impl Chars {
     /// # Errors
     /// [`Error::Model`] when a token is not UTF-8, there are too few scores, or a byte has no token.
     pub fn new(vocab: &Vocab, options: CharsOptions<'_>) -> Result<Self> {
-        let CharsOptions { scores, unigram, byte_fallback, unknown, frozen, normalizer } = options;
-        if scores.is_some_and(|scores| scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite())) {
-            return Err(Error::model("each token must have one score, and it must be finite", None));
+        let CharsOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer } = options;
+        if scores.is_some_and(|scores| scores.len() != vocab.len()) {
+            return Err(Error::model("each token must have one score", None));
         }
         let escape = normalizer.escape;
         let bytes = if byte_fallback { byte_ids(vocab)? } else { Vec::new() };
@@ -125,19 +141,18 @@ impl Chars {
             _ => Missing::Error,
         };
         let widths = CharWidths::new(vocab, &frozen, &bytes, unknown, escape);
-        let unigram = if unigram {
+        let unigram = if way == CharsWay::Unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
-            let missing = missing.clone();
-            let rules =
-                UnigramRules { scores, single: true, symbols: &frozen, silent: &bytes, missing, unknown, escape };
+            let (missing, silent) = (missing.clone(), &[&bytes[..], unused].concat());
+            let rules = UnigramRules { scores, single: true, symbols: &frozen, silent, missing, unknown, escape };
             Some(Unigram::new(vocab, rules)?)
         } else {
             None
         };
-        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape)?;
+        let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape)?.with_unused(unused);
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
         let (frozen, sessions) = (automaton(&contents, StartKind::Both)?, Kept::default());
-        Ok(Self { tokens, cuts, unigram, normalizer, frozen, frozen_ids, widths, sessions })
+        Ok(Self { tokens, cuts, way, unigram, normalizer, frozen, frozen_ids, widths, sessions })
     }
 
     /// Appends the ids of `text` to `out`; with `slow`, without cuts and memory.
@@ -159,6 +174,10 @@ impl Chars {
             Some(unigram) => {
                 let whole = self.whole(text, bounds)?;
                 self.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
+            }
+            None if self.needs_whole() => {
+                let normal = self.normalizer.whole(text, self.frozen.as_ref(), bounds)?;
+                self.encode_whole(&normal, None, bounds.stop(), out, &mut |_| {})
             }
             None if slow => self.encode_slowly(text, bounds, out),
             None => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
@@ -184,6 +203,11 @@ impl Chars {
                 let whole = self.whole(text, bounds)?;
                 let done = unigram.sample(&whole, sampling.alpha, draws, bounds.stop(), out);
                 done.map_err(|error| self.unwritten(error, &whole))
+            }
+            None if self.needs_whole() => {
+                let normal = self.normalizer.whole(text, self.frozen.as_ref(), bounds)?;
+                let dropout = Dropout { share: sampling.dropout, draws };
+                self.encode_whole(&normal, Some(dropout), bounds.stop(), out, &mut |_| {})
             }
             None => self.parts(&self.normalized(text, bounds)?, out, |part, out| {
                 let dropout = Dropout { share: sampling.dropout, draws };
@@ -276,14 +300,7 @@ impl Chars {
 
     /// The normalized text, with all its spaces escaped.
     fn normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
-        let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
-        let space = if self.normalizer.escape { BLOCK } else { b" " };
-        let mut whole = if normal.prefix { space.to_vec() } else { Vec::new() };
-        for (place, part) in normal.text.split(|&byte| byte == b' ').enumerate() {
-            whole.extend_from_slice(if place > 0 { space } else { b"" });
-            whole.extend_from_slice(part);
-        }
-        Ok(whole)
+        self.normalizer.whole(text, self.frozen.as_ref(), bounds)
     }
 
     /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with the text
@@ -313,7 +330,9 @@ impl Chars {
     /// Calls `each` with the frozen symbols and their ids, and with the text between them. Unigram models freeze none.
     pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
         let mut start = 0;
-        for found in self.frozen.iter().filter(|_| self.unigram.is_none()).flat_map(|frozen| frozen.find_iter(text)) {
+        for found in
+            self.frozen.iter().filter(|_| self.way == CharsWay::Merge).flat_map(|frozen| frozen.find_iter(text))
+        {
             each(&text[start..found.start()], None)?;
             start = found.end();
             each(&text[found.start()..start], Some(self.frozen_ids[found.pattern().as_usize()]))?;

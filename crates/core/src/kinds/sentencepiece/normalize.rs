@@ -87,6 +87,21 @@ impl Normalizer {
         Ok(Normal { text: Cow::Owned(out.text), prefix: false })
     }
 
+    /// The normalized text with all its spaces as they are: escaped, where they are escaped.
+    ///
+    /// # Errors
+    /// Those of [`Self::apply`].
+    pub fn whole(&self, text: Text<'_>, protected: Option<&AhoCorasick>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        let normal = self.apply(text, protected, bounds)?;
+        let space = if self.escape { BLOCK } else { b" " };
+        let mut whole = if normal.prefix { space.to_vec() } else { Vec::new() };
+        for (place, part) in normal.text.split(|&byte| byte == b' ').enumerate() {
+            whole.extend_from_slice(if place > 0 { space } else { b"" });
+            whole.extend_from_slice(part);
+        }
+        Ok(whole)
+    }
+
     /// Whether texts that are UTF-8 stay what they are, apart from a space before them.
     #[must_use]
     pub fn keeps(&self) -> bool {

@@ -41,7 +41,7 @@ impl Chars {
     ) -> Result<()> {
         let PlacedIds { ids: out, spans } = to;
         let (first, first_span) = (out.len(), spans.len());
-        if !slow && self.keeps_its_bytes(text) {
+        if !slow && !self.needs_whole() && self.keeps_its_bytes(text) {
             self.encode_all(text, slow, bounds, out)?;
             self.walk(text.as_bytes(), start, &out[first..], spans);
         } else {
@@ -92,24 +92,28 @@ impl Chars {
         let mut normal = Draft::tracked(start, if self.normalizer.escape { BLOCK } else { b" " });
         self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
         let (mut from, mut ends) = (0, Vec::new());
-        let done = self.each_part(&normal.text, |part, frozen| {
-            let to = from + part.len();
-            if let Some(id) = frozen {
-                out.push(id);
-                ends.push(to);
-            } else {
-                let first = out.len();
-                let made = self.encode_part(part, slow, bounds.stop(), out);
-                made.map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(from))?;
-                let mut at = 0;
-                for &id in &out[first..] {
-                    at = end(part, at, self.widths.escaped.get(id).copied().unwrap_or(0));
-                    ends.push(from + at);
+        let done = if self.needs_whole() {
+            self.encode_whole(&normal.text, None, bounds.stop(), out, &mut |end| ends.push(end))
+        } else {
+            self.each_part(&normal.text, |part, frozen| {
+                let to = from + part.len();
+                if let Some(id) = frozen {
+                    out.push(id);
+                    ends.push(to);
+                } else {
+                    let first = out.len();
+                    let made = self.encode_part(part, slow, bounds.stop(), out);
+                    made.map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(from))?;
+                    let mut at = 0;
+                    for &id in &out[first..] {
+                        at = end(part, at, self.widths.escaped.get(id).copied().unwrap_or(0));
+                        ends.push(from + at);
+                    }
                 }
-            }
-            from = to;
-            Ok(())
-        });
+                from = to;
+                Ok(())
+            })
+        };
         done.map_err(|error| placed_by(error, Some(normal.origins())))?;
         spans.place(ends.into_iter(), normal.origins());
         Ok(())

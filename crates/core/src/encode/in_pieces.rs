@@ -1,0 +1,195 @@
+//! Ids with the pieces that they are in, and what of the source each was made from, as HF's tokenizers report them.
+//!
+//! Unlike ranges ([`crate::split::spans`]), these leave out what a step removed, and may overlap. An id has the origins of
+//! the bytes that it covers in the rewritten text: from the start of the first to the end of the last.
+
+use crate::bounds::Bounds;
+use crate::encode::call::Call;
+use crate::encode::encoder::Encoder;
+use crate::encode::pieces::Session;
+use crate::encode::staged::line_of;
+use crate::error::Result;
+use crate::split::Text;
+use crate::split::spans::{Count, Spans};
+use crate::split::special::{Allow, Segment};
+use crate::steps::{Line, Origin, normalize};
+use crate::threads::parallel::Stop;
+
+/// The ids of a text, and a value for each.
+#[derive(Debug, Default)]
+pub struct IdsInPieces {
+    /// The ids.
+    pub ids: Vec<u32>,
+    /// The number of the piece, or of the added token, that each is in.
+    pub pieces: Vec<usize>,
+    /// Whether each is an added token that was cut out.
+    pub added: Vec<bool>,
+    /// Where what each was made from starts in the source, in bytes.
+    pub starts: Vec<usize>,
+    /// Where that ends.
+    pub ends: Vec<usize>,
+    /// The rewritten text of all ids.
+    pub text: Vec<u8>,
+    /// Where the rewritten text of each starts.
+    pub text_starts: Vec<usize>,
+    /// Where that ends.
+    pub text_ends: Vec<usize>,
+    /// How many pieces there were.
+    count: usize,
+}
+
+impl IdsInPieces {
+    /// Appends a piece with its origins: its ids, which end at these places of it.
+    fn piece(&mut self, text: &[u8], origins: &[Origin], ids: &[u32], ends: impl Iterator<Item = usize>) {
+        let (mut start, before) = (0, self.text.len());
+        self.text.extend_from_slice(text);
+        for (&id, end) in ids.iter().zip(ends) {
+            let last = origins.get(end.wrapping_sub(1)).copied().unwrap_or_default();
+            self.ids.push(id);
+            self.pieces.push(self.count);
+            self.added.push(false);
+            self.starts.push(origins.get(start).copied().unwrap_or_default().0);
+            self.ends.push(last.1);
+            self.text_starts.push(before + start);
+            self.text_ends.push(before + end);
+            start = end;
+        }
+        self.count += 1;
+    }
+
+    /// Appends an added token.
+    fn token(&mut self, id: u32, line: &Line<'_>) {
+        let text = line.text().as_bytes();
+        self.piece(text, line.origins().unwrap_or_default(), &[id], [text.len()].into_iter());
+        self.added.pop();
+        self.added.push(true);
+    }
+
+    /// Gives the ids from `first` on that are bytes of one run of unknown text the range of the whole run.
+    fn join_bytes(&mut self, first: usize, is_byte: impl Fn(u32) -> bool) {
+        let mut place = first;
+        while place < self.ids.len() {
+            let in_run = |&at: &usize| self.text_ends[at] - self.text_starts[at] == 1 && is_byte(self.ids[at]);
+            let stop = place + (place..self.ids.len()).take_while(in_run).count();
+            if stop > place + 1 {
+                for (starts, ends) in [(&mut self.starts, &mut self.ends), (&mut self.text_starts, &mut self.text_ends)]
+                {
+                    let (start, end) = (starts[place], ends[stop - 1]);
+                    starts[place..stop].fill(start);
+                    ends[place..stop].fill(end);
+                }
+            }
+            place = stop.max(place + 1);
+        }
+    }
+}
+
+impl Encoder {
+    /// The ids of a text that consists of pieces, with what is known of each.
+    ///
+    /// # Errors
+    /// Those of [`Self::encode`].
+    pub fn encode_in_pieces(
+        &self,
+        text: Text<'_>,
+        allow: &Allow,
+        stop: &Stop,
+        session: &mut Session,
+    ) -> Result<IdsInPieces> {
+        let bounds = &Bounds::new(text.as_bytes().len(), stop);
+        let (mut found, mut ids, mut spans) = (IdsInPieces::default(), Vec::new(), Spans::new(Count::Bytes));
+        let mut call = Call::new(self, allow, bounds, session, &mut ids).with_spans(&mut spans);
+        self.added().cut(text.as_bytes(), allow, |segment| match segment {
+            Segment::Token(id, start, end) => {
+                found.token(id, &line_of(text.part(start, end), start, true));
+                Ok(())
+            }
+            Segment::Text(start, end) => {
+                let mut line = line_of(text.part(start, end), start, true);
+                normalize(&self.stages().normalizers, &mut line, bounds)?;
+                if !self.added().any_normalized() {
+                    return call.line_in_pieces(line, &mut found);
+                }
+                self.added().cut_normalized(line.text(), allow, |segment| match segment {
+                    Segment::Token(id, start, end) => {
+                        found.token(id, &line.part(start..end));
+                        Ok(())
+                    }
+                    Segment::Text(start, end) => call.line_in_pieces(line.part(start..end), &mut found),
+                })
+            }
+        })?;
+        Ok(found)
+    }
+}
+
+impl Call<'_> {
+    /// Appends the ids of a normalized line without added tokens.
+    fn line_in_pieces(&mut self, line: Line<'_>, found: &mut IdsInPieces) -> Result<()> {
+        let encoder = self.encoder;
+        let (text, piece_ends, origins) = encoder.written(line, self.bounds)?;
+        let (origins, unigram, mut start) = (origins.unwrap_or_default(), encoder.piece_encoder().unigram(), 0);
+        for end in piece_ends {
+            let (piece, first) = (start..end, found.ids.len());
+            self.out.clear();
+            self.ends.clear();
+            self.piece(&text[piece.clone()], 0)?;
+            let (text, origins) = (&text[piece.clone()], &origins[piece]);
+            if self.is_by_piece() {
+                found.piece(text, origins, self.out, self.ends.drain(..));
+            } else {
+                let ends = self.out.iter().scan(0, |end, &id| {
+                    *end += encoder.vocab().width(id);
+                    Some(*end)
+                });
+                found.piece(text, origins, self.out, ends);
+            }
+            if let Some(unigram) = unigram {
+                found.join_bytes(first, |id| unigram.is_missing_byte(id));
+            }
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::encode::stages::Stages;
+    use crate::kinds::{Kernel, PieceEncoder};
+    use crate::split::Splitter;
+    use crate::split::special::{AddedToken, AddedTokens, Flags};
+    use crate::steps::{Spec, normalizers, splitters};
+    use crate::vocab::{MergeRule, Tables, Unit, Vocab};
+
+    #[test]
+    fn what_a_step_removes_is_left_out_and_pieces_may_share_a_character() {
+        let tokens = ["?", "e", "\u{301}"];
+        let blob = tokens.concat().into_bytes();
+        let tables = Tables { blob: &blob, ends: &[1, 2, 4], ids: &[0, 1, 2], merges: &[] };
+        let vocab = Vocab::new(Unit::Piece, MergeRule::Pair, false, tables).unwrap();
+        let flags = Flags { lstrip: true, ..Flags::default() };
+        let added = AddedToken { content: "<m>".into(), id: 3, special: true, flags };
+        let spec = |kind: &str| [Spec { kind: kind.into(), options: Vec::new() }];
+        let length =
+            Spec { kind: "fixed_length".into(), options: vec![("length".into(), crate::steps::Value::Number(1))] };
+        let stages = Stages {
+            normalizers: normalizers(&spec("nfd")).unwrap(),
+            splitters: splitters(&[spec("whitespace_split").to_vec(), vec![length]].concat()).unwrap(),
+            ..Stages::default()
+        };
+        let pieces = Arc::new(PieceEncoder::new(Arc::new(vocab), Kernel::Words(Some(0))));
+        let added = AddedTokens::new(vec![added]).unwrap();
+        let encoder = Encoder::new(pieces, added, Splitter::of_steps(&[]).unwrap()).with_stages(stages).unwrap();
+        let mut session = Session::default();
+        let found =
+            encoder.encode_in_pieces(Text::Str(" é x <m>"), &Allow::All, &Stop::default(), &mut session).unwrap();
+        assert_eq!((found.ids, found.pieces), (vec![1, 2, 0, 3], vec![0, 1, 2, 3]));
+        assert_eq!((found.starts, found.ends), (vec![1, 1, 4, 5], vec![3, 3, 5, 9]));
+        assert_eq!(found.added, [false, false, false, true]);
+        assert_eq!(found.text, "e\u{301}x <m>".as_bytes());
+    }
+}
