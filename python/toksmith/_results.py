@@ -18,7 +18,7 @@ from ._threads import alone
 if TYPE_CHECKING:
     from ._render import View
 
-__all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "Retold", "StreamDecoder"]
+__all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "Retold", "StreamDecoder", "Withheld"]
 
 FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # what transformers calls the ids, ones, and the ranges
 UNITS = {"char": "character", "byte": "byte"}

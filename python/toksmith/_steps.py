@@ -1,4 +1,4 @@
-"""What the core is told of a model's steps, flags and unknown characters, and which parts of a model are not run.
+"""What the core is told of a model's steps, flags and unknown characters; which parts of a model are not run; its stream decoder.
 
 SentencePiece's byte-pair models have an engine of their own, whose steps are rows of `NORMALIZERS` and `DECODERS`. All
 other steps are rows of the core's tables (`crates/core/src/steps/`), which refuse what they do not know by name. A model
@@ -8,7 +8,7 @@ without either is told nothing, and has nothing in its way.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,18 @@ from . import _core
 from ._errors import ModelError
 from ._model import AddedToken, Model, Step, is_regex_split
 
-__all__ = ["DECODERS", "NORMALIZERS", "character_options", "engine_of", "engine_stages", "refuse_what_is_not_executed"]
+if TYPE_CHECKING:
+    from ._results import StreamDecoder
+
+__all__ = [
+    "DECODERS",
+    "NORMALIZERS",
+    "character_options",
+    "engine_of",
+    "engine_stages",
+    "refuse_what_is_not_executed",
+    "stream_decoder",
+]
 
 Options = Mapping[str, "type | tuple[str, ...]"]
 
@@ -214,3 +225,18 @@ def refuse_what_is_not_executed(model: Model) -> None:
     for part, refused in parts:
         if refused:
             raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")
+
+
+def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDecoder:
+    """The decoder for a model's ids that come one by one."""
+    from ._results import Retold, StreamDecoder, Withheld  # on first use
+
+    if any(step.kind == "denormalizer" for step in model.decoders):
+        withheld = Withheld(engine.decode_bytes)
+        return StreamDecoder(withheld.more, errors, withheld.rest)
+    if not model.decoders or character_options(model):
+        return StreamDecoder(engine.decode_more, errors)
+    breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := model.vocab.id(token)) is not None)
+    breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
+    retold = Retold(engine.decode_bytes, breaker)
+    return StreamDecoder(retold.more, errors, retold.rest)

@@ -26,7 +26,7 @@ from ._arguments import (
 from ._errors import NotInVocabulary, ToksmithError, UnknownId
 from ._model import AddedToken, Model
 from ._post import template_of
-from ._steps import character_options, engine_of
+from ._steps import engine_of, stream_decoder
 from ._stream import StreamEncoder
 from ._threads import thread_count
 
@@ -398,18 +398,7 @@ class Tokenizer(_core.TextCalls):
         >>> [decoder.feed(byte) for byte in "☀".encode()]
         ['', '', '☀']
         """
-        from ._results import Retold, StreamDecoder, Withheld
-
-        if any(step.kind == "denormalizer" for step in self.model.decoders):
-            withheld = Withheld(self._engine.decode_bytes)
-            return StreamDecoder(withheld.more, errors, withheld.rest)
-        if not self.model.decoders or character_options(self.model):
-            return StreamDecoder(self._engine.decode_more, errors)
-        vocab = self.model.vocab
-        breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := vocab.id(token)) is not None)
-        breaker = next(breakers, next(iter(self.model.ids[:1].tolist()), None))  # without bytes, any token
-        retold = Retold(self._engine.decode_bytes, breaker)
-        return StreamDecoder(retold.more, errors, retold.rest)
+        return stream_decoder(self._engine, self.model, errors)
 
     @checked_late
     def encoder(self, *, special: Special = "text") -> StreamEncoder:
