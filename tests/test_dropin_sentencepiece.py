@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from dropins import Case, compare
+from dropins import Case, compare, write_counts
 from dropins.allowed_sentencepiece import ROWS
 from dropins.sentencepiece_cases import EDITS, TRAINER, TYPES, cases
 
@@ -22,6 +22,7 @@ CASES = 200_000 if FULL else 3_000
 def test_every_call_gives_what_the_library_gives(tmp_path: Path) -> None:
     peer.SetMinLogLevel(3)
     found = compare(cases(Random(CASES), CASES, tmp_path, peer), ROWS)
+    write_counts(found, ROWS)
     print(f"{found.cases} calls, {len(found.features)} features, allowed: {dict(found.allowed)}")
     assert not found.unexplained, found.unexplained[:5]
     assert found.cases == CASES

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from dropins import Case, compare
+from dropins import Case, compare, write_counts
 from dropins.allowed_tiktoken import ROWS
 from dropins.tiktoken_cases import PATTERNS, SPECIALS, cases
 
@@ -22,6 +22,7 @@ CASES = 200_000 if FULL else 3_000
 @pytest.mark.short
 def test_every_call_gives_what_the_library_gives(vocab_dir: Path) -> None:
     found = compare(cases(Random(CASES), CASES, vocab_dir, peer), ROWS)
+    write_counts(found, ROWS)
     print(f"{found.cases} calls, {len(found.features)} features, allowed: {dict(found.allowed)}")
     assert not found.unexplained, found.unexplained[:5]
     assert found.cases == CASES

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dropins import Allowed, Case, Comparison, allowed_tokenizers, allowed_transformers, compare
+from dropins import Allowed, Case, Comparison, allowed_tokenizers, allowed_transformers, compare, write_counts
 from dropins.differences import PAGE, printed, rows
 from dropins.tokenizers_cases import cases
 from peers import imported_transformers
@@ -24,6 +24,7 @@ SHOWN = 5
 
 def checked(drop_in: str, found: Comparison, table: list[Allowed]) -> None:
     """Fails for what no row explains, and in a full run for a row that explains nothing."""
+    write_counts(found, table)
     problems = [
         f"{case.call}\n  {sorted(fields)}\n  there {shown(case.peer, fields)}\n  here  {shown(case.ours, fields)}"
         for case, fields in found.unexplained

@@ -66,10 +66,7 @@ class Comparison:
 
 
 def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
-    """What differs between the two libraries, and what of it the rows allow.
-
-    The counts of the rows go to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`.
-    """
+    """What differs between the two libraries, and what of it the rows allow."""
     rows, found = list(rows), Comparison()
     for case in cases:
         found.cases += 1
@@ -82,7 +79,12 @@ def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
                 found.unexplained.append((case, fields))
             else:
                 found.allowed[row.name] += 1
+    return found
+
+
+def write_counts(found: Comparison, rows: Iterable[Allowed]) -> None:
+    """Writes how many cases each row explains to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`."""
     if folder := os.environ.get("TOKSMITH_COUNTS"):
         counts = {f"{row.drop_in}: {row.name}": found.allowed[row.name] for row in rows}
-        Path(folder, f"{rows[0].drop_in}.json").write_text(json.dumps(counts), encoding="utf-8")
-    return found
+        name = next(iter(counts)).partition(":")[0]
+        Path(folder, f"{name}.json").write_text(json.dumps(counts), encoding="utf-8")

@@ -37,7 +37,33 @@ def has_shared_id(case: Case, fields: frozenset[str]) -> bool:
     return any(not shared.isdisjoint(row if hasattr(row, "__iter__") else [row]) for row in rows)
 
 
+def panics(case: Case, fields: frozenset[str]) -> bool:
+    """Whether the library panics."""
+    return case.peer.get("raises") == "PanicException"
+
+
+def reads_bytes_as_ids(case: Case, fields: frozenset[str]) -> bool:
+    """Whether ids are given as `bytes`."""
+    return (
+        isinstance(case.about.get("given"), bytes)
+        and case.about["method"].startswith("decode")
+        and case.ours["raises"] == "TypeError"
+    )
+
+
 ROWS = [
+    Allowed(
+        "tiktoken",
+        "an error or a result where the library panics",
+        "a panic is no `Exception`, and a server may not survive it",
+        panics,
+    ),
+    Allowed(
+        "tiktoken",
+        "`bytes` as ids raise TypeError",
+        "the library reads each byte as an id; the caller has mistaken text for ids",
+        reads_bytes_as_ids,
+    ),
     Allowed(
         "tiktoken",
         "text that the pattern does not match is kept",

@@ -150,7 +150,7 @@ def of_text(method: str, options: Callable[[Random, Any], dict[str, Any]]) -> Ca
     """Calls of a method with a text."""
 
     def draw(random: Random, model: Any) -> Call:
-        given: Any = drawn_text(random) if random.random() < 0.99 else random.choice([b"ab", None, 7])
+        given: Any = drawn_text(random) if random.random() < 0.99 else random.choice([b"ab", None, 7, ["a"]])
         more = options(random, model)
 
         def run(encoding: Any) -> Any:
@@ -199,6 +199,8 @@ def decoding(random: Random, model: Any) -> Call:
     given = [given, drawn_ids(random, model)] if method.endswith("batch") else given
     if random.random() < 0.05 and all(isinstance(id, int) and 0 <= id < 1 << 31 for id in given):
         given = random.choice([tuple(given), np.array(given, np.int64), np.array(given, np.uint32)])
+    if random.random() < 0.02:
+        given = random.choice([[1.5], ["a"], None, 3, [None], b"a", range(3)])
     more = {"errors": random.choice(ERRORS)} if method in ("decode", "decode_batch") and random.random() < 0.5 else {}
     return (
         f"{method}({given!r}, **{more})",
@@ -215,7 +217,7 @@ def single(random: Random, model: Any) -> Call:
     else:
         method = random.choice(["encode_single_token", "_encode_single_piece", "_encode_bytes"])
         given = random.choice(
-            [*PARTS, *model.special_tokens_set, model.decode_bytes(model.encode_ordinary("héllo")[:1])]
+            ["", *PARTS, *model.special_tokens_set, model.decode_bytes(model.encode_ordinary("héllo")[:1])]
         )
         given = given if isinstance(given, bytes) or random.random() < 0.5 else given.encode("utf-8", "replace")
         if method == "_encode_bytes":
@@ -267,7 +269,9 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
     """The value of a call, or its error."""
     try:
         return {"value": run()}
-    except Exception as error:  # noqa: BLE001 - whatever a library raises is compared
+    except BaseException as error:  # whatever a library raises is compared; a panic is no Exception
+        if isinstance(error, (KeyboardInterrupt, SystemExit)):
+            raise
         return {"error": error}
 
 
@@ -280,7 +284,7 @@ def fields(run: Callable[[], Any]) -> dict[str, Any]:
     """Every field of what a call gives; of an error, the built-in class that it belongs to and the token that it names."""
     found = outcome(run)
     if (error := found.get("error")) is not None:
-        kind = next(each for each in type(error).__mro__ if each.__module__ == "builtins")
+        kind = next(each for each in type(error).__mro__ if each.__module__ in ("builtins", "pyo3_runtime"))
         named = (
             next((name for name in names_in_errors() if repr(name) in str(error)), None) if kind is ValueError else None
         )
