@@ -220,9 +220,7 @@ def refuse_without_core() -> None:
     import toksmith
 
     if why := vars(toksmith).get("_WHY"):
-        from ._printed import tell
-
-        tell(why)
+        sys.stderr.write(f"toksmith: {why}\n")
         sys.exit(1)
 
 
