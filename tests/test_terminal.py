@@ -31,12 +31,18 @@ REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 
 # Runs commands in turn as `toksmith` does, on the terminal that it is given, with bars from the start.
 DRIVER = """
-import json, logging, os, sys, warnings
+import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
 from toksmith._cli import _progress
 
+def serve(self):
+    warnings.warn(sys.argv[2])
+    with socket.create_connection(("127.0.0.1", self.port)) as asker:
+        asker.sendall(sys.argv[2].encode() + b"\\r\\n\\r\\n")
+        asker.recv(100)
+
+_playground.Playground.wait = serve
 _progress.SOON_S = 0.0
-_playground.Playground.wait = lambda self: warnings.warn(sys.argv[2])
 streams = sys.stdout, sys.stderr
 for words in json.load(open(sys.argv[1])):
     sys.argv = ["toksmith", *words]
@@ -196,6 +202,7 @@ def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> N
         where = f"{words!a}: {code}, {said!a}"
         assert code in (("None", "0", "3") if good else ("1", "2")) and "unexpected" not in said, where
     assert not [name for name, said in told.items() if ESCAPED not in said]
+    assert "\nWARNING:  Invalid HTTP request" in told["play"]  # uvicorn's own, without its colours
 
 
 @needs("terminals")
