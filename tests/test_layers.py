@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "toksmith"
 ROWS = """arguments byte_tokens deprecated errors meanings other_names model_names paths progress sample system guarded_files core_missing _core remote
-files model render results special stream threads atomic_files encode_files folders marks segments
+files log model render results special stream threads atomic_files encode_files folders marks segments
 boundaries pattern_fit patterns formats corpus memory post steps training_kinds
 tokenizer tokenizer_view offsets sampled pieces arrays chat session encodings hub counts weights
 training sweep surgery load fim
@@ -16,7 +16,7 @@ cli demo playground runners __main__
 """
 LAYERS = [line.split() for line in ROWS.splitlines()]
 ALSO = "arguments errors meanings other_names, errors meanings, remote errors paths, guarded_files system, render atomic_files, atomic_files files, folders atomic_files files, formats patterns post, pattern_fit formats steps, "
-ALSO += "explain reference, doctor metrics explain, study metrics, __init__ reference playground, __main__ cli, cli deprecated meanings paths system, demo system, playground system, results render threads, stream threads, model render, segments marks model stream, marks model byte_tokens errors, tokenizer marks, pieces session, tokenizer tokenizer_view offsets sampled pieces arrays chat session"
+ALSO += "explain reference, doctor metrics explain, study metrics, __init__ reference playground, __main__ cli, cli deprecated meanings paths system, demo system, playground system, results render threads, progress log render, stream threads, log render, model render, segments marks model stream, marks model byte_tokens errors, tokenizer marks, pieces session, tokenizer tokenizer_view offsets sampled pieces arrays chat session"
 MAY = {name: {x for line in LAYERS[:row] for x in line} for row, names in enumerate(LAYERS) for name in names}
 MAY |= {name: {"__init__", "render"} for name in LAYERS[-1]} | {"reference": set(), "reference_models": {"reference"}}
 MAY |= {name: MAY[name] | {*more} for name, *more in map(str.split, ALSO.split(","))}  # more than their lines say

@@ -52,6 +52,7 @@ ELSEWHERE = {
     "_formats/_sentencepiece_save": "test_format_sentencepiece",
     "_formats/_stoi": "test_format_rows",
     "_formats/_vocab_txt": "test_covered_formats",
+    "_log": "test_terminal",
     "_load": "test_format_files test_encodings",
     "_other_names": "test_mistakes_python",
     "_tokenizer_view": "test_results",

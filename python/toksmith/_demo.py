@@ -15,12 +15,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 import toksmith
 from toksmith import _render
 from toksmith._system import SYSTEM
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 VOCAB_SIZE = 8192
 NOT_THE_LIBRARY = {"site-packages", "dist-packages", "test", "tests", "idle_test"}
@@ -146,7 +148,7 @@ def tutorials(demo: Demo) -> None:
 def main() -> int:
     """Run the demo; 0 when every check holds, else 1."""
     SYSTEM.use_utf8()
-    demo = Demo(Console(highlight=False, soft_wrap=not sys.stdout.isatty()))
+    demo = Demo(_render.make_console(sys.stdout, soft_wrap=not sys.stdout.isatty()))
     sources = library_sources()
     if not sources:
         demo.console.print("This Python has no source files of its standard library to train on.")

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import _formats
+from . import _formats, _render
 from ._atomic_files import write_file
 from ._errors import DownloadError, FormatError
 from ._files import read_file
@@ -145,9 +146,9 @@ def sha256(data: bytes) -> str:
 
 def warn(message: str, *values: object) -> None:
     """Writes to the log, whose module is seldom needed here and takes a while to import."""
-    import logging
+    from ._log import LOG
 
-    logging.getLogger("toksmith").warning(message, *values)
+    LOG.warning(message, *values)
 
 
 def cached(row: Published) -> Iterator[tuple[str, bytes]]:
@@ -177,12 +178,10 @@ def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
     except ImportError:
         raise failure("not cached, and downloading needs pooch (pip install toksmith[download])") from None
     content = io.BytesIO()
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
 
-    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console, disable=not console.is_terminal) as display:
+    with _render.make_progress(*columns, disable=not sys.stderr.isatty()) as display:
         bar = Bar(display, os.path.basename(target))
         fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK, timeout=TIMEOUT_S)
         try:

@@ -7,7 +7,6 @@ server). A repository often holds a tokenizer in several formats: `CHOICES` says
 from __future__ import annotations
 
 import fnmatch
-import logging
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import DownloadError, FormatError
+from ._log import LOG
 from ._paths import SUFFIXES
 
 __all__ = ["downloaded_from_hub", "hub_name"]
@@ -32,7 +32,6 @@ CHOICES = (
     ("vocab.txt",),
 )
 NAME = re.compile(r"(?P<repository>[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*)(@(?P<revision>[\w./-]+))?")
-LOG = logging.getLogger("toksmith")
 
 
 def hub_name(source: str) -> tuple[str, str | None] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable
@@ -10,13 +9,15 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
+from . import _render
+from ._log import LOG
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 __all__ = ["Progress", "Reporter"]
 
 
-LOG = logging.getLogger("toksmith")
 LOG_EVERY_S = 60.0
 Phase = Literal["counting", "merging", "pruning", "encoding", "writing"]
 
@@ -108,9 +109,7 @@ class Reporter:
 
 def bar() -> Bar:
     """A bar on the terminal, which waits for its tasks."""
-    from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
 
     said = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    return Bar(*said, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True), transient=True)
+    return _render.make_progress(*said, TimeElapsedColumn(), TimeRemainingColumn(), transient=True)

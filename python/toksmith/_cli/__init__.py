@@ -199,6 +199,7 @@ def main() -> None:
         refuse_without_core()
         if printed_version():
             return
+        from .._render import guard_terminals
         from .._system import SYSTEM
         from ._printed import plain_log
         from ._program import app
@@ -206,6 +207,7 @@ def main() -> None:
 
         open_closed_streams()
         SYSTEM.use_utf8()
+        guard_terminals()
         plain_log()
     except KeyboardInterrupt:  # while modules are imported; the program answers later ones
         sys.stderr.write("toksmith: interrupted\n")

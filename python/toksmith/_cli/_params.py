@@ -118,7 +118,9 @@ class Value(Parameter):
         takes_files = isinstance(self.info, Argument) or self.is_path or self.info.complete is not None
         if isinstance(self.info, Argument) and self.info.after is not None:
             names, takes_files = [*self.info.after(ctx.params.get(param.name or "") or ())], False
-        found = [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
+        found = [
+            CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete) and name.isprintable()
+        ]
         return found or ([CompletionItem(incomplete, type="file")] if takes_files and not self.choices else [])
 
 

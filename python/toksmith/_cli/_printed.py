@@ -1,8 +1,8 @@
 """How commands print: foreign text, such as a file name, can never move the cursor or hide what follows.
 
 Unprintable characters (controls, escapes, direction marks, line separators) are written as escapes, in JSON with its own
-escapes. Everything that a command prints passes here, except drawings, which `_render` makes plain, and the bytes that
-`decode` writes.
+escapes. Everything that a command prints passes here, except what `decode` writes. Under all of it is the net of
+`_render`, which `main` puts under a terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from .. import _render
 
-__all__ = ["json_line", "log_lines", "plain_log", "print_json", "print_lines", "tell"]
+__all__ = ["draw", "json_line", "log_lines", "plain_log", "print_json", "print_lines", "tell"]
 
 
 def print_lines(*lines: str) -> None:
@@ -30,6 +30,11 @@ def named(line: str) -> str:
         return line.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     except UnicodeError:
         return line
+
+
+def draw(drawn: str) -> None:
+    """Print what a console of `_render` has drawn, which is escaped and may have colours."""
+    _render.drawn_stream(sys.stdout).write(drawn)
 
 
 def print_json(value: object) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import toksmith
+from toksmith import _render
 
 from ._printed import json_line, tell
 
@@ -157,13 +158,12 @@ class Meter:
         """Draws the bar, which moves by itself where no size is known."""
         if self.bar is None:
             from rich import progress
-            from rich.console import Console
 
             columns = [progress.BarColumn(), progress.TimeElapsedColumn()]
             if self.total is not None or self.done:
                 columns = [progress.BarColumn(), progress.DownloadColumn(), progress.TransferSpeedColumn()]
                 columns.append(progress.TimeRemainingColumn())
-            self.bar = progress.Progress(*columns, console=Console(stderr=True), transient=True)
+            self.bar = _render.make_progress(*columns, transient=True)
             self.bar.add_task("", total=self.total)
             self.bar.tasks[0].start_time = self.bar.get_time() - self.watch.elapsed_s()
             self.bar.start()

@@ -8,8 +8,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
+from .. import _render
 from . import _params as cli
-from ._printed import print_json, print_lines
+from ._printed import draw, print_json, print_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -47,7 +48,7 @@ def prepared(result: Shown, *, as_json: bool, html: str | None = None, svg: str 
         print_lines(*written)
         if value is not None:
             print_json(value)
-        print(drawn, end="")
+        draw(drawn)
 
     return show
 
@@ -62,17 +63,15 @@ def refuse_other(path: str | None, suffixes: Sequence[str], flag: str) -> None:
 def print_drawn(*drawn: RenderableType) -> None:
     """Print what rich draws: coloured and as wide as the terminal is, plain and 80 cells wide elsewhere."""
     for text in drawings(*drawn):
-        print(text, end="")
+        draw(text)
 
 
 def drawings(*drawn: RenderableType) -> Iterator[str]:
     """What rich draws, a part after another. Not written by rich, which has an exit code of its own for a reader that
     leaves."""
-    from rich.console import Console  # slow to import
-
     out = io.StringIO()
     terminal = sys.stdout.isatty()
-    console = Console(file=out, highlight=False, force_terminal=terminal or None)
+    console = _render.make_console(out, force_terminal=terminal or None)
     if not terminal:
         console.width = 80
     for part in drawn:

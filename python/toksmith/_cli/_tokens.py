@@ -43,7 +43,7 @@ from ._arguments import (
     token_json,
 )
 from ._corpus import corpus_of, write_corpus
-from ._printed import print_json, print_lines
+from ._printed import draw, print_json, print_lines
 from ._progress import Meter, metered
 from ._shown import Svg, print_shown
 
@@ -117,13 +117,15 @@ def decode(
 ) -> None:
     """Decode ids to bytes.
 
-    Ids are separated by white space or commas, or are JSON.
+    Ids are separated by white space or commas, or are JSON. A terminal gets the text with its controls as escapes.
     """
     tok = loaded(tokenizer, pattern, special_token)
     data = stdin_bytes() if file == STDIN else file_bytes(file)
     decoded = tok.decode_bytes(parsed_ids(data, file))
     if as_json:
         print_json(token_json(decoded))
+    elif sys.stdout.isatty():
+        sys.stdout.write(_render.escape_controls(decoded.decode("utf-8", "backslashreplace")))
     else:
         sys.stdout.buffer.write(decoded)
         sys.stdout.buffer.flush()
@@ -220,14 +222,12 @@ def show(
     if as_json:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
-    from rich.console import Console  # slow to import
-
     # Not written by rich, which has an exit code of its own for a reader that leaves.
     drawn = io.StringIO()
-    console = Console(file=drawn, highlight=False, force_terminal=sys.stdout.isatty() or None)
+    console = _render.make_console(drawn, force_terminal=sys.stdout.isatty() or None)
     for line in _render.draw_tokens(views, ids=ids):
         console.print(line, soft_wrap=not console.is_terminal)
-        print(drawn.getvalue(), end="")
+        draw(drawn.getvalue())
         drawn.seek(0)
         drawn.truncate()
     print_lines(_render.summary(views))

@@ -9,7 +9,6 @@ what is read of a URL. `_one_by_one.py` is the slow twin of the core's reader of
 from __future__ import annotations
 
 import glob
-import logging
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import BinaryIO, cast
 from .._arguments import WrongDocument, checked, path_text, text
 from .._encode_files import PACKED, opened, readable
 from .._errors import CorpusError, InvalidOption
+from .._log import LOG
 from .._paths import missing, spelled, url_of
 from .._remote import files_below, globbed
 from ._refused import refuse_binary, refuse_frame, refuse_name
@@ -38,7 +38,6 @@ __all__ = [
     "sources",
 ]
 
-LOG = logging.getLogger("toksmith")
 TABLES = (".parquet", ".arrow")
 SUFFIXES_IN_FOLDERS = (*TABLES, *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
 IN_FOLDERS = f"{', '.join(TABLES)}, .txt or .jsonl (which may be packed: {', '.join(PACKED)})"

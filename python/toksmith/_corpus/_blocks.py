@@ -6,7 +6,6 @@ walk, or is left out with a warning in the log.
 
 from __future__ import annotations
 
-import logging
 import os
 import stat
 from collections import deque
@@ -22,6 +21,7 @@ from .. import _core
 from .._arguments import WrongDocument
 from .._encode_files import PACKED, opened, readable, refuse_long_row
 from .._errors import CorpusError, number_of
+from .._log import LOG
 from .._paths import spelled, url_of
 from . import Corpus, File, WholeFile, kind_of, sources
 from ._ahead import ahead, wait_to_be_asked
@@ -44,7 +44,6 @@ __all__ = [
     "read",
 ]
 
-LOG = logging.getLogger("toksmith")
 BLOCK_BYTES = 4 << 20
 # A block of more bytes has one long document.
 LARGE_BYTES = 2 * BLOCK_BYTES

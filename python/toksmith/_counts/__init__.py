@@ -7,7 +7,6 @@ this module reads the documents and wraps the counts.
 
 from __future__ import annotations
 
-import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,6 +22,7 @@ from .._corpus import Corpus
 from .._corpus._blocks import Skipped, blocks
 from .._errors import InvalidOption, number_of
 from .._folders import folder_at
+from .._log import LOG
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
 from .._threads import thread_count
@@ -31,7 +31,6 @@ from ._merge import in_memory, into_file, joined, moved_files
 
 __all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts"]
 
-LOG = logging.getLogger("toksmith")
 LEAST_MEMORY = 1 << 20
 MOST = (1 << 63) - 1
 

@@ -99,7 +99,7 @@ class GraftReport(_render.Shown):
 
     def view(self) -> _render.View:
         """What is to be seen, as plain data."""
-        return _render.View(f"Graft: {shown(self.source)} -> {shown(self.out)}", [*blocks(self)])
+        return _render.View(f"Graft: {_render.one_line(self.source)} -> {_render.one_line(self.out)}", [*blocks(self)])
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
@@ -136,7 +136,7 @@ def blocks(report: GraftReport) -> Iterator[_render.Block]:
     rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in report.tensors]
     yield _render.Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
     if report.specials:
-        listed = [[shown(each.token), str(each.id), each.source] for each in report.specials[:SHOWN]]
+        listed = [[_render.one_line(each.token), str(each.id), each.source] for each in report.specials[:SHOWN]]
         more = len(report.specials) - SHOWN
         caption = f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
         yield _render.Table(("token", "id", "row"), listed, caption, left=(0, 2))
@@ -145,7 +145,7 @@ def blocks(report: GraftReport) -> Iterator[_render.Block]:
     for each in report.expect:
         yield _render.Line(f"expect: {each}")
     if report.left_out:
-        yield _render.Line(f"left out: {', '.join(map(shown, report.left_out))}")
+        yield _render.Line(f"left out: {', '.join(map(_render.one_line, report.left_out))}")
     yield from proof_lines(report)
 
 
@@ -169,8 +169,3 @@ def proof_lines(report: GraftReport) -> Iterator[_render.Block]:
 def shape(sizes: tuple[int, ...]) -> str:
     """A shape in words."""
     return " x ".join(f"{size:,}" for size in sizes)
-
-
-def shown(text: str) -> str:
-    """Text that may hold anything, on one line."""
-    return _render.token_text(text.encode("utf-8", "replace"))

@@ -138,6 +138,7 @@ def play(
         http=FairConnection,
         loop="asyncio",
         log_level="warning",
+        use_colors=False,
         access_log=False,
         lifespan="off",
         ws="none",

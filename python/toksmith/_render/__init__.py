@@ -2,7 +2,8 @@
 
 `_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
 result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_shown` is
+results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_streams`
+and `_console` are the way to a terminal. `_shown` is
 the base class of all results. `_chart` draws figures as text, `_plot` as pictures, and `_areas` places a treemap. Commands take
 `number_of` from here, because they import nothing else of ours.
 """
@@ -18,12 +19,14 @@ if TYPE_CHECKING:
     from ._areas import Placed, placed
     from ._blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from ._chart import bar_lines, table_lines
+    from ._console import make_console, make_progress
     from ._html import page_of
     from ._linked import linked_tokens
     from ._page import page
     from ._plot import Charted, Plot, to_chart
     from ._report import Curves, report
     from ._shown import Shown, called, check_writable, notebook, save_text
+    from ._streams import drawn_stream, guard_terminals
     from ._terminal import draw_tokens, merge_lines, summary
     from ._view import (
         DrawnPart,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
         TokenRun,
         TokenView,
         clusters,
+        escape_controls,
         is_whole,
         merge_views,
         one_line,
@@ -67,8 +71,13 @@ __all__ = [
     "check_writable",
     "clusters",
     "draw_tokens",
+    "drawn_stream",
+    "escape_controls",
+    "guard_terminals",
     "is_whole",
     "linked_tokens",
+    "make_console",
+    "make_progress",
     "merge_lines",
     "merge_views",
     "notebook",
@@ -94,12 +103,14 @@ _HOMES = {
     "_areas": ("Placed", "placed"),
     "_blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "_chart": ("bar_lines", "table_lines"),
+    "_console": ("make_console", "make_progress"),
     "_html": ("page_of",),
     "_linked": ("linked_tokens",),
     "_page": ("page",),
     "_plot": ("Charted", "Plot", "to_chart"),
     "_report": ("Curves", "report"),
     "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
+    "_streams": ("drawn_stream", "guard_terminals"),
     "_terminal": ("draw_tokens", "merge_lines", "summary"),
     "_view": (
         "DrawnPart",
@@ -107,6 +118,7 @@ _HOMES = {
         "TokenRun",
         "TokenView",
         "clusters",
+        "escape_controls",
         "is_whole",
         "merge_views",
         "one_line",

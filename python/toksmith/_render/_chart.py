@@ -6,7 +6,8 @@ import io
 from collections.abc import Iterator, Sequence
 
 from rich.bar import Bar
-from rich.console import Console
+
+from ._console import make_console
 
 __all__ = ["bar_lines", "table_lines"]
 
@@ -40,5 +41,5 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
     for name, value, said in bars:
         drawn = io.StringIO()
         bar = Bar(1.0, 0, value / longest, width=width)  # exactly 1 for the longest, so that it is full
-        Console(file=drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
+        make_console(drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
         yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {said}"

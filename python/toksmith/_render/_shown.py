@@ -12,11 +12,12 @@ import os
 from abc import ABC, abstractmethod
 from typing import Any, TypeVar, cast
 
-from rich.console import Console, Group
+from rich.console import Group
 
 from .._arguments import checked
 from .._atomic_files import AtomicFiles, write_file
 from ._blocks import View
+from ._console import make_console
 from ._html import document, fragment
 from ._svg import picture
 from ._terminal import renderables
@@ -85,7 +86,7 @@ class Shown(ABC):
         A long one stops and says so.
         """
         out = io.StringIO()
-        console = Console(file=out, width=WIDTH, color_system=None, highlight=False, legacy_windows=False)
+        console = make_console(out, width=WIDTH, color_system=None, legacy_windows=False)
         console.print(self.__rich__())
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 

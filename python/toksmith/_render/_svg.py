@@ -12,9 +12,11 @@ from html import escape
 
 from rich.cells import cell_len
 from rich.color import Color
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.segment import Segment
 from rich.style import Style
+
+from ._console import make_console
 
 __all__ = ["picture"]
 
@@ -29,7 +31,7 @@ def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
     Args:
         width: Terminal cells in a line.
     """
-    console = Console(file=io.StringIO(), width=width, color_system="truecolor", highlight=False, legacy_windows=False)
+    console = make_console(io.StringIO(), width=width, color_system="truecolor", legacy_windows=False)
     lines = console.render_lines(Group(*shown), pad=False)
     drawn: list[str] = []
     for row, line in enumerate(lines):

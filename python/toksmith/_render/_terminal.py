@@ -25,7 +25,7 @@ from ._areas import first_bars
 from ._blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from ._chart import bar_lines
 from ._palette import COLORS, LIGHT, TICK
-from ._view import MergeView, TokenView, plain, token_parts, token_text
+from ._view import MergeView, TokenView, one_line, plain, token_parts, token_text
 
 __all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
 
@@ -123,7 +123,7 @@ def renderables(view: View, *, items: int | None = None, chars: int | None = Non
         items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
         chars: The maximum number of characters to draw of each line and cell; None for all.
     """
-    yield Text(plain(view.title), style=TONES["strong"])
+    yield Text(one_line(view.title), style=TONES["strong"])
     before: Block | None = None
     for block in view.blocks:
         if (
@@ -191,7 +191,9 @@ def draw_token_block(block: TokenText, items: int | None) -> Iterator[Renderable
 def draw_bars(block: Bars, items: int | None) -> Iterator[RenderableType]:
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
-    yield from map(Text, bar_lines([(plain(name), value, plain(said)) for name, value, said in block.bars[:items]]))
+    yield from map(
+        Text, bar_lines([(one_line(name), value, one_line(said)) for name, value, said in block.bars[:items]])
+    )
     yield from left_out(len(block.bars), items, "bars")
 
 

@@ -1,4 +1,4 @@
-"""What a token looks like, before any medium: the views, and the parts that each token is drawn with.
+"""What a token looks like, before any medium: the views, the parts that each token is drawn with, and every escape.
 
 The rules: a space is `·`, a tab `→`, a newline `↵` (and the line ends there); what does not print is escaped as in a
 Python string; bytes that are not a whole character inside their token are written `<E2><98>`, and a character that
@@ -9,6 +9,7 @@ text that itself holds `·` or `<E2>` looks the same without colour, and only th
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ __all__ = [
     "TokenRun",
     "TokenView",
     "clusters",
+    "escape_controls",
     "merge_views",
     "one_line",
     "plain",
@@ -31,6 +33,9 @@ __all__ = [
 ]
 
 MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
+
+# What a terminal obeys, or what it shows elsewhere: controls but tab and newline, direction marks, line separators, surrogates.
+CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class TokenView(NamedTuple):
@@ -220,16 +225,15 @@ def token_text(token: bytes) -> str:
     return "".join(part.text for part in token_parts([token])[0]).replace("\n", "")
 
 
-def plain(text: str) -> str:
-    r"""Text that is not a token, such as a file name: unprintable characters are escaped, newlines stay.
+def plain(text: str, kept: str = "\n") -> str:
+    r"""Text that is not a token, such as a file name: unprintable characters are escaped, except those of `kept`.
 
     >>> plain("a\x1b[31m\nb")
     'a\\x1b[31m\nb'
     """
     if text.isprintable():
         return text
-    kept = (char if char == "\n" or char.isprintable() else char.encode("unicode_escape").decode() for char in text)
-    return "".join(kept)
+    return "".join(char if char in kept or char.isprintable() else escape(char) for char in text)
 
 
 def one_line(text: str) -> str:
@@ -238,7 +242,21 @@ def one_line(text: str) -> str:
     >>> one_line("a\u202e\nb")
     'a\\u202e\\nb'
     """
-    return plain(text).replace("\n", "\\n")
+    return plain(text, "")
+
+
+def escape_controls(text: str) -> str:
+    r"""A text to be read on a terminal: only what a terminal obeys is escaped. Joiners and other spaces stay.
+
+    >>> escape_controls("a\u200db\x9b2J\tc\n")
+    'a\u200db\\x9b2J\tc\n'
+    """
+    return text if text.isprintable() else CONTROLS.sub(lambda found: escape(found[0]), text)
+
+
+def escape(char: str) -> str:
+    """One character as an escape of Python."""
+    return char.encode("unicode_escape").decode("ascii")
 
 
 def plain_json(text: str) -> str:
@@ -257,7 +275,7 @@ def character_part(char: str, before: list[DrawnPart]) -> DrawnPart:
     if char in MARKS:
         return DrawnPart(MARKS[char], "mark")
     if not char.isprintable() or is_invisible(char):
-        return DrawnPart(char.encode("unicode_escape").decode("ascii"), "mark")
+        return DrawnPart(escape(char), "mark")
     if unicodedata.category(char).startswith("M") and not (before and before[-1].kind == "text"):
         return DrawnPart("◌" + char, "text")  # a combining mark would sit on the boundary tick
     return DrawnPart(char, "text")

@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import toksmith
+from toksmith import _render
 
 __all__ = ["made", "work"]
 
@@ -16,6 +17,7 @@ def work(own: Connection, job: str, way: dict[str, Any]) -> None:
     """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, stop)
+    _render.guard_terminals()
     with suppress(EOFError, ConnectionError):
         while True:
             number = own.recv()

@@ -8,7 +8,6 @@ scaling laws give (`_scaling.py`). `_advice.py` makes a range of them with its r
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from .._arguments import checked
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
 from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
+from .._log import LOG
 from .._patterns import splitters
 from .._progress import Progress, Reporter
 from .._special import check_special_tokens
@@ -37,7 +37,6 @@ from ._split import Split, as_argument, split_corpus
 
 __all__ = ["Study", "TrainingInterrupted", "study"]
 
-LOG = logging.getLogger("toksmith")
 LEAST_DEFAULT, MOST_DEFAULT = 1024, 1 << 20
 MOST_SIZES = 64
 

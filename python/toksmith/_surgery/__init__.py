@@ -6,7 +6,6 @@ not change. Tokens are removed from the leaves of the forest of merges, so mergi
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ import numpy as np
 from .._arguments import checked
 from .._corpus import Corpus
 from .._errors import CorpusError, InvalidOption, ModelError, number_of
+from .._log import LOG
 from .._model import AddedToken, Model, Step, TokenTable
 from .._progress import Reporter
 from .._special import check_special_tokens
@@ -26,8 +26,6 @@ from ._id_map import IdMap
 from ._removal_order import Forest
 
 __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
-
-LOG = logging.getLogger("toksmith")
 
 
 @checked

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from .._arguments import checked, text
 from .._corpus import Corpus
 from .._counts import Limits, PieceCounts, counted
 from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
+from .._log import LOG
 from .._model import Model, Step
 from .._patterns import UNSET, PatternArgument, splitters
 from .._progress import Progress, Reporter
@@ -38,7 +38,6 @@ from ._word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
 
-LOG = logging.getLogger("toksmith")
 CHARACTERS = r"(?s:.)"
 
 

@@ -6,7 +6,6 @@ out: whether development texts do have the same meaning.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +17,11 @@ from .. import _core
 from .._corpus import Corpus
 from .._counts import PieceCounts
 from .._errors import InvalidOption, number_of
+from .._log import LOG
 from ._merge_loop import NO_LIMIT
 
 __all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "parity_options"]
 
-LOG = logging.getLogger("toksmith")
 MODES = ("hybrid", "parity", "window")
 WINDOW, ALPHA = 100, 2.0
 ARGUMENTS = ("parity", "languages", "development", "ratios", "global_merges", "parity_window", "parity_alpha")

@@ -127,7 +127,7 @@ class ShardContents(_render.Shown):
         if self.sources:
             rows = [
                 (
-                    _render.plain(each.source),
+                    each.source,
                     f"{each.documents:,}",
                     f"{each.ids:,}",
                     "" if each.bytes_per_id is None else f"{each.bytes_per_id:.2f}",
@@ -140,7 +140,7 @@ class ShardContents(_render.Shown):
         for each in self.first:
             text = "" if each.text is None else _render.token_text(each.text.encode())
             blocks.append(_render.Line(f"shard {each.shard}, {number_of(each.ids, 'id')}: {text}"))
-        return _render.View(_render.plain(shown(self.folder)), blocks)
+        return _render.View(shown(self.folder), blocks)
 
 
 def span_of(bin: LengthBin) -> str:

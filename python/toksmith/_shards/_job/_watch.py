@@ -5,7 +5,6 @@ An event says what happened, and how far the run is then. The input's bytes come
 
 from __future__ import annotations
 
-import logging
 import sys
 import threading
 import time
@@ -14,7 +13,9 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from ... import _render
 from ..._errors import number_of
+from ..._log import LOG
 from ..._progress import Progress, Reporter
 from .._plan._options import COUNTS
 from .._plan._plan import Plan, sizes_of
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["JobEvent", "JobWatch", "unit_of"]
 
-LOG = logging.getLogger("toksmith")
 EVERY_S = 60.0
 What = Literal["planned", "shard_started", "shard_finished", "shard_failed", "finished"]
 
@@ -230,12 +230,11 @@ class JobBar:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        from rich.console import Console
         from rich.progress import BarColumn, TextColumn
-        from rich.progress import Progress as Bar
 
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[said]}"))
-        self.drawn = Bar(*columns, console=console or Console(stderr=True), transient=True)
+        said = TextColumn("{task.fields[said]}", markup=False)  # which holds names of files
+        given = {} if console is None else {"console": console}
+        self.drawn = _render.make_progress(TextColumn("{task.description}"), BarColumn(), said, transient=True, **given)
         self._whole = self.drawn.add_task("job", total=None, said="")
         self._lines: dict[int | str, Any] = {}
 
@@ -248,5 +247,7 @@ class JobBar:
             name = f"worker {now.worker}" if isinstance(now.worker, int) else now.worker
             self._lines[now.worker] = self.drawn.add_task(name, total=1, said="")
         said = f"shard {now.shard}"
-        said += {"shard_finished": " is done", "shard_failed": f": {now.problem}"}.get(now.event, "")
+        said += {"shard_finished": " is done", "shard_failed": f": {_render.one_line(now.problem or '')}"}.get(
+            now.event, ""
+        )
         self.drawn.update(self._lines[now.worker], completed=int(now.event == "shard_finished"), said=said)

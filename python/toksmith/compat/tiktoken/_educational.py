@@ -10,6 +10,7 @@ from typing import Any
 
 import regex
 
+from ..._render import escape_controls
 from ..._training import train
 from .core import Encoding
 from .registry import get_encoding
@@ -93,7 +94,7 @@ def visualise_tokens(token_values: Sequence[bytes]) -> None:
     """Prints tokens on backgrounds that alternate."""
     used = 0
     for place, value in enumerate(token.decode("utf-8", "replace") for token in token_values):
-        print(f"\x1b[48;5;{COLOURS[(place + used) % len(COLOURS)]}m{value}", end="")
+        print(f"\x1b[48;5;{COLOURS[(place + used) % len(COLOURS)]}m{escape_controls(value)}", end="")
         used += len(value)
     print("\x1b[0m")
 
