@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.color import Color, ColorSystem
 from rich.console import Console
+from rich.style import Style
 
 import toksmith
 from toksmith import _render
@@ -20,6 +21,7 @@ from toksmith._render import (
     Table,
     TokenView,
     View,
+    _terminal,
     draw_tokens,
     merge_lines,
     merge_views,
@@ -127,7 +129,11 @@ def test_a_deep_tree_loses_nothing() -> None:
     assert out.getvalue().replace("\n", "").count("side") == 30 and "leaf" in out.getvalue()
 
 
-def test_neighbours_differ_in_colour() -> None:
+def test_neighbours_differ_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A style of rich keeps the codes of the terminal for which it was first drawn, and so does a sum of two styles.
+    Style._add.cache_clear()
+    for style in _terminal.PALETTE:
+        monkeypatch.setattr(style, "_ansi", None)
     picture = drawn(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
     colours = re.findall(r"\x1b\[30;(48;2;\d+;\d+;\d+)m▏", picture)
     assert len(colours) == 12
