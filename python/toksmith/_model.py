@@ -384,7 +384,7 @@ class Model:
         set_field(self, "vocab", vocab)
         self._check_added_tokens()
         for before, id in zip((-1, *self.unused_ids), self.unused_ids, strict=False):
-            if id <= before or vocab.token(id) is None:
+            if not before < id < ID_LIMIT or vocab.token(id) is None:
                 raise ModelError("unused_ids must be ids of tokens, ascending", id)
 
     def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
