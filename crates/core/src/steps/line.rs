@@ -6,8 +6,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::bounds::Bounds;
+use crate::error::{Error, Result};
 use crate::regex::Found;
+
+/// How many bytes are rewritten between two looks at the stop flag.
+const BYTES_PER_LOOK: usize = 1 << 16;
 
 /// Where a byte comes from: the start and the end of what it was made from.
 pub type Origin = (usize, usize);
@@ -93,13 +97,22 @@ impl<'t> Line<'t> {
     }
 
     /// Replaces each character by those that `each` emits, which have its origin.
-    pub fn map_chars(&mut self, each: impl Fn(char, &mut dyn FnMut(char))) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn map_chars(&mut self, each: impl Fn(char, &mut dyn FnMut(char)), bounds: &Bounds<'_>) -> Result<()> {
         let mut new = self.successor();
+        let mut next_look = 0;
         for (at, char) in self.text.char_indices() {
+            if at >= next_look {
+                next_look = at + BYTES_PER_LOOK;
+                bounds.stop().check()?;
+            }
             each(char, &mut |char| new.push(char, at));
         }
         let parts = new.finish();
         self.become_successor(parts);
+        Ok(())
     }
 
     /// Makes the text that `changes` spell. Each character comes with -n if it replaces 1 + n of the old ones, or with 1 if it
@@ -291,11 +304,14 @@ pub fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::parallel::Stop;
 
     #[test]
     fn origins_follow_their_characters() {
         let mut line = Line::tracked("aé b", 10);
-        line.map_chars(|char, emit| if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) });
+        let stop = Stop::default();
+        let each = |char: char, emit: &mut dyn FnMut(char)| if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) };
+        line.map_chars(each, &Bounds::new(5, &stop)).unwrap();
         line.prepend("▁");
         assert_eq!(line.text(), "▁ae\u{301} b");
         let a = (10, 11);
