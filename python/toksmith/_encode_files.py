@@ -21,7 +21,18 @@ from ._errors import CorpusError, InvalidOption, ToksmithError
 from ._paths import missing, regular, spelled, url_of
 from ._remote import copied
 
-__all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long", "refuse_long_row", "refuse_unpacked"]
+__all__ = [
+    "PACKED",
+    "Block",
+    "blocks",
+    "encoded_file",
+    "lines",
+    "opened",
+    "readable",
+    "refuse_long",
+    "refuse_long_row",
+    "refuse_unpacked",
+]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24

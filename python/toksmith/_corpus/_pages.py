@@ -10,14 +10,19 @@ from collections.abc import Iterator, Sequence
 from io import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from .._encode_files import refuse_unpacked
 
-__all__ = ["rows_at_once"]
+__all__ = ["BYTES_IN_A_BATCH", "BYTES_READ", "lengths_of", "rows_at_once"]
 
 ROWS_IN_A_BATCH = 1 << 13
 BYTES_IN_A_BATCH = 1 << 23
 # The largest batch, where rows differ much: if it has more, it has one row.
 LARGEST_BATCH = 1 << 26
+# Of a file, at a time: a whole column of a row group would be in memory.
+BYTES_READ = 1 << 20
 HEADER_BYTES, LONGEST_HEADER = 1 << 8, 1 << 24
 DICTIONARY_PAGE = 2
 # Where the header of a page of a kind says how many values it has and how they are encoded: its field, and that in there.
@@ -55,7 +60,7 @@ def rows_at_once(source: BinaryIO, file: Any, group: int, columns: Sequence[int]
             pages = [page._replace(encoding=BY_DICTIONARY[0]) for page in pages]
         each.append((pages, longest_value(source, file, (group, column), pages, arrow)))
     unpacked = sum(page.unpacked for pages, _ in each for page in pages)
-    rows = max(1, min(ROWS_IN_A_BATCH, BYTES_IN_A_BATCH * about.num_rows // max(unpacked, 1)))
+    rows: int = max(1, min(ROWS_IN_A_BATCH, BYTES_IN_A_BATCH * about.num_rows // max(unpacked, 1)))
     while rows > 1 and sum(most_bytes(pages, rows, longest) for pages, longest in each) > LARGEST_BATCH:
         rows //= 2
     return rows
@@ -85,17 +90,28 @@ def longest_value(source: BinaryIO, file: Any, chunk: tuple[int, int], pages: Se
     if arrow.types.is_dictionary(file.schema_arrow.field(kind.path.partition(".")[0]).type):
         return 4  # each row is the place of its value
     if kind.physical_type != "BYTE_ARRAY":
-        return max(kind.length, 16)
+        return max(int(kind.length), 16)
     if any(page.encoding == BY_PREFIX for page in pages):
         return sum(page.unpacked for page in pages)
     whole = max((page.unpacked for page in pages if page.kind == DICTIONARY_PAGE), default=0)
     if whole * ROWS_IN_A_BATCH <= LARGEST_BATCH or all(page.encoding not in BY_DICTIONARY for page in pages[1:2]):
         return whole
-    with arrow.parquet.ParquetFile(source, metadata=file.metadata, read_dictionary=[kind.path]) as again:
+    with arrow.parquet.ParquetFile(
+        source, metadata=file.metadata, read_dictionary=[kind.path], buffer_size=BYTES_READ, pre_buffer=False
+    ) as again:
         batch = next(again.iter_batches(1, row_groups=[group], columns=[kind.path]))
         values = batch.column(0).dictionary
         is_whole = len(values) == pages[0].values
-        return int(arrow.compute.max(arrow.compute.binary_length(values)).as_py()) if is_whole else whole
+        return int(lengths_of(values, arrow).max(initial=0)) if is_whole else whole
+
+
+def lengths_of(values: Any, arrow: Any) -> NDArray[np.int64]:
+    """The bytes of each text of a column that has all their bytes one after another."""
+    wide = values.cast(arrow.large_binary())
+    if not len(wide):
+        return np.empty(0, np.int64)
+    offsets: Any = np.frombuffer(wide.buffers()[1], np.int64)[wide.offset : wide.offset + len(wide) + 1]
+    return np.asarray(np.diff(offsets), np.int64)
 
 
 def pages_of(source: BinaryIO, chunk: Any) -> Iterator[Page]:

@@ -20,7 +20,7 @@ from .._errors import CorpusError
 from .._paths import regular, spelled, url_of
 from .._remote import opened
 from ._messages import checked_batches
-from ._pages import BYTES_IN_A_BATCH, rows_at_once
+from ._pages import BYTES_IN_A_BATCH, BYTES_READ, lengths_of, rows_at_once
 
 __all__ = [
     "batches",
@@ -151,9 +151,9 @@ def repeated_bytes(column: Any, arrow: Any) -> NDArray[np.int64]:
         values = column.dictionary
         own = repeated_bytes(values, arrow)
         if is_text(values.type, arrow) and not is_view(values.type, arrow):
-            own = arrow.compute.binary_length(values).fill_null(0).to_numpy(zero_copy_only=False)
+            own = lengths_of(values, arrow)
         places = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        return own.astype(np.int64)[places] if len(own) else np.zeros(len(column), np.int64)
+        return own[places] if len(own) else np.zeros(len(column), np.int64)
     if is_view(kind, arrow):
         views: Any = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)
         there = column.is_valid().to_numpy(zero_copy_only=False)
@@ -277,7 +277,7 @@ def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
 def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
     """An open Parquet file, here or behind a URL."""
     if url_of(path) is None:
-        with arrow.parquet.ParquetFile(path) as file:
+        with arrow.parquet.ParquetFile(path, buffer_size=BYTES_READ, pre_buffer=False) as file:
             yield file
         return
     with bytes_at(path) as source, arrow.parquet.ParquetFile(source) as file:

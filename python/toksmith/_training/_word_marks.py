@@ -92,7 +92,7 @@ def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
     words: Counter[bytes] = Counter()
-    number = size = waiting = 0
+    number = size = done = waiting = 0
     batch: list[str] = []
     for document in documents(run.corpus):
         text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
@@ -103,8 +103,8 @@ def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]
             waiting += len(part)
             if options.splitters or waiting >= BATCH:
                 words.update(splitter._engine.split("\n".join(batch)))
-                batch, waiting = [], 0
-                run.reporter.report("counting", size, None)
+                batch, done, waiting = [], done + waiting, 0
+                run.reporter.report("counting", done, None)
     words.update(splitter._engine.split("\n".join(batch)))
     run.reporter.report("counting", size, size)
     if not words:
