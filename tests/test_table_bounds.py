@@ -21,8 +21,8 @@ from toksmith._corpus._columns import columns_in
 MIB = 1 << 20
 ROWS = 3_000
 READ = (
-    "sum(len(texts) for _, (texts, *_) in __import__('toksmith._corpus._parquet', fromlist=['batches']).batches("
-    "path, ['text', 'id'])) == {} or 1 / 0"
+    "sum(len(column.texts) for column in __import__('toksmith._corpus._columns', fromlist=['x']).columns_in("
+    "toksmith._corpus.File(path, 'text', 'id'))) == {} or 1 / 0"
 )
 
 

@@ -117,10 +117,18 @@ impl<'t> Line<'t> {
 
     /// Makes the text that `changes` spell. Each character comes with -n if it replaces 1 + n of the old ones, or with 1 if it
     /// is added.
-    pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>, bounds: &Bounds<'_>) -> Result<()> {
         let mut new = self.successor();
         let (mut old, mut at) = (self.text.chars(), 0);
+        let mut next_look = 0;
         for (char, change) in changes {
+            if at >= next_look {
+                next_look = at + BYTES_PER_LOOK;
+                bounds.stop().check()?;
+            }
             if change > 0 {
                 new.push_after(char, at);
                 continue;
@@ -132,6 +140,7 @@ impl<'t> Line<'t> {
         }
         let parts = new.finish();
         self.become_successor(parts);
+        Ok(())
     }
 
     /// Replaces the finds by `content`.
@@ -310,7 +319,9 @@ mod tests {
     fn origins_follow_their_characters() {
         let mut line = Line::tracked("aé b", 10);
         let stop = Stop::default();
-        let each = |char: char, emit: &mut dyn FnMut(char)| if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) };
+        let each = |char: char, emit: &mut dyn FnMut(char)| {
+            if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) }
+        };
         line.map_chars(each, &Bounds::new(5, &stop)).unwrap();
         line.prepend("▁");
         assert_eq!(line.text(), "▁ae\u{301} b");
@@ -336,7 +347,8 @@ mod tests {
         let found = |start, end, is_match| Found { start, end, is_match };
         line.replace(&[found(0, 0, true), found(0, 2, true)], "x");
         assert_eq!((line.text(), line.origins().unwrap()), ("xx", &[(0, 0), (1, 2)][..]));
-        line.transform([('y', -1), ('z', 1)].into_iter());
+        let stop = Stop::default();
+        line.transform([('y', -1), ('z', 1)].into_iter(), &Bounds::new(2, &stop)).unwrap();
         assert_eq!((line.text(), line.origins().unwrap()), ("yz", &[(0, 0), (1, 2)][..]));
     }
 }

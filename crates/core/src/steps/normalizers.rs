@@ -94,7 +94,7 @@ impl Placed<NormalizeStep> {
             NormalizeStep::Form(form) => {
                 if let Some(changes) = form.changes(line.text(), before + bounds.room()) {
                     resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
-                    line.transform(changes.into_iter());
+                    line.transform(changes.into_iter(), bounds)?;
                 }
             }
             NormalizeStep::Replace(finder, content) => {
@@ -122,7 +122,7 @@ impl Placed<NormalizeStep> {
             NormalizeStep::Precompiled(map) => {
                 let changes = rewritten(line.text(), map, before + bounds.room());
                 resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
-                line.transform(changes.into_iter());
+                line.transform(changes.into_iter(), bounds)?;
             }
         }
         Ok(())

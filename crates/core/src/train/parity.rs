@@ -302,7 +302,8 @@ impl<C: CellWidth> ParityRun<C> {
             },
             chosen: Vec::new(),
             lost: vec![0; parts.len()],
-            rules: TrainRules::new(&TrainOptions { min_count: 1, ..options.clone() }, watch).ok_or(Error::Interrupted)?,
+            rules: TrainRules::new(&TrainOptions { min_count: 1, ..options.clone() }, watch)
+                .ok_or(Error::Interrupted)?,
             min_count: options.min_count,
             corpora: parts,
         })

@@ -180,10 +180,11 @@ mod tests {
         assert_eq!(found, expected);
         assert_eq!(seeds(&counted, 1, 16, &Stop::default()).unwrap().len(), 1);
         assert!(
-            seeds(&counted, 9, 2, &Stop::default())
+            seeds(&counted, 9, 2, &Stop::default()).unwrap().iter().all(|(seed, _)| std::str::from_utf8(seed)
                 .unwrap()
-                .iter()
-                .all(|(seed, _)| std::str::from_utf8(seed).unwrap().chars().count() == 2)
+                .chars()
+                .count()
+                == 2)
         );
     }
 }
