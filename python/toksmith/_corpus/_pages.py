@@ -30,6 +30,7 @@ ABOUT = {0: (5, 2), DICTIONARY_PAGE: (7, 2), 3: (8, 4)}
 BY_DICTIONARY = (2, 8)  # encodings: the old name and the new one
 BY_PREFIX = 7  # an encoding: the beginning of a value is that of the value before
 Struct = dict[int, Any]
+Chunk = tuple[int, int]  # the numbers of a row group and of a column
 
 
 class Page(NamedTuple):
@@ -83,7 +84,7 @@ def most_bytes(pages: Sequence[Page], rows: int, longest: int) -> int:
     return most
 
 
-def longest_value(source: BinaryIO, file: Any, chunk: tuple[int, int], pages: Sequence[Page], arrow: Any) -> int:
+def longest_value(source: BinaryIO, file: Any, chunk: Chunk, pages: Sequence[Page], arrow: Any) -> int:
     """The bytes of the longest value that the pages of a column of a row group repeat, or more."""
     group, column = chunk
     kind = file.schema.column(column)
