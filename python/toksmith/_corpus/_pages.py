@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .._encode_files import refuse_unpacked
 
-__all__ = ["BYTES_IN_A_BATCH", "BYTES_READ", "lengths_of", "rows_at_once"]
+__all__ = ["BYTES_IN_A_BATCH", "BYTES_READ", "ROWS_IN_A_BATCH", "lengths_of", "rows_at_once"]
 
 ROWS_IN_A_BATCH = 1 << 13
 BYTES_IN_A_BATCH = 1 << 23

@@ -20,7 +20,7 @@ from .._errors import CorpusError
 from .._paths import regular, spelled, url_of
 from .._remote import opened
 from ._messages import checked_batches
-from ._pages import BYTES_IN_A_BATCH, BYTES_READ, lengths_of, rows_at_once
+from ._pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, lengths_of, rows_at_once
 
 __all__ = [
     "batches",
@@ -98,19 +98,26 @@ def parquet_batches(
 
 
 def bounded_batches(
-    source: BinaryIO, file: Any, fields: Sequence[str], groups: Iterable[int], arrow: Any
+    source: BinaryIO,
+    file: Any,
+    fields: Sequence[str],
+    groups: Iterable[int],
+    arrow: Any,
+    *,
+    most: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Any]:
     """The batches of some row groups, which take no more memory than `_pages.py` says.
 
     Args:
         source: The bytes of the file.
         file: The same, as pyarrow opened it.
+        most: The most rows of a batch.
     Raises:
         OSError: A page unpacks to too much.
     """
     columns = [number_of_column(file, field) for field in fields]
     for group in groups:
-        rows = rows_at_once(source, file, group, columns, arrow)
+        rows = min(most, rows_at_once(source, file, group, columns, arrow))
         yield from file.iter_batches(rows, row_groups=[group], columns=list(fields))
 
 

@@ -35,6 +35,7 @@ from ._files import (
 
 __all__ = ["CountFile", "CountRows", "CountWriter", "count_file", "rows_of"]
 
+ROWS_IN_A_BATCH = 1 << 12
 BYTES_OF_LINES = 1 << 18
 
 
@@ -115,7 +116,8 @@ def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a Parquet file."""
     arrow = library(name)
     with parquet_file(file.path, arrow) as table, bytes_at(file.path) as source:
-        for batch in bounded_batches(source, table, table.schema_arrow.names, range(table.num_row_groups), arrow):
+        names, groups = table.schema_arrow.names, range(table.num_row_groups)
+        for batch in bounded_batches(source, table, names, groups, arrow, most=ROWS_IN_A_BATCH):
             if len(batch):
                 pieces = batch.column(0).cast(arrow.large_binary()).to_pylist()
                 numbers = [column.cast(arrow.uint64()).to_pylist() for column in batch.columns[1:]]

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn applied(decoder: &DecodeStep, tokens: &[&str]) -> Vec<String> {
-        decoder.apply(tokens.iter().map(ToString::to_string).collect())
+        decoder.apply(tokens.iter().map(ToString::to_string).collect(), &Stop::default()).unwrap()
     }
 
     #[test]

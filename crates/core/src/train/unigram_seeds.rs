@@ -19,7 +19,7 @@ const MOST: usize = i32::MAX as usize - 1;
 /// A stretch of characters, and how many characters of the corpus it covers.
 pub type Seed = (Vec<u8>, u64);
 /// Its score, where it starts, and how long it is.
-type Stretch = (u64, u32, u32);
+type FoundStretch = (u64, u32, u32);
 
 /// The best stretches of 2 to `longest` characters that occur at least twice in the counted words: at most `most`.
 ///
@@ -49,7 +49,7 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -
     for &start in &suffixes {
         sums.push(sums[sums.len() - 1] + weights[start as usize]);
     }
-    let mut found: Vec<Stretch> = Vec::new();
+    let mut found: Vec<FoundStretch> = Vec::new();
     intervals(&common, |from, to, depth, parent| {
         stop.check()?;
         let start = suffixes[from] as usize;
@@ -80,9 +80,9 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -
 }
 
 /// The stretches with the highest scores, the best first.
-fn best(mut found: Vec<Stretch>, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<Seed>> {
+fn best(mut found: Vec<FoundStretch>, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<Seed>> {
     let text_of = |start: u32, len: u32| &text[start as usize..(start + len) as usize];
-    let best_first = |left: &Stretch, right: &Stretch| {
+    let best_first = |left: &FoundStretch, right: &FoundStretch| {
         right.0.cmp(&left.0).then_with(|| text_of(left.1, left.2).cmp(text_of(right.1, right.2)))
     };
     if most < found.len() {
