@@ -21,7 +21,18 @@ from ._errors import CorpusError, InvalidOption, ToksmithError
 from ._paths import missing, regular, spelled, url_of
 from ._remote import copied
 
-__all__ = ["PACKED", "Block", "blocks", "encoded_file", "lines", "opened", "readable", "refuse_long", "refuse_long_row"]
+__all__ = [
+    "PACKED",
+    "Block",
+    "blocks",
+    "encoded_file",
+    "lines",
+    "opened",
+    "readable",
+    "refuse_long",
+    "refuse_long_row",
+    "refuse_unpacked",
+]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
@@ -158,6 +169,13 @@ def refuse_long(size: int, longest: int | None, what: str) -> None:
             f"{what} has more than {longest:,} bytes, the most that max_memory allows with these threads; "
             "raise max_memory, or use fewer threads"
         )
+
+
+def refuse_unpacked(unpacked: int, size: int, what: str, advice: str) -> None:
+    """Raises OSError for a part of a table that unpacks to more bytes than a part of a file of `size` bytes may."""
+    most = UNPACKED_FREE + UNPACKED_PER_BYTE * size
+    if unpacked > most:
+        raise OSError(f"{what} unpacks to {unpacked:,} bytes; expected at most {most:,}. Write the file with {advice}")
 
 
 class Unpacked(io.RawIOBase):

@@ -63,7 +63,8 @@ class Reporter:
 
     def __init__(self, progress: Callable[[Progress], object] | bool | None) -> None:
         self._start = self._said = time.perf_counter()
-        self._phase: tuple[Phase | None, float] = (None, self._start)
+        self.phase: Phase = "counting"
+        self._phase_start: float | None = None
         self._quiet = progress is False
         self._call = progress if callable(progress) else None
         drawn = progress is not False and self._call is None and sys.stderr.isatty()
@@ -85,9 +86,9 @@ class Reporter:
     def report(self, phase: Phase, done: int, total: int | None) -> None:
         """Says how far a phase is."""
         now_s = time.perf_counter()
-        if phase != self._phase[0]:
-            self._phase = (phase, now_s)
-        now = Progress(phase, done, total, now_s - self._start, now_s - self._phase[1])
+        if phase != self.phase or self._phase_start is None:
+            self.phase, self._phase_start = phase, now_s
+        now = Progress(phase, done, total, now_s - self._start, now_s - self._phase_start)
         if self._call:
             self._call(now)
         elif not (self._bar or self._quiet) and now_s - self._said >= LOG_EVERY_S:

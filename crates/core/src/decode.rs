@@ -240,6 +240,7 @@ impl Decoder {
         self.prepare();
         if let Some(chain) = &self.chain {
             let tokens = ids.iter().enumerate().map(|(position, &id)| {
+                stop.check()?;
                 let token = self.token(id).map_or_else(|| self.known(id, position), Ok)?;
                 Ok(String::from_utf8_lossy(token).into_owned())
             });
@@ -249,6 +250,7 @@ impl Decoder {
         if let Some(shown) = &self.shown {
             let start = out.len();
             for (position, &id) in ids.iter().enumerate() {
+                stop.check()?;
                 if self.token(id).is_none() {
                     self.known(id, position)?;
                 }

@@ -1,7 +1,8 @@
 //! One call of the core: without the GIL when it is worth it, and stoppable by Ctrl-C.
 
 use pyo3::prelude::*;
-use toksmith_core::threads::parallel::{Plan, Stop, in_order};
+use toksmith_core::threads::parallel::Stop;
+use toksmith_core::threads::watched::watched;
 use toksmith_core::{Error, fault};
 
 use crate::errors;
@@ -49,40 +50,25 @@ pub fn call<T: Send>(
     work: impl FnOnce(&Stop) -> toksmith_core::Result<T> + Send,
 ) -> PyResult<T> {
     let stop = Stop::default();
-    let work = || {
+    let work = |stop: &Stop| {
         fault::point();
-        work(&stop)
+        work(stop)
     };
     let outcome = if size < KEEPS_GIL {
-        work()
+        work(&stop)
     } else if size < WATCHED {
-        py.detach(work)
+        py.detach(|| work(&stop))
     } else {
-        watched(py, &stop, work)?
-    };
-    outcome.map_err(|error| errors::to_py(py, error))
-}
-
-/// The same on a thread of its own, while the caller's looks for signals.
-fn watched<T: Send>(
-    py: Python<'_>,
-    stop: &Stop,
-    work: impl FnOnce() -> toksmith_core::Result<T> + Send,
-) -> PyResult<toksmith_core::Result<T>> {
-    py.detach(|| {
-        let (mut work, mut result, mut signal) = (Some(work), None, Ok(()));
-        let plan = Plan { threads: 1, heavy: Some(&|_| true), in_turn: false, stop };
-        let look = |mut done: Vec<T>| {
-            result = result.take().or(done.pop());
-            if result.is_none() {
-                signal = signals();
-            }
+        let mut signal = Ok(());
+        let look = || {
+            signal = signals();
             if signal.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
         };
-        let outcome = in_order(&plan, || Ok(work.take()), |jobs| jobs.each(|work| work()), look);
+        let outcome = py.detach(|| watched(&stop, work, look));
         signal?;
-        Ok(outcome.and_then(|()| result.ok_or(Error::Interrupted)))
-    })
+        outcome
+    };
+    outcome.map_err(|error| errors::to_py(py, error))
 }
 
 /// Lets signals interrupt a call that does not hold the GIL.

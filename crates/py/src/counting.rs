@@ -196,6 +196,11 @@ impl CountedPieces {
     pub fn core(&self) -> &CoreCounts {
         &self.0
     }
+
+    /// The bytes of the pieces.
+    fn size(&self) -> usize {
+        self.0.arena().bytes.len()
+    }
 }
 
 #[guarded]
@@ -216,10 +221,10 @@ impl CountedPieces {
         let [ends, counts, documents, bytes] = &columns.0;
         let [ends, counts, documents, bytes] =
             [ends.as_slice()?, counts.as_slice()?, documents.as_slice()?, bytes.as_slice()?];
-        call(py, WATCHED, |_| {
+        call(py, WATCHED, |stop| {
             let positions = !documents.is_empty() || counts.is_empty();
             let arena = arena_of(blob, ends, counts, positions.then_some((documents, bytes)))?;
-            CoreCounts::kept(splitter, arena, facts_of(facts.0, positions))
+            CoreCounts::kept(splitter, arena, facts_of(facts.0, positions), stop)
         })
         .map(Self)
     }
@@ -235,8 +240,10 @@ impl CountedPieces {
         facts: Arg<(u64, Out, RareOut)>,
     ) -> PyResult<Self> {
         let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
-        call(py, WATCHED, |_| CoreCounts::kept(splitter, tsv::parse(data, first_line)?, facts_of(facts.0, false)))
-            .map(Self)
+        call(py, WATCHED, |stop| {
+            CoreCounts::kept(splitter, tsv::parse(data, first_line, stop)?, facts_of(facts.0, false), stop)
+        })
+        .map(Self)
     }
 
     /// All of them together.
@@ -244,32 +251,33 @@ impl CountedPieces {
     #[allow(clippy::needless_pass_by_value)]
     fn sum(py: Python<'_>, parts: Arg<Vec<Bound<'_, Self>>>, comparable: bool) -> PyResult<Self> {
         let parts: Vec<&CoreCounts> = parts.0.iter().map(|part| part.get().core()).collect();
-        call(py, WATCHED, |_| CoreCounts::sum(&parts, comparable)).map(Self)
+        call(py, WATCHED, |stop| CoreCounts::sum(&parts, comparable, stop)).map(Self)
     }
 
     fn filtered(&self, py: Python<'_>, min_count: u64) -> PyResult<Self> {
-        call(py, WATCHED, |_| self.0.filtered(min_count)).map(Self)
+        call(py, WATCHED, |stop| self.0.filtered(min_count, stop)).map(Self)
     }
 
     fn characters(&self, py: Python<'_>) -> PyResult<Vec<(char, u64)>> {
-        Ok(py.detach(|| characters(&self.0)))
+        call(py, self.size(), |stop| characters(&self.0, stop))
     }
 
     #[allow(clippy::needless_pass_by_value)]
     fn within(&self, py: Python<'_>, alphabet: Arg<Vec<char>>) -> PyResult<Self> {
-        call(py, WATCHED, |_| within(&self.0, &alphabet.0)).map(Self)
+        call(py, WATCHED, |stop| within(&self.0, &alphabet.0, stop)).map(Self)
     }
 
     /// The columns in the order of the pieces' bytes.
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Columns<'py>> {
         let arena = self.0.arena();
-        let sorted = py.detach(|| {
+        let sorted = call(py, self.size(), |stop| {
             let mut sorted = Arena::default();
             for number in arena.by_bytes() {
+                stop.check()?;
                 sorted.push(arena.piece(number as usize), arena.tallies[number as usize]);
             }
-            sorted
-        });
+            Ok(sorted)
+        })?;
         let column = |of: fn(&Tally) -> u64| {
             let known = sorted.tallies.iter().map(of);
             PyArray1::from_iter(py, known)
@@ -281,12 +289,16 @@ impl CountedPieces {
 
     /// The lines in the order of the pieces' bytes.
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let lines = py.detach(|| tsv::dump(self.0.arena(), &self.0.arena().by_bytes()));
+        let lines = call(py, self.size(), |stop| tsv::dump(self.0.arena(), &self.0.arena().by_bytes(), stop))?;
         Ok(PyBytes::new(py, &lines))
     }
 
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, u64)>> {
-        Ok(self.0.in_order().into_iter().map(|(piece, tally)| (PyBytes::new(py, piece), tally.count)).collect())
+        let each = self.0.arena().iter().enumerate().map(|(number, (piece, tally))| {
+            look_up(py, number)?;
+            Ok((PyBytes::new(py, piece), tally.count))
+        });
+        each.collect()
     }
 
     #[getter]
@@ -328,7 +340,7 @@ impl CountedPieces {
     #[getter]
     fn digest(&self, py: Python<'_>) -> PyResult<String> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Ok(format!("{:032x}", py.detach(|| self.0.digest_on(threads))))
+        Ok(format!("{:032x}", call(py, self.size(), |stop| self.0.digest(threads, stop))?))
     }
 }
 

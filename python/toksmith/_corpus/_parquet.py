@@ -6,11 +6,11 @@ The texts of a batch are copied as one stretch of bytes; no row becomes a value 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,13 @@ from .._encode_files import refuse_long
 from .._errors import CorpusError
 from .._paths import regular, spelled, url_of
 from .._remote import opened
+from ._messages import checked_batches
+from ._pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, lengths_of, rows_at_once
 
 __all__ = [
     "batches",
+    "bounded_batches",
+    "bytes_at",
     "bytes_of",
     "cut",
     "flat",
@@ -32,8 +36,6 @@ __all__ = [
     "row_group_sizes",
 ]
 
-ROWS_IN_A_BATCH = 1 << 13
-BYTES_IN_A_BATCH = 1 << 23
 ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -75,25 +77,48 @@ def batches(
             of_file = parquet_batches(path, fields, groups, arrow)
         for first, batch in of_file:
             refuse_long(batch.column(fields[0]).nbytes if path.suffix == ARROW else 0, longest, "the text of a batch")
-            texts = batch.column(fields[0]).cast(arrow.large_binary())
-            yield first, (texts, *(batch.column(name) for name in fields[1:]))
+            for part in written_out(batch, fields, arrow):
+                texts = part.column(fields[0]).cast(arrow.large_binary())
+                yield first, (texts, *(part.column(name) for name in fields[1:]))
+                first += len(part)
 
 
 def parquet_batches(
     path: Path, fields: Sequence[str], groups: tuple[int, int] | None, arrow: Any
 ) -> Iterator[tuple[int, Any]]:
     """The batches of a Parquet file, each with the number of its first row."""
-    with parquet_file(path, arrow) as file:
+    with parquet_file(path, arrow) as file, bytes_at(path) as source:
         check_columns(file.schema_arrow, path, fields, arrow)
         check_groups(file, groups)
-        about, column = file.metadata, number_of_column(file, fields[0])
-        size = sum(text_bytes(about.row_group(group), column) for group in range(file.num_row_groups))
-        most = max(1, min(ROWS_IN_A_BATCH, BYTES_IN_A_BATCH * about.num_rows // max(size, 1)))
-        own = list(range(*groups)) if groups else None
-        first = sum(about.row_group(group).num_rows for group in range(groups[0])) if groups else 0
-        for batch in file.iter_batches(most, row_groups=own, columns=list(fields)):
+        own = range(*(groups or (file.num_row_groups,)))
+        first = sum(file.metadata.row_group(group).num_rows for group in range(own.start))
+        for batch in bounded_batches(source, file, fields, own, arrow):
             yield first, batch
             first += len(batch)
+
+
+def bounded_batches(
+    source: BinaryIO,
+    file: Any,
+    fields: Sequence[str],
+    groups: Iterable[int],
+    arrow: Any,
+    *,
+    most: int = ROWS_IN_A_BATCH,
+) -> Iterator[Any]:
+    """The batches of some row groups, which take no more memory than `_pages.py` says.
+
+    Args:
+        source: The bytes of the file.
+        file: The same, as pyarrow opened it.
+        most: The most rows of a batch.
+    Raises:
+        OSError: A page unpacks to too much.
+    """
+    columns = [number_of_column(file, field) for field in fields]
+    for group in groups:
+        rows = min(most, rows_at_once(source, file, group, columns, arrow))
+        yield from file.iter_batches(rows, row_groups=[group], columns=list(fields))
 
 
 def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tuple[int, Any]]:
@@ -105,13 +130,54 @@ def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tup
         with arrow.ipc.open_stream(source) if is_stream else arrow.ipc.open_file(source) as reader:
             check_columns(reader.schema, path, fields, arrow)
             first = 0
-            for batch in reader if is_stream else map(reader.get_batch, range(reader.num_record_batches)):
+            found = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            for _, batch in zip(checked_batches(path, is_stream), found, strict=False):  # a check, then its batch
                 for name in fields:
                     check_memory(batch.column(name), arrow)
                 yield first, batch
                 first += len(batch)
         if is_stream:
             check_end(file)
+
+
+def written_out(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
+    """The rows of a batch, so few at a time that their values have room: a batch has a value once that is in many rows."""
+    ends = np.cumsum(sum(repeated_bytes(batch.column(name), arrow) for name in fields))
+    start = 0
+    while start < len(batch):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + BYTES_IN_A_BATCH, side="right")))
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+def repeated_bytes(column: Any, arrow: Any) -> NDArray[np.int64]:
+    """The bytes of each value that a batch may have once for many rows: that of a dictionary or a view; 0 for others."""
+    types, kind = arrow.types, column.type
+    if types.is_dictionary(kind):
+        values = column.dictionary
+        own = repeated_bytes(values, arrow)
+        if is_text(values.type, arrow) and not is_view(values.type, arrow):
+            own = lengths_of(values, arrow)
+        places = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return own[places] if len(own) else np.zeros(len(column), np.int64)
+    if is_view(kind, arrow):
+        views: Any = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(there, views[column.offset : column.offset + len(column), 0], 0).astype(np.int64)
+    return np.zeros(len(column), np.int64)
+
+
+def is_text(kind: Any, arrow: Any) -> bool:
+    """Whether a type is one of texts, as they are."""
+    types = arrow.types
+    plain = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return is_view(kind, arrow) or any(holds(kind) for holds in plain)
+
+
+def is_view(kind: Any, arrow: Any) -> bool:
+    """Whether a type is one of texts that may share their bytes."""
+    return bool(arrow.types.is_string_view(kind) or arrow.types.is_binary_view(kind))
 
 
 def check_end(file: FileIO) -> None:
@@ -217,13 +283,20 @@ def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
 @contextmanager
 def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
     """An open Parquet file, here or behind a URL."""
-    url = url_of(path)
-    if url is None:
-        with arrow.parquet.ParquetFile(path) as file:
+    if url_of(path) is None:
+        with arrow.parquet.ParquetFile(path, buffer_size=BYTES_READ, pre_buffer=False) as file:
             yield file
         return
-    with opened(url) as source, arrow.parquet.ParquetFile(source) as file:
+    with bytes_at(path) as source, arrow.parquet.ParquetFile(source) as file:
         yield file
+
+
+@contextmanager
+def bytes_at(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, here or behind a URL."""
+    url = url_of(path)
+    with open(path, "rb", buffering=0) if url is None else opened(url) as source:
+        yield source
 
 
 def number_of_column(file: Any, field: str) -> int:
@@ -255,6 +328,11 @@ def check_columns(schema: Any, path: Path, fields: Sequence[str], arrow: Any) ->
     check_column(schema, path, fields[0], arrow)
     if missing := [name for name in fields if name not in schema.names]:
         raise CorpusError(spelled(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
+    for name in fields[1:]:
+        kind = schema.field(name).type
+        kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
+        if getattr(kind, "storage_type", kind).num_fields:
+            raise CorpusError(spelled(path), None, f"the column {name!r} holds {kind} instead of names; name another")
 
 
 def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
@@ -268,8 +346,7 @@ def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
         raise CorpusError(spelled(path), None, f"has several columns {field!r}; name another column with field=")
     kind = schema.field(field).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
-    is_text = (types.is_string, types.is_large_string, types.is_string_view, types.is_binary, types.is_large_binary)
-    if not any(holds(kind) for holds in is_text):
+    if not is_text(kind, arrow):
         raise CorpusError(
             spelled(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
         )

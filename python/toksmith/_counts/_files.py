@@ -8,13 +8,15 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from io import SEEK_END
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .. import _core
 from .._atomic_files import write_file
-from .._corpus._parquet import flat, pyarrow
+from .._corpus._parquet import bounded_batches, bytes_at, flat, parquet_file, pyarrow
+from .._encode_files import refuse_unpacked
 from .._errors import CorpusError, FormatError, InvalidOption
 from .._files import Room, read_file, reason, shown
 from .._paths import regular, spelled
@@ -170,10 +172,9 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
     arrow = library(name)
     regular(path)
     try:
-        table = arrow.parquet.read_table(path)
+        table, facts = table_of(path, name, arrow)
     except arrow.ArrowException as problem:
         raise FormatError(name, None, f"cannot be read: {problem}") from problem
-    facts = facts_of_parquet(table.schema, name)
     if patterns is not None:
         raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
     if any(column.null_count for column in table.columns):
@@ -187,6 +188,23 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
     none = np.empty(0, np.uint64)
     columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]
     return _core.CountedPieces.kept(facts.patterns, blob, columns, facts.core()), facts
+
+
+def table_of(path: Any, name: str, arrow: Any) -> tuple[Any, Facts]:
+    """The rows of a Parquet file and its facts.
+
+    Raises:
+        OSError: The rows unpack to too much.
+    """
+    found, unpacked = [], 0
+    with parquet_file(path, arrow) as file, bytes_at(path) as source:
+        schema = file.schema_arrow
+        facts, size = facts_of_parquet(schema, name), source.seek(0, SEEK_END)
+        for batch in bounded_batches(source, file, schema.names, range(file.num_row_groups), arrow):
+            unpacked += batch.nbytes
+            refuse_unpacked(unpacked, size, "the file", "counts of fewer pieces")
+            found.append(batch)
+    return arrow.Table.from_batches(found, schema), facts
 
 
 def facts_of_parquet(schema: Any, name: str) -> Facts:

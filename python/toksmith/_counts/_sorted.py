@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _core
 from .._atomic_files import writable
-from .._corpus._parquet import parquet_file
+from .._corpus._parquet import bounded_batches, bytes_at, parquet_file
 from .._encode_files import opened
 from .._errors import FormatError, InvalidOption
 from .._files import shown
@@ -115,8 +115,9 @@ def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]
 def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a Parquet file."""
     arrow = library(name)
-    with parquet_file(file.path, arrow) as table:
-        for batch in table.iter_batches(ROWS_IN_A_BATCH):
+    with parquet_file(file.path, arrow) as table, bytes_at(file.path) as source:
+        names, groups = table.schema_arrow.names, range(table.num_row_groups)
+        for batch in bounded_batches(source, table, names, groups, arrow, most=ROWS_IN_A_BATCH):
             if len(batch):
                 pieces = batch.column(0).cast(arrow.large_binary()).to_pylist()
                 numbers = [column.cast(arrow.uint64()).to_pylist() for column in batch.columns[1:]]

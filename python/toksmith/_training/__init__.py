@@ -256,10 +256,13 @@ def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
 def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
     """Runs the training and returns its tokenizer, or raises what ended it early."""
     cpu_s = time.process_time()
-    with run.reporter.drawn():
-        outcome = work()
-    report = report_of(run, outcome, time.process_time() - cpu_s)
-    tokenizer = Tokenizer(outcome.model, run_report=report)
+    try:
+        with run.reporter.drawn():
+            outcome = work()
+        report = report_of(run, outcome, time.process_time() - cpu_s)
+        tokenizer = Tokenizer(outcome.model, run_report=report)
+    except KeyboardInterrupt:
+        raise TrainingInterrupted(None, run.reporter.phase) from None
     if (problem := outcome.problem) is not None:
         raise CheckpointError(problem.errno, problem.path, problem.problem, tokenizer) from problem
     if outcome.interrupted:
@@ -401,11 +404,7 @@ def count(
             raise InvalidOption("max_piece_bytes", limits.max_piece_bytes, allowed)
         counts = corpus.filter(limits.min_count) if limits.min_count > 1 else corpus
     else:
-        try:
-            # A call of its own: CPython 3.13 may raise an interrupt at the jump back of a loop, past a `try` around it.
-            counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads, before=before)
-        except KeyboardInterrupt:
-            raise TrainingInterrupted(None, "counting") from None
+        counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads, before=before)
     if counts.bytes == 0:
         raise CorpusError(
             None,
@@ -423,13 +422,10 @@ def built(
     """The model; the phase that ended early ("" for none) with the checkpoint's error; the first uncertified merge."""
     if options.kind != "bpe":
         return listed(counts, options, steps), ("", None), None
-    try:
-        checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if run.checkpoint is not None else {})
-        seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
-        first = Phase(1, seeds, max(options.limit - options.superwords, 0))
-        words, doubt = run_phase(first, counts, options, run, checkpoint)
-    except KeyboardInterrupt:
-        raise TrainingInterrupted(None, "merging") from None
+    checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if run.checkpoint is not None else {})
+    seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
+    first = Phase(1, seeds, max(options.limit - options.superwords, 0))
+    words, doubt = run_phase(first, counts, options, run, checkpoint)
     found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
     try:
         if options.superwords and not interrupted and checkpoint.problem is None:
@@ -442,11 +438,9 @@ def built(
             if len(all_found.merges) >= len(given):
                 counts, steps, found = lines, coarse, all_found
         return merged(counts, options, steps, found), (interrupted, checkpoint.problem), doubt
-    except TrainingInterrupted:
-        return merged(counts, options, steps, found), ("counting", checkpoint.problem), doubt
     except KeyboardInterrupt:
-        # Ctrl-C came after the last merge: nothing is lost.
-        return merged(counts, options, steps, found), ("merging", checkpoint.problem), doubt
+        # The merges that are known make a tokenizer.
+        return merged(counts, options, steps, found), (run.reporter.phase, checkpoint.problem), doubt
 
 
 def run_phase(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .. import _core
 from .._corpus import documents
 from .._counts import PieceCounts
-from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
+from .._errors import CorpusError, InvalidOption, number_of
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._progress import Reporter
 from .._special import check_special_tokens
@@ -135,16 +135,13 @@ def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
         raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
     batch: list[str] = []
-    try:
-        for document in documents(corpus):
-            batch.append(tidied(document, options))
-            if len(batch) == BATCH_DOCUMENTS:
-                counter.add(batch, threads)
-                run.reporter.report("counting", counter.bytes, None)
-                batch = []
-        counter.add(batch, threads)
-    except KeyboardInterrupt:
-        raise TrainingInterrupted(None, "counting") from None
+    for document in documents(corpus):
+        batch.append(tidied(document, options))
+        if len(batch) == BATCH_DOCUMENTS:
+            counter.add(batch, threads)
+            run.reporter.report("counting", counter.bytes, None)
+            batch = []
+    counter.add(batch, threads)
     counts = counter.finish(limits.min_count, threads)
     if counts.bytes == 0:
         raise CorpusError(
@@ -242,12 +239,9 @@ def unigram_of(
         "rounds": 2,
         "threads": run.threads,
     }
-    try:
-        tokens, scores = _core.train_unigram(
-            words, alphabet, wanted, lambda left: run.reporter.report("pruning", left, None)
-        )
-    except KeyboardInterrupt:
-        raise TrainingInterrupted(None, "pruning") from None
+    tokens, scores = _core.train_unigram(
+        words, alphabet, wanted, lambda left: run.reporter.report("pruning", left, None)
+    )
     full = len(tokens) + options.extra >= options.vocab_size
     record = TrainingRecord(
         **facts(counts, options),

@@ -7,6 +7,7 @@ that never occurs in UTF-8 represents a mark, and given merges join it to its ch
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import numpy as np
 
 from .._corpus import documents
 from .._counts import PieceCounts
-from .._errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
+from .._errors import CorpusError, InvalidOption, number_of
 from .._model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._tokenizer import Tokenizer
 from ._characters import CharacterOptions, covering, facts, joined_characters, learned_after
@@ -26,7 +27,8 @@ from ._options import Outcome, Run, said_stop
 __all__ = ["MarkedOptions", "train_marked"]
 
 FIRST, LAST = 0xFF, 0xFE  # no byte of UTF-8: before the first character of a word, and behind the last
-BATCH_DOCUMENTS = 1_000
+BATCH = 1 << 18  # characters
+BETWEEN_WORDS = re.compile("[ \n]")
 PREFIX = "##"
 LONGEST = 100
 
@@ -89,26 +91,34 @@ def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]
         raise InvalidOption("corpus", run.corpus, "documents: this kind does not train on counts of pieces")
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
-    # Words end at white space, so many documents can be joined into one text. A custom pattern may look at the ends.
-    most = 1 if options.splitters else BATCH_DOCUMENTS
     words: Counter[bytes] = Counter()
-    number = size = 0
+    number = size = done = waiting = 0
     batch: list[str] = []
-    try:
-        for document in documents(run.corpus):
-            batch.append(document.decode("utf-8", "replace") if isinstance(document, bytes) else document)
-            number, size = number + 1, size + len(document)
-            if len(batch) == most:
+    for document in documents(run.corpus):
+        text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
+        number, size = number + 1, size + len(document)
+        # Words end at white space, so texts can be joined and cut there. A custom pattern may look at their ends.
+        for part in [text] if options.splitters else cut(text):
+            batch.append(part)
+            waiting += len(part)
+            if options.splitters or waiting >= BATCH:
                 words.update(splitter._engine.split("\n".join(batch)))
-                batch = []
-                run.reporter.report("counting", size, None)
-        words.update(splitter._engine.split("\n".join(batch)))
-    except KeyboardInterrupt:
-        raise TrainingInterrupted(None, "counting") from None
+                batch, done, waiting = [], done + waiting, 0
+                run.reporter.report("counting", done, None)
+    words.update(splitter._engine.split("\n".join(batch)))
     run.reporter.report("counting", size, size)
     if not words:
         raise CorpusError(None, None, f"the corpus is empty: {number_of(number, 'document')} without a word")
     return words, number, size
+
+
+def cut(text: str) -> Iterator[str]:
+    """The text in parts of about a batch, which end between words."""
+    start = 0
+    while (space := BETWEEN_WORDS.search(text, start + BATCH)) is not None:
+        yield text[start : space.start()]
+        start = space.end()
+    yield text[start:]
 
 
 def in_alphabet(words: Mapping[bytes, int], alphabet: Iterable[str], options: MarkedOptions) -> dict[bytes, int]:

@@ -91,13 +91,14 @@ impl PieceCounts {
     ///
     /// # Errors
     /// [`Error::Format`] for an empty piece, a count of 0 or a piece that occurs twice; [`Error::Option`] for counts that
-    /// 64 bits do not hold.
-    pub fn kept(splitter: Splitter, arena: Arena, facts: CountFacts) -> Result<Self> {
+    /// 64 bits do not hold; [`Error::Interrupted`].
+    pub fn kept(splitter: Splitter, arena: Arena, facts: CountFacts, stop: &Stop) -> Result<Self> {
         let bad = |place: usize, problem: &str| {
             Err(Error::Format { place: Some(format!("row {}", place + 1)), problem: problem.to_owned() })
         };
         let mut seen = HashSet::with_capacity(arena.len());
         for (place, (piece, tally)) in arena.iter().enumerate() {
+            stop.check()?;
             if piece.is_empty() || tally.count == 0 {
                 return bad(place, "expected a piece of at least one byte with a count of at least 1");
             }
@@ -110,22 +111,25 @@ impl PieceCounts {
         let totals = CountTotals { documents: facts.documents, bytes, long: facts.long, runs: 0 };
         let mut counts =
             Self { splitter: Arc::new(splitter), arena, positions: facts.positions, totals, rare: facts.rare };
-        counts.put_in_order();
+        counts.put_in_order(stop)?;
         Ok(counts)
     }
 
-    fn put_in_order(&mut self) {
+    fn put_in_order(&mut self, stop: &Stop) -> Result<()> {
+        stop.check()?;
         if self.positions {
             self.arena = std::mem::take(&mut self.arena).by_position();
-            return;
+            return Ok(());
         }
         let numbers = self.arena.by_bytes();
         let mut sorted = Arena::default();
         for (place, number) in numbers.into_iter().enumerate() {
+            stop.check()?;
             let tally = Tally { first: (place as u64, 0), ..self.arena.tallies[number as usize] };
             sorted.push(self.arena.piece(number as usize), tally);
         }
         self.arena = sorted;
+        Ok(())
     }
 
     /// Adds documents that come after all documents before.
@@ -137,7 +141,7 @@ impl PieceCounts {
         let mut counter = Counter::new(Arc::clone(&self.splitter), None, Limits::default(), start);
         counter.add(documents, threads, stop)?;
         let new = Self::of(counter, Arc::clone(&self.splitter), 1, threads, stop)?;
-        *self = Self::sum(&[&*self, &new], true)?;
+        *self = Self::sum(&[&*self, &new], true, stop)?;
         Ok(())
     }
 
@@ -145,8 +149,8 @@ impl PieceCounts {
     /// `comparable`; the least counts.
     ///
     /// # Errors
-    /// [`Error::Option`] for none, and for counts that 64 bits do not hold.
-    pub fn sum(parts: &[&Self], comparable: bool) -> Result<Self> {
+    /// [`Error::Option`] for none, and for counts that 64 bits do not hold; [`Error::Interrupted`].
+    pub fn sum(parts: &[&Self], comparable: bool, stop: &Stop) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
             let allowed = "at least one".to_owned();
             return Err(Error::Option { argument: "counts", value: "none".to_owned(), allowed });
@@ -165,18 +169,19 @@ impl PieceCounts {
             sum.totals.runs = plus(sum.totals.runs, part.totals.runs)?;
             sum.rare = sum.rare.plus(part.rare)?;
         }
-        sum.arena = if rest.is_empty() { first.arena.clone() } else { united(parts)? };
-        sum.put_in_order();
+        sum.arena = if rest.is_empty() { first.arena.clone() } else { united(parts, stop)? };
+        sum.put_in_order(stop)?;
         Ok(sum)
     }
 
     /// The counts of the pieces that occur at least `min_count` times.
     ///
     /// # Errors
-    /// [`Error::Option`] for more left out than 64 bits hold.
-    pub fn filtered(&self, min_count: u64) -> Result<Self> {
+    /// [`Error::Option`] for more left out than 64 bits hold; [`Error::Interrupted`].
+    pub fn filtered(&self, min_count: u64, stop: &Stop) -> Result<Self> {
         let (mut arena, mut rare) = (Arena::default(), Dropping::default());
         for (piece, tally) in self.arena.iter() {
+            stop.check()?;
             if tally.count >= min_count {
                 arena.push(piece, tally);
             } else {
@@ -188,10 +193,10 @@ impl PieceCounts {
     }
 
     /// The same facts with other pieces.
-    pub(crate) fn with_arena(&self, arena: Arena) -> Self {
+    pub(crate) fn with_arena(&self, arena: Arena, stop: &Stop) -> Result<Self> {
         let mut counts = Self { splitter: Arc::clone(&self.splitter), arena, ..*self };
-        counts.put_in_order();
-        counts
+        counts.put_in_order(stop)?;
+        Ok(counts)
     }
 
     /// The pieces and their tallies, by first position.
@@ -250,20 +255,16 @@ impl PieceCounts {
 
     /// A digest that depends on the pieces and their counts only, not on the order of documents: the sum of the
     /// counts times the first 16 bytes (little endian) of each piece's SHA-256, modulo 2^128.
-    #[must_use]
-    pub fn digest(&self) -> u128 {
-        self.digest_on(1)
-    }
-
-    /// The same on several threads.
-    #[must_use]
-    pub fn digest_on(&self, threads: usize) -> u128 {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn digest(&self, threads: usize, stop: &Stop) -> Result<u128> {
         let share = |share: usize| {
             let numbers = share * SHARE..self.arena.len().min((share + 1) * SHARE);
             Ok(numbers.map(|number| self.digest_of(number)).fold(0, u128::wrapping_add))
         };
-        let shares = map(self.arena.len().div_ceil(SHARE), threads, &Stop::default(), |shares| shares.each_item(share));
-        shares.into_iter().flatten().fold(0, u128::wrapping_add)
+        let shares = map(self.arena.len().div_ceil(SHARE), threads, stop, |shares| shares.each_item(share))?;
+        Ok(shares.into_iter().fold(0, u128::wrapping_add))
     }
 
     fn digest_of(&self, number: usize) -> u128 {
@@ -307,12 +308,13 @@ fn mass(arena: &Arena) -> Result<u64> {
 }
 
 /// All pieces of all parts.
-fn united(parts: &[&PieceCounts]) -> Result<Arena> {
+fn united(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
     let mut table = TallyTable::new(Seeds::default());
     for part in parts {
         let window = Window::new(&part.arena.bytes);
         let mut start = 0;
         for (&end, &tally) in part.arena.ends.iter().zip(&part.arena.tallies) {
+            stop.check()?;
             let end = end as usize;
             table.add(&window, start, end - start, tally)?;
             start = end;
@@ -335,7 +337,7 @@ mod tests {
         parallel.add(&documents[..123], 3, &Stop::default()).unwrap();
         parallel.add(&documents[123..], 2, &Stop::default()).unwrap();
         assert_eq!(serial.in_order(), parallel.in_order());
-        assert_eq!(serial.digest(), parallel.digest_on(2));
+        assert_eq!(serial.digest(1, &Stop::default()), parallel.digest(2, &Stop::default()));
         assert_eq!(serial.in_order()[0], (&b"b"[..], Tally { count: 1000, first: (0, 0) }));
     }
 }

@@ -6,18 +6,22 @@
 use crate::count::arena::Arena;
 use crate::count::tally::Tally;
 use crate::error::{Error, Result};
+use crate::threads::parallel::Stop;
 
 /// The lines of some pieces, by number.
-#[must_use]
-pub fn dump(arena: &Arena, numbers: &[u32]) -> Vec<u8> {
+///
+/// # Errors
+/// [`Error::Interrupted`].
+pub fn dump(arena: &Arena, numbers: &[u32], stop: &Stop) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(arena.bytes.len() + numbers.len() * 8);
     for &number in numbers {
+        stop.check()?;
         out.extend_from_slice(arena.tallies[number as usize].count.to_string().as_bytes());
         out.push(b'\t');
         escape(arena.piece(number as usize), &mut out);
         out.push(b'\n');
     }
-    out
+    Ok(out)
 }
 
 fn escape(piece: &[u8], out: &mut Vec<u8>) {
@@ -41,12 +45,13 @@ fn escape(piece: &[u8], out: &mut Vec<u8>) {
 /// The pieces of lines; `first_line` is the number of the first one. They have no positions.
 ///
 /// # Errors
-/// [`Error::Format`] for a line that is not a count, a tab and a piece.
-pub fn parse(data: &[u8], first_line: usize) -> Result<Arena> {
+/// [`Error::Format`] for a line that is not a count, a tab and a piece; [`Error::Interrupted`].
+pub fn parse(data: &[u8], first_line: usize, stop: &Stop) -> Result<Arena> {
     let mut arena = Arena::default();
     let mut piece = Vec::new();
     let lines = data.strip_suffix(b"\n").unwrap_or(data);
     for (place, line) in lines.split(|&byte| byte == b'\n').enumerate().filter(|_| !data.is_empty()) {
+        stop.check()?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let bad = |problem: &str| Error::Format {
             place: Some((first_line + place).to_string()),
@@ -102,10 +107,10 @@ mod tests {
             arena.push(piece, Tally { count: u64::MAX - place as u64, first: (place as u64, 0) });
         }
         let numbers: Vec<u32> = (0..pieces.len() as u32).collect();
-        let lines = dump(&arena, &numbers);
+        let lines = dump(&arena, &numbers, &Stop::default()).unwrap();
         assert_eq!(lines.split(|&byte| byte == b'\n').count() - 1, pieces.len());
-        assert_eq!(parse(&lines, 1), Ok(arena));
-        assert_eq!(parse(b"", 1).unwrap().len(), 0);
+        assert_eq!(parse(&lines, 1, &Stop::default()), Ok(arena));
+        assert_eq!(parse(b"", 1, &Stop::default()).unwrap().len(), 0);
     }
 
     #[test]
@@ -113,7 +118,7 @@ mod tests {
         for bad in
             ["a", "x\ta", "18446744073709551616\ta", "-1\ta", "+1\ta", "1\ta\tb", "1\t\\q", "1\t\\x4", "1\t\\x+1", ""]
         {
-            let problem = parse(format!("3\tok\n{bad}\n").as_bytes(), 7).unwrap_err();
+            let problem = parse(format!("3\tok\n{bad}\n").as_bytes(), 7, &Stop::default()).unwrap_err();
             assert!(matches!(problem, Error::Format { place: Some(place), .. } if place == "8"), "{bad}");
         }
     }

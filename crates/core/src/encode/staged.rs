@@ -73,6 +73,7 @@ impl Encoder {
             let (text, ends, origins) = self.written(line, bounds)?;
             let mut start = 0;
             for end in ends {
+                bounds.stop().check()?;
                 let place = std::mem::replace(&mut start, end)..end;
                 each(&text[place.clone()], origins.as_ref().map(|origins| &origins[place]))?;
             }

@@ -92,7 +92,7 @@ impl Chain {
             if let DecodeStep::Replace(finder, content) = &**decoder {
                 tokens = replaced(&tokens, finder, content, &bounds, &resize)?;
             } else {
-                tokens = decoder.apply(tokens);
+                tokens = decoder.apply(tokens, stop)?;
                 resize(total(&tokens))?;
             }
         }
@@ -107,16 +107,16 @@ fn total(tokens: &[String]) -> usize {
 
 impl DecodeStep {
     /// What the step makes of tokens: at most a few times as much. Only [`replaced`] may make more.
-    fn apply(&self, tokens: Vec<String>) -> Vec<String> {
+    fn apply(&self, tokens: Vec<String>, stop: &Stop) -> Result<Vec<String>> {
         let last = tokens.len().saturating_sub(1);
         let each = |tokens: Vec<String>, change: &dyn Fn(usize, String) -> String| {
-            tokens.into_iter().enumerate().map(|(place, token)| change(place, token)).collect()
+            tokens.into_iter().enumerate().map(|(place, token)| stop.check().map(|()| change(place, token))).collect()
         };
         match self {
-            Self::ByteCharacters => vec![from_byte_characters(&tokens)],
-            Self::ByteFallback => from_bytes(tokens),
-            Self::Replace(..) => tokens,
-            Self::Fuse => vec![tokens.concat()],
+            Self::ByteCharacters => Ok(vec![from_byte_characters(&tokens)]),
+            Self::ByteFallback => Ok(from_bytes(tokens)),
+            Self::Replace(..) => Ok(tokens),
+            Self::Fuse => Ok(vec![tokens.concat()]),
             Self::Strip(content, start, stop) => each(tokens, &|_, token| stripped(&token, *content, *start, *stop)),
             Self::Metaspace(mark, drop_first) => each(tokens, &|place, token| {
                 let space = if place == 0 && *drop_first { "" } else { " " };
@@ -133,7 +133,7 @@ impl DecodeStep {
                 };
                 if *cleanup { cleaned(&token) } else { token }
             }),
-            Self::Ctc(pad, delimiter, cleanup) => ctc(tokens, pad, delimiter, *cleanup),
+            Self::Ctc(pad, delimiter, cleanup) => Ok(ctc(tokens, pad, delimiter, *cleanup)),
             Self::Spaced => each(tokens, &|place, token| if place == 0 { token } else { format!(" {token}") }),
         }
     }
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     fn applied(decoder: &DecodeStep, tokens: &[&str]) -> Vec<String> {
-        decoder.apply(tokens.iter().map(ToString::to_string).collect())
+        decoder.apply(tokens.iter().map(ToString::to_string).collect(), &Stop::default()).unwrap()
     }
 
     #[test]

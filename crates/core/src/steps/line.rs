@@ -6,8 +6,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::error::Error;
+use crate::bounds::Bounds;
+use crate::error::{Error, Result};
 use crate::regex::Found;
+
+/// How many bytes are rewritten between two looks at the stop flag.
+const BYTES_PER_LOOK: usize = 1 << 16;
 
 /// Where a byte comes from: the start and the end of what it was made from.
 pub type Origin = (usize, usize);
@@ -93,21 +97,38 @@ impl<'t> Line<'t> {
     }
 
     /// Replaces each character by those that `each` emits, which have its origin.
-    pub fn map_chars(&mut self, each: impl Fn(char, &mut dyn FnMut(char))) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn map_chars(&mut self, each: impl Fn(char, &mut dyn FnMut(char)), bounds: &Bounds<'_>) -> Result<()> {
         let mut new = self.successor();
+        let mut next_look = 0;
         for (at, char) in self.text.char_indices() {
+            if at >= next_look {
+                next_look = at + BYTES_PER_LOOK;
+                bounds.stop().check()?;
+            }
             each(char, &mut |char| new.push(char, at));
         }
         let parts = new.finish();
         self.become_successor(parts);
+        Ok(())
     }
 
     /// Makes the text that `changes` spell. Each character comes with -n if it replaces 1 + n of the old ones, or with 1 if it
     /// is added.
-    pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>) {
+    ///
+    /// # Errors
+    /// [`Error::Interrupted`].
+    pub fn transform(&mut self, changes: impl Iterator<Item = (char, isize)>, bounds: &Bounds<'_>) -> Result<()> {
         let mut new = self.successor();
         let (mut old, mut at) = (self.text.chars(), 0);
+        let mut next_look = 0;
         for (char, change) in changes {
+            if at >= next_look {
+                next_look = at + BYTES_PER_LOOK;
+                bounds.stop().check()?;
+            }
             if change > 0 {
                 new.push_after(char, at);
                 continue;
@@ -119,6 +140,7 @@ impl<'t> Line<'t> {
         }
         let parts = new.finish();
         self.become_successor(parts);
+        Ok(())
     }
 
     /// Replaces the finds by `content`.
@@ -291,11 +313,16 @@ pub fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::threads::parallel::Stop;
 
     #[test]
     fn origins_follow_their_characters() {
         let mut line = Line::tracked("aé b", 10);
-        line.map_chars(|char, emit| if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) });
+        let stop = Stop::default();
+        let each = |char: char, emit: &mut dyn FnMut(char)| {
+            if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) }
+        };
+        line.map_chars(each, &Bounds::new(5, &stop)).unwrap();
         line.prepend("▁");
         assert_eq!(line.text(), "▁ae\u{301} b");
         let a = (10, 11);
@@ -320,7 +347,8 @@ mod tests {
         let found = |start, end, is_match| Found { start, end, is_match };
         line.replace(&[found(0, 0, true), found(0, 2, true)], "x");
         assert_eq!((line.text(), line.origins().unwrap()), ("xx", &[(0, 0), (1, 2)][..]));
-        line.transform([('y', -1), ('z', 1)].into_iter());
+        let stop = Stop::default();
+        line.transform([('y', -1), ('z', 1)].into_iter(), &Bounds::new(2, &stop)).unwrap();
         assert_eq!((line.text(), line.origins().unwrap()), ("yz", &[(0, 0), (1, 2)][..]));
     }
 }

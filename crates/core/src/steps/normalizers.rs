@@ -86,6 +86,7 @@ impl Placed<NormalizeStep> {
     /// # Errors
     /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
     pub fn apply(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
+        bounds.stop().check()?;
         let before = line.text().len();
         // A step that may make a short text long asks for room first.
         let resize = |after: usize| bounds.resize(before, after, || self.name());
@@ -93,7 +94,7 @@ impl Placed<NormalizeStep> {
             NormalizeStep::Form(form) => {
                 if let Some(changes) = form.changes(line.text(), before + bounds.room()) {
                     resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
-                    line.transform(changes.into_iter());
+                    line.transform(changes.into_iter(), bounds)?;
                 }
             }
             NormalizeStep::Replace(finder, content) => {
@@ -115,13 +116,13 @@ impl Placed<NormalizeStep> {
                 line.cut(start..start + kept.len());
             }
             NormalizeStep::Chars(each) => {
-                line.map_chars(*each);
+                line.map_chars(*each, bounds)?;
                 resize(line.text().len())?;
             }
             NormalizeStep::Precompiled(map) => {
                 let changes = rewritten(line.text(), map, before + bounds.room());
                 resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
-                line.transform(changes.into_iter());
+                line.transform(changes.into_iter(), bounds)?;
             }
         }
         Ok(())

@@ -177,6 +177,7 @@ impl<'t> Pieces<'t> {
     /// # Errors
     /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
     pub fn split(&mut self, placed: &Placed<SplitStep>, bounds: &Bounds<'_>) -> Result<()> {
+        bounds.stop().check()?;
         self.spans.retain(|(start, end)| start < end);
         let before = self.line.text().len();
         match &**placed {
@@ -193,6 +194,7 @@ impl<'t> Pieces<'t> {
             splitter => {
                 let mut spans = Vec::with_capacity(self.spans.len() * 2);
                 for &(first, last) in &self.spans {
+                    bounds.stop().check()?;
                     let cut = splitter.cut(&self.line.text()[first..last], bounds, |start, end| {
                         spans.push((first + start, first + end));
                         Ok(())

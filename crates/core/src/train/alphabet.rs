@@ -6,17 +6,21 @@ use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
+use crate::threads::parallel::Stop;
 use crate::vocab::key::{Seeds, Window};
 
 /// How many code points are counted without hashing.
 const PLAIN: usize = 1 << 16;
 
 /// How often each character occurs in the pieces, by code point. Bytes that are not UTF-8 do not count.
-#[must_use]
-pub fn characters(counts: &PieceCounts) -> Vec<(char, u64)> {
+///
+/// # Errors
+/// [`crate::Error::Interrupted`].
+pub fn characters(counts: &PieceCounts, stop: &Stop) -> Result<Vec<(char, u64)>> {
     let mut plain = vec![0u64; PLAIN];
     let mut others: HashMap<char, u64> = HashMap::new();
     for (piece, tally) in counts.arena().iter() {
+        stop.check()?;
         for char in piece.utf8_chunks().flat_map(|chunk| chunk.valid().chars()) {
             match plain.get_mut(char as usize) {
                 Some(sum) => *sum += tally.count,
@@ -28,14 +32,14 @@ pub fn characters(counts: &PieceCounts) -> Vec<(char, u64)> {
     let mut found: Vec<_> = found.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
     found.extend(others);
     found.sort_unstable();
-    found
+    Ok(found)
 }
 
 /// The counts of the parts of pieces between characters that are not in the alphabet.
 ///
 /// # Errors
-/// [`crate::Error::Option`] for counts that 64 bits do not hold.
-pub fn within(counts: &PieceCounts, alphabet: &[char]) -> Result<PieceCounts> {
+/// [`crate::Error::Option`] for counts that 64 bits do not hold; [`crate::Error::Interrupted`].
+pub fn within(counts: &PieceCounts, alphabet: &[char], stop: &Stop) -> Result<PieceCounts> {
     let mut known = vec![false; PLAIN];
     let mut others: HashMap<char, ()> = HashMap::new();
     for &char in alphabet {
@@ -50,6 +54,7 @@ pub fn within(counts: &PieceCounts, alphabet: &[char]) -> Result<PieceCounts> {
     let mut table = TallyTable::new(Seeds::default());
     let mut start = 0;
     for (piece, tally) in arena.iter() {
+        stop.check()?;
         let mut from = 0;
         let mut part = |end: usize, next: usize| {
             let first = (tally.first.0, tally.first.1 + from as u64);
@@ -71,26 +76,25 @@ pub fn within(counts: &PieceCounts, alphabet: &[char]) -> Result<PieceCounts> {
         part(piece.len(), piece.len())?;
         start += piece.len();
     }
-    Ok(counts.with_arena(Arena::of(&table)))
+    counts.with_arena(Arena::of(&table), stop)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::split::{Splitter, Text};
-    use crate::threads::parallel::Stop;
 
     #[test]
     fn pieces_are_cut_at_unknown_characters() {
         let mut counts = PieceCounts::new(Splitter::new(&["[^ ]+"]).unwrap());
         let documents = ["aéa 日a𝒳aé", "aéa"].map(Text::Str);
         counts.add(&documents, 1, &Stop::default()).unwrap();
-        assert_eq!(characters(&counts), [(' ', 1), ('a', 6), ('é', 3), ('日', 1), ('𝒳', 1)]);
-        let cut = within(&counts, &['a', 'é', '𝒳']).unwrap();
+        assert_eq!(characters(&counts, &Stop::default()).unwrap(), [(' ', 1), ('a', 6), ('é', 3), ('日', 1), ('𝒳', 1)]);
+        let cut = within(&counts, &['a', 'é', '𝒳'], &Stop::default()).unwrap();
         let found: Vec<_> =
             cut.in_order().into_iter().map(|(piece, tally)| (piece, tally.count, tally.first)).collect();
         assert_eq!(found, [("aéa".as_bytes(), 2, (0, 0)), ("a𝒳aé".as_bytes(), 1, (0, 8))]);
-        let cut = within(&counts, &['a']).unwrap();
+        let cut = within(&counts, &['a'], &Stop::default()).unwrap();
         assert_eq!(cut.in_order(), [(&b"a"[..], Tally { count: 6, first: (0, 0) })]);
     }
 }

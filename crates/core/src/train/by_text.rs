@@ -77,6 +77,7 @@ pub fn train_by_text(
     let mut places: Vec<(IdPair, Vec<u32>)> = Vec::new();
     let mut found: HashMap<IdPair, Vec<u32>> = HashMap::new();
     for ((word, symbols), &count) in (0..).zip(&words.symbols).zip(&words.counts) {
+        stop.check()?;
         for pair in symbols.windows(2).map(|pair| (pair[0], pair[1])) {
             *counts.entry(pair).or_default() += count.cast_signed();
             add_place(found.entry(pair).or_default(), word);
@@ -101,6 +102,7 @@ pub fn train_by_text(
         let length = known.lengths[id as usize];
         let counted = |other: u32| rules.longest.is_none_or(|longest| known.lengths[other as usize] + length < longest);
         for word in of_pair {
+            stop.check()?;
             let count = words.counts[word as usize].cast_signed();
             merge_word(&mut words.symbols[word as usize], pair, id, |changed, other, gains| {
                 if !gains || counted(other) {

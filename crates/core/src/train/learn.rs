@@ -10,7 +10,7 @@ use super::watch::{Stopped, Watch};
 
 /// Merges until a limit is reached, and says which; nothing if the caller asks to stop.
 pub fn learn<C: CellWidth>(text: &mut TrainText<C>, options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Stopped> {
-    let mut rules = TrainRules::new(options);
+    let mut rules = TrainRules::new(options, watch)?;
     let mut pairs = Pairs::new(text, watch)?;
     // The rules do not apply to given merges: all pairs are kept as long as a given merge may still come.
     for &(left, right, id) in &options.given {

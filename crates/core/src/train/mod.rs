@@ -56,7 +56,7 @@ pub use watch::{Stopped, Trained};
 ///
 /// # Errors
 /// [`crate::Error::NotInVocabulary`] for a byte outside the alphabet; [`crate::Error::Option`] for options that contradict, and for
-/// more than 4 GiB of distinct pieces.
+/// more than 4 GiB of distinct pieces; [`crate::Error::Interrupted`] if the caller ends it before the pieces are laid out.
 pub fn train(
     counts: &PieceCounts,
     options: &TrainOptions,
@@ -69,7 +69,7 @@ pub fn train(
 
 /// [`train`] after its checks, with cells of this size.
 fn in_cells<C: CellWidth>(counts: &PieceCounts, options: &TrainOptions, mut watch: Watch<'_>) -> Result<Trained> {
-    let mut text = TrainText::<C>::new(counts, options)?;
+    let mut text = TrainText::<C>::new(counts, options, &mut watch)?;
     watch.trained.symbols = text.symbols;
     let stopped = learn(&mut text, options, &mut watch);
     let mut trained = watch.trained;

@@ -99,11 +99,11 @@ fn in_cells<C: CellWidth>(
     parity: &ParityOptions<'_>,
     mut watch: Watch<'_>,
 ) -> Result<ParityTrained> {
-    let mut run = ParityRun::<C>::new(corpora, options, parity)?;
+    let mut run = ParityRun::<C>::new(corpora, options, parity, &mut watch)?;
     // Merges that all choose together, those of seed tokens included.
     let shared = parity.seeds.saturating_add(parity.shared);
     let given = options.given.len().min(shared);
-    let mut union = TrainText::new(corpora.sum, options)?;
+    let mut union = TrainText::new(corpora.sum, options, &mut watch)?;
     watch.trained.symbols = union.symbols;
     let mut stopped = Some(Stopped::Limit);
     if shared > 0 {
@@ -146,8 +146,8 @@ struct Corpus<C> {
 }
 
 impl<C: CellWidth> Corpus<C> {
-    fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
-        Ok(Self { text: TrainText::new(counts, options)?, pairs: None })
+    fn new(counts: &PieceCounts, options: &TrainOptions, watch: &mut Watch<'_>) -> Result<Self> {
+        Ok(Self { text: TrainText::new(counts, options, watch)?, pairs: None })
     }
 
     /// Finds the pairs. None if the caller asks to stop.
@@ -185,10 +185,10 @@ struct Needs<C> {
 }
 
 impl<C: CellWidth> Needs<C> {
-    fn new(aim: Aim<'_>, corpora: &[Corpus<C>], options: &TrainOptions) -> Result<Self> {
+    fn new(aim: Aim<'_>, corpora: &[Corpus<C>], options: &TrainOptions, watch: &mut Watch<'_>) -> Result<Self> {
         let (texts, ratios) = match aim {
             Aim::Development(texts) => {
-                (texts.iter().map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?, vec![])
+                (texts.iter().map(|counts| Corpus::new(counts, options, watch)).collect::<Result<Vec<_>>>()?, vec![])
             }
             Aim::Ratios(ratios) => (vec![], ratios.iter().map(|ratio| ratio / ratios[0]).collect()),
         };
@@ -282,13 +282,18 @@ struct ParityRun<C> {
 }
 
 impl<C: CellWidth> ParityRun<C> {
-    fn new(corpora: Corpora<'_>, options: &TrainOptions, parity: &ParityOptions<'_>) -> Result<Self> {
+    fn new(
+        corpora: Corpora<'_>,
+        options: &TrainOptions,
+        parity: &ParityOptions<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Result<Self> {
         let all = corpora.languages.iter().chain(corpora.others);
-        let parts = all.map(|counts| Corpus::new(counts, options)).collect::<Result<Vec<_>>>()?;
+        let parts = all.map(|counts| Corpus::new(counts, options, watch)).collect::<Result<Vec<_>>>()?;
         let languages = corpora.languages.len();
         Ok(Self {
             queues: Vec::new(),
-            needs: Needs::new(parity.aim, &parts, options)?,
+            needs: Needs::new(parity.aim, &parts, options, watch)?,
             turns: Turns {
                 ran_out: vec![None; languages],
                 window: parity.window,
@@ -297,7 +302,8 @@ impl<C: CellWidth> ParityRun<C> {
             },
             chosen: Vec::new(),
             lost: vec![0; parts.len()],
-            rules: TrainRules::new(&TrainOptions { min_count: 1, ..options.clone() }),
+            rules: TrainRules::new(&TrainOptions { min_count: 1, ..options.clone() }, watch)
+                .ok_or(Error::Interrupted)?,
             min_count: options.min_count,
             corpora: parts,
         })

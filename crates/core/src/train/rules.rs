@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::options::{NO_ID, TrainOptions};
+use super::watch::Watch;
 use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
@@ -36,7 +37,8 @@ pub struct TrainRules {
 }
 
 impl TrainRules {
-    pub fn new(options: &TrainOptions) -> Self {
+    /// The rules of a training; None if the caller asks to stop.
+    pub fn new(options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Self> {
         let most = options.next_id as usize;
         let bytes_matter = options.whole_characters || options.base.is_some();
         let mut tokens = vec![(TokenShape::Other, Vec::new()); if bytes_matter { most } else { 0 }];
@@ -50,15 +52,16 @@ impl TrainRules {
                 *token = (shape_of(&[byte]), vec![byte]);
             }
         }
-        Self {
+        let parts = options.base.as_ref().map_or(Some(HashSet::new()), |vocab| parts_of_unreachable(vocab, watch))?;
+        Some(Self {
             min_count: options.min_count.max(1),
             longest: options.max_token_bytes.unwrap_or(LONGEST).min(LONGEST),
             whole_characters: options.whole_characters,
             lengths,
             tokens,
             base: options.base.clone(),
-            parts: options.base.as_ref().map(parts_of_unreachable).unwrap_or_default(),
-        }
+            parts,
+        })
     }
 
     /// Takes note of the token that a merge makes.
@@ -120,18 +123,19 @@ fn shape_of(bytes: &[u8]) -> TokenShape {
 }
 
 /// The beginnings and ends of tokens that merging never makes. If one of them became a token, and the joined bytes of any
-/// two neighbours decide, merging would make the tokens.
-fn parts_of_unreachable(vocab: &Arc<Vocab>) -> HashSet<Vec<u8>> {
+/// two neighbours decide, merging would make the tokens. None if the caller asks to stop.
+fn parts_of_unreachable(vocab: &Arc<Vocab>, watch: &mut Watch<'_>) -> Option<HashSet<Vec<u8>>> {
     let mut parts = HashSet::new();
     if vocab.merge_rule() == MergeRule::Pair {
-        return parts;
+        return Some(parts);
     }
     let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), MergeScratch::default());
     for (token, id) in vocab.tokens() {
+        watch.go_on()?;
         let done = merger.merge(token, &Stop::default(), &mut scratch);
         if done.is_err() || scratch.symbols.ids != [id] {
             parts.extend((1..token.len()).flat_map(|at| [token[..at].to_vec(), token[at..].to_vec()]));
         }
     }
-    parts
+    Some(parts)
 }

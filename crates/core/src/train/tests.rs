@@ -101,7 +101,7 @@ fn counts_above_32_bits_are_counts() {
             arena.push(piece.as_bytes(), Tally { count, first: (0, 10 * place as u64) });
         }
         let facts = CountFacts { documents: 1, positions: true, ..CountFacts::default() };
-        PieceCounts::kept(Splitter::new(&[""; 0]).unwrap(), arena, facts).unwrap()
+        PieceCounts::kept(Splitter::new(&[""; 0]).unwrap(), arena, facts, &Stop::default()).unwrap()
     };
     // In 32 bits bc would stand 7 times, and -2^31 times ab; he stands in both of its pieces.
     let counts = weighed(&[("ab", 1 << 31), ("bc", (1 << 32) + 7), ("the", 3 << 31), ("he", 1 << 40), ("x", 1)]);
@@ -323,7 +323,7 @@ fn the_worst_language_chooses_and_the_others_go_on() {
     let texts = [b"ab ab ab".to_vec(), b"cd".to_vec()];
     let languages: Vec<_> = texts.iter().map(|text| counted(std::slice::from_ref(text), &[r" ?\S+"])).collect();
     let development: Vec<_> = ["ab", "cd cd"].map(|text| counted(&[text.as_bytes().to_vec()], &[r" ?\S+"])).into();
-    let sum = PieceCounts::sum(&languages.iter().collect::<Vec<_>>(), false).unwrap();
+    let sum = PieceCounts::sum(&languages.iter().collect::<Vec<_>>(), false, &Stop::default()).unwrap();
     let (parts, texts): (Vec<_>, Vec<_>) = (languages.iter().collect(), development.iter().collect());
     let corpora = Corpora { sum: &sum, languages: &parts, others: &[] };
     let learn = |given: Vec<LearnedMerge>, shared: usize, seeds: usize, window| {

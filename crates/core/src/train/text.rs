@@ -6,6 +6,7 @@
 
 use super::cell::CellWidth;
 use super::options::{NO_ID, TrainOptions};
+use super::watch::{PLACES_PER_LOOK, Watch};
 use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::error::{Error, Result};
@@ -36,7 +37,11 @@ enum Weights {
 }
 
 impl<C: CellWidth> TrainText<C> {
-    pub fn new(counts: &PieceCounts, options: &TrainOptions) -> Result<Self> {
+    /// The text of counted pieces.
+    ///
+    /// # Errors
+    /// Those of [`super::train`]; [`Error::Interrupted`] if the caller asks to stop.
+    pub fn new(counts: &PieceCounts, options: &TrainOptions, watch: &mut Watch<'_>) -> Result<Self> {
         let pieces = counts.arena();
         let places = 1 + pieces.bytes.len() + pieces.len();
         if places > MOST_CELLS {
@@ -51,7 +56,12 @@ impl<C: CellWidth> TrainText<C> {
         text.cells.push(C::new(C::SEPARATOR));
         let mut base =
             options.base.clone().map(|vocab| (PieceEncoder::plain(vocab), PieceScratch::default(), Vec::new()));
+        let mut next_look = 0;
         for (piece, tally) in pieces.iter() {
+            if text.cells.len() >= next_look {
+                next_look = text.cells.len() + PLACES_PER_LOOK;
+                watch.go_on().ok_or(Error::Interrupted)?;
+            }
             let symbols = if let Some((pieces, scratch, ids)) = &mut base {
                 ids.clear();
                 pieces.encode(piece, &Stop::default(), scratch, ids)?;

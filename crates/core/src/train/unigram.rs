@@ -11,10 +11,12 @@
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss)]
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::threads::parallel::{Stop, map};
+use crate::threads::watched::watched;
 use crate::train::unigram_seeds::seeds;
 use crate::vocab::trie::{ROOT, Trie};
 
@@ -53,7 +55,8 @@ pub struct UnigramOptions {
 pub type Scored = (Vec<u8>, f64);
 
 /// The tokens of the words, the highest score first; each character of `alphabet` is one. `report` gets the number of
-/// tokens now and then, and may end the training. Fewer tokens than asked for come back where the words have no more.
+/// tokens about every 50 ms and at the end, and may end the training. Fewer tokens than asked for come back where the
+/// words have no more.
 ///
 /// # Errors
 /// [`Error::Option`] for too many words, [`Error::Interrupted`].
@@ -63,15 +66,28 @@ pub fn train(
     options: UnigramOptions,
     report: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Vec<Scored>> {
+    let left = AtomicUsize::new(0);
+    let mut look = || if report(left.load(Ordering::Relaxed)).is_break() { Err(Error::Interrupted) } else { Ok(()) };
+    let tokens = watched(&Stop::default(), |stop| learned(words, alphabet, options, &left, stop), &mut look)?;
+    look()?;
+    Ok(tokens)
+}
+
+/// The same without reports; `left` says how many tokens are left meanwhile.
+fn learned(
+    words: &[(&[u8], u64)],
+    alphabet: &[&str],
+    options: UnigramOptions,
+    left: &AtomicUsize,
+    stop: &Stop,
+) -> Result<Vec<Scored>> {
     let words = cut(words);
-    let mut model = Model::seeded(&words, alphabet, options)?;
+    let mut model = Model::seeded(&words, alphabet, options, stop)?;
     let wanted = (options.size as f64 * SURPLUS) as usize;
     loop {
         for _ in 0..options.rounds {
-            if report(model.tokens.len()).is_break() {
-                return Err(Error::Interrupted);
-            }
-            let expected = model.expected(&words, options.threads);
+            left.store(model.tokens.len(), Ordering::Relaxed);
+            let expected = model.expected(&words, options.threads, stop)?;
             model.score(&expected);
         }
         if model.tokens.len() <= wanted {
@@ -79,7 +95,7 @@ pub fn train(
         }
         let kept = wanted.max((model.tokens.len() as f64 * options.shrink) as usize);
         let before = model.tokens.len();
-        model.prune(&words, kept, options.threads);
+        model.prune(&words, kept, options.threads, stop)?;
         if model.tokens.len() == before {
             break;
         }
@@ -130,9 +146,9 @@ struct Lattice {
 }
 
 impl Model {
-    fn seeded(words: &[(&[u8], u64)], alphabet: &[&str], options: UnigramOptions) -> Result<Self> {
+    fn seeded(words: &[(&[u8], u64)], alphabet: &[&str], options: UnigramOptions, stop: &Stop) -> Result<Self> {
         let mut counts: Vec<(Vec<u8>, u64)> = characters(words, alphabet);
-        counts.extend(seeds(words, options.seeds, options.longest)?);
+        counts.extend(seeds(words, options.seeds, options.longest, stop)?);
         let sum = counts.iter().map(|(_, count)| *count as f64).sum::<f64>().ln();
         let scores = counts.iter().map(|(_, count)| (*count.max(&1) as f64).ln() - sum).collect();
         let tokens = counts.into_iter().map(|(token, _)| token).collect();
@@ -201,8 +217,8 @@ impl Model {
     }
 
     /// How often each token is expected in the words.
-    fn expected(&self, words: &[(&[u8], u64)], threads: usize) -> Vec<f64> {
-        self.summed(words, threads, |word, count, lattice, sums| {
+    fn expected(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
+        self.summed(words, threads, stop, |word, count, lattice, sums| {
             self.lattice(word, MISSING, lattice);
             let Lattice { edges, best, before, after } = lattice;
             before.clear();
@@ -228,8 +244,8 @@ impl Model {
     }
 
     /// How often each token occurs in the best ways through the words.
-    fn used(&self, words: &[(&[u8], u64)], threads: usize) -> Vec<f64> {
-        self.summed(words, threads, |word, count, lattice, sums| {
+    fn used(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
+        self.summed(words, threads, stop, |word, count, lattice, sums| {
             self.lattice(word, MISSING, lattice);
             for token in lattice.path(word.len()) {
                 if let Some(sum) = sums.get_mut(token as usize) {
@@ -243,26 +259,28 @@ impl Model {
         &self,
         words: &[(&[u8], u64)],
         threads: usize,
+        stop: &Stop,
         each: impl Fn(&[u8], u64, &mut Lattice, &mut [f64]) + Sync,
-    ) -> Vec<f64> {
+    ) -> Result<Vec<f64>> {
         let parts: Vec<_> = words.chunks(words.len().div_ceil(PARTS).max(1)).collect();
-        let sums = map(parts.len(), threads, &Stop::default(), |next| {
+        let sums = map(parts.len(), threads, stop, |next| {
             let mut lattice = Lattice::default();
             next.each_item(|part| {
                 let mut sums = vec![0.0; self.tokens.len()];
                 for &(word, count) in parts[part] {
+                    stop.check()?;
                     each(word, count, &mut lattice, &mut sums);
                 }
                 Ok(sums)
             });
-        });
+        })?;
         let mut total = vec![0.0; self.tokens.len()];
-        for part in sums.unwrap_or_default() {
+        for part in sums {
             for (sum, more) in total.iter_mut().zip(part) {
                 *sum += more;
             }
         }
-        total
+        Ok(total)
     }
 
     /// Makes scores of expected counts, and drops tokens that are not expected. It uses the digamma function and not the
@@ -278,13 +296,14 @@ impl Model {
     }
 
     /// Keeps `most` tokens: those whose loss would lower the likelihood of the words most.
-    fn prune(&mut self, words: &[(&[u8], u64)], most: usize, threads: usize) {
-        let used = self.used(words, threads);
+    fn prune(&mut self, words: &[(&[u8], u64)], most: usize, threads: usize, stop: &Stop) -> Result<()> {
+        let used = self.used(words, threads, stop)?;
         let sum: f64 = used.iter().sum();
         let all: f64 = words.iter().map(|&(_, count)| count as f64).sum();
         let mut lattice = Lattice::default();
         let mut losses: Vec<(f64, u32)> = Vec::new();
         for (place, &count) in (0..).zip(&used) {
+            stop.check()?;
             let token = &self.tokens[place as usize];
             self.lattice(token, place, &mut lattice);
             let alone = char_len(token[0]) >= token.len();
@@ -304,6 +323,7 @@ impl Model {
         let mut kept: Vec<(u32, f64)> = losses.iter().map(|&(_, place)| (place, self.scores[place as usize])).collect();
         kept.sort_unstable_by_key(|&(place, _)| place);
         self.keep(&kept);
+        Ok(())
     }
 
     /// The characters of the alphabet, and the tokens with the highest scores.
@@ -400,9 +420,9 @@ mod tests {
         let mut model = Model { tokens, scores, unknown: 0.0, trie: Trie::new(Vec::new()), places: Vec::new() };
         model.index();
         // `ab` is one token with 1/4, and two with 1/8: twice as likely the former.
-        let expected = model.expected(&[(&b"ab"[..], 3)], 1);
+        let expected = model.expected(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap();
         assert!(expected.iter().zip([1.0, 1.0, 2.0]).all(|(found, wanted)| (found - wanted).abs() < 1e-9));
-        assert_eq!(model.used(&[(&b"ab"[..], 3)], 1), [0.0, 0.0, 3.0]);
+        assert_eq!(model.used(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap(), [0.0, 0.0, 3.0]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use libsais::SuffixArrayConstruction;
 
 use crate::error::{Error, Result};
+use crate::threads::parallel::Stop;
 
 /// Comes after every word; it is not a byte of any text.
 const SEPARATOR: u8 = 0xFF;
@@ -17,12 +18,14 @@ const MOST: usize = i32::MAX as usize - 1;
 
 /// A stretch of characters, and how many characters of the corpus it covers.
 pub type Seed = (Vec<u8>, u64);
+/// Its score, where it starts, and how long it is.
+type FoundStretch = (u64, u32, u32);
 
 /// The best stretches of 2 to `longest` characters that occur at least twice in the counted words: at most `most`.
 ///
 /// # Errors
-/// [`Error::Option`] for more words than fit.
-pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<Seed>> {
+/// [`Error::Option`] for more words than fit; [`Error::Interrupted`], but not while the suffixes are sorted.
+pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -> Result<Vec<Seed>> {
     let size = words.iter().map(|(word, _)| word.len() + 1).sum::<usize>();
     let refuse = |value: String| Error::Option {
         argument: "corpus",
@@ -40,14 +43,15 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
         text.push(SEPARATOR);
         weights.resize(text.len(), *count);
     }
-    let (suffixes, common) = suffixes(&text).ok_or_else(|| refuse("words that cannot be sorted".to_owned()))?;
+    let (suffixes, common) = suffixes(&text, stop)?.ok_or_else(|| refuse("words that cannot be sorted".to_owned()))?;
     let mut sums: Vec<u64> = Vec::with_capacity(size + 1);
     sums.push(0);
     for &start in &suffixes {
         sums.push(sums[sums.len() - 1] + weights[start as usize]);
     }
-    let mut found: Vec<(u64, u32, u32)> = Vec::new();
+    let mut found: Vec<FoundStretch> = Vec::new();
     intervals(&common, |from, to, depth, parent| {
+        stop.check()?;
         let start = suffixes[from] as usize;
         if let Some((bytes, chars)) = stretch(&text[start..(start + depth).min(text.len())], longest)
             && bytes > parent
@@ -55,8 +59,10 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
         {
             found.push(((sums[to] - sums[from]) * chars as u64, start as u32, bytes as u32));
         }
-    });
+        Ok(())
+    })?;
     for (place, &start) in suffixes.iter().enumerate() {
+        stop.check()?;
         let (start, count) = (start as usize, weights[start as usize]);
         let shared = common[place].max(common.get(place + 1).copied().unwrap_or(0)).max(0) as usize;
         let end = text.len().min(start + 4 * longest + 1);
@@ -70,40 +76,56 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize) -> Result<Vec<
         }
     }
     drop(weights);
+    best(found, &text, most, stop)
+}
+
+/// The stretches with the highest scores, the best first.
+fn best(mut found: Vec<FoundStretch>, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<Seed>> {
     let text_of = |start: u32, len: u32| &text[start as usize..(start + len) as usize];
-    found.sort_unstable_by(|left, right| {
+    let best_first = |left: &FoundStretch, right: &FoundStretch| {
         right.0.cmp(&left.0).then_with(|| text_of(left.1, left.2).cmp(text_of(right.1, right.2)))
-    });
-    found.truncate(most);
+    };
+    if most < found.len() {
+        found.select_nth_unstable_by(most, best_first);
+        found.truncate(most);
+    }
+    stop.check()?;
+    found.sort_unstable_by(best_first);
     Ok(found.into_iter().map(|(score, start, len)| (text_of(start, len).to_vec(), score)).collect())
 }
 
 /// The suffix array, and how many bytes each suffix shares with the one before.
-fn suffixes(text: &[u8]) -> Option<(Vec<i32>, Vec<i32>)> {
+fn suffixes(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     if text.is_empty() {
-        return Some((Vec::new(), Vec::new()));
+        return Ok(Some((Vec::new(), Vec::new())));
     }
-    let sorted = SuffixArrayConstruction::for_text(text).in_owned_buffer32().single_threaded().run().ok()?;
-    let places = sorted.plcp_construction().single_threaded().run().ok()?;
-    let (suffixes, common, ..) = places.lcp_construction().single_threaded().run().ok()?.into_parts();
-    Some((suffixes, common))
+    let Ok(sorted) = SuffixArrayConstruction::for_text(text).in_owned_buffer32().single_threaded().run() else {
+        return Ok(None);
+    };
+    stop.check()?;
+    let Ok(places) = sorted.plcp_construction().single_threaded().run() else { return Ok(None) };
+    stop.check()?;
+    let Ok(done) = places.lcp_construction().single_threaded().run() else { return Ok(None) };
+    let (suffixes, common, ..) = done.into_parts();
+    Ok(Some((suffixes, common)))
 }
 
 /// Calls `each` with every inner node of the suffix tree: where its suffixes start and end, its depth and its parent's.
-fn intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize)) {
+fn intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize) -> Result<()>) -> Result<()> {
     let mut open: Vec<(usize, usize)> = Vec::new();
     for place in 1..=common.len() {
         let shared = common.get(place).map_or(0, |&shared| shared.max(0) as usize);
         let mut from = place - 1;
         while let Some((depth, start)) = open.pop_if(|(depth, _)| *depth > shared) {
             let parent = open.last().map_or(0, |&(depth, _)| depth).max(shared);
-            each(start, place, depth, parent);
+            each(start, place, depth, parent)?;
             from = start;
         }
         if shared > 0 && open.last().is_none_or(|&(depth, _)| depth < shared) {
             open.push((shared, from));
         }
     }
+    Ok(())
 }
 
 /// How many bytes and characters of `bytes` are whole characters of one word; None for more than `longest` characters, and
@@ -160,15 +182,16 @@ mod tests {
         }
         expected.sort();
         expected.dedup();
-        let mut found = seeds(&counted, 100, 16).unwrap();
+        let mut found = seeds(&counted, 100, 16, &Stop::default()).unwrap();
         found.sort();
         assert_eq!(found, expected);
-        assert_eq!(seeds(&counted, 1, 16).unwrap().len(), 1);
+        assert_eq!(seeds(&counted, 1, 16, &Stop::default()).unwrap().len(), 1);
         assert!(
-            seeds(&counted, 9, 2)
+            seeds(&counted, 9, 2, &Stop::default()).unwrap().iter().all(|(seed, _)| std::str::from_utf8(seed)
                 .unwrap()
-                .iter()
-                .all(|(seed, _)| std::str::from_utf8(seed).unwrap().chars().count() == 2)
+                .chars()
+                .count()
+                == 2)
         );
     }
 }

@@ -50,7 +50,7 @@ impl Trained {
 }
 
 /// How many places are visited between two looks at the clock.
-const PLACES_PER_LOOK: usize = 1 << 16;
+pub(super) const PLACES_PER_LOOK: usize = 1 << 16;
 /// How long training runs between two reports.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(50);
 
