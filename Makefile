@@ -34,7 +34,7 @@ $(MADE): scripts/venv.sh Makefile
 	@touch $@
 
 demo: .venv/.built
-	$(PY) -m toksmith._demo
+	$(PY) -m toksmith._cli.demo
 
 # A process for each processor, at most eight; a file's tests, which share what is slow to make, stay in one process.
 PYTEST := $(PY) -m pytest

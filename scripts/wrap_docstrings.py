@@ -173,7 +173,7 @@ def main() -> None:
                 files.setdefault(thing.__file__ or "", {})[""] = width
             elif inspect.isclass(thing):
                 errors = thing.__module__ == "toksmith"  # as tracebacks name them
-                module = import_module("toksmith._errors") if errors else sys.modules[thing.__module__]
+                module = import_module("toksmith._base.errors") if errors else sys.modules[thing.__module__]
                 files.setdefault(module.__file__ or "", {})[thing.__name__] = width
         for path, wanted in sorted(files.items()):
             if changed := rewrite(Path(path), wanted):

@@ -1,4 +1,4 @@
-"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/_ahead.py`)."""
+"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/ahead.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from processors import LIMIT_S
 
-from toksmith._corpus._ahead import in_turn, made_in_order, wait_to_be_asked
+from toksmith._corpus.ahead import in_turn, made_in_order, wait_to_be_asked
 
 
 def never(value: int) -> bool:

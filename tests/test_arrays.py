@@ -8,7 +8,8 @@ import pyarrow as arrow
 import pytest
 
 import toksmith
-from toksmith import InvalidOption, SpecialTokenInText, _arrays
+from toksmith import InvalidOption, SpecialTokenInText
+from toksmith._tokenizer.tokenizer import arrays
 
 TOK = toksmith.train("low lower lowest é 日本", 262, special_tokens=["<pad>"])
 TEXTS = ["low", "", "lower é", "日本 lowest low", "x" * 50]
@@ -37,7 +38,7 @@ def test_a_column_has_the_ids_of_its_texts(name: str, monkeypatch: pytest.Monkey
     ragged = TOK.encode_ragged(column, threads=2)
     assert [ids.tolist() for ids in ragged] == expected
     # No text became a Python object: the list of texts is never asked for.
-    monkeypatch.setattr(_arrays, "as_sequence", None)
+    monkeypatch.setattr(arrays, "as_sequence", None)
     assert TOK.encode_ragged(column).ids.tolist() == ragged.ids.tolist()
     assert TOK.encode_padded(column, pad="<pad>").mask.sum() == len(ragged.ids)
 

@@ -548,7 +548,7 @@ def test_models_with_names_that_do_not_exist(fields: dict[str, Any]) -> None:
         ({"decoders": (Step("sing"),)}, '"sing" in decoders'),
         ({"post": (Step("frame"),)}, "'frame' in post"),
         ({"splitters": (Step("sentences"),)}, '"sentences" in splitters'),
-        ({"splitters": (toksmith._model.regex_split("a", dialect="perl"),)}, "perl"),
+        ({"splitters": (toksmith._model.model.regex_split("a", dialect="perl"),)}, "perl"),
         ({"byte_fallback": True}, "byte_fallback"),
         ({"unknown_id": 5}, "unknown_id"),
         ({"scores": np.zeros(256, np.float32)}, "scores"),

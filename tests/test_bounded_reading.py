@@ -18,8 +18,10 @@ import pytest
 from systems import needs
 
 import toksmith
-from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError, _encode_files
-from toksmith._formats import FORMATS, Format, _file_sets, _json
+from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError
+from toksmith._corpus import encode_files
+from toksmith._formats import FORMATS, Format, file_sets
+from toksmith._formats import json as _json
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -184,9 +186,9 @@ def test_what_a_format_does_not_load_it_does_not_save(
 def test_the_limits_of_lines_leave_room_for_four_times_the_largest_vocabulary() -> None:
     page = (Path(__file__).parent.parent / "docs" / "format.md").read_text(encoding="utf-8")
     largest = 199_998  # o200k, whose tokens are a line or a name each
-    assert min(_file_sets.LINE_LIMIT, _json.CROWDS[b":"]) > 4 * (largest + 100)
+    assert min(file_sets.LINE_LIMIT, _json.CROWDS[b":"]) > 4 * (largest + 100)
     for name in ("gpt2", "minbpe"):
-        assert re.search(rf"^\| `{name}` \|.*\| 16 MiB.*{_file_sets.LINE_LIMIT:,} lines \|$", page, re.MULTILINE), name
+        assert re.search(rf"^\| `{name}` \|.*\| 16 MiB.*{file_sets.LINE_LIMIT:,} lines \|$", page, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("name", ["gpt2", "minbpe"])
@@ -196,10 +198,10 @@ def test_files_have_as_many_lines_as_may_be_read(name: str, tmp_path: Path, monk
     tok.save(path, format=name)
     written = tmp_path / {"gpt2": "merges.txt", "minbpe": "tok.model"}[name]
     lines = written.read_bytes().count(b"\n")
-    monkeypatch.setattr(_file_sets, "LINE_LIMIT", lines)
+    monkeypatch.setattr(file_sets, "LINE_LIMIT", lines)
     tok.save(path, format=name)
     assert toksmith.load(path, format=name) == tok
-    monkeypatch.setattr(_file_sets, "LINE_LIMIT", lines - 1)
+    monkeypatch.setattr(file_sets, "LINE_LIMIT", lines - 1)
     with pytest.raises(FormatError, match=rf"has {lines} lines; at most {lines - 1} are allowed"):
         toksmith.load(path, format=name)
     with pytest.raises(CannotRepresent, match=rf"at most {lines - 1} lines, but this one would have {lines}"):
@@ -260,9 +262,9 @@ def test_a_packed_text_within_the_limit_is_read(
 ) -> None:
     path = tmp_path / "a.txt.gz"
     path.write_bytes(gzip.compress(b"low " * 100_000))
-    monkeypatch.setattr(_encode_files, "UNPACKED_FREE", 400_000 - _encode_files.UNPACKED_PER_BYTE * path.stat().st_size)
+    monkeypatch.setattr(encode_files, "UNPACKED_FREE", 400_000 - encode_files.UNPACKED_PER_BYTE * path.stat().st_size)
     assert tok.encode_file(path).ids.tolist() == tok.encode("low " * 100_000)
-    monkeypatch.setattr(_encode_files, "UNPACKED_FREE", _encode_files.UNPACKED_FREE - 1)
+    monkeypatch.setattr(encode_files, "UNPACKED_FREE", encode_files.UNPACKED_FREE - 1)
     with pytest.raises(CorpusError, match=r"a\.txt\.gz: .*unpacks to more than 399999 bytes"):
         tok.encode_file(path)
 
@@ -276,7 +278,7 @@ def test_a_row_of_a_file_has_an_end(tok: Tokenizer, tmp_path: Path, monkeypatch:
     row = json.dumps({"text": "low " * 2_000_000}).encode() + b"\n"
     for before, size, after in ((b"", len(row), row), (row, len(row), b""), (row, len(row) - 1, b"")):
         path.write_bytes(before + row + after)
-        monkeypatch.setattr(_encode_files, "ROW_BYTES", size)
+        monkeypatch.setattr(encode_files, "ROW_BYTES", size)
         for call in calls:
             if size == len(row):
                 call()

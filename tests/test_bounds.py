@@ -15,7 +15,7 @@ from processors import LIMIT_S, interrupt
 
 import toksmith
 from toksmith import FormatError, InvalidOption, ModelError, PatternError, TextTooLong, Tokenizer, explain
-from toksmith._formats._oniguruma import NotTranslatable, to_onig
+from toksmith._formats.oniguruma import NotTranslatable, to_onig
 
 MIB = 1 << 20
 LIMIT = 64 + MIB  # of a text of one byte

@@ -13,7 +13,7 @@ from browsing import SHOTS, STATIC, Seen, watched
 
 import toksmith
 from toksmith import explain, metrics
-from toksmith._render._areas_html import STEPS
+from toksmith._render.areas_html import STEPS
 
 
 def a_folder(top: Path) -> Path:

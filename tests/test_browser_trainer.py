@@ -13,7 +13,7 @@ import pytest
 from browsing import CONTRAST, NAMED, SHOTS, Seen, watched
 
 import toksmith
-from toksmith._playground import _live_training
+from toksmith._playground import live_training
 
 TEXTS = {
     "low.txt": b"low lower lowest slow slower slowest " * 20,
@@ -45,7 +45,7 @@ def opened(seen: Seen, texts: dict[str, bytes] | None = None, text: str = "slowe
 
 def trained(texts: dict[str, bytes], size: int, **options: Any) -> toksmith.Tokenizer:
     return toksmith.train(
-        [*texts.values()], size, min_count=2, max_token_bytes=_live_training.LONGEST, progress=False, **options
+        [*texts.values()], size, min_count=2, max_token_bytes=live_training.LONGEST, progress=False, **options
     )
 
 

@@ -13,7 +13,7 @@ from test_doctor import TOK, planted_rows, raw, safetensors
 
 import toksmith
 from toksmith import FormatError, Tokenizer
-from toksmith._weights import _matrix
+from toksmith._graft.weights import matrix as _matrix
 
 ROOT = Path(__file__).resolve().parent.parent
 BINDING = ROOT / "crates" / "py" / "src"

@@ -14,7 +14,7 @@ from trainings import trained
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
-from toksmith._formats._protobuf import parse
+from toksmith._formats.protobuf import parse
 
 WORDS = "the cat sat on the mat and the rat ate the cat that sat on the hat "
 TWENTY = [WORDS] * 20

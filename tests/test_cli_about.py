@@ -25,12 +25,12 @@ from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import _cli
-from toksmith._cli import _jobs, _progress
-from toksmith._cli._arguments import PACKED, ROWS
+from toksmith._cli import jobs, progress
+from toksmith._cli.arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
-from toksmith._encode_files import PACKED as PACKED_FILES
+from toksmith._corpus.encode_files import PACKED as PACKED_FILES
 from toksmith._formats import MODULES
-from toksmith._shards.sinks import SINKS
+from toksmith._jobs.sinks import SINKS
 
 HEAVY = ("rich", "typer", "pydantic", "pyarrow", "matplotlib", "starlette", "logging.handlers", "asyncio")
 
@@ -72,11 +72,11 @@ def test_a_command_imports_what_it_uses(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text("low", encoding="utf-8")
     modules = imported(called("count", str(tmp_path / "text.txt"), "-t", str(tmp_path / "tok.toksmith")))
     assert not modules & {"tempfile", "secrets", "difflib", "click.shell_completion", *HEAVY}
-    unused = ("_corpus", "_encode_files", "_remote", "_shards", "_training", "metrics", "_cli._train")
+    unused = ("_corpus", "_storage.remote", "_jobs", "_training", "metrics", "_cli.train")
     assert not modules & {f"toksmith.{name}" for name in unused}
     readers = {f"toksmith._formats.{name}" for name in MODULES.values()} & modules
-    assert readers == {"toksmith._formats._native"}
-    assert not imported(called("--help")) & {"numpy", "toksmith._cli._train", *HEAVY}
+    assert readers == {"toksmith._formats.native"}
+    assert not imported(called("--help")) & {"numpy", "toksmith._cli.train", *HEAVY}
     assert not imported(called("formats")) & {"rich", "toksmith._training"}
 
 
@@ -183,7 +183,7 @@ def test_the_tokenizer_is_in_the_same_place_everywhere(monkeypatch: pytest.Monke
 
 
 def test_special_means_one_thing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toksmith._deprecated._SAID", set())
+    monkeypatch.setattr("toksmith._base.deprecated._SAID", set())
     for row, command in commands():
         for each in command.params:
             if "--special" in each.opts:
@@ -373,11 +373,11 @@ def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
 def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: dict[int, int] = {}
 
-    def elapsed_s(watch: _progress.Watch) -> float:  # each look at a watch is 40 s after the one before
+    def elapsed_s(watch: progress.Watch) -> float:  # each look at a watch is 40 s after the one before
         looks[id(watch)] = looks.get(id(watch), 0) + 40
         return float(looks[id(watch)])
 
-    monkeypatch.setattr(_progress.Watch, "elapsed_s", elapsed_s)
+    monkeypatch.setattr(progress.Watch, "elapsed_s", elapsed_s)
     tok = tmp_path / "tok.toksmith"
     toksmith.train("low lower", merges=2).save(tok)
     files = []
@@ -419,20 +419,20 @@ def test_work_without_parts_says_that_it_goes_on(
     options = [] if "convert" in arguments else ["-t", "./tok.toksmith"]
     looks, said = itertools.count(40, 40), threading.Event()
     module, name = function
-    own, say = getattr(importlib.import_module(module), name), _progress.Meter.say
+    own, say = getattr(importlib.import_module(module), name), progress.Meter.say
 
     def slow(*given: Any, **more: Any) -> Any:  # the work, until it is said to go on
         assert said.wait(LIMIT_S) or "--quiet" in arguments
         return own(*given, **more)
 
-    def heard(meter: _progress.Meter, elapsed: float) -> None:
+    def heard(meter: progress.Meter, elapsed: float) -> None:
         say(meter, elapsed)
         said.set()
 
     monkeypatch.setattr(importlib.import_module(module), name, slow)
-    monkeypatch.setattr(_progress, "SOON_S", 0.0)
-    monkeypatch.setattr(_progress.Watch, "elapsed_s", lambda _: float(next(looks)))
-    monkeypatch.setattr(_progress.Meter, "say", heard)
+    monkeypatch.setattr(progress, "SOON_S", 0.0)
+    monkeypatch.setattr(progress.Watch, "elapsed_s", lambda _: float(next(looks)))
+    monkeypatch.setattr(progress.Meter, "say", heard)
     first, *more, last = run(*arguments, *options).stderr.splitlines()
     assert re.fullmatch("toksmith: at work for [0-9,]+ s", first), more
     assert last.startswith(f"toksmith: {summary}")
@@ -466,14 +466,14 @@ def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
     assert completed("tokenize", "--run", "r") == ["ray"]
     for command, flag in (("train", "--to"), ("convert", "--to"), ("convert", "--from")):
         assert completed(command, flag, "") == [*toksmith.formats()]
-    assert completed("tokenize", "--to", "") == [*_jobs.SINKS]
+    assert completed("tokenize", "--to", "") == [*jobs.SINKS]
     assert {*toksmith.encodings()} <= {*completed("train", "--base", "")}
     misused(run("train", "--text", "a", "--kind", "x"), "expected bpe, unigram, wordpiece, chars or words, not 'x'")
 
 
 def test_the_values_of_flags_are_those_of_the_library() -> None:
-    assert {*_jobs.SINKS} == {*SINKS}
-    assert {*_jobs.DTYPES[1:]} == {each for row in SINKS.values() for each in row.dtypes}
+    assert {*jobs.SINKS} == {*SINKS}
+    assert {*jobs.DTYPES[1:]} == {each for row in SINKS.values() for each in row.dtypes}
     functions = {"train": toksmith.train, "tokenize": toksmith.plan, "explain-steps": toksmith.explain.steps}
     checked = 0
     for row, command in commands():

@@ -12,7 +12,7 @@ from test_cli import refused, run
 from test_tutorials import PARAGRAPH
 
 import toksmith
-from toksmith._cli import _tour
+from toksmith._cli import tour
 
 TEXTS = ["a", "abc", "नमस्ते, आप कैसे हैं? " * 9, PARAGRAPH, "x" * 5000, "\x1b[31m\u202e\0 é\r\n", "<|endoftext|>"]
 
@@ -21,7 +21,7 @@ TEXTS = ["a", "abc", "नमस्ते, आप कैसे हैं? " * 9, 
 def test_every_stop_on_any_text(text: str) -> None:
     ran = run("tour", "--text", text)
     assert ran.exit_code == 0, ran.output
-    titles = [_tour.title(stop) for stop in _tour.STOPS]
+    titles = [tour.title(stop) for stop in tour.STOPS]
     assert all(f"{number} of {len(titles)}: {name}" in ran.stdout for number, name in enumerate(titles, 1))
     assert "\x1b" not in ran.stdout and "\u202e" not in ran.stdout
     assert not ran.stderr
@@ -31,8 +31,8 @@ def test_it_is_on_the_text_that_is_given(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{PARAGRAPH}\nanother line", encoding="utf-8")
     stops: list[dict[str, Any]] = json.loads(run("tour", path, "--json").stdout)
-    assert [stop["stop"] for stop in stops] == [*range(1, len(_tour.STOPS) + 1)]
-    short = PARAGRAPH[: _tour.SHORT_CHARS]
+    assert [stop["stop"] for stop in stops] == [*range(1, len(tour.STOPS) + 1)]
+    short = PARAGRAPH[: tour.SHORT_CHARS]
     assert stops[0]["views"] == [toksmith.explain.sizes(short).to_dict()]
     assert stops[2]["views"] == [toksmith.explain.steps(short, merges=3).to_dict()]
     tok = toksmith.train([path.read_text(encoding="utf-8")], min_count=2)
@@ -89,11 +89,11 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("typed, stops", [("q\n", 1), ("\nq\n", 2), ("", 1), ("\n" * 20, len(_tour.STOPS))])
+@pytest.mark.parametrize("typed, stops", [("q\n", 1), ("\nq\n", 2), ("", 1), ("\n" * 20, len(tour.STOPS))])
 def test_on_a_terminal_it_waits(typed: str, stops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     out = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     monkeypatch.setattr("sys.stdout", out)
-    _tour.tour(text="low lower lowest")
-    assert out.getvalue().count(f" of {len(_tour.STOPS)}: ") == stops
-    assert out.getvalue().count("Enter goes on") == min(stops, len(_tour.STOPS) - 1)
+    tour.tour(text="low lower lowest")
+    assert out.getvalue().count(f" of {len(tour.STOPS)}: ") == stops
+    assert out.getvalue().count("Enter goes on") == min(stops, len(tour.STOPS) - 1)

@@ -20,7 +20,7 @@ import pytest
 from clients.excluded import IGNORED
 from conftest import DATA, existing_or_skip
 
-from toksmith._encodings import ENCODINGS
+from toksmith._sources.encodings import ENCODINGS
 
 SUITES = Path(os.environ.get("TOKSMITH_CLIENTS", "/nowhere"))
 HERE = Path(__file__).parent

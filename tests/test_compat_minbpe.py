@@ -180,10 +180,10 @@ def test_the_merges_of_the_tutorials(vocab_dir: Path, corpora_dir: Path, count: 
 @pytest.fixture(scope="module")
 def gpt4(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """With the published file where toksmith looks for it."""
-    row = toksmith._encodings.ENCODINGS["cl100k_base"]
+    row = toksmith._sources.encodings.ENCODINGS["cl100k_base"]
     data = (vocab_dir / "cl100k_base.tiktoken").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toksmith._encodings, "cached", lambda each: iter([("cl100k_base", data)]))
+        patch.setattr(toksmith._sources.encodings, "cached", lambda each: iter([("cl100k_base", data)]))
         assert row.pattern == "cl100k"
         yield minbpe.GPT4Tokenizer()
 

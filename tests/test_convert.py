@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import toksmith
-from toksmith import CannotRepresent, Tokenizer, _cli, _convert, _formats
-from toksmith._formats import _peers
+from toksmith import CannotRepresent, Tokenizer, _cli, _formats
+from toksmith._formats import peers
+from toksmith._sources import convert
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +23,7 @@ def tok() -> Tokenizer:
 def test_a_conversion_is_proved_on_hard_texts(tok: Tokenizer, tmp_path: Path) -> None:
     pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0")
     report = toksmith.convert(tok, tmp_path / "a.tiktoken")
-    assert report.equal and report.difference is None and report.documents == len(_convert.SAMPLE)
+    assert report.equal and report.difference is None and report.documents == len(convert.SAMPLE)
     assert (report.from_format, report.to_format, report.lost) == (None, "tiktoken", ())
     assert report.peer.library == "tiktoken 0.14.0" and report.peer.documents == report.documents
     assert "30 documents, all ids equal\ntiktoken 0.14.0: 30 documents, all ids equal" in str(report)
@@ -132,7 +133,7 @@ def test_a_library_that_is_missing_or_differs_is_told(
     report = toksmith.convert(tok, tmp_path / "a.tiktoken")
     assert not report.equal and report.difference is None and report.peer.library == "tiktoken 0.0"
     assert f"tiktoken 0.0 differs ({report.peer.differing} of 30 documents): document 0" in str(report)
-    monkeypatch.setattr(_peers, "PEERS", {"tiktoken": _peers.Peer("none", "no_such_module_at_all", "tiktoken")})
+    monkeypatch.setattr(peers, "PEERS", {"tiktoken": peers.Peer("none", "no_such_module_at_all", "tiktoken")})
     assert toksmith.convert(tok, tmp_path / "a.tiktoken").peer.problem == "none is not installed"
 
 
@@ -248,7 +249,7 @@ def test_several_split_steps_are_not_ranks_of_tiktoken(tmp_path: Path) -> None:
 
 
 def test_every_peer_is_of_a_format() -> None:
-    assert _peers.PEERS.keys() <= toksmith.formats().keys()
+    assert peers.PEERS.keys() <= toksmith.formats().keys()
 
 
 def test_the_command(tok: Tokenizer, tmp_path: Path) -> None:

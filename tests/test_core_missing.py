@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import toksmith
-from toksmith import _core_missing
+from toksmith._base import core_missing
 
 PACKAGE = Path(toksmith.__file__).parent
 CORE = Path(toksmith._core.__file__)  # type: ignore[attr-defined]
@@ -64,7 +64,7 @@ def test_a_core_for_another_interpreter(package: Path) -> None:
         (package / f"_core.{tags}.so").write_bytes(b"")
     said = why(package)
     assert "built for cpython-39-aarch64-linux-gnu, pypy310-pp73-x86_64-linux-gnu, and this is CPython 3." in said
-    assert f" on {_core_missing.SYSTEMS[sys.platform]} {platform.machine()}; " in said
+    assert f" on {core_missing.SYSTEMS[sys.platform]} {platform.machine()}; " in said
     assert re.search(f"{REMEDY}$", said)
 
 
@@ -110,7 +110,7 @@ def test_an_unsupported_platform(
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(sys, "maxsize", (1 << (bits - 1)) - 1)
     monkeypatch.setattr(platform, "python_implementation", lambda: python)
-    found = _core_missing.told(ImportError("no module"), str(PACKAGE))
+    found = core_missing.told(ImportError("no module"), str(PACKAGE))
     monkeypatch.undo()
     assert found.startswith("toksmith runs on CPython 3.10 or newer of 64 bits, on Linux, macOS and Windows; this is ")
     version = f"{platform.python_version()}{' free-threaded' if FREE else ''}"
@@ -121,7 +121,7 @@ def test_an_unsupported_platform(
 def test_an_interpreter_that_the_core_refuses() -> None:
     """A second interpreter in one process: the core says so itself."""
     refused = "PyO3 modules do not yet support subinterpreters"
-    assert _core_missing.told(ImportError(refused), str(PACKAGE)) == refused
+    assert core_missing.told(ImportError(refused), str(PACKAGE)) == refused
 
 
 @pytest.mark.skipif(not WHEELS, reason="lacks a wheel for this interpreter in dist/; `make wheel` builds it")

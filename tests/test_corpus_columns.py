@@ -17,10 +17,11 @@ from test_corpus_rows import READERS, REFUSED, TAKEN
 
 import toksmith
 from toksmith import CorpusError, Tokenizer, _core
-from toksmith._corpus import File, _blocks, _columns, _parquet
-from toksmith._corpus._columns import TextColumn, columns_in
-from toksmith._corpus._names import RowNames, name_in
-from toksmith._shards._make import _encode_shard
+from toksmith._corpus import File, blocks, parquet
+from toksmith._corpus import columns as _columns
+from toksmith._corpus.columns import TextColumn, columns_in
+from toksmith._corpus.names import RowNames, name_in
+from toksmith._jobs.make import encode_shard
 
 BLOCKS = (1, 7, 64, 1 << 22)
 NAMES: dict[bytes, str | None] = {
@@ -90,7 +91,7 @@ def test_the_core_reads_rows_as_its_slow_twin(packed: bool, tmp_path: Path, monk
         monkeypatch.setenv("TOKSMITH_SLOW", "0")
         for block in BLOCKS if len(data) < 1 << 16 else BLOCKS[-1:]:
             with monkeypatch.context() as patch:
-                patch.setattr(_blocks, "BLOCK_BYTES", block)
+                patch.setattr(blocks, "BLOCK_BYTES", block)
                 assert facts(list(columns_in(File(path, "text", "id")))) == slow, data[:80]
         for _, record, byte, _ in slow["rows"]:
             assert data[:byte].count(b"\n") == record and (not byte or data[byte - 1 : byte] == b"\n")
@@ -127,7 +128,7 @@ def test_a_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     path.write_bytes(b"".join(rows))
     starts = np.cumsum([0, *map(len, rows)]).tolist()
     for block in BLOCKS:
-        monkeypatch.setattr(_blocks, "BLOCK_BYTES", block)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
         for first, last in ((0, 40), (3, 9), (39, 40), (5, 5)):
             file = File(path, "text", "id", (starts[first], starts[last]))
             found = facts(list(columns_in(file)))["rows"]
@@ -181,11 +182,11 @@ def test_a_job_writes_what_its_slow_twin_writes(
     corpus = hostile_corpus(tmp_path / "in")
     options = {"append": job_corpus.END, "errors": "quarantine", "shard_size": size, **options}
     for batch in (40, 1 << 23):
-        monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", batch)
+        monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", batch)
         found = []
         for slow, block, threads in (("1", 1 << 22, 1), ("0", 1 << 22, 2), ("0", 64, 1)):
             monkeypatch.setenv("TOKSMITH_SLOW", slow)
-            monkeypatch.setattr(_blocks, "BLOCK_BYTES", block)
+            monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
             job = toksmith.plan(job_corpus.TOK, corpus, tmp_path / "out", **options)
             done = job.run(threads=threads, progress=False)
@@ -201,8 +202,8 @@ def test_rows_are_left_out_in_one_order(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_text("".join(json.dumps({"text": row}) + "\n" for row in rows))
     for batch, order in ((1 << 23, [1, 4, 0, 3]), (1, [0, 1, 3, 4])):
         for block in (1, 1 << 22):
-            monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", batch)
-            monkeypatch.setattr(_blocks, "BLOCK_BYTES", block)
+            monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", batch)
+            monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
             job = toksmith.plan(job_corpus.TOK, path, tmp_path / "out", errors="quarantine")
             job.run(progress=False)
@@ -212,8 +213,8 @@ def test_rows_are_left_out_in_one_order(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("count", [0, 1, 5, 6, 7])
 def test_batches_are_cut_where_one_at_a_time_fills_them(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", 10)
-    monkeypatch.setattr(_encode_shard, "DOCUMENTS_IN_A_BATCH", 4)
+    monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", 10)
+    monkeypatch.setattr(encode_shard, "DOCUMENTS_IN_A_BATCH", 4)
     draw = random.Random(count)
     for _ in range(300):
         sizes = [draw.choice([0, 0, 1, 3, 9, 10, 11, 30]) for _ in range(draw.randrange(40))]
@@ -223,7 +224,7 @@ def test_batches_are_cut_where_one_at_a_time_fills_them(count: int, monkeypatch:
             if size > 10 or waiting >= 4:
                 expected.append(number)
                 size = waiting = 0
-        batch, found, at = _encode_shard.Batch(), [], 0
+        batch, found, at = encode_shard.Batch(), [], 0
         step = count or len(sizes) or 1
         for first in range(0, len(sizes), step):
             own = sizes[first : first + step]
@@ -324,7 +325,7 @@ def test_an_offset_outside_of_the_texts_is_refused(tmp_path: Path) -> None:
     for offsets in ([0, 1, 2, 1 << 30], [0, 3, 1, 3], [-1, 1, 2, 3]):
         buffers = [None, arrow.py_buffer(np.array(offsets, np.int32)), arrow.py_buffer(b"abc")]
         with pytest.raises((OSError, arrow.ArrowInvalid)):
-            _parquet.check_memory(arrow.Array.from_buffers(arrow.string(), 3, buffers), arrow)
+            parquet.check_memory(arrow.Array.from_buffers(arrow.string(), 3, buffers), arrow)
 
 
 def test_names_in_columns_of_any_type(tmp_path: Path) -> None:

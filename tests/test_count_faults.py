@@ -12,7 +12,7 @@ from test_job_faults import REFUSALS, JobFaults, small
 
 import toksmith
 from toksmith import JobError
-from toksmith._counts import _merge
+from toksmith._training.counts import merge
 
 pytestmark = [pytest.mark.slow, needs("posix", "links")]
 
@@ -30,7 +30,7 @@ def counted(folder: Path, out: Path, size: int = 40) -> None:
 
 def merged_counts(folder: Path, out: Path) -> None:
     """In two rounds."""
-    with mock.patch.object(_merge, "MOST_OPEN", 2):
+    with mock.patch.object(merge, "MOST_OPEN", 2):
         toksmith.merge_counts([folder / "counts"], out / "all.parquet", spill_to=out / "rounds")
 
 

@@ -21,8 +21,10 @@ from test_ray import StandIn
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, JobError, PieceCounts
 from toksmith._cli import app
-from toksmith._corpus import _blocks
-from toksmith._counts import _files, _merge, _sorted
+from toksmith._corpus import blocks
+from toksmith._training.counts import files as _files
+from toksmith._training.counts import merge
+from toksmith._training.counts import sorted as _sorted
 
 SHARD = 1200
 
@@ -93,7 +95,7 @@ def test_parts_in_any_order_are_one_job(parts: int, tmp_path: Path, monkeypatch:
     first = planned(tmp_path, "first")
     first.run(progress=False, threads=1)
     job = planned(tmp_path, "parts")
-    monkeypatch.setattr(_blocks, "BLOCK_BYTES", 10 * parts)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 10 * parts)
     order = list(range(parts))
     random.Random(parts).shuffle(order)
     for part in order:
@@ -123,7 +125,7 @@ KILLED = """
 import os, sys
 import toksmith
 from toksmith import _folders
-from toksmith._shards._written import _durable
+from toksmith._jobs.written import _durable
 
 most, calls = int(sys.argv[2]), []
 real = _durable.sync_folder
@@ -235,7 +237,7 @@ def test_rounds_give_the_sum(suffix: str, least: int, tmp_path: Path, monkeypatc
         part.save(path)
     random.Random(5).shuffle(paths)
     for most, rows in ((2, 1), (5, 3), (100, 1 << 12)):
-        monkeypatch.setattr(_merge, "MOST_OPEN", most)
+        monkeypatch.setattr(merge, "MOST_OPEN", most)
         monkeypatch.setattr(_sorted, "ROWS_IN_A_BATCH", rows)
         found = toksmith.merge_counts(paths, tmp_path / f"merged{suffix}", min_count=least)
         assert (tmp_path / f"merged{suffix}").read_bytes() == expected
@@ -278,8 +280,8 @@ def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         finally:
             is_open -= 1
 
-    monkeypatch.setattr(_merge, "rows_of", watched)
-    monkeypatch.setattr(_merge, "MOST_OPEN", 8)
+    monkeypatch.setattr(merge, "rows_of", watched)
+    monkeypatch.setattr(merge, "MOST_OPEN", 8)
     monkeypatch.setattr(_sorted, "ROWS_IN_A_BATCH", 5)
     (tmp_path / "rounds").mkdir()
     paths = sorted(tmp_path.glob("*.parquet"))

@@ -31,7 +31,7 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count_pieces, reference
-from toksmith._corpus import _blocks
+from toksmith._corpus import blocks
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
@@ -98,9 +98,9 @@ def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -
 @given(st.lists(st.one_of(st.text(max_size=9), st.binary(max_size=9))), st.integers(1, 30), st.integers(1, 5))
 def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes], most: int, count: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BATCH_BYTES", most)
-        patch.setattr(_blocks, "BATCH_DOCUMENTS", count)
-        assert [*_blocks.grouped(texts)] == [*_blocks.grouped(iter(texts))]
+        patch.setattr(blocks, "BATCH_BYTES", most)
+        patch.setattr(blocks, "BATCH_DOCUMENTS", count)
+        assert [*blocks.grouped(texts)] == [*blocks.grouped(iter(texts))]
 
 
 @pytest.mark.slow
@@ -390,9 +390,9 @@ def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "a.jsonl").write_bytes(rows(texts) + b"\n\n" + rows(texts).rstrip(b"\n"))
     (tmp_path / "b.txt").write_text("".join(texts), encoding="utf-8")
     expected = count_pieces([*texts, *texts, "".join(texts)], pattern="gpt2")
-    monkeypatch.setattr("toksmith._corpus._blocks.SMALL_BYTES", 0)
+    monkeypatch.setattr("toksmith._corpus.blocks.SMALL_BYTES", 0)
     for size in (1, 2, 3, 7, 100, 1000):
-        monkeypatch.setattr("toksmith._corpus._blocks.BLOCK_BYTES", size)
+        monkeypatch.setattr("toksmith._corpus.blocks.BLOCK_BYTES", size)
         assert content(count_pieces(tmp_path, pattern="gpt2")) == content(expected)
 
 

@@ -9,20 +9,20 @@ import pytest
 from processors import LIMIT_S
 
 import toksmith
-from toksmith import _demo
+from toksmith._cli import demo
 
-ALL_SOURCES = _demo.library_sources
+ALL_SOURCES = demo.library_sources
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_demo, "library_sources", lambda: ALL_SOURCES()[:40])
-    monkeypatch.setattr(_demo, "VOCAB_SIZE", 500)
+    monkeypatch.setattr(demo, "library_sources", lambda: ALL_SOURCES()[:40])
+    monkeypatch.setattr(demo, "VOCAB_SIZE", 500)
 
 
 @pytest.mark.slow
 def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
-    assert _demo.main() == 0
+    assert demo.main() == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
     merges = [line for line in lines if line.startswith("  merge ")]
@@ -44,8 +44,8 @@ def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_figure_that_differs_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_demo, "TUTORIAL_IDS", [1, 2, 3])
-    assert _demo.main() == 1
+    monkeypatch.setattr(demo, "TUTORIAL_IDS", [1, 2, 3])
+    assert demo.main() == 1
     shown = capsys.readouterr().out
     assert "  NO  encode('hello world!')" in shown
     assert shown.endswith("A check failed: see NO above.\n")
@@ -55,13 +55,13 @@ def test_a_figure_that_differs_is_a_failure(
 def test_a_byte_that_is_lost_is_a_failure(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     decode_bytes = toksmith.Tokenizer.decode_bytes
     monkeypatch.setattr(toksmith.Tokenizer, "decode_bytes", lambda tok, ids: decode_bytes(tok, ids)[:-1])
-    assert _demo.main() == 1
+    assert demo.main() == 1
     assert "  NO  all 40 files are restored" in capsys.readouterr().out
 
 
 def test_a_python_without_sources_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(_demo, "library_sources", list)
-    assert _demo.main() == 1
+    monkeypatch.setattr(demo, "library_sources", list)
+    assert demo.main() == 1
     assert "no source files" in capsys.readouterr().out
 
 
@@ -78,7 +78,7 @@ def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:
 
 @pytest.mark.slow
 def test_the_whole_demo() -> None:
-    command = [sys.executable, "-m", "toksmith._demo"]
+    command = [sys.executable, "-m", "toksmith._cli.demo"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT_S, env=os.environ | {"LC_ALL": "C"})
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
     assert done.stderr == b""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import _deprecated
-from toksmith._deprecated import DEPRECATED, Deprecated
+from toksmith._base import deprecated
+from toksmith._base.deprecated import DEPRECATED, Deprecated
 
 KEPT = 2  # minor versions that an old name works in, as docs/versions.md says
 
@@ -20,7 +20,7 @@ def numbers(version: str) -> list[int]:
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_deprecated, "_SAID", set())
+    monkeypatch.setattr(deprecated, "_SAID", set())
 
 
 @pytest.mark.parametrize("row", DEPRECATED, ids=lambda row: row.old)
@@ -33,18 +33,18 @@ def test_an_old_name_works_for_two_minor_versions_and_is_then_removed(row: Depre
 @pytest.mark.parametrize("row", DEPRECATED, ids=lambda row: row.old)
 def test_the_remedy_is_said_once(row: Deprecated) -> None:
     said: list[str] = []
-    _deprecated.warn(row.old, said.append)
-    _deprecated.warn(row.old, said.append)
+    deprecated.warn(row.old, said.append)
+    deprecated.warn(row.old, said.append)
     assert len(said) == 1
     assert said[0].startswith(f"{row.old} is now {row.new}, because ") and row.removed_in in said[0]
 
 
 def test_in_python_it_is_a_warning_at_the_line_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Deprecated("tok.old", "tok.new", "0.2.0", "0.4.0", "one thing has one name")
-    monkeypatch.setattr(_deprecated, "DEPRECATED", (row,))
+    monkeypatch.setattr(deprecated, "DEPRECATED", (row,))
 
     def old() -> None:  # what a method under an old name does
-        _deprecated.warn("tok.old")
+        deprecated.warn("tok.old")
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -62,4 +62,4 @@ def test_in_python_it_is_a_warning_at_the_line_of_the_user(monkeypatch: pytest.M
 
 def test_a_name_without_a_row_is_a_mistake_of_ours() -> None:
     with pytest.raises(StopIteration):
-        _deprecated.warn("no such name")
+        deprecated.warn("no such name")

@@ -12,11 +12,12 @@ import tiktoken
 from processors import processor_s
 from shown_results import check_shown
 from tensor_files import raw, safetensors
+from toksmith._model.model.model import AddedToken, TokenTable, regex_split
+from toksmith._model.model.patterns import splitters
 
 import toksmith
-from toksmith import _doctor, doctor
-from toksmith._model import AddedToken, TokenTable, regex_split
-from toksmith._patterns import splitters
+from toksmith import doctor
+from toksmith._judge import doctor as _doctor
 
 PATTERNS = {
     "r50k_base": "gpt2",

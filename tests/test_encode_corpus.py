@@ -22,9 +22,9 @@ from systems import WINDOWS, needs
 
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
-from toksmith._corpus import Document, _blocks, parts
-from toksmith._shards._one_file import _encode
-from toksmith._shards._written import _npy
+from toksmith._corpus import Document, blocks, parts
+from toksmith._jobs.one_file import encode
+from toksmith._jobs.written import npy
 
 END = "<|end|>"
 ROWS = ["low lower", "", "naïve ☀ text", "low" * 50, "\n\n", "last"]
@@ -84,8 +84,8 @@ def test_files_hold_what_is_encoded_in_memory(
     out = tmp_path / "out"
     out.mkdir()
     for batch, block, threads in ((1 << 22, 1 << 26, None), (1, 1000, 1), (20, 1 << 17, 3)):
-        monkeypatch.setattr(_blocks, "BLOCK_BYTES", batch)
-        monkeypatch.setattr(_encode, "BYTES_IN_A_BLOCK", block)
+        monkeypatch.setattr(blocks, "BLOCK_BYTES", batch)
+        monkeypatch.setattr(encode, "BYTES_IN_A_BLOCK", block)
         corpus[2] = io.BytesIO(b"an open file")
         found = toksmith.encode_corpus(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
         assert written(found) == expected
@@ -208,7 +208,7 @@ def test_rows_are_read_and_encoded_as_one_by_one(
     except SpecialTokenInText:
         problem = (str(path), record)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK_BYTES", block)
+        patch.setattr(blocks, "BLOCK_BYTES", block)
         try:
             found = toksmith.encode_corpus(tok, path, folder / "ids.npy", threads=threads)
         except CorpusError as error:
@@ -303,8 +303,8 @@ def test_a_link_is_followed(tok: Tokenizer, tmp_path: Path) -> None:
 def test_the_header_keeps_its_length() -> None:
     for dtype in ("uint16", "uint32", "uint64"):
         for count in (0, 9, 10**6, 10**19):
-            data = _npy.header(np.dtype(dtype), count)
-            assert len(data) == _npy.HEADER_BYTES and data.endswith(b"\n")
+            data = npy.header(np.dtype(dtype), count)
+            assert len(data) == npy.HEADER_BYTES and data.endswith(b"\n")
 
 
 # The command

@@ -18,7 +18,8 @@ from processors import LIMIT_S, interrupt, new_words
 from systems import needs, require
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, _encode_files, reference
+from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, reference
+from toksmith._corpus import encode_files
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 PARTS = [REAL_TEXT[at : at + 80] for at in range(0, len(REAL_TEXT), 80)] + [*HARD_TEXTS.values()]
@@ -181,7 +182,7 @@ def test_blocks_of_any_size_are_the_same_text(
     def joined(source: Path | io.BytesIO, limit: int) -> tuple[list[int], list[int]]:
         ids: list[int] = []
         ends: list[int] = []
-        for some, some_ends in _encode_files.blocks(
+        for some, some_ends in encode_files.blocks(
             tok._engine, source, separator=b"\n", special="text", threads=2, limit=limit
         ):
             ends += (some_ends + np.uint64(len(ids))).tolist()
@@ -189,7 +190,7 @@ def test_blocks_of_any_size_are_the_same_text(
         return ids, ends
 
     for size in (100_000, 1_000_000):
-        monkeypatch.setattr(_encode_files, "FED_AT_A_TIME", size)
+        monkeypatch.setattr(encode_files, "FED_AT_A_TIME", size)
         for source in (file, io.BytesIO(large)):
             assert joined(source, size) == (expected.ids.tolist(), expected.ends.tolist())
     with pytest.raises(TypeError, match="binary mode"):
@@ -220,7 +221,7 @@ def test_files_that_cannot_be_read(tok: Tokenizer, tmp_path: Path) -> None:
 def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, large: bytes) -> None:
     for change in (lambda: os.truncate(file, 1000), lambda: file.write_bytes(large + b"more")):
         file.write_bytes(large)
-        found = _encode_files.blocks(tok._engine, file, special="text", threads=2, limit=1)
+        found = encode_files.blocks(tok._engine, file, special="text", threads=2, limit=1)
         next(found)
         change()
         with pytest.raises(CorpusError, match="changed while it was read"):

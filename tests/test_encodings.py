@@ -20,9 +20,11 @@ from processors import LIMIT_S
 from systems import needs, require
 
 import toksmith
-from toksmith import DownloadError, InvalidOption, UnknownName, _encodings, _system
-from toksmith._encodings import Published
-from toksmith._formats import _byte_characters
+from toksmith import DownloadError, InvalidOption, UnknownName
+from toksmith._base import system as _system
+from toksmith._formats import byte_characters
+from toksmith._sources import encodings
+from toksmith._sources.encodings import Published
 
 DATA = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(
     [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
@@ -88,7 +90,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tiny(server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
     """A published encoding whose file is on the server."""
     row = Published("tiny", server.url, DIGEST, "gpt2", SPECIAL)
-    monkeypatch.setitem(_encodings.ENCODINGS, "tiny", row)
+    monkeypatch.setitem(encodings.ENCODINGS, "tiny", row)
     return row.name
 
 
@@ -129,7 +131,7 @@ def test_tiktokens_cache_comes_second(
 
 def test_tiktokens_empty_name_means_no_folder(cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    assert [*_encodings.places(_encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
+    assert [*encodings.places(encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
 
 
 def test_a_wrong_file_in_a_cache_is_passed_over(
@@ -192,7 +194,7 @@ def test_without_a_network_the_error_says_which_file_to_put_where(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         server.port = closed.getsockname()[1]
-    monkeypatch.setitem(_encodings.ENCODINGS, "tiny", Published("tiny", server.url, DIGEST, "gpt2", SPECIAL))
+    monkeypatch.setitem(encodings.ENCODINGS, "tiny", Published("tiny", server.url, DIGEST, "gpt2", SPECIAL))
     assert "download failed" in failed(tiny, cache, server)
     cache.mkdir()
     (cache / "tiny.tiktoken").write_bytes(DATA)
@@ -219,7 +221,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(
 SCRIPT = """
 import json, sys
 import toksmith
-from toksmith._encodings import ENCODINGS, Published
+from toksmith._sources.encodings import ENCODINGS, Published
 url, digest = sys.argv[1:]
 ENCODINGS["tiny"] = Published("tiny", url, digest, "gpt2", {"<|end|>": 300})
 print(json.dumps(toksmith.load("tiny").encode("low lo<|end|>", special="allow")))
@@ -261,15 +263,15 @@ def test_the_default_cache_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_pat
         (_system.Windows, "LOCALAPPDATA", tmp_path / "toksmith" / "cache"),
         (_system.MacOS, None, Path.home() / "Library" / "Caches" / "toksmith"),
     ):
-        monkeypatch.setattr(_encodings, "SYSTEM", system())
+        monkeypatch.setattr(encodings, "SYSTEM", system())
         if variable:
             monkeypatch.setenv(variable, str(tmp_path))
-        assert _encodings.cache_folder() == str(expected)
-    monkeypatch.setattr(_encodings, "SYSTEM", _system.Posix())
+        assert encodings.cache_folder() == str(expected)
+    monkeypatch.setattr(encodings, "SYSTEM", _system.Posix())
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
+    assert encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
     monkeypatch.setenv("TOKSMITH_CACHE", "")
-    assert _encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
+    assert encodings.cache_folder() == str(Path.home() / ".cache" / "toksmith")
 
 
 @pytest.mark.parametrize("argument", [{"pattern": None}, {"special_tokens": {}}, {"format": "tiktoken"}])
@@ -303,7 +305,7 @@ def test_neither_a_name_nor_a_file_is_named() -> None:
 def test_the_names_are_those_of_tiktoken() -> None:
     names = ["gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"]
     assert toksmith.encodings() == names
-    for name, row in _encodings.ENCODINGS.items():
+    for name, row in encodings.ENCODINGS.items():
         assert row.name == name
         assert row.pattern in toksmith.patterns()
 
@@ -318,7 +320,7 @@ def test_a_row_is_what_tiktoken_publishes(name: str, monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setattr(openai_public, "data_gym_to_mergeable_bpe_ranks", lambda **files: None)
     facts = openai_public.ENCODING_CONSTRUCTORS[name]()
-    row = _encodings.ENCODINGS[name]
+    row = encodings.ENCODINGS[name]
     assert files == ([] if name == "gpt2" else [(row.url, row.sha256)])
     assert row.special_tokens == facts["special_tokens"]
     assert toksmith.patterns()[row.pattern].regexes == (facts["pat_str"],)
@@ -360,7 +362,7 @@ def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     merges = model.vocab.recover_merges()
     lines = (vocab_dir / "vocab.bpe").read_text(encoding="utf-8").split("\n")[1:-1]
     by_id = {id: token for token, id in ranks.items()}
-    spelt = [[_byte_characters.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
+    spelt = [[byte_characters.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
     assert spelt == [line.split(" ") for line in lines]
     assert merges[:, 2].tolist() == list(range(256, 50256))
 

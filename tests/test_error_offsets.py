@@ -26,7 +26,7 @@ SPLITTERS: dict[str, tuple[Step, ...]] = {
     "words": (Step("whitespace_split"),),
     "metaspace": (Step("metaspace", (("prepend", "first"), ("replacement", "▁"), ("split", True))),),
     "bytes": (Step("prefix_space"), Step("byte_characters")),
-    "regex": (toksmith._model.regex_split(r"\w+|\s"),),
+    "regex": (toksmith._model.model.regex_split(r"\w+|\s"),),
 }
 CHARACTERS = "abcdepsé ▁\u0301\u0300xA<>|/Ġ"
 

@@ -18,7 +18,7 @@ from test_cli import run
 from trainings import trained
 
 from toksmith import CorpusError, InvalidOption, _render, explain
-from toksmith._render._areas import squarified
+from toksmith._render.areas import squarified
 from toksmith.explain import _folder, _folder_files, _waste
 
 TOK = trained(["the low lower lowest slow new newer"], pattern="o200k", merges=12)

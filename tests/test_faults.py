@@ -18,11 +18,13 @@ import faults
 import pytest
 from processors import LIMIT_S, interrupt, until
 from systems import needs
+from toksmith._model.model.model import RARE_FIELDS
 
 import toksmith
-from toksmith import CheckpointError, EncodedCorpus, FormatError, _atomic_files, _formats, _system
+from toksmith import CheckpointError, EncodedCorpus, FormatError, _formats
+from toksmith._base import system
 from toksmith._formats import FORMATS
-from toksmith._model import RARE_FIELDS
+from toksmith._storage import atomic_files
 
 LEAST = {"encode_corpus": 40, "save gpt2": 30, "save gpt2 beside": 30, "save native": 9}
 
@@ -74,8 +76,8 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
 
         def read(folder: Path) -> object:
             places = _formats.written_files(folder / target.name, row)  # noqa: B023
-            waiting = _atomic_files.settle(places)
-            found = tuple(Path(_atomic_files.current(place, waiting)) for place in places)
+            waiting = atomic_files.settle(places)
+            found = tuple(Path(atomic_files.current(place, waiting)) for place in places)
             return tuple(place.read_bytes() if place.exists() else None for place in found)
 
         command = faults.Command(run, read, (FormatError,))
@@ -119,10 +121,10 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
 
 def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with _atomic_files.AtomicFiles([path]) as one:
+    with atomic_files.AtomicFiles([path]) as one:
         first = one.add(path)
         first.file.write(b"one")
-        _atomic_files.write_file(path, b"two")
+        atomic_files.write_file(path, b"two")
         assert path.read_bytes() == b"two"
         one.place()
     assert path.read_bytes() == b"one"
@@ -170,26 +172,26 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
 def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader does not take files for waiting that a living writer is about to move."""
     paths = [tmp_path / "one", tmp_path / "two"]
-    real = _system.SYSTEM.exclusive
+    real = system.SYSTEM.exclusive
 
     @contextlib.contextmanager
     def followed(folder: str) -> Iterator[int | None]:
         with real(folder) as held:
             yield held
-        _atomic_files.write_note(_atomic_files.note_of([_atomic_files.real(paths[0])]), news)
+        atomic_files.write_note(atomic_files.note_of([atomic_files.real(paths[0])]), news)
 
-    with _atomic_files.AtomicFiles(paths) as writer:
+    with atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
-        _atomic_files.write_note(_atomic_files.note_of([_atomic_files.real(paths[0])]), [])
-        monkeypatch.setattr(_system.SYSTEM, "exclusive", followed)
-        assert _atomic_files.settle(paths) == {}
+        atomic_files.write_note(atomic_files.note_of([atomic_files.real(paths[0])]), [])
+        monkeypatch.setattr(system.SYSTEM, "exclusive", followed)
+        assert atomic_files.settle(paths) == {}
         assert (tmp_path / "one.pending").exists()
 
 
 @needs("locks")
 def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
-    real, swept = _system.SYSTEM.lock, []
+    real, swept = system.SYSTEM.lock, []
 
     def raced(file: int, *, wait: bool) -> bool:
         if swept:
@@ -205,8 +207,8 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
         os.unlink(swept[0][0])
         os.close(swept[0][1])
 
-    monkeypatch.setattr(_system.SYSTEM, "lock", raced)
-    temporary = _atomic_files.Temporary(str(tmp_path / "file"))
+    monkeypatch.setattr(system.SYSTEM, "lock", raced)
+    temporary = atomic_files.Temporary(str(tmp_path / "file"))
     temporary.create()
     if os.path.lexists(swept[0][0]):
         remove()
@@ -230,10 +232,10 @@ def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
             raise KeyboardInterrupt
         return file
 
-    _atomic_files.write_files([(tmp_path / "a", b"old a"), (tmp_path / "b", b"old b")])
-    monkeypatch.setattr(_atomic_files, "open", interrupted, raising=False)
+    atomic_files.write_files([(tmp_path / "a", b"old a"), (tmp_path / "b", b"old b")])
+    monkeypatch.setattr(atomic_files, "open", interrupted, raising=False)
     with pytest.raises(KeyboardInterrupt):
-        _atomic_files.write_files([(tmp_path / "a", b"new a"), (tmp_path / "b", b"new b")])
+        atomic_files.write_files([(tmp_path / "a", b"new a"), (tmp_path / "b", b"new b")])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"old a", "b": b"old b"}
 
 
@@ -313,7 +315,7 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
 
 def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
     """The new pair over an old one, of which only so many files have their names."""
-    _atomic_files.write_files([(folder / "a", b"old a"), (folder / "b", b"old b")])
+    atomic_files.write_files([(folder / "a", b"old a"), (folder / "b", b"old b")])
     real, done = os.replace, 0
 
     def stop(source: str, target: str) -> None:
@@ -327,14 +329,14 @@ def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> No
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", stop)
         with pytest.raises(KeyboardInterrupt):
-            _atomic_files.write_files([(folder / "a", b"new a"), (folder / "b", b"new b")])
+            atomic_files.write_files([(folder / "a", b"new a"), (folder / "b", b"new b")])
     assert (folder / "a.pending").exists()
 
 
 @pytest.mark.parametrize("moved", [0, 1])
 def test_what_is_pending_counts_and_is_settled(moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, moved)
-    assert not _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    assert not atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new a", "b": b"new b"}
 
 
@@ -345,15 +347,15 @@ def test_what_is_pending_is_read_where_nothing_may_be_moved(tmp_path: Path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "replace", refuse)
-    waiting = _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
-    found = [Path(_atomic_files.current(tmp_path / name, waiting)).read_bytes() for name in "ab"]
+    waiting = atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    found = [Path(atomic_files.current(tmp_path / name, waiting)).read_bytes() for name in "ab"]
     assert found == [b"new a", b"new b"]
 
 
 def test_what_somebody_wrote_since_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, 0)
     (tmp_path / "b").write_bytes(b"by hand, longer")
-    assert not _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    assert not atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert found == {"a": b"new a", "b": b"by hand, longer"}
 
@@ -362,7 +364,7 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "here").mkdir()
     half_placed(tmp_path / "here", monkeypatch, 1)
     (tmp_path / "here").rename(tmp_path / "there")
-    assert not _atomic_files.settle([tmp_path / "there" / "a", tmp_path / "there" / "b"])
+    assert not atomic_files.settle([tmp_path / "there" / "a", tmp_path / "there" / "b"])
     found = {path.name: path.read_bytes() for path in (tmp_path / "there").iterdir()}
     assert found == {"a": b"new a", "b": b"new b"}
 
@@ -400,9 +402,9 @@ def test_a_note_from_elsewhere_touches_no_other_file(to: str, source: str, tmp_p
 def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.pending").write_bytes(data)
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
-        _atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+        atomic_files.settle([tmp_path / "a", tmp_path / "b"])
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
-        _atomic_files.write_files([(tmp_path / "a", b"1"), (tmp_path / "b", b"2")])
+        atomic_files.write_files([(tmp_path / "a", b"1"), (tmp_path / "b", b"2")])
     assert [path.name for path in tmp_path.iterdir()] == ["a.pending"]
 
 

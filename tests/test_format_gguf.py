@@ -16,7 +16,8 @@ from trainings import SHORT, trained_model
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import FORMATS, UNSET, _gguf
+from toksmith._formats import FORMATS, UNSET
+from toksmith._formats import gguf as _gguf
 
 gguf: Any = pytest.importorskip("gguf", reason="lacks gguf (tests/requirements.txt)")
 ROW = FORMATS["gguf"]
@@ -117,7 +118,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
 
 def written(tmp_path: Path, **values: Any) -> bytes:
     """A file of the package's own writer, with weights behind the tokenizer."""
-    letters = toksmith._formats._byte_characters.BYTE_CHARACTERS
+    letters = toksmith._formats.byte_characters.BYTE_CHARACTERS
     given: dict[str, Any] = {
         "model": "gpt2", "pre": "llama-bpe", "tokens": [*letters, "lo", "low", "<s>"], "merges": ["l o", "lo w"],
         "token_type": [1] * 258 + [3],
@@ -146,7 +147,7 @@ def written(tmp_path: Path, **values: Any) -> bytes:
 def test_a_file_with_weights_is_read(tmp_path: Path) -> None:
     written(tmp_path, bos_token_id=258)
     tok = toksmith.load(tmp_path / "y.gguf")
-    assert tok.model.whole_piece and tok.model.splitters == toksmith._patterns.splitters("llama3")
+    assert tok.model.whole_piece and tok.model.splitters == toksmith._model.patterns.splitters("llama3")
     assert tok.encode("low<s>", special="allow") == [257, 258]
     assert tok.encode("low", add_special_tokens=True) == [258, 257]
     assert toksmith.load(tmp_path / "y.gguf", format="gguf") == tok
@@ -185,7 +186,7 @@ def test_a_pre_that_is_not_known_needs_the_pattern(tmp_path: Path) -> None:
     data = written(tmp_path, pre="falcon")
     with pytest.raises(InvalidOption, match="'falcon'"):
         load(data)
-    assert load(data, pattern="qwen2").splitters == toksmith._patterns.splitters("qwen2")
+    assert load(data, pattern="qwen2").splitters == toksmith._model.patterns.splitters("qwen2")
     with pytest.raises(InvalidOption, match="llama-bpe"):
         load(written(tmp_path), pattern="qwen2")
     with pytest.raises(InvalidOption):
@@ -205,7 +206,7 @@ def test_every_name_for_a_split_makes_a_tokenizer(name: str, tmp_path: Path) -> 
 def test_a_pattern_with_the_same_matches_is_written_as_the_other(name: str, other: str) -> None:
     model = made(pattern=name)
     back = load(save(model))
-    assert back.splitters == toksmith._patterns.splitters(other)
+    assert back.splitters == toksmith._model.patterns.splitters(other)
     one, two = Tokenizer(model), Tokenizer(back)
     for text in HARD_TEXTS.values():
         assert one.encode(text) == two.encode(text)
@@ -274,11 +275,11 @@ def test_what_it_cannot_hold_is_refused_by_name(name: str) -> None:
 def test_a_pattern_that_llama_cpp_runs_as_another_is_written_when_the_caller_allows_it(
     pattern: str, whole_piece: bool, pre: str
 ) -> None:
-    model = dataclasses.replace(made(), splitters=toksmith._patterns.splitters(pattern), whole_piece=whole_piece)
+    model = dataclasses.replace(made(), splitters=toksmith._model.patterns.splitters(pattern), whole_piece=whole_piece)
     with pytest.raises(CannotRepresent, match="allow_loss"):
         save(model)
     back = load(save(model, allow_loss=["splitters"]))
-    assert back == dataclasses.replace(model, splitters=toksmith._patterns.splitters(_gguf.PRES[pre].pattern))
+    assert back == dataclasses.replace(model, splitters=toksmith._model.patterns.splitters(_gguf.PRES[pre].pattern))
     assert Tokenizer(back).split("naïvetÉ") != Tokenizer(model).split("naïvetÉ")
 
 

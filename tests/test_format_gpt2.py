@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, FileContent
-from toksmith._formats._byte_characters import spelt, unspelt
+from toksmith._formats.byte_characters import spelt, unspelt
 
 ROW = FORMATS["gpt2"]
 
@@ -81,7 +81,7 @@ def test_the_published_files(vocab_dir: Path, tmp_path: Path) -> None:
     tok = toksmith.load(vocab_dir / "vocab.bpe")
     assert toksmith.load(vocab_dir / "encoder.json") == tok
     assert tok.special_tokens == {"<|endoftext|>": 50256} and len(tok) == 50257
-    assert tok.model.splitters == toksmith._patterns.splitters("gpt2_original")
+    assert tok.model.splitters == toksmith._model.patterns.splitters("gpt2_original")
     tok.save(tmp_path / "r50k_base.tiktoken")
     assert (tmp_path / "r50k_base.tiktoken").read_bytes() == (vocab_dir / "r50k_base.tiktoken").read_bytes()
     ranks = toksmith.load(
@@ -134,7 +134,7 @@ def test_load_after_save_is_the_same_model(
         TokenTable.of([*BYTES, *tokens]),
         ids.astype(np.uint32),
         merges=ids[np.array(merges, np.int64).reshape(-1, 3)].astype(np.uint32),
-        splitters=toksmith._patterns.splitters(["[0-9]", "gpt2"] if split else "gpt2_original"),
+        splitters=toksmith._model.patterns.splitters(["[0-9]", "gpt2"] if split else "gpt2_original"),
         added_tokens=(AddedToken("<|é|>", 0 if gap else 9999), AddedToken("x y", 5000)),
     )
     losses = ["splitters"] if split else []
@@ -199,7 +199,7 @@ def test_special_tokens_that_would_be_taken_for_others_are_refused(content: str,
 def test_a_pair_model_whose_whole_pieces_are_not_reached_is_refused() -> None:
     tokens = [*BYTES, b"bc", b"ab", b"abc"]
     merges = np.array([[98, 99, 256], [97, 98, 257], [257, 99, 258]], np.uint32)  # `abc` becomes `a` and `bc`
-    fields: dict[str, Any] = {"merges": merges, "splitters": toksmith._patterns.splitters("gpt2_original")}
+    fields: dict[str, Any] = {"merges": merges, "splitters": toksmith._model.patterns.splitters("gpt2_original")}
     model = Model(TokenTable.of(tokens), np.arange(259, dtype=np.uint32), whole_piece=True, **fields)
     with pytest.raises(CannotRepresent, match=r"1 token can be found only as whole pieces.*b'abc'"):
         ROW.save(model)

@@ -15,8 +15,8 @@ from peers import CORPORA, documents, imported_transformers, scalar
 import toksmith
 from toksmith import CannotRepresent, Tokenizer
 from toksmith._formats import FORMATS, UNSET
-from toksmith._formats._protobuf import new_model
-from toksmith._formats._scored_merges import scored_merges, states
+from toksmith._formats.protobuf import new_model
+from toksmith._formats.scored_merges import scored_merges, states
 
 EVERYTHING = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 SP, HF = FORMATS["sentencepiece"], FORMATS["tokenizer_json"]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 import toksmith
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, Step, TokenTable, _core, _formats
-from toksmith._formats import _json
+from toksmith._formats import json
 
 NATIVE = _formats.FORMATS["native"]
 
@@ -82,7 +82,7 @@ def test_what_is_escaped_is_what_the_contract_lists() -> None:
     lines = _core.dump_token_lines(table.blob, table.ends, np.arange(len(chars), dtype=np.uint32)).decode().split("\n")
     escaped = {char for char, line in zip(chars, lines[:-1], strict=True) if line.partition(" ")[2] != char}
     assert escaped == {char for char in chars if contract.match(char)}
-    in_json = {char for char in chars if re.match(_json.HIDDEN, char)}
+    in_json = {char for char in chars if re.match(json.HIDDEN, char)}
     assert in_json == {char for char in escaped if char > " " and char != "\\"}
 
 
@@ -103,7 +103,7 @@ def test_the_docs_list_the_same_characters() -> None:
     for first, last in re.findall(r"U\+([0-9A-F]{4,5})(?:–U\+([0-9A-F]{4,5}))?", section):
         listed |= set(range(int(first, 16), int(last or first, 16) + 1))
     outside_json = {chr(code) for code in listed if chr(code) > " " and chr(code) != "\\"}
-    assert outside_json == {chr(code) for code in range(0x110000) if re.match(_json.HIDDEN, chr(code))}
+    assert outside_json == {chr(code) for code in range(0x110000) if re.match(json.HIDDEN, chr(code))}
 
 
 def test_a_reader_accepts_any_byte_as_an_escape(tmp_path: Path) -> None:

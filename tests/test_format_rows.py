@@ -20,7 +20,7 @@ from trainings import SHORT, trained
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, STARTS, UNSET, FileContent
-from toksmith._formats._file_sets import SETS
+from toksmith._formats.file_sets import SETS
 
 HOSTILE = Path(__file__).parent / "hostile"
 PLAIN: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"]}
@@ -162,11 +162,11 @@ def test_minbpes_layout(pattern: str | None, tmp_path: Path) -> None:
 
 # --- what is refused -----------------------------------------------------------------------------------------------
 
-SPLIT = {"splitters": toksmith._patterns.splitters(["[0-9]", "gpt2"])}
+SPLIT = {"splitters": toksmith._model.patterns.splitters(["[0-9]", "gpt2"])}
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "minbpe": ("splitters", SPLIT, "only one regex"),
-    "minbpe, a class of Rust's": ("splitters", {"splitters": toksmith._patterns.splitters(r"[\w&&[^\d]]+")}, "class"),
-    "minbpe, a regex of two lines": ("splitters", {"splitters": toksmith._patterns.splitters("a\nb")}, "single line"),
+    "minbpe, a class of Rust's": ("splitters", {"splitters": toksmith._model.patterns.splitters(r"[\w&&[^\d]]+")}, "class"),
+    "minbpe, a regex of two lines": ("splitters", {"splitters": toksmith._model.patterns.splitters("a\nb")}, "single line"),
     "minbpe, a space": ("added_tokens", {"added_tokens": (AddedToken("a b", 264),)}, "one word"),
     "minbpe, flags": ("added_tokens", {"added_tokens": (AddedToken("a", 264, lstrip=True),)}, "no flags"),
     "minbpe, metadata": ("metadata", {"metadata": {"a": "b"}}, "no field for it"),

@@ -14,12 +14,12 @@ import pytest
 import sentencepiece
 from drawn_pieces import CONTROL, NORMAL, UNKNOWN, drawn_model, drawn_text, written
 from processors import processor_s
+from toksmith._model.model.steps import character_options
 
 import toksmith
 from toksmith import _core
-from toksmith import reference_models as reference
-from toksmith._formats._protobuf import new_model, parse
-from toksmith._steps import character_options
+from toksmith._formats.protobuf import new_model, parse
+from toksmith.reference import models as reference
 
 CORPORA = ("arabic", "chinese", "code", "english", "european", "hindi", "japanese", "korean", "russian")
 PUBLISHED = ("mistral_v1.model", "sp_unigram_en.model")

@@ -11,11 +11,11 @@ from drawn_models import BYTES, merged
 from hard_texts import HARD_TEXTS, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toksmith._model.model.model import regex_split
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable, _core, _formats
-from toksmith._formats import _oniguruma
-from toksmith._model import regex_split
+from toksmith._formats import oniguruma
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
@@ -244,12 +244,12 @@ def test_what_we_write_loads_again(pair: tuple[Tokenizer, Any], tmp_path: Path) 
 @pytest.mark.parametrize("name", toksmith.patterns())
 def test_every_pattern_row_is_translated(name: str) -> None:
     for regex in toksmith.patterns()[name].regexes:
-        assert _oniguruma.to_onig(regex) == regex.replace(r"\p{N}{1,3}+", r"\p{N}{1,3}")
+        assert oniguruma.to_onig(regex) == regex.replace(r"\p{N}{1,3}+", r"\p{N}{1,3}")
 
 
 def splits(regex: str, text: str) -> list[str]:
     """The pieces of HF."""
-    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(_oniguruma.to_onig(regex)), "isolated")
+    split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(oniguruma.to_onig(regex)), "isolated")
     return [piece for piece, _ in split.pre_tokenize_str(text)]
 
 
@@ -284,17 +284,15 @@ def test_what_is_translated_cuts_at_the_same_places(drawn: list[str]) -> None:
 
 @pytest.mark.parametrize("regex", REFUSED_REGEXES)
 def test_what_may_mean_something_else_is_refused(regex: str) -> None:
-    with pytest.raises(_oniguruma.NotTranslatable):
-        _oniguruma.to_onig(regex)
+    with pytest.raises(oniguruma.NotTranslatable):
+        oniguruma.to_onig(regex)
     with pytest.raises(CannotRepresent) as caught:
         ROW.save(byte_level(splitters=(regex_split(regex),)))
     assert caught.value.field == "splitters"
 
 
 CLASSES = (
-    [rf"\p{{{name}}}" for name in _oniguruma.PROPERTIES]
-    + [rf"\{letter}" for letter in _oniguruma.CLASS_ESCAPES]
-    + ["."]
+    [rf"\p{{{name}}}" for name in oniguruma.PROPERTIES] + [rf"\{letter}" for letter in oniguruma.CLASS_ESCAPES] + ["."]
 )
 # All planes that hold letters, marks or numbers, and a sample of the empty and private ones.
 ASSIGNED = [*range(0xD800), *range(0xE000, 0x33480), *range(0x33480, 0x110000, 0x101), *range(0xE0000, 0xE0200)]

@@ -34,8 +34,8 @@ from shown_results import check_shown
 
 import toksmith
 from toksmith._cli import app
-from toksmith._graft._plan import new_rows
-from toksmith._weights import TYPES, rounded
+from toksmith._graft.plan import new_rows
+from toksmith._graft.weights import TYPES, rounded
 
 MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
 
@@ -307,7 +307,7 @@ def test_shards_that_do_not_change_are_linked(tmp_path: Path) -> None:
 
 
 def stored_names(path: Path) -> set[str]:
-    from toksmith._weights import header
+    from toksmith._graft.weights import header
 
     return {*header(path).tensors}
 
@@ -326,7 +326,7 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
         assert not report.ok and not report.written and report.proof is not None
         return " ".join(report.proof.differences)
 
-    from toksmith._weights import header
+    from toksmith._graft.weights import header
 
     for path in sorted(out.glob("*.safetensors")):
         for name, tensor in header(path).tensors.items():
@@ -342,15 +342,16 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
 
 
 def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toksmith._graft import _rows, _write
-    from toksmith._weights import _matrix
+    from toksmith._graft import rows as _rows
+    from toksmith._graft import write
+    from toksmith._graft.weights import matrix
 
     old = checkpoint(tmp_path / "old", dtype="BF16")
     shuffled = toksmith.train(CORPUS_OTHER, merges=40, special_tokens=["</s>", "<pad>", "<s>"], progress=False)
     toksmith.graft(old, shuffled, tmp_path / "whole")
     monkeypatch.setattr(_rows, "BLOCK_BYTES", 200)
     monkeypatch.setattr(_rows, "GAP_BYTES", 50)
-    monkeypatch.setattr(_write, "BLOCK_BYTES", 77)
-    monkeypatch.setattr(_matrix, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(write, "BLOCK_BYTES", 77)
+    monkeypatch.setattr(matrix, "BLOCK_BYTES", 500)
     toksmith.graft(old, shuffled, tmp_path / "small", verify=True)
     assert content(tmp_path / "whole") == content(tmp_path / "small")

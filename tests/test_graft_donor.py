@@ -9,8 +9,8 @@ import pytest
 from model_folders import CORPUS_OTHER, EXTENDED, LAYOUTS, ROWS, SIZE, TOK, WIDTH, checkpoint, drawn, numbers, stored
 
 import toksmith
-from toksmith._graft import _donor
-from toksmith._weights import TYPES, rounded
+from toksmith._graft import donor as _donor
+from toksmith._graft.weights import TYPES, rounded
 
 DONOR = toksmith.train(CORPUS_OTHER + ["biggest tallest strongest running jumping"] * 9, merges=60, progress=False)
 MADE = [id for id in range(SIZE, EXTENDED.vocab_size) if EXTENDED.token_bytes(id) in DONOR.model.tokens]

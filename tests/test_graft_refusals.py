@@ -31,7 +31,7 @@ from tensor_files import raw, safetensors
 
 import toksmith
 from toksmith._cli import app
-from toksmith._weights import header
+from toksmith._graft.weights import header
 
 INDEX = "model.safetensors.index.json"
 Damage = Callable[[Path], object]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from toksmith import Tokenizer, _formats
-from toksmith._formats._hf_numbers import read_number, spell_number
+from toksmith._formats.hf_numbers import read_number, spell_number
 from toksmith.compat import tokenizers as ours
 
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)")

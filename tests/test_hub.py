@@ -20,8 +20,8 @@ import pytest
 
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName
-from toksmith._hub import CHOICES, chosen, hub_name
-from toksmith._model_names import encoding_of
+from toksmith._sources.hub import CHOICES, chosen, hub_name
+from toksmith._sources.model_names import encoding_of
 
 COMMIT = "1234567890" * 4
 SECRET = "hf_" + "secret" * 6
@@ -260,7 +260,7 @@ MODELS = [
 def test_a_model_has_its_encoding(model: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoding_of(model) == encoding
     monkeypatch.setattr(
-        "toksmith._load.published", lambda name, download: TOK.model if name == encoding and download else None
+        "toksmith._sources.load.published", lambda name, download: TOK.model if name == encoding and download else None
     )
     assert toksmith.load(model) == TOK
     with pytest.raises(InvalidOption):

@@ -15,7 +15,7 @@ from systems import needs
 
 import toksmith
 from toksmith._cli import app
-from toksmith._cli._flags import in_flags
+from toksmith._cli.flags import in_flags
 
 SAVED = "tok.toksmith"
 HERE = ["-t", SAVED, "-o", "out", "--append", END, "--shard-size", "200"]
@@ -180,7 +180,7 @@ def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
 
 STOPPED = """
 import signal, sys
-from toksmith._shards._written import _durable
+from toksmith._jobs.written import _durable
 from toksmith._cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,9 +18,9 @@ from shown_results import check_shown
 import toksmith
 from toksmith import InvalidOption, JobError
 from toksmith._cli import app
-from toksmith._folders import folder_at
-from toksmith._shards._job import _cost
-from toksmith._shards._plan._plan import Plan, read_plan
+from toksmith._jobs.job import cost as _cost
+from toksmith._jobs.plan.plan import Plan, read_plan
+from toksmith._storage.folders import folder_at
 
 
 def ticking(step_s: float) -> Callable[[], float]:

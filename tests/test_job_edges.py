@@ -18,10 +18,11 @@ from processors import LIMIT_S
 from systems import needs
 
 import toksmith
-from toksmith import InvalidOption, JobError, _threads
+from toksmith import InvalidOption, JobError
+from toksmith._base import threads
 from toksmith._cli import app
-from toksmith._shards._make import _encode_shard
-from toksmith._shards._plan import _plan
+from toksmith._jobs.make import encode_shard
+from toksmith._jobs.plan import plan
 
 
 def rows(folder: Path, texts: list[str]) -> Path:
@@ -76,15 +77,15 @@ def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch:
     """It plans and makes a shard after this process has looked for a plan, and before it looks for files."""
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     options: dict[str, Any] = {"to": "parquet", "shard_size": 1}
-    real = _plan.sources
+    real = plan.sources
 
     def late(*given: Any) -> Any:
-        monkeypatch.setattr(_plan, "sources", real)
+        monkeypatch.setattr(plan, "sources", real)
         toksmith.plan(TOK, corpus, corpus / "out", **options)
         toksmith.run_shard(corpus / "out" / "job.json", 0)
         return real(*given)
 
-    monkeypatch.setattr(_plan, "sources", late)
+    monkeypatch.setattr(plan, "sources", late)
     assert toksmith.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 
@@ -193,7 +194,7 @@ def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -
 
 def test_files_are_compared_without_the_planned_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr(_plan, "_core", SimpleNamespace(__version__="9.9"))
+        patched.setattr(plan, "_core", SimpleNamespace(__version__="9.9"))
         planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
         planned.run(progress=False)
     assert toksmith.verify(planned.folder).ok
@@ -293,7 +294,7 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
     path.write_bytes(path.read_bytes() + b"not JSON\n")
     ignored: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: ignored.append(str(found.exc_value)))
-    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", 1)
+    monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", 1)
     with pytest.raises(toksmith.CorpusError, match="does not begin with"):
         toksmith.plan(TOK, path, tmp_path / "out", to=to).run(progress=False)
     gc.collect()
@@ -305,7 +306,7 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
 STOPPED = """
 import os, sys, toksmith
 from pathlib import Path
-from toksmith._shards._written import _durable
+from toksmith._jobs.written import _durable
 
 folder, real = Path(sys.argv[1]), toksmith.run_shard
 
@@ -388,10 +389,10 @@ def test_processors_that_a_process_may_use(
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     if asked is not None:
         monkeypatch.setenv("SLURM_CPUS_PER_TASK", asked)
-    assert _threads.processors(machine(tmp_path, group, quotas)) == expected
+    assert threads.processors(machine(tmp_path, group, quotas)) == expected
 
 
 def test_a_machine_without_groups(tmp_path: Path) -> None:
-    assert _threads.processors(str(tmp_path)) >= 1
-    assert _threads.thread_count(None) == _threads.processors() >= 1
-    assert _threads.thread_count(3) == 3
+    assert threads.processors(str(tmp_path)) >= 1
+    assert threads.thread_count(None) == threads.processors() >= 1
+    assert threads.thread_count(3) == 3

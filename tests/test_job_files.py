@@ -13,12 +13,14 @@ from systems import needs
 
 import toksmith
 from toksmith import JobError
-from toksmith._folders import Folder, LocalFolder, folder_at
-from toksmith._shards._folder import _finish, _job_files
-from toksmith._shards._job import _job, _make_plan
-from toksmith._shards._make import _run_shard, _shuffle
-from toksmith._shards._plan._room import ShardRoom
-from toksmith._shards.sinks import EVERY_ROW, SINKS
+from toksmith._jobs.folder import finish, job_files
+from toksmith._jobs.job import job as _job
+from toksmith._jobs.job import make_plan
+from toksmith._jobs.make import run_shard
+from toksmith._jobs.make import shuffle as _shuffle
+from toksmith._jobs.plan.room import ShardRoom
+from toksmith._jobs.sinks import EVERY_ROW, SINKS
+from toksmith._storage.folders import Folder, LocalFolder, folder_at
 
 linked = needs("links")
 BIG = {"shard_size": 1 << 20}
@@ -38,10 +40,10 @@ def test_every_file_of_a_job_has_a_known_name(to: str, tmp_path: Path) -> None:
     names = {*content(planned.folder)}
     planned.finish()
     names |= {*content(planned.folder)}
-    own = _job_files.names_of(planned._plan.options)
+    own = job_files.names_of(planned._plan.options)
     assert {name for name in names if not own.fullmatch(name)} == {"job.json", planned._plan.tokenizer}
-    assert all(_job_files.ANY_NAME.fullmatch(name) for name in names)
-    assert {*_job_files.OF_SINKS} == {*EVERY_ROW}
+    assert all(job_files.ANY_NAME.fullmatch(name) for name in names)
+    assert {*job_files.OF_SINKS} == {*EVERY_ROW}
     before = content(tmp_path / "in")
     job(tmp_path, to="npy", force=True)
     assert {name.split("-")[0] for name in content(planned.folder)} == {"job.json", "tokenizer"}
@@ -70,7 +72,7 @@ def test_a_linked_folder_is_never_entered(name: str, tmp_path: Path) -> None:
     planned.run(progress=False)
     if name == "parts":
         (tmp_path / "out" / name).symlink_to(tmp_path / "mine")
-        _finish.remove_parts(folder_at(planned.folder), planned._plan)
+        finish.remove_parts(folder_at(planned.folder), planned._plan)
         with pytest.raises(JobError, match="parts is a link"):
             job(tmp_path, to="nanogpt", force=True, **BIG)
     assert content(tmp_path / "mine") == content(mine.parent) and mine.read_bytes() == b"mine"
@@ -131,7 +133,7 @@ def killed_after(most: int) -> Callable[[Folder, Iterable[str]], None]:
         if len(calls) == most:
             raise KeyboardInterrupt
         calls.append(names)
-        _job_files.remove_names(folder, names)
+        job_files.remove_names(folder, names)
 
     return killed
 
@@ -142,7 +144,7 @@ def test_force_that_was_killed_leaves_no_old_shards(tmp_path: Path, monkeypatch:
         planned = job(tmp_path, f"out {last}", to="llmc")
         planned.run(progress=False)
         with monkeypatch.context() as patched:
-            patched.setattr(_make_plan, "remove_names", killed_after(last))
+            patched.setattr(make_plan, "remove_names", killed_after(last))
             with pytest.raises(KeyboardInterrupt):
                 job(tmp_path, f"out {last}", to="llmc", force=True)
         assert planned.finished == (last == 0)
@@ -182,14 +184,14 @@ def test_a_plan_of_something_else_stays(tmp_path: Path) -> None:
 
 def test_files_of_a_plan_made_meanwhile_are_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process plans the job and makes a shard, after this one saw no plan and before it looks at the files."""
-    real = _make_plan.refuse_taken
+    real = make_plan.refuse_taken
 
     def late(*of: Any) -> None:
-        monkeypatch.setattr(_make_plan, "refuse_taken", real)
+        monkeypatch.setattr(make_plan, "refuse_taken", real)
         job(tmp_path).run(part="0/2", progress=False)
         real(*of)
 
-    monkeypatch.setattr(_make_plan, "refuse_taken", late)
+    monkeypatch.setattr(make_plan, "refuse_taken", late)
     planned = job(tmp_path)
     assert planned.missing() == list(range(1, planned.shards, 2))
 
@@ -206,7 +208,7 @@ def test_the_slower_of_two_runs_has_the_result(tmp_path: Path, monkeypatch: pyte
     """Another run finishes the job, and removes its parts, when this one is about to read them."""
     for name, options in (("joined", {"to": "nanogpt"}), ("shuffled", {"shuffle": 1})):
         first, second = job(tmp_path, name, **options), toksmith.Job.at(tmp_path / name)
-        module, called = (_finish, "spec_of") if name == "joined" else (_run_shard, "Bucket")
+        module, called = (finish, "spec_of") if name == "joined" else (run_shard, "Bucket")
         real = getattr(module, called)
 
         def late(*of: Any, real: Any = real, first: Any = first, where: Any = module, named: str = called) -> Any:
@@ -276,13 +278,13 @@ def test_parts_are_removed_with_one_question_for_all_receipts(tmp_path: Path, mo
         asked.append(len(names))
         return real(folder, names)
 
-    monkeypatch.setattr(_finish, "remove_parts", lambda folder, plan: None)
+    monkeypatch.setattr(finish, "remove_parts", lambda folder, plan: None)
     planned.run(progress=False)
     monkeypatch.undo()
     assert len(list((planned.folder / "parts").iterdir())) == planned.shards > 3
     (planned.folder / "receipts" / "00001.json").write_bytes(b"damaged")
     monkeypatch.setattr(LocalFolder, "read_each", watched)
-    _finish.remove_parts(folder_at(planned.folder), planned._plan)
+    finish.remove_parts(folder_at(planned.folder), planned._plan)
     assert asked == [planned.shards]
     assert [path.name for path in (planned.folder / "parts").iterdir()] == ["00001.ids"]
 

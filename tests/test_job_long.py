@@ -12,13 +12,13 @@ import pyarrow as arrow
 import pyarrow.parquet
 import pytest
 from job_corpus import END, PAD, content
+from toksmith._tokenizer.tokenizer.tokenizer import Tokenizer
 
 import toksmith
-from toksmith._corpus import _ahead, _blocks
-from toksmith._shards._make import _documents, _encode_shard
-from toksmith._shards._plan._room import ShardRoom
-from toksmith._shards.sinks import SINKS
-from toksmith._tokenizer import Tokenizer
+from toksmith._corpus import ahead, blocks
+from toksmith._jobs.make import documents, encode_shard
+from toksmith._jobs.plan.room import ShardRoom
+from toksmith._jobs.sinks import SINKS
 
 LONG = 1000
 TOK = toksmith.train(
@@ -31,10 +31,10 @@ STRIPPED = toksmith.train("low lower", merges=3, special_tokens=[END, PAD], prog
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are long early, and parts are short."""
-    monkeypatch.setattr(_encode_shard, "LONG_BYTES", LONG)
-    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", LONG)
-    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_PART", 50)
-    monkeypatch.setattr(_encode_shard, "IDS_IN_A_PART", 7)
+    monkeypatch.setattr(encode_shard, "LONG_BYTES", LONG)
+    monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", LONG)
+    monkeypatch.setattr(encode_shard, "BYTES_IN_A_PART", 50)
+    monkeypatch.setattr(encode_shard, "IDS_IN_A_PART", 7)
 
 
 TEXTS = [
@@ -78,14 +78,14 @@ def both(folder: Path, monkeypatch: pytest.MonkeyPatch, tok: Tokenizer = TOK, **
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many ids each part of a long text has had."""
     seen: list[int] = []
-    read = _encode_shard.EncodedShard._parts
+    read = encode_shard.EncodedShard._parts
 
     def watched(*arguments: Any) -> Iterator[Any]:
         for ids in read(*arguments):
             seen.append(len(ids))
             yield ids
 
-    monkeypatch.setattr(_encode_shard.EncodedShard, "_parts", watched)
+    monkeypatch.setattr(encode_shard.EncodedShard, "_parts", watched)
     return seen
 
 
@@ -161,8 +161,8 @@ def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch:
 
     A copy of all ids takes at least two bytes for each byte of the text, which is in memory as well.
     """
-    monkeypatch.setattr(_encode_shard, "BYTES_IN_A_PART", 1 << 16)
-    monkeypatch.setattr(_encode_shard, "IDS_IN_A_PART", 1 << 14)
+    monkeypatch.setattr(encode_shard, "BYTES_IN_A_PART", 1 << 16)
+    monkeypatch.setattr(encode_shard, "IDS_IN_A_PART", 1 << 14)
     size = 6_000_000
     (tmp_path / "a.txt").write_bytes(
         np.random.default_rng(1).choice(np.frombuffer(b"abcdef ", np.uint8), size).tobytes()
@@ -182,7 +182,7 @@ def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize("kind", [".jsonl", ".txt", ".txt.gz", ".parquet"])
 def test_one_long_document_is_read_at_a_time(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many files are read ahead: before it reads one, a reader waits until the one before is encoded."""
-    for module in (_blocks, _documents):
+    for module in (blocks, documents):
         monkeypatch.setattr(module, "BLOCK_BYTES", 256)
         monkeypatch.setattr(module, "LARGE_BYTES", LONG)
     folder = tmp_path / "in"
@@ -198,15 +198,15 @@ def test_one_long_document_is_read_at_a_time(kind: str, tmp_path: Path, monkeypa
         else:
             (folder / f"{number}.txt.gz").write_bytes(gzip.compress(text.encode()))
     done, waited = [0], list[int]()
-    real = _ahead.Turn.wait
+    real = ahead.Turn.wait
 
-    def watched(turn: _ahead.Turn) -> None:
+    def watched(turn: ahead.Turn) -> None:
         real(turn)
         waited.append(done[0])
 
     job = toksmith.plan(TOK, folder, tmp_path / "out", shard_size=1 << 40)
-    monkeypatch.setattr(_ahead.Turn, "wait", watched)
-    for block in _documents.documents_of(job._plan, 0, ShardRoom(4)):
+    monkeypatch.setattr(ahead.Turn, "wait", watched)
+    for block in documents.documents_of(job._plan, 0, ShardRoom(4)):
         done[0] += sum(len(block.read(1).texts.text(place)) > LONG for place in range(len(block.read(1).texts)))
     assert done[0] == (6 if kind.startswith(".txt") else 18)
     assert {*range(done[0])} <= {*waited}

@@ -18,12 +18,13 @@ from job_corpus import TOK, content
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError
 from toksmith._cli import app
-from toksmith._corpus import _blocks
-from toksmith._corpus._ahead import VALUES_AHEAD, in_turn
-from toksmith._folders import folder_at
-from toksmith._shards._make import _documents, _run_shard, _shuffle
-from toksmith._shards._make._shuffle import TABLE, Bucket
-from toksmith._shards._plan._room import (
+from toksmith._corpus import blocks as _blocks
+from toksmith._corpus.ahead import VALUES_AHEAD, in_turn
+from toksmith._jobs.make import documents as _documents
+from toksmith._jobs.make import run_shard
+from toksmith._jobs.make import shuffle as _shuffle
+from toksmith._jobs.make.shuffle import TABLE, Bucket
+from toksmith._jobs.plan.room import (
     BASE,
     HELD_PER_BYTE,
     LEAST_LONGEST,
@@ -36,6 +37,7 @@ from toksmith._shards._plan._room import (
     held_of,
     room_of,
 )
+from toksmith._storage.folders import folder_at
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -221,7 +223,7 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
         if beside == 40:  # about 500 / 8 rows are in a range
             assert 64 <= len(read) - read.count(0) <= 80 and max(read) < 350
     assert found[0] == found[1] == found[2]
-    assert _run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
+    assert run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0
 
 
 def of_format(options: dict[str, Any]) -> int:

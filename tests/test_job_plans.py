@@ -16,10 +16,10 @@ from job_corpus import END, PAD, TOK, job, make
 
 import toksmith
 from toksmith import JobError, ToksmithError
-from toksmith._folders import folder_at
-from toksmith._shards._make._opened import opened_job
-from toksmith._shards._plan._options import JobOptions
-from toksmith._shards._plan._plan import Plan
+from toksmith._jobs.make.opened import opened_job
+from toksmith._jobs.plan.options import JobOptions
+from toksmith._jobs.plan.plan import Plan
+from toksmith._storage.folders import folder_at
 
 BASES: dict[str, dict[str, Any]] = {
     "npy": {"errors": "skip", "max_errors": 3, "special": [END, PAD]},

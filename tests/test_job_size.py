@@ -14,8 +14,8 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
-from toksmith._shards._plan._room import BASE, PER_BYTE, PER_THREAD, per_byte
-from toksmith._shards.sinks import SINKS
+from toksmith._jobs.plan.room import BASE, PER_BYTE, PER_THREAD, per_byte
+from toksmith._jobs.sinks import SINKS
 
 HUGE = bool(os.environ.get("TOKSMITH_HUGE"))
 FILES = 1_000_000 if HUGE else 20_000

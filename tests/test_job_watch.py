@@ -19,9 +19,9 @@ from systems import needs
 import toksmith
 from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
-from toksmith._folders import folder_at
-from toksmith._shards._job import _watch
-from toksmith._shards._plan._plan import Part, read_plan, sizes_of
+from toksmith._jobs.job import watch as _watch
+from toksmith._jobs.plan.plan import Part, read_plan, sizes_of
+from toksmith._storage.folders import folder_at
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
@@ -192,7 +192,7 @@ def test_a_terminal_has_a_line_for_each_worker(tmp_path: Path) -> None:
 
 WRITING = """
 import sys
-from toksmith._shards._written import _durable
+from toksmith._jobs.written import _durable
 import toksmith
 
 real = _durable.ShardFiles.place

@@ -18,11 +18,13 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError, UnknownName
-from toksmith._corpus import _blocks
-from toksmith._remote import input_at
-from toksmith._shards._make import _encode_shard, _packing, _shuffle
-from toksmith._shards._one_file._around import around
-from toksmith._shards._plan import _options, _plan
+from toksmith._corpus import blocks
+from toksmith._jobs.make import encode_shard, packing
+from toksmith._jobs.make import shuffle as _shuffle
+from toksmith._jobs.one_file.around import around
+from toksmith._jobs.plan import options as _options
+from toksmith._jobs.plan import plan
+from toksmith._storage.remote import input_at
 
 
 def documents(folder: Path) -> list[list[int]]:
@@ -68,7 +70,7 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
     data = b"\n".join(b"x" * draw.choice((0, 1, 5, 90)) for _ in range(200)) + draw.choice((b"", b"\n"))
     path = tmp_path / "rows.jsonl"
     path.write_bytes(data)
-    ends = list(_plan.row_starts(input_at(str(path)), len(data), step))
+    ends = list(plan.row_starts(input_at(str(path)), len(data), step))
     assert ends == sorted(ends) and ends[-1] == len(data)
     assert all(end == len(data) or data[end - 1 : end] == b"\n" for end in ends)
     start = 0
@@ -78,14 +80,14 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
 
 
 def test_parts_become_shards() -> None:
-    part = _plan.Part
+    part = plan.Part
     pieces = [(part(0, 0, 5), 5), (part(0, 5, 9), 4), (part(1), 3), (part(2), 30), (part(3), 0), (part(4, 0, 1), 2)]
-    assert list(_plan.grouped(pieces, 12)) == [
+    assert list(plan.grouped(pieces, 12)) == [
         (part(0, 0, 9), part(1)),
         (part(2),),
         (part(3), part(4, 0, 1)),
     ]
-    assert list(_plan.grouped([], 12)) == []
+    assert list(plan.grouped([], 12)) == []
 
 
 # The same bytes in every way
@@ -99,7 +101,7 @@ def test_every_way_to_run_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.
     job(tmp_path, "first", sources=True).run(progress=False)
     first = content(tmp_path / "first")
     for number, way in enumerate(WAYS):
-        monkeypatch.setattr(_encode_shard, "BYTES_IN_A_BATCH", 1 + 50 * number)
+        monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", 1 + 50 * number)
         job(tmp_path, f"way {number}", sources=True).run(progress=False, **way)
         assert content(tmp_path / f"way {number}") == first
     planned = job(tmp_path, "by hand", sources=True)
@@ -277,7 +279,7 @@ def test_files_that_cannot_be_read_stop_the_job(tmp_path: Path) -> None:
 
 def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path, shard_size=1 << 20)
-    real = _blocks.whole_lines
+    real = blocks.whole_lines
 
     def longer(*arguments: Any, **options: Any) -> Any:
         yield from real(*arguments, **options)
@@ -285,7 +287,7 @@ def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
             file.write(b"\n")
 
     with monkeypatch.context() as patch:
-        patch.setattr(_blocks, "whole_lines", longer)
+        patch.setattr(blocks, "whole_lines", longer)
         with pytest.raises(CorpusError, match="changed after the job was planned"):
             planned.run(progress=False)
     assert not list(planned.folder.glob("*.npy")) and planned.missing() == [0]
@@ -429,7 +431,7 @@ def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     draw = random.Random(length)
     sizes = [draw.choice((0, 1, 2, 5, 40)) for _ in range(200)]
     ids = np.arange(sum(sizes), dtype=np.uint32)
-    found = list(_packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, None))
+    found = list(packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, None))
     rows = [row.tolist() for own, ends, _ in found for row in np.split(own, ends[:-1].astype(int))]
     assert sorted(joined(rows)) == ids.tolist() and max(map(len, rows)) <= length
     pieces = [piece for _, _, lengths in found for piece in lengths]
@@ -439,7 +441,7 @@ def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     else:
         cuts = sum(len(piece) for piece in pieces)
         assert cuts == sum(-(-size // length) for size in sizes)  # only what is longer than a row is cut
-    padded = list(_packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, 1 << 30))
+    padded = list(packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, 1 << 30))
     assert {int(end) for _, ends, _ in padded for end in np.diff(ends.astype(int))} <= {length}
 
 
@@ -455,7 +457,7 @@ def test_best_fit_equals_a_plain_search() -> None:
         else:
             rows.append(12 - size)
     ids = np.zeros(sum(sizes), np.uint32)
-    (found,) = _packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], "best-fit", 12, None)
+    (found,) = packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], "best-fit", 12, None)
     assert sorted(12 - np.diff(found[1].astype(int), prepend=0)) == sorted(rows)
 
 
@@ -658,12 +660,12 @@ def test_names_of_documents(tmp_path: Path) -> None:
 
 def test_shards_of_a_process_share_the_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = job(tmp_path)
-    read, of = [], _plan.Plan.of
+    read, of = [], plan.Plan.of
 
-    def counted(data: bytes) -> _plan.Plan:
+    def counted(data: bytes) -> plan.Plan:
         read.append(data)
         return of(data)
 
-    monkeypatch.setattr(_plan.Plan, "of", staticmethod(counted))
+    monkeypatch.setattr(plan.Plan, "of", staticmethod(counted))
     made.run(progress=False)
     assert len(read) < made.shards

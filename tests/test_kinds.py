@@ -11,7 +11,7 @@ from drawn_pieces import drawn_text
 
 import toksmith
 from toksmith import AddedToken, Model, ModelError, NotInVocabulary, Tokenizer, TokenTable
-from toksmith import reference_models as reference
+from toksmith.reference import models as reference
 
 ALPHABET = ["a", "b", "c", "ab", "é", "日", "本", "▁", "👍"]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -14,9 +14,9 @@ import pytest
 from systems import needs
 
 from toksmith._formats import FORMATS
-from toksmith._formats._byte_characters import BYTE_CHARACTERS
-from toksmith._formats._file_sets import LINE_LIMIT
-from toksmith._formats._json import CROWDS
+from toksmith._formats.byte_characters import BYTE_CHARACTERS
+from toksmith._formats.file_sets import LINE_LIMIT
+from toksmith._formats.json import CROWDS
 
 SIZE = 1 << 24
 NAMES = CROWDS[b":"]

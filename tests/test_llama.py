@@ -24,11 +24,11 @@ from conftest import DATA, existing_or_skip
 from drawn_texts import Drawing
 from hard_texts import HARD_TEXTS
 from test_client_programs import documents
+from toksmith._model.model.patterns import splitters
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable
-from toksmith._formats import _gguf, _gguf_pieces
-from toksmith._patterns import splitters
+from toksmith._formats import gguf, gguf_pieces
 
 pytestmark = pytest.mark.skipif("TOKSMITH_LLAMA" not in os.environ, reason="lacks llama.cpp; run make test-llama")
 if "TOKSMITH_LLAMA" in os.environ:
@@ -52,11 +52,11 @@ def trained(**options: Any) -> Model:
 
 def bytes_of(pre: str) -> Model:
     """Byte-level pairs that are split as llama.cpp splits for a name, with special tokens and one that is not."""
-    row = _gguf.PRES[pre]
+    row = gguf.PRES[pre]
     model = trained(pattern=row.pattern)
     added = [AddedToken(content, 3000 + place) for place, content in enumerate(SPECIAL)]
     added.append(AddedToken("<user>", 3010, special=False))
-    post = _gguf.template((3001, "<s>"), (3002, "</s>"))
+    post = gguf.template((3001, "<s>"), (3002, "</s>"))
     return dataclasses.replace(model, whole_piece=row.whole_piece, added_tokens=tuple(added), post=post)
 
 
@@ -194,12 +194,12 @@ def _is_byte(token: bytes) -> bool:
     return token in {b"<0x%02X>" % byte for byte in range(256)}
 
 
-@pytest.mark.parametrize("name", _gguf.PRES)
+@pytest.mark.parametrize("name", gguf.PRES)
 def test_llama_cpp_knows_every_name_for_a_split(name: str, tmp_path: Path) -> None:
-    row = _gguf.PRES[name]
-    model = bytes_of(next(other for other, same in _gguf.PRES.items() if same.pattern == row.pattern))
-    data = _gguf.save(dataclasses.replace(model, whole_piece=row.whole_piece, post=()))
-    first = _gguf.pre_of(dataclasses.replace(model, whole_piece=row.whole_piece), ())[1]
+    row = gguf.PRES[name]
+    model = bytes_of(next(other for other, same in gguf.PRES.items() if same.pattern == row.pattern))
+    data = gguf.save(dataclasses.replace(model, whole_piece=row.whole_piece, post=()))
+    first = gguf.pre_of(dataclasses.replace(model, whole_piece=row.whole_piece), ())[1]
     old, new = (b"tokenizer.ggml.pre" + struct.pack("<IQ", 8, len(pre)) + pre.encode() for pre in (first, name))
     assert data.count(old) == 1
     path = tmp_path / "x.gguf"
@@ -230,7 +230,7 @@ def seams() -> Model:
 
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "tekken", "deepseek-v3", "starcoder"])
 def test_every_character_is_split_alike_but_those_of_a_newer_unicode(pre: str, tmp_path: Path) -> None:
-    row = _gguf.PRES[pre]
+    row = gguf.PRES[pre]
     model = dataclasses.replace(seams(), splitters=splitters(row.pattern), whole_piece=row.whole_piece)  # type: ignore[arg-type]
     tok, path = Tokenizer(model), tmp_path / "x.gguf"
     tok.save(path)
@@ -245,10 +245,10 @@ def test_every_character_is_split_alike_but_those_of_a_newer_unicode(pre: str, t
     assert all(map(is_newer, map(chr, wrong)))
 
 
-@pytest.mark.parametrize("pattern, pre", [("o200k", "gpt-4o"), (_gguf.TEKKEN, "tekken")])
+@pytest.mark.parametrize("pattern, pre", [("o200k", "gpt-4o"), (gguf.TEKKEN, "tekken")])
 def test_a_pattern_that_llama_cpp_runs_as_another_has_other_ids(pattern: str, pre: str, tmp_path: Path) -> None:
     model = bytes_of("gpt-2")
-    model = dataclasses.replace(model, splitters=splitters(pattern), whole_piece=_gguf.PRES[pre].whole_piece)
+    model = dataclasses.replace(model, splitters=splitters(pattern), whole_piece=gguf.PRES[pre].whole_piece)
     tok, path = Tokenizer(model), tmp_path / "x.gguf"
     with pytest.raises(CannotRepresent, match="splitters"):
         tok.save(path)
@@ -274,7 +274,7 @@ def test_what_is_refused_has_other_ids(name: str, tmp_path: Path, monkeypatch: p
     tok, path = Tokenizer(REFUSED[name]()), tmp_path / "x.gguf"
     with pytest.raises(CannotRepresent):
         tok.save(path)
-    monkeypatch.setattr(_gguf_pieces, "unlike_llama", lambda model: iter(()))
+    monkeypatch.setattr(gguf_pieces, "unlike_llama", lambda model: iter(()))
     tok.save(path)
     equal = len(corpus()) - len(list(differing(tok, Llama(path), corpus(), False)))
     print(f"\n| {name} | {equal:,} of {len(corpus()):,} |")
@@ -288,7 +288,7 @@ def test_llama_cpp_ends_at_an_unknown_character_without_bytes(tmp_path: Path, mo
     )
     with pytest.raises(CannotRepresent, match="byte_fallback"):
         tok.save(path)
-    monkeypatch.setattr(_gguf_pieces, "unlike_llama", lambda model: iter(()))
+    monkeypatch.setattr(gguf_pieces, "unlike_llama", lambda model: iter(()))
     tok.save(path)
     script = f"from llama import Llama; llama = Llama({str(path)!r}); print(llama.encode('low')); llama.encode('漢')"
     done = subprocess.run(

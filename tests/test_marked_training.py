@@ -14,7 +14,7 @@ from trainings import trained
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, Tokenizer
-from toksmith import reference_models as reference
+from toksmith.reference import models as reference
 
 LONG = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 WORDS = "low lower lowest newer newest wider low new"

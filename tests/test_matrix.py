@@ -19,13 +19,14 @@ from test_format_rows import scored
 from trainings import trained_model
 
 import toksmith
-from toksmith import CannotRepresent, Model, Tokenizer, TokenTable, _convert
+from toksmith import CannotRepresent, Model, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, UNSET, FileContent
+from toksmith._sources import convert
 
 WHOLE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 TOKENS = 1 << 24 if WHOLE else 1500
 FIELDS = {field.name for field in dataclasses.fields(Model)}
-TEXTS = [*HARD_TEXTS.values(), *_convert.SAMPLE, "low lower lowest <|e|> <unk> <s> it's 1234567 слово 漢字 नमस्ते"]
+TEXTS = [*HARD_TEXTS.values(), *convert.SAMPLE, "low lower lowest <|e|> <unk> <s> it's 1234567 слово 漢字 नमस्ते"]
 
 
 def ranks(file: str, pattern: str) -> Callable[[Path], Model]:
@@ -100,7 +101,7 @@ def through(model: Model, name: str) -> Model:
     row = FORMATS[name]
     saved = row.save(model)
     content: Any = [FileContent(f"x{at}", part) for at, part in enumerate(saved)][: row.reads] if row.files else saved
-    given = {"pattern": UNSET, "special_tokens": None, **_convert.arguments_of(model, row)}
+    given = {"pattern": UNSET, "special_tokens": None, **convert.arguments_of(model, row)}
     return row.load(content, "x", **given)
 
 

@@ -15,11 +15,12 @@ from shown_results import check_shown
 from systems import needs
 
 import toksmith
-from toksmith import Tokenizer, _system, reference
+from toksmith import Tokenizer, reference
+from toksmith._base import system
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 MIB = 1 << 20
-MOST_SESSIONS = min(64, max(4, _system.SYSTEM.processors()))
+MOST_SESSIONS = min(64, max(4, system.SYSTEM.processors()))
 
 # Texts of words that are met once, so that the memory of pieces grows; no two threads start before all are there.
 THREADS = """

@@ -13,8 +13,8 @@ from job_corpus import END, TOK, content, job, make
 import toksmith
 from toksmith import InvalidOption, JobError, UnknownName
 from toksmith._cli import app
-from toksmith._shards._folder import _merge_shards
-from toksmith._shards.sinks import SINKS, _dolma, _mds, _megatron, _rows
+from toksmith._jobs.folder import merge_shards
+from toksmith._jobs.sinks import SINKS, dolma, mds, megatron, rows
 
 APART = [name for name, row in SINKS.items() if row.apart]
 NAMED = [name for name, row in SINKS.items() if row.names]
@@ -63,11 +63,11 @@ def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.Monkey
     folders = two_jobs(tmp_path, to=to)
     toksmith.merge_shards(folders, tmp_path / "all", to="megatron")
     for size in (1, 3, 20):
-        for module in (_rows, _merge_shards, _megatron, _mds, _dolma):
+        for module in (rows, merge_shards, megatron, mds, dolma):
             monkeypatch.setattr(module, "AT_A_TIME", size)
-        for module in (_rows, _merge_shards, _mds):
+        for module in (rows, merge_shards, mds):
             monkeypatch.setattr(module, "IDS_AT_A_TIME", size)
-        monkeypatch.setattr(_megatron, "HELD_BYTES", size)
+        monkeypatch.setattr(megatron, "HELD_BYTES", size)
         toksmith.merge_shards(folders, tmp_path / f"all {size}", to="megatron")
         assert files_of(tmp_path / f"all {size}") == files_of(tmp_path / "all")
 
@@ -88,7 +88,7 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
         most = max(most, sum(not each.closed for each in opened))
         return file
 
-    read = _rows.np.fromfile
+    read = rows.np.fromfile
 
     def small(file: Any, dtype: Any, count: int = -1, **named: Any) -> Any:
         nonlocal largest
@@ -97,10 +97,10 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(builtins, "open", watched)
     monkeypatch.setattr(np, "fromfile", small)
-    for module in (_rows, _merge_shards):
+    for module in (rows, merge_shards):
         monkeypatch.setattr(module, "IDS_AT_A_TIME", 50)
     done = toksmith.merge_shards([tmp_path / "many"], tmp_path / "all")
-    assert done.documents == 400 and most <= 8 and largest <= max(50, _rows.AT_A_TIME)
+    assert done.documents == 400 and most <= 8 and largest <= max(50, rows.AT_A_TIME)
     assert len([each for each in opened if str(each.name).endswith(".bin")]) >= 400
 
 
@@ -110,8 +110,8 @@ def test_names_of_documents_are_kept(of: str, to: str, tmp_path: Path, monkeypat
     whole = job(tmp_path, "whole", to=to, id_field="id", shard_size=1 << 20)
     whole.run(progress=False)
     folders = two_jobs(tmp_path, to=of, id_field="id")
-    monkeypatch.setattr(_mds, "IDS_AT_A_TIME", 5)
-    monkeypatch.setattr(_dolma, "AT_A_TIME", 2)
+    monkeypatch.setattr(mds, "IDS_AT_A_TIME", 5)
+    monkeypatch.setattr(dolma, "AT_A_TIME", 2)
     toksmith.merge_shards(folders, tmp_path / "all", to=to)
     assert files_of(tmp_path / "all") == files_of(tmp_path / "whole")
     assert toksmith.merge_shards(folders, tmp_path / "plain", to="npy").documents
@@ -186,7 +186,7 @@ def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
     folders = two_jobs(tmp_path, to="npy")
     path = folders[1] / "00000.npy"
     path.write_bytes(path.read_bytes()[:-2])
-    monkeypatch.setattr(_merge_shards, "changed_files", lambda *_: [])
+    monkeypatch.setattr(merge_shards, "changed_files", lambda *_: [])
     with pytest.raises(JobError, match=r"shard 0 cannot be read: .*; run verify on the folder$"):
         toksmith.merge_shards(folders, tmp_path / "all")
 

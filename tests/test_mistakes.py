@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import toksmith
 from toksmith import _cli
-from toksmith._cli import _meant
+from toksmith._cli import meant
 
 # Command, exit code, message. An exit code of 2 is wrong usage; such a message ends in the place of help.
 SHELL = [
@@ -764,5 +764,5 @@ def test_every_name_that_is_meant_exists() -> None:
         for flag in each.opts
     }
     flags |= {flag for each in _cli.app.params for flag in each.opts}
-    assert {name for names in _meant.WORDS.values() for name in names.split()} <= commands | flags
-    assert not _meant.WORDS.keys() & (commands | flags)
+    assert {name for names in meant.WORDS.values() for name in names.split()} <= commands | flags
+    assert not meant.WORDS.keys() & (commands | flags)

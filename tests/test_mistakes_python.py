@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import Tokenizer, _meanings, _other_names
+from toksmith import Tokenizer
+from toksmith._base import meanings, other_names
 
 MISTAKES = [
     (
@@ -376,10 +377,10 @@ def test_what_the_caller_wrote_stays_in_the_traceback(monkeypatch: pytest.Monkey
 
 
 def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toksmith import _boundaries
+    from toksmith._tokenizer.tokenizer import boundaries
 
     monkeypatch.delenv("TOKSMITH_TRACEBACK")
-    monkeypatch.setattr(_boundaries, "truncated", lambda *_: dict[str, str]()["a fault"])
+    monkeypatch.setattr(boundaries, "truncated", lambda *_: dict[str, str]()["a fault"])
     tok = toksmith.train("low", 257, progress=False)
     with pytest.raises(KeyError) as caught:
         tok.truncate("low", 1)
@@ -425,7 +426,7 @@ def test_a_message_lists_at_most_five_choices() -> None:
     assert str(toksmith.UnknownName("thing", "name", names[:2])).endswith("; did you mean 'name0' or 'name1'?")
 
 
-@pytest.mark.parametrize("name", _other_names.OF_A_TOKENIZER)
+@pytest.mark.parametrize("name", other_names.OF_A_TOKENIZER)
 def test_names_of_other_libraries_are_answered(name: str, names: dict[str, Any]) -> None:
     tok = names["tok"]
     with pytest.raises(AttributeError, match="; use ") as caught:
@@ -434,7 +435,7 @@ def test_names_of_other_libraries_are_answered(name: str, names: dict[str, Any])
         assert hasattr(tok, attribute), "the error names what there is"
 
 
-@pytest.mark.parametrize("name", _other_names.OF_THE_PACKAGE)
+@pytest.mark.parametrize("name", other_names.OF_THE_PACKAGE)
 def test_functions_of_other_libraries_are_answered(name: str) -> None:
     with pytest.raises(AttributeError, match="; use "):
         getattr(toksmith, name)
@@ -443,7 +444,7 @@ def test_functions_of_other_libraries_are_answered(name: str) -> None:
 def test_meanings_name_what_there_is() -> None:
     """Each meaning is known somewhere, so that no row is dead."""
 
-    from toksmith._shards.sinks import SINKS
+    from toksmith._jobs.sinks import SINKS
 
     arguments = {
         name
@@ -453,9 +454,9 @@ def test_meanings_name_what_there_is() -> None:
     } | {"max_tokens", "overlap", "texts", "text", "ids", "special", "add_special_tokens", "path", "separator"}
     known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *toksmith.metrics.names(), *SINKS}
     known |= {"bpe", "unigram", "wordpiece", "chars", "words"} | arguments
-    for name, meant in _meanings.MEANINGS.items():
+    for name, meant in meanings.MEANINGS.items():
         assert {*meant.split()} <= known | {"local", "ray"}, name
-        assert _meanings.bare(name) == name
+        assert meanings.bare(name) == name
 
 
 def test_the_fastest_calls_do_not_show_what_they_refuse() -> None:

@@ -15,7 +15,8 @@ from hard_texts import HARD_TEXTS
 from test_format_sentencepiece import SIMPLE, charsmap, loaded, of_reference, simple, written
 
 import toksmith
-from toksmith import reference, reference_models
+from toksmith import reference
+from toksmith.reference import models
 
 __all__ = ["charsmap"]
 DRAWN = 100_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 1_500
@@ -216,7 +217,7 @@ def test_drawn_models_have_the_ranges_of_the_reference(tmp_path: Path, monkeypat
             text = drawn_text(random, 60)
             found = tok.encode_with_offsets(text, unit="byte", special="text")
             assert found.ids.tolist() == tok.encode(text, special="text")
-            wanted = reference_models.ranges(text, model)
+            wanted = models.ranges(text, model)
             assert found.ids.tolist() == [id for id, *_ in wanted]
             assert found.spans == [(start, end) for _, start, end, _ in wanted], text
             starts, touched = [start for _, start, _, _ in wanted], [touched for *_, touched in wanted]

@@ -10,8 +10,8 @@ import pytest
 
 import toksmith
 from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
-from toksmith._doctor import doctor
 from toksmith._formats import FORMATS, UNSET
+from toksmith._judge.doctor import doctor
 
 # Of the 99,483 tokens of cl100k that are UTF-8.
 FIGURES = {"cl100k": 0, "o200k": 5_599, "gpt2": 21_687, "single digits": 1_102}
@@ -35,7 +35,7 @@ def test_the_figures_of_cl100k(pattern: str, vocab_dir: Path) -> None:
 def test_what_it_says() -> None:
     tok = toksmith.train("a;\na;\na;\n", merges=1, pattern="cl100k")
     assert str(tok.pattern_fits()) == "each of 129 tokens encodes to itself"
-    model = dataclasses.replace(tok.model, splitters=toksmith._patterns.splitters("gpt2"))
+    model = dataclasses.replace(tok.model, splitters=toksmith._model.patterns.splitters("gpt2"))
     fit = toksmith.Tokenizer(model).pattern_fits()
     assert (fit.misfits, fit.examples) == (1, ((256, b";\n"),))
     assert str(fit) == "1 of 129 tokens do not encode to themselves, such as ';\\n'"
@@ -106,7 +106,7 @@ WORKED: dict[str, tuple[Callable[[], Model], int, list[bytes]]] = {
         ), 7, [b"ow"]
     ),
     "bytes": (
-        lambda: dataclasses.replace(toksmith.train("a;\n" * 3, merges=1, pattern="cl100k").model, splitters=toksmith._patterns.splitters("gpt2")), 129, [b";\n"]
+        lambda: dataclasses.replace(toksmith.train("a;\n" * 3, merges=1, pattern="cl100k").model, splitters=toksmith._model.patterns.splitters("gpt2")), 129, [b";\n"]
     ),
 }  # fmt: skip
 

@@ -34,11 +34,12 @@ from test_cli import process, refused, run
 
 import toksmith
 from toksmith import _playground, _render, explain
-from toksmith._playground import _layout, _policy, _server, _views, _words
-from toksmith._playground._connections import MOST_CHUNKED, TURN, Bodies, FairConnection
-from toksmith._playground._live_training import LiveTexts
-from toksmith._playground._rows import Rows
-from toksmith._playground._texts import Cut
+from toksmith._playground import layout, server, views, words
+from toksmith._playground import policy as _policy
+from toksmith._playground.connections import MOST_CHUNKED, TURN, Bodies, FairConnection
+from toksmith._playground.live_training import LiveTexts
+from toksmith._playground.rows import Rows
+from toksmith._playground.texts import Cut
 
 PACKAGE = Path(_playground.__file__).parent
 TEXT = "low lower नमस्ते 낮은 <|end|> 12345\n\tx  "
@@ -225,7 +226,7 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
         ("search", {"tokenizers": ["small"], "query": "1", "by": "colour"}, "colour"),
         ("parity", {"tokenizers": ["small"], "lines": ["no colon"]}, "line 1"),
         ("merges", {"tokenizers": ["small"], "piece": "x" * 1000}, "512"),
-        ("rows", {"text": "x" * (_views.MOST_BYTES + 1), "tokenizers": ["small"]}, "10,000,000 bytes"),
+        ("rows", {"text": "x" * (views.MOST_BYTES + 1), "tokenizers": ["small"]}, "10,000,000 bytes"),
     ],
 )
 def test_wrong_arguments_are_named(
@@ -305,16 +306,16 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("view", _views.VIEWS)
+@pytest.mark.parametrize("view", views.VIEWS)
 def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenizer], view: str) -> None:
-    session = _views.Session(toks, {}, toksmith.metrics.LANGUAGES)
+    session = views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
-    _server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
+    server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for value in HOSTILE:
             for format in ("", "json") if view in RESULTS else ("",):
-                answer = _server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
+                answer = server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
                 statuses.append(answer.status_code)
                 assert answer.status_code in (200, 400, 409), (name, value, answer.body)
                 if answer.status_code != 200:
@@ -342,7 +343,7 @@ def test_an_unknown_view_names_those_that_are_there(playground: toksmith.Playgro
 def test_a_body_beyond_the_limit_is_refused_and_not_kept(
     playground: toksmith.Playground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_server, "MOST_BODY", 1_000_000)
+    monkeypatch.setattr(server, "MOST_BODY", 1_000_000)
     answer = request(playground, "POST", "/api/rows", b'"' + b"a" * 5_000_000, content_type="application/json")
     assert answer.status == 413
     assert "1,000,000" in answer.json["error"]
@@ -422,7 +423,7 @@ def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playgro
     first = asked(playground, "rows", text="gone", tokenizers=["small"], last=5).json
     again = asked(playground, "rows", key=first["key"], tokenizers=["small"], last=5).json
     assert again == first
-    for number in range(_views.KEPT["text"]):
+    for number in range(views.KEPT["text"]):
         asked(playground, "rows", text=f"text {number}", tokenizers=["small"], last=5)
     answer = asked(playground, "rows", key=first["key"], tokenizers=["small"], last=5)
     assert (answer.status, answer.json["kind"]) == (409, "UnknownText")
@@ -447,8 +448,8 @@ def rows_of(found: explain.Comparison, cells: int) -> Rows:
     for each in found.cuts.values():
         known = {view.id: (_render.token_text(view.token), view.special) for view in each.tokens}
         cuts.append(Cut(np.asarray(each.ids), np.asarray(each.ends), known.__getitem__))
-    frame = _layout.Frame(cells, _layout.Widths(), cuts)
-    return Rows(found.text, _layout.row_starts(found.text.decode(), frame), cuts)
+    frame = layout.Frame(cells, layout.Widths(), cuts)
+    return Rows(found.text, layout.row_starts(found.text.decode(), frame), cuts)
 
 
 def check_rows(found: explain.Comparison, cells: int) -> None:
@@ -489,13 +490,13 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
         line_end = at + len(line)
         while at < line_end:
             found.append(at)
-            widths = _layout.Widths().of(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
+            widths = layout.Widths().of(text, np.frombuffer(text.encode("utf-32-le"), np.uint32)).tolist()
             if sum(widths[at:line_end]) <= 10 * cells:
                 break
             full = at + 1
             while sum(widths[at : full + 1]) <= 10 * cells:
                 full += 1
-            space = text.rfind(" ", max(at + 1, full - _layout.BREAK_WITHIN), full + 1)
+            space = text.rfind(" ", max(at + 1, full - layout.BREAK_WITHIN), full + 1)
             at = space if space > at else full
         at = line_end
     return [len(text[:place].encode()) for place in [*found, len(text)]]
@@ -503,20 +504,18 @@ def row_starts_one_by_one(text: str, cells: int) -> list[int]:
 
 @given(st.text("ab \n낮☀", max_size=60), st.integers(1, 9))
 def test_rows_begin_where_their_rule_says(text: str, cells: int) -> None:
-    assert _layout.row_starts(text, _layout.Frame(cells, _layout.Widths())).tolist() == row_starts_one_by_one(
-        text, cells
-    )
+    assert layout.row_starts(text, layout.Frame(cells, layout.Widths())).tolist() == row_starts_one_by_one(text, cells)
 
 
 @pytest.mark.slow
 def test_rows_of_many_lines_keep_little(toks: dict[str, toksmith.Tokenizer]) -> None:
     text = "a\n" * 100_000
-    session = _views.Session(toks, {}, {})
+    session = views.Session(toks, {}, {})
     names = [*toks]
-    _views.shown("rows", _views.Asked(session, {"text": "a\n", "tokenizers": names}))  # what is made once
+    views.shown("rows", views.Asked(session, {"text": "a\n", "tokenizers": names}))  # what is made once
     tracemalloc.start()
     try:
-        _views.shown("rows", _views.Asked(session, {"text": text, "tokenizers": names, "last": 50}))
+        views.shown("rows", views.Asked(session, {"text": text, "tokenizers": names, "last": 50}))
         gc.collect()
         kept = tracemalloc.get_traced_memory()[0]
     finally:
@@ -652,11 +651,11 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         "trained_file",
     }
     asked(playground, "corpus", **TRAINED)
-    assert {*RESULTS} | answers == {*_views.VIEWS}
+    assert {*RESULTS} | answers == {*views.VIEWS}
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)
         assert plain.status == 200, plain.data
-        for format, (kind, _) in _views.EXPORTS.items():
+        for format, (kind, _) in views.EXPORTS.items():
             made = asked(playground, f"{view}.{format}", tokenizers=["large"], **values)
             assert made.status == 200, made.data
             assert made.headers["content-type"].startswith(kind)
@@ -724,7 +723,7 @@ def test_results_carry_the_name_that_the_page_has(
     ],
 )
 def test_errors_speak_of_the_page(error: toksmith.ToksmithError, said: str) -> None:
-    assert _words.words(error) == said
+    assert words.words(error) == said
 
 
 def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.Playground) -> None:
@@ -738,7 +737,7 @@ def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:
     assert asked(playground, "rows", **values, last=3).status == 200
     names = ["space at the end"]
     assert asked(playground, "repair", **values, names=names).json["result"]["text"] == "a\ud800 b\u202e"
-    for format in _views.EXPORTS:
+    for format in views.EXPORTS:
         assert asked(playground, f"tokens.{format}", **values).status == 200
 
 
@@ -834,7 +833,7 @@ def test_a_missing_extra_is_named(
     missing: str, tmp_path: Path, toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.delitem(sys.modules, "toksmith._playground._server")
+    monkeypatch.delitem(sys.modules, "toksmith._playground.server")
     with pytest.raises(ImportError, match=rf"needs {missing}: pip install 'toksmith\[play\]'"):
         toksmith.play(toks)
     path = tmp_path / "own.toksmith"
@@ -843,4 +842,4 @@ def test_a_missing_extra_is_named(
 
 
 def test_the_server_is_short() -> None:
-    assert len((PACKAGE / "_server.py").read_text(encoding="utf-8").splitlines()) <= 150
+    assert len((PACKAGE / "server.py").read_text(encoding="utf-8").splitlines()) <= 150

@@ -10,24 +10,25 @@ import pytest
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import _layout, _models, _policy, _views
-from toksmith._playground._rows import Rows
-from toksmith._playground._texts import cut_of, looks_of
+from toksmith._playground import layout, policy, views
+from toksmith._playground import models as _models
+from toksmith._playground.rows import Rows
+from toksmith._playground.texts import cut_of, looks_of
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> _views.Session:
+def session(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> views.Session:
     monkeypatch.setenv("TOKSMITH_CACHE", str(tmp_path / "nothing"))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     tok = toksmith.train("low lower lowest", merges=3, progress=False)
-    return _views.Session({"own": tok}, {}, {})
+    return views.Session({"own": tok}, {}, {})
 
 
-def ask(session: _views.Session, view: str, **values: Any) -> Any:
-    return _views.shown(view, _views.Asked(session, values))["result"]
+def ask(session: views.Session, view: str, **values: Any) -> Any:
+    return views.shown(view, views.Asked(session, values))["result"]
 
 
-def test_models_have_a_source_that_load_knows_and_a_line_that_gets_it(session: _views.Session) -> None:
+def test_models_have_a_source_that_load_knows_and_a_line_that_gets_it(session: views.Session) -> None:
     rows = ask(session, "models")["models"]
     assert {"GPT-4o", "Llama 3", "Mistral 7B", "Qwen2.5", "DeepSeek-V3"} <= {row["name"] for row in rows}
     assert len({row["source"] for row in rows}) == len(rows)
@@ -38,7 +39,7 @@ def test_models_have_a_source_that_load_knows_and_a_line_that_gets_it(session: _
 
 
 def test_a_model_whose_file_is_here_is_loaded_once(
-    session: _views.Session, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
+    session: views.Session, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     assert ask(session, "model", source="gpt-4") == {"here": True, "entries": 100_261}
@@ -77,19 +78,19 @@ def test_every_context_belongs_to_a_tokenizer() -> None:
     assert [*_models.SIZES.values()] == [1 << power for power in range(13, 21)]
 
 
-def test_the_budget_has_sizes_and_the_own_context(session: _views.Session) -> None:
+def test_the_budget_has_sizes_and_the_own_context(session: views.Session) -> None:
     rows = ask(session, "budget", text="low lower", tokenizers=["own"], context=3)["rows"]
     assert [row["model"] for row in rows] == [*_models.SIZES, "yours"]
     own = explain.budget(session.toks["own"], "low lower", context={"yours": 3}).rows[0]
     assert {**rows[-1], "tokenizer": ""} == {**vars(own), "tokenizer": ""}
 
 
-def test_white_space_is_drawn_as_marks_or_as_spaces(session: _views.Session) -> None:
+def test_white_space_is_drawn_as_marks_or_as_spaces(session: views.Session) -> None:
     text = "low\t · → lower\n\u00a0x\n"
     tok = session.toks["own"]
     cut = cut_of(tok, "key", text, "text", looks_of(tok))
     data = text.encode()
-    starts = _layout.row_starts(text, _layout.Frame(80, _layout.Widths()))
+    starts = layout.row_starts(text, layout.Frame(80, layout.Widths()))
 
     def drawn(marks: bool) -> list[str]:
         window = Rows(data, np.asarray(starts), [cut], marks=marks).window(0, 9)
@@ -104,11 +105,11 @@ def test_white_space_is_drawn_as_marks_or_as_spaces(session: _views.Session) -> 
     assert ask(session, "rows", **values, marks=False)["cuts"][0]["rows"][0][1][1] == " "
 
 
-def test_a_snapshot_is_that_of_the_library(session: _views.Session) -> None:
+def test_a_snapshot_is_that_of_the_library(session: views.Session) -> None:
     found = ask(session, "saved", text="slow lower", tokenizers=["own"], title="Low")["html"]
     assert found == toksmith.snapshot({"own": session.toks["own"]}, "slow lower", title="Low").html
     marked = toksmith.train("low", merges=0, special_tokens=["<|end|>"], progress=False)
-    other = _views.Session({"own": marked}, {}, {})
+    other = views.Session({"own": marked}, {}, {})
     with pytest.raises(toksmith.SpecialTokenInText):
         ask(other, "saved", text="<|end|>", tokenizers=["own"], special="raise")
 
@@ -118,7 +119,7 @@ def test_a_snapshot_is_that_of_the_library(session: _views.Session) -> None:
     [("/", b"embed=1", True), ("/", b"", False), ("/", b"embed=10", False), ("/api/about", b"embed=1", False)],
 )
 def test_only_the_address_for_frames_may_be_in_one(path: str, query: bytes, framed: bool) -> None:
-    headers = _policy.headers_for({"path": path, "query_string": query})
+    headers = policy.headers_for({"path": path, "query_string": query})
     ancestors = headers["content-security-policy"].rpartition("frame-ancestors ")[2]
     assert ancestors == ("http://localhost:* http://127.0.0.1:*" if framed else "'none'")
-    assert {**headers, "content-security-policy": ""} == {**_policy.HEADERS, "content-security-policy": ""}
+    assert {**headers, "content-security-policy": ""} == {**policy.HEADERS, "content-security-policy": ""}

@@ -20,13 +20,13 @@ from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import _snapshot, _snapshot_data, _snapshot_page
-from toksmith._render._palette import DARK, LIGHT
+from toksmith._playground import snapshot, snapshot_data, snapshot_page
+from toksmith._render.palette import DARK, LIGHT
 from toksmith.explain._pieces import Kind
 
 CORPUS = "low lower lowest slow slower slowest नमस्ते नमन 낮은 12345 12345 the goose lays a golden egg " * 3
 TEXT = "slow goose\n\tनम 낮은 <|end|> egg  "
-STATIC = Path(_snapshot_page.__file__).parent / "static"
+STATIC = Path(snapshot_page.__file__).parent / "static"
 SMALL, LARGE = (toksmith.train(CORPUS, merges=n, special_tokens=["<|end|>"], progress=False) for n in (12, 60))
 UNIGRAM = toksmith.train(CORPUS, 80, kind="unigram", progress=False)
 HOSTILE = {
@@ -130,7 +130,7 @@ def test_tokens_are_those_of_the_library(text: str | bytes) -> None:
         assert [count for count, _ in own["pieces"]] == [len(tokens) for _, _, tokens in found.rows()]
         for token in found.tokens:
             row = own["table"][str(token.id)]
-            assert (row[1], _snapshot_data.KINDS[row[2]]) == (token.token.hex(), token.kind)
+            assert (row[1], snapshot_data.KINDS[row[2]]) == (token.token.hex(), token.kind)
 
 
 def test_the_same_snapshot_is_the_same_bytes() -> None:
@@ -202,7 +202,7 @@ def test_merges_are_those_of_the_library(text: str) -> None:
         for start, end, tokens in explain.pieces(LARGE, text).rows()
     ]
     for (data, tokens), (_, number) in zip(rows, own["pieces"], strict=True):
-        if 1 < len(data) <= _snapshot_data.LONGEST_PIECE:
+        if 1 < len(data) <= snapshot_data.LONGEST_PIECE:
             assert replayed(own, number) == told(explain.merges(LARGE, data))
             assert own["merges"]["pieces"][number]["ids"] == [token.id for token in tokens]
         else:
@@ -271,7 +271,7 @@ def test_a_token_says_what_it_is_merged_from() -> None:
     [own] = parsed(LARGE, " slowest", vocabulary=10**6).data["tokenizers"]
     for id, (_, hex, kind, *more) in own["table"].items():
         tree = explain.tree(LARGE, int(id))
-        assert (hex, _snapshot_data.KINDS[kind]) == (tree.token.hex(), tree.kind)
+        assert (hex, snapshot_data.KINDS[kind]) == (tree.token.hex(), tree.kind)
         if tree.special:
             assert more == []
             continue
@@ -286,8 +286,8 @@ def test_a_token_says_what_it_is_merged_from() -> None:
 
 
 def test_kinds_are_those_of_the_library() -> None:
-    assert get_args(Kind) == _snapshot_data.KINDS
-    said = ", ".join(f"'{kind}'" for kind in _snapshot_data.KINDS)
+    assert get_args(Kind) == snapshot_data.KINDS
+    said = ", ".join(f"'{kind}'" for kind in snapshot_data.KINDS)
     assert f"const KIND_NAMES = [{said}];" in (STATIC / "embedded.js").read_text(encoding="utf-8")
 
 
@@ -300,11 +300,11 @@ def test_a_long_text_is_cut_and_the_page_says_so() -> None:
         made = toksmith.snapshot(SMALL, text, vocabulary=0)
         [own] = Parsed(made.html).data["tokenizers"]
         size = sum(own["lengths"])
-        assert _snapshot.MOST_BYTES - 10 <= size <= _snapshot.MOST_BYTES
+        assert snapshot.MOST_BYTES - 10 <= size <= snapshot.MOST_BYTES
         assert own["ids"] == SMALL.encode(text.encode()[:size].decode(), special="text")
         assert f"The text has {len(text.encode()):,} bytes. This page has the first {size:,}" in made.html
-    whole = toksmith.snapshot(SMALL, "x" * _snapshot.MOST_BYTES, vocabulary=0, pieces=[])
-    assert "The text has" not in whole.html and whole.tokens == {"tokenizer 1": _snapshot.MOST_BYTES}
+    whole = toksmith.snapshot(SMALL, "x" * snapshot.MOST_BYTES, vocabulary=0, pieces=[])
+    assert "The text has" not in whole.html and whole.tokens == {"tokenizer 1": snapshot.MOST_BYTES}
 
 
 def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -342,11 +342,11 @@ def test_a_fragment_is_one_element_that_markdown_leaves_whole() -> None:
 def test_rules_hold_inside_a_snapshot_only() -> None:
     outer = re.findall(
         r"^([^\s{}@][^{}]*)\{",
-        re.sub(r"(?s)\.toksmith-snapshot \{.*^\}\n(?=body)", "", _snapshot_page.style(), flags=re.MULTILINE),
+        re.sub(r"(?s)\.toksmith-snapshot \{.*^\}\n(?=body)", "", snapshot_page.style(), flags=re.MULTILINE),
         re.MULTILINE,
     )
     assert outer and all("toksmith" in each for each in outer), outer
-    assert _snapshot_page.style().count("{") == _snapshot_page.style().count("}")
+    assert snapshot_page.style().count("{") == snapshot_page.style().count("}")
 
 
 def test_the_colours_are_those_of_every_medium() -> None:
@@ -361,11 +361,11 @@ def test_the_colours_are_those_of_every_medium() -> None:
 
 
 def test_the_script_is_the_modules_each_name_once() -> None:
-    script = _snapshot_page.script()
+    script = snapshot_page.script()
     assert not re.search(r"^(import|export|//)", script, re.MULTILINE) and "</" not in script and "<!--" not in script
     defined = [
         name
-        for file in _snapshot_page.SCRIPTS
+        for file in snapshot_page.SCRIPTS
         for name in re.findall(
             r"^(?:export )?(?:async )?(?:const|let|class|function) (\w+|\$)",
             (STATIC / f"{file}.js").read_text(encoding="utf-8"),
@@ -373,9 +373,9 @@ def test_the_script_is_the_modules_each_name_once() -> None:
         )
     ]
     assert len(defined) == len({*defined}) > 20
-    for place, file in enumerate(_snapshot_page.SCRIPTS):
+    for place, file in enumerate(snapshot_page.SCRIPTS):
         imported = re.findall(r"from '\./(\w+)\.js'", (STATIC / f"{file}.js").read_text(encoding="utf-8"))
-        before = {*_snapshot_page.SCRIPTS[:place], "api"}  # for which `embedded` stands
+        before = {*snapshot_page.SCRIPTS[:place], "api"}  # for which `embedded` stands
         assert {*imported} <= before, file
 
 

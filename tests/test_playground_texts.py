@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith._playground import _texts, _views
-from toksmith._playground._views import _windows
+from toksmith._playground import texts, views
+from toksmith._playground.views import windows
 
 CORPUS = "low lower lowest नमस्ते नमन 낮은 12345 the goose lays a golden egg every day "
 LINE = "the goose lays\n\ta golden egg नमस्ते 낮은 every   day of the lowest year 12345 "
@@ -22,8 +22,8 @@ def toks() -> dict[str, toksmith.Tokenizer]:
     return {str(merges): toksmith.train(CORPUS, merges=merges, **options) for merges in (10, 60)}
 
 
-def answered(session: _views.Session, **values: Any) -> dict[str, Any]:
-    found = _views.shown("rows", _views.Asked(session, {"cells": 30, "last": 200, **values}))
+def answered(session: views.Session, **values: Any) -> dict[str, Any]:
+    found = views.shown("rows", views.Asked(session, {"cells": 30, "last": 200, **values}))
     del found["result"]["wanted"]  # what the page should measure is of all texts
     return found
 
@@ -37,7 +37,7 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
 ) -> None:
     random_ = random.Random(7)
     common = {"tokenizers": [*toks], "special": special}
-    session = _views.Session(toks, {}, {})
+    session = views.Session(toks, {}, {})
     key = answered(session, text=text, **common)["key"]
     for round_ in range(25):
         edits: list[list[Any]] = []
@@ -49,33 +49,33 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
         first = random_.randrange(700)
         found = answered(session, base=key, edits=edits, first=first, **{**common, "last": first + 100})
         key = found["key"]
-        fresh = answered(_views.Session(toks, {}, {}), text=text, first=first, **{**common, "last": first + 100})
+        fresh = answered(views.Session(toks, {}, {}), text=text, first=first, **{**common, "last": first + 100})
         assert found["result"] == fresh["result"], (round_, edits)
         for name, tok in toks.items():
             cut = session.had("cut", (key, name, special))
             assert cut.ids.tolist() == tok.encode(text, special=special)
         compared = toksmith.explain.compare(toks, text, special=special)
-        said = _views.shown("differences", _views.Asked(session, {**common, "key": key}))["result"]
+        said = views.shown("differences", views.Asked(session, {**common, "key": key}))["result"]
         assert said == {"total": len(compared.differences), "shared": len(compared.shared)}
 
 
 def test_an_edit_of_a_long_text_encodes_only_around_it(
     toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = _views.Session(toks, {}, {})
+    session = views.Session(toks, {}, {})
     key = answered(session, text=LINE * 400, tokenizers=["10", "60"])["key"]
 
     def refuse(*_: object) -> None:
         raise AssertionError("the whole text is made anew")
 
-    monkeypatch.setattr(_windows, "cut_of", refuse)
-    monkeypatch.setattr(_windows, "row_starts", refuse)
+    monkeypatch.setattr(windows, "cut_of", refuse)
+    monkeypatch.setattr(windows, "row_starts", refuse)
     found = answered(session, base=key, edits=[[500, 503, "egg"]], tokenizers=["10", "60"])
     assert found["result"]["chars"] == 400 * len(LINE)
 
 
 def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer]) -> None:
-    session = _views.Session(toks, {}, {})
+    session = views.Session(toks, {}, {})
     common: dict[str, Any] = {"tokenizers": ["60"], "special": "raise"}
     first = answered(session, text=LINE * 400, **common)
     with pytest.raises(toksmith.SpecialTokenInText):
@@ -84,7 +84,7 @@ def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer
     again = answered(session, base=first["key"], edits=[[5, 5, "<|end|>"], [5, 12, "x"]], **common)
     assert (
         again["result"]
-        == answered(_views.Session(toks, {}, {}), text=f"{LINE[:5]}x{(LINE * 400)[5:]}", **common)["result"]
+        == answered(views.Session(toks, {}, {}), text=f"{LINE[:5]}x{(LINE * 400)[5:]}", **common)["result"]
     )
 
 
@@ -92,18 +92,18 @@ def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer
     "edits", [None, [], 3, [[1]], [[0, 10**9, ""]], [[2, 1, ""]], [[0, 0, 5]], [["a", 0, ""]], [[True, 1, ""]]]
 )
 def test_wrong_edits_are_named(toks: dict[str, toksmith.Tokenizer], edits: object) -> None:
-    session = _views.Session(toks, {}, {})
+    session = views.Session(toks, {}, {})
     key = answered(session, text="low", tokenizers=["10"])["key"]
     with pytest.raises(toksmith.InvalidOption, match="edits"):
         answered(session, base=key, edits=edits, tokenizers=["10"])
 
 
 def test_an_edit_of_a_text_that_is_not_kept_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
-    with pytest.raises(_views.UnknownText):
-        answered(_views.Session(toks, {}, {}), base="gone", edits=[[0, 0, "a"]], tokenizers=["10"])
+    with pytest.raises(views.UnknownText):
+        answered(views.Session(toks, {}, {}), base="gone", edits=[[0, 0, "a"]], tokenizers=["10"])
 
 
 def test_edits_are_joined_by_hand() -> None:
-    one = _texts.joined(None, _texts.TextEdit(2, 3, 4))
-    assert _texts.joined(one, _texts.TextEdit(4, 8, 0)) == _texts.TextEdit(2, 5, 2)
-    assert _texts.joined(one, _texts.TextEdit(0, 1, 5)) == _texts.TextEdit(0, 3, 10)
+    one = texts.joined(None, texts.TextEdit(2, 3, 4))
+    assert texts.joined(one, texts.TextEdit(4, 8, 0)) == texts.TextEdit(2, 5, 2)
+    assert texts.joined(one, texts.TextEdit(0, 1, 5)) == texts.TextEdit(0, 3, 10)

@@ -19,24 +19,24 @@ from processors import LIMIT_S, processor_s
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import _live_training, _server, _views
-from toksmith._playground._live_training import LiveTexts, Stopped, TrainingWatch, measured_at, trained_on
-from toksmith._playground._views import _trainer
+from toksmith._playground import live_training, server, views
+from toksmith._playground.live_training import LiveTexts, Stopped, TrainingWatch, measured_at, trained_on
+from toksmith._playground.views import trainer
 
 TEXTS = {"English": "low lower lowest slow slower slowest " * 5, "Hindi": "नमस्ते नमन नमस्ते " * 5}
 
 
 @pytest.fixture
-def session() -> _views.Session:
+def session() -> views.Session:
     tok = toksmith.train("low", merges=0, progress=False)
-    return _views.Session({"bytes": tok}, {}, {"English": "low lower lowest low", "Korean": "낮은 낮다 낮은"})
+    return views.Session({"bytes": tok}, {}, {"English": "low lower lowest low", "Korean": "낮은 낮다 낮은"})
 
 
-def ask(session: _views.Session, view: str, **values: Any) -> Any:
-    return _views.shown(view, _views.Asked(session, values))["result"]
+def ask(session: views.Session, view: str, **values: Any) -> Any:
+    return views.shown(view, views.Asked(session, values))["result"]
 
 
-def sent(session: _views.Session, **texts: str | bytes) -> str:
+def sent(session: views.Session, **texts: str | bytes) -> str:
     """The key of texts that were sent."""
     listed = [
         {"name": name, "text": text}
@@ -50,7 +50,7 @@ def sent(session: _views.Session, **texts: str | bytes) -> str:
 # Texts
 
 
-def test_texts_are_kept_by_name_and_in_bytes(session: _views.Session) -> None:
+def test_texts_are_kept_by_name_and_in_bytes(session: views.Session) -> None:
     found = ask(session, "corpus", texts=[{"name": "a", "text": "é"}, {"name": "a", "data": "/w=="}], sentences=True)
     assert found["texts"] == [
         {"name": "English", "bytes": 20, "whole": True},
@@ -74,17 +74,17 @@ def test_texts_are_kept_by_name_and_in_bytes(session: _views.Session) -> None:
         ({"texts": "a"}, "a list of texts"),
     ],
 )
-def test_what_cannot_be_trained_on_is_refused(session: _views.Session, values: Any, said: str) -> None:
+def test_what_cannot_be_trained_on_is_refused(session: views.Session, values: Any, said: str) -> None:
     with pytest.raises(toksmith.InvalidOption, match=said):
         ask(session, "corpus", **values)
 
 
-def test_texts_that_are_not_kept_are_asked_for_again(session: _views.Session) -> None:
+def test_texts_that_are_not_kept_are_asked_for_again(session: views.Session) -> None:
     key = sent(session, a="low low")
     ask(session, "train", corpus=key)
-    for number in range(_views.KEPT["corpus"]):
+    for number in range(views.KEPT["corpus"]):
         sent(session, a=f"low {number}")
-    answer = _server.answer(session, "train", "", json.dumps({"corpus": key}).encode())
+    answer = server.answer(session, "train", "", json.dumps({"corpus": key}).encode())
     assert (answer.status_code, json.loads(bytes(answer.body))["kind"]) == (409, "UnknownText")
 
 
@@ -93,9 +93,7 @@ def test_texts_that_are_not_kept_are_asked_for_again(session: _views.Session) ->
 
 @pytest.mark.parametrize("pattern", ["o200k", "gpt2", None])
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
-def test_every_size_is_what_training_at_that_size_gives(
-    session: _views.Session, pattern: str | None, ties: Any
-) -> None:
+def test_every_size_is_what_training_at_that_size_gives(session: views.Session, pattern: str | None, ties: Any) -> None:
     key = sent(session, **TEXTS)
     options = {"corpus": key, "pattern": pattern, "ties": ties, "special_tokens": ["<|end|>"]}
     about = ask(session, "train", **options)
@@ -108,7 +106,7 @@ def test_every_size_is_what_training_at_that_size_gives(
             ties=ties,
             special_tokens=["<|end|>"],
             min_count=2,
-            max_token_bytes=_live_training.LONGEST,
+            max_token_bytes=live_training.LONGEST,
             progress=False,
         )
         found = ask(session, "trained", **options, size=size, sentence="slowest नमन <|end|>")
@@ -128,13 +126,13 @@ def test_every_size_is_what_training_at_that_size_gives(
         assert about["curve"][0] == [257, about["bytes"]] and about["curve"][-1][0] == about["most"]
 
 
-def test_a_tree_has_the_merges_that_the_size_has(session: _views.Session) -> None:
+def test_a_tree_has_the_merges_that_the_size_has(session: views.Session) -> None:
     key = sent(session, **TEXTS)
     about = ask(session, "train", corpus=key)
     for size in range(about["least"] + 1, about["most"] + 1, 3):
-        own = measured_at(_trainer.training_of(_views.Asked(session, {"corpus": key})), size, b"").tok
+        own = measured_at(trainer.training_of(views.Asked(session, {"corpus": key})), size, b"").tok
         found = ask(session, "trained", corpus=key, size=size, sentence="", id=ord("o"))
-        assert found["tree"]["children"] == _views._exports.listed(explain.tree(own, ord("o")).to_dict()["children"])
+        assert found["tree"]["children"] == views._exports.listed(explain.tree(own, ord("o")).to_dict()["children"])
 
 
 def test_only_the_beginnings_of_long_texts_are_measured() -> None:
@@ -147,7 +145,7 @@ def test_only_the_beginnings_of_long_texts_are_measured() -> None:
 @pytest.mark.parametrize(
     ("text", "merges"), [("a", 0), ("aaaa", 1), (b"\xff\xfe\xff\xfe", 0), ("\x00" * 9, 3), ("<|end|>", 0)]
 )
-def test_texts_of_one_character_train(session: _views.Session, text: str | bytes, merges: int) -> None:
+def test_texts_of_one_character_train(session: views.Session, text: str | bytes, merges: int) -> None:
     key = sent(session, a=text)
     about = ask(session, "train", corpus=key, special_tokens=["<|end|>"])
     assert about["most"] - about["least"] >= min(merges, 1)
@@ -167,19 +165,19 @@ def test_texts_of_one_character_train(session: _views.Session, text: str | bytes
         ({"size": 256, "sentence": "x" * 1001}, "at most 1,000"),
     ],
 )
-def test_wrong_options_are_refused(session: _views.Session, values: Any, said: str) -> None:
+def test_wrong_options_are_refused(session: views.Session, values: Any, said: str) -> None:
     with pytest.raises(toksmith.ToksmithError, match=said):
         ask(session, "trained", corpus=sent(session, **TEXTS), **values)
 
 
 def test_a_training_with_too_many_merges_trains_again_with_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_live_training, "MOST_MERGES", 0)
-    monkeypatch.setattr(_live_training, "MOST_SIZE", 260)
+    monkeypatch.setattr(live_training, "MOST_MERGES", 0)
+    monkeypatch.setattr(live_training, "MOST_SIZE", 260)
     texts = LiveTexts({"a": TEXTS["English"].encode()})
     counts = toksmith.count_pieces([*texts.by_name.values()], progress=False)
     found = trained_on(counts, texts, "lowest_ids", [], lambda _: None)
     assert found.most == 260
-    monkeypatch.setattr(_live_training, "MOST_MERGES", 10**6)
+    monkeypatch.setattr(live_training, "MOST_MERGES", 10**6)
     assert trained_on(counts, texts, "lowest_ids", [], lambda _: None).largest == found.largest
 
 
@@ -197,7 +195,7 @@ def test_the_last_training_goes_on_and_the_others_stop() -> None:
         second(None)
 
 
-def test_a_training_is_stopped_by_a_question(session: _views.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_training_is_stopped_by_a_question(session: views.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(counts: Any, texts: Any, ties: Any, special: Any, check: Any) -> None:
@@ -205,7 +203,7 @@ def test_a_training_is_stopped_by_a_question(session: _views.Session, monkeypatc
         go_on.wait(LIMIT_S)
         check(None)
 
-    monkeypatch.setattr(_trainer, "trained_on", slow)
+    monkeypatch.setattr(trainer, "trained_on", slow)
     key = sent(session, **TEXTS)
     raised: list[Exception] = []
 
@@ -229,7 +227,7 @@ def test_a_training_is_stopped_by_a_question(session: _views.Session, monkeypatc
 # Keeping
 
 
-def test_a_trained_tokenizer_becomes_one_of_the_page(session: _views.Session) -> None:
+def test_a_trained_tokenizer_becomes_one_of_the_page(session: views.Session) -> None:
     key = sent(session, **TEXTS)
     for name in ("trained", "trained (2)"):
         found = ask(session, "trained_tokenizer", corpus=key, size=262, name="trained")
@@ -241,7 +239,7 @@ def test_a_trained_tokenizer_becomes_one_of_the_page(session: _views.Session) ->
 
 @pytest.mark.parametrize("format", toksmith.formats())
 def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
-    session: _views.Session, format: str, tmp_path: Path
+    session: views.Session, format: str, tmp_path: Path
 ) -> None:
     values = {"corpus": sent(session, **TEXTS), "size": 270, "format": format, "special_tokens": ["<|end|>"]}
     found = ask(session, "trained_file", **values)
@@ -264,7 +262,7 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
     if "special_tokens" in row.arguments:
         given["special_tokens"] = {"<|end|>": 269}
     again = toksmith.load(tmp_path if len(paths) > 1 else paths[0], format=format, **given)
-    own = measured_at(_trainer.training_of(_views.Asked(session, dict(values))), 270, b"").tok
+    own = measured_at(trainer.training_of(views.Asked(session, dict(values))), 270, b"").tok
     assert again.decode(again.encode("slowest नमन")) == "slowest नमन"
     if format != "gpt2":  # which was saved without its pattern
         assert again.encode("slowest नमन") == own.encode("slowest नमन")
@@ -276,7 +274,7 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
 @pytest.mark.proof
 @pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
-def test_what_a_step_of_the_slider_takes(session: _views.Session, corpora_dir: Path) -> None:
+def test_what_a_step_of_the_slider_takes(session: views.Session, corpora_dir: Path) -> None:
     texts = {}
     for path in sorted(corpora_dir.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -25,9 +25,10 @@ from test_playground import Parts, asked, request
 
 import toksmith
 from toksmith import _playground
-from toksmith._playground import _server, _views
-from toksmith._playground._connections import Bodies, values_of
-from toksmith._playground._views import _asked, _folder
+from toksmith._playground import server, views
+from toksmith._playground.connections import Bodies, values_of
+from toksmith._playground.views import asked as _asked
+from toksmith._playground.views import folder as _folder
 
 
 @pytest.fixture(scope="module")
@@ -49,12 +50,12 @@ class Held:
         self.begun, self.given_up = 0, 0
         self.go_on = threading.Event()
 
-    def __call__(self, asked: _views.Asked) -> dict[str, Any]:
+    def __call__(self, asked: views.Asked) -> dict[str, Any]:
         self.begun += 1
         assert self.go_on.wait(LIMIT_S)
         try:
             asked.go_on()
-        except _views.AskerLeft:
+        except views.AskerLeft:
             self.given_up += 1
             raise
         return {}
@@ -64,8 +65,8 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """The view `lint` is held, and long."""
     view = Held()
-    monkeypatch.setattr(_views, "VIEWS", {**_views.VIEWS, "lint": view})
-    monkeypatch.setattr(_views, "LONG", frozenset({"lint"}))
+    monkeypatch.setattr(views, "VIEWS", {**views.VIEWS, "lint": view})
+    monkeypatch.setattr(views, "LONG", frozenset({"lint"}))
     yield view
     view.go_on.set()
 
@@ -81,20 +82,20 @@ def left_open(playground: toksmith.Playground, view: str) -> socket.socket:
 # How long a text may be
 
 
-@pytest.mark.parametrize("view", [*_views.MOST, "rows"])
+@pytest.mark.parametrize("view", [*views.MOST, "rows"])
 def test_a_text_that_is_too_long_for_a_view_is_refused(
     view: str, toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    most = _views.MOST.get(view, 100_000)
-    monkeypatch.setattr(_views, "MOST_AT_ONCE", most)
+    most = views.MOST.get(view, 100_000)
+    monkeypatch.setattr(views, "MOST_AT_ONCE", most)
     name = {"merges": "piece", "search": "query", "chat": "messages"}.get(view, "text")
     questions = [(most + 1, ["small"])]
     if name == "text":  # each tokenizer makes something of all of it
         questions.append((most // 2 + 1, ["small", "large"]))
     for size, names in questions:
-        asked = _views.Asked(_views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
+        asked = views.Asked(views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
         with pytest.raises(toksmith.InvalidOption, match=rf"{most:,} bytes.*command or Python") as caught:
-            _views.shown(view, asked)
+            views.shown(view, asked)
         assert caught.value.argument == name
         assert ("2 tokenizers" in str(caught.value)) == (len(names) == 2)
 
@@ -103,48 +104,46 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
 def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
     known: bool, toks: dict[str, toksmith.Tokenizer]
 ) -> None:
-    session, most = _views.Session(toks, {}, {}), _views.MOST["tokens"]
+    session, most = views.Session(toks, {}, {}), views.MOST["tokens"]
     for size in (most // 3, most // 3 + 1):
         values = {"tokenizers": ["small"], "text": "낮" * size}
         if known:
-            values["key"] = _views.shown("counts", _views.Asked(session, values))["key"]
+            values["key"] = views.shown("counts", views.Asked(session, values))["key"]
             del values["text"]
-        question = _views.Asked(session, values)
+        question = views.Asked(session, values)
         if 3 * size > most:
             with pytest.raises(toksmith.InvalidOption, match=f"{3 * size:,} bytes"):
-                _views.shown("tokens", question)
+                views.shown("tokens", question)
         else:
-            assert _views.shown("tokens", question)["result"]
+            assert views.shown("tokens", question)["result"]
 
 
 @pytest.mark.slow
 def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Tokenizer]) -> None:
     """One tokenizer takes a text of the largest size in every view that the page asks for while it shows a text."""
-    session, text = _views.Session(toks, {}, {}), "low lower\n" * (_views.MOST_BYTES // 10)
+    session, text = views.Session(toks, {}, {}), "low lower\n" * (views.MOST_BYTES // 10)
     for view in ("counts", "rows", "ids", "differences", "difference", "place", "piece", "prompt", "specials", "lint"):
         values = {"tokenizers": ["small"], "text": text, "token": 0, "last": 10}
-        assert _views.shown(view, _views.Asked(session, values))["result"]
+        assert views.shown(view, views.Asked(session, values))["result"]
 
 
 def test_ids_of_long_tokens_are_refused_before_they_are_decoded(toks: dict[str, toksmith.Tokenizer]) -> None:
-    session, tok = _views.Session(toks, {}, {}), toks["large"]
+    session, tok = views.Session(toks, {}, {}), toks["large"]
     longest = max(range(len(tok)), key=lambda id: len(tok.token_bytes(id)))
     many = _asked.MOST_AT_ONCE // len(tok.token_bytes(longest)) + 1
     with pytest.raises(toksmith.InvalidOption, match="at most 20,000,000 bytes"):
-        _views.shown("decode", _views.Asked(session, {"tokenizers": ["large"], "ids": [longest] * many}))
+        views.shown("decode", views.Asked(session, {"tokenizers": ["large"], "ids": [longest] * many}))
 
 
 def test_a_long_conversation_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
     messages = json.dumps([{"role": "user", "content": ""}] * 201)
     with pytest.raises(toksmith.InvalidOption, match=r"at most 200 here.*toksmith chat"):
-        _views.shown(
-            "chat", _views.Asked(_views.Session(toks, {}, {}), {"tokenizers": ["small"], "messages": messages})
-        )
+        views.shown("chat", views.Asked(views.Session(toks, {}, {}), {"tokenizers": ["small"], "messages": messages}))
 
 
 @pytest.mark.parametrize("value", ["[]", "{}", '""', "0"])
 def test_a_body_of_many_values_is_not_read(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toksmith._playground._connections.MOST_VALUES", 1000)
+    monkeypatch.setattr("toksmith._playground.connections.MOST_VALUES", 1000)
     few, many = (f"[{','.join([value] * count)}]".encode() for count in (400, 1001))
     assert values_of(few) == json.loads(few)
     with pytest.raises(ValueError, match="1,000 are allowed"):
@@ -152,7 +151,7 @@ def test_a_body_of_many_values_is_not_read(value: str, monkeypatch: pytest.Monke
 
 
 def test_what_is_in_a_text_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toksmith._playground._connections.MOST_VALUES", 10)
+    monkeypatch.setattr("toksmith._playground.connections.MOST_VALUES", 10)
     for text in ("[" * 1000, ",{" * 1000, '"\\' * 1000, "\\" * 1001, '\\"' * 999):
         assert values_of(json.dumps({"text": text}).encode()) == {"text": text}
 
@@ -180,7 +179,7 @@ def test_bodies_share_one_room() -> None:
 def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
     playground: toksmith.Playground, held: Held
 ) -> None:
-    running, waiting = _server.LONG_TURNS
+    running, waiting = server.LONG_TURNS
     many = running + waiting + 3
     with ThreadPoolExecutor(many) as pool:
         answers = [pool.submit(asked, playground, "lint") for _ in range(many)]
@@ -195,28 +194,28 @@ def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
 
 
 def test_long_questions_are_those_of_long_texts_and_of_some_views(toks: dict[str, toksmith.Tokenizer]) -> None:
-    session = _views.Session(toks, {}, {})
-    long, short = (session.keep("a" * (_views.SHORT + more)) for more in (1, 0))
+    session = views.Session(toks, {}, {})
+    long, short = (session.keep("a" * (views.SHORT + more)) for more in (1, 0))
     for values, expected in (
         ({"key": long}, True),
         ({"base": long, "edits": [[0, 0, "b"]]}, True),
-        ({"text": "a" * _views.SHORT}, True),
+        ({"text": "a" * views.SHORT}, True),
         ({"key": short}, False),
         ({"key": "unknown"}, False),
         ({"key": [1]}, False),
         ({"text": "low"}, False),
     ):
-        assert _views.is_long(session, "rows", json.dumps(values).encode()) is expected, values
-    assert _views.is_long(session, "train", b"{}") and not _views.is_long(session, "stop_training", b"{}")
-    assert not _views.is_long(session, "rows", b"[1]") and not _views.is_long(session, "rows", b"?")
-    assert {*_views.VIEWS} > _views.LONG and {*_views.MOST} < {*_views.VIEWS}
+        assert views.is_long(session, "rows", json.dumps(values).encode()) is expected, values
+    assert views.is_long(session, "train", b"{}") and not views.is_long(session, "stop_training", b"{}")
+    assert not views.is_long(session, "rows", b"[1]") and not views.is_long(session, "rows", b"?")
+    assert {*views.VIEWS} > views.LONG and {*views.MOST} < {*views.VIEWS}
 
 
 # When work ends
 
 
 def test_work_ends_when_its_asker_has_left(playground: toksmith.Playground, held: Held) -> None:
-    running, _ = _server.LONG_TURNS
+    running, _ = server.LONG_TURNS
     connections = [left_open(playground, "lint") for _ in range(running + 3)]
     until(lambda: held.begun == running, "some run")
     for each in connections:
@@ -240,14 +239,14 @@ def test_a_view_looks_between_its_steps(toks: dict[str, toksmith.Tokenizer], mon
         return folder(*given, **named)
 
     monkeypatch.setattr("toksmith.explain.folder", left_during_the_first)
-    session = _views.Session(toks, {}, {})
-    with pytest.raises(_views.AskerLeft):
-        _views.shown("folder", _views.Asked(session, {"tokenizers": ["small"]}, left))
+    session = views.Session(toks, {}, {})
+    with pytest.raises(views.AskerLeft):
+        views.shown("folder", views.Asked(session, {"tokenizers": ["small"]}, left))
     assert calls == 1
     for view in ("rows", "tokens", "stability", "doctor"):
         values = {"tokenizers": ["small", "large"], "text": "low"}
-        with pytest.raises(_views.AskerLeft):
-            _views.shown(view, _views.Asked(session, values, left))
+        with pytest.raises(views.AskerLeft):
+            views.shown(view, views.Asked(session, values, left))
 
 
 def test_the_folder_in_steps_is_the_folder_at_once(
@@ -257,17 +256,17 @@ def test_the_folder_in_steps_is_the_folder_at_once(
     found = []
     for step in (1, 1 << 30):
         monkeypatch.setattr(_folder, "STEP", step)
-        found.append(_views.shown("folder", _views.Asked(_views.Session(toks, {}, {}), values))["result"])
+        found.append(views.shown("folder", views.Asked(views.Session(toks, {}, {}), values))["result"])
     assert found[0] == found[1]
 
 
 def test_a_training_ends_when_its_asker_has_left(toks: dict[str, toksmith.Tokenizer]) -> None:
-    session, left = _views.Session(toks, {}, {"en": "low lower lowest " * 50}), threading.Event()
-    key = _views.shown("corpus", _views.Asked(session, {"sentences": True}))["result"]["corpus"]
+    session, left = views.Session(toks, {}, {"en": "low lower lowest " * 50}), threading.Event()
+    key = views.shown("corpus", views.Asked(session, {"sentences": True}))["result"]["corpus"]
     left.set()
-    with pytest.raises(_views.AskerLeft):
-        _views.shown("train", _views.Asked(session, {"corpus": key}, left))
-    assert _views.shown("train", _views.Asked(session, {"corpus": key}))["result"]["most"] > 256
+    with pytest.raises(views.AskerLeft):
+        views.shown("train", views.Asked(session, {"corpus": key}, left))
+    assert views.shown("train", views.Asked(session, {"corpus": key}))["result"]["most"] > 256
 
 
 def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held) -> None:
@@ -316,5 +315,5 @@ def test_ctrl_c_ends_the_program_while_a_view_runs(tmp_path: Path) -> None:
 
 def test_the_figures_of_the_documents_are_those_of_the_server() -> None:
     page = (Path(_playground.__file__).parents[3] / "docs" / "playground.md").read_text(encoding="utf-8")
-    for figure in (_asked.MOST_AT_ONCE, _views.MOST["tokens"], _views.MOST["stability"], _server.MOST_BODIES):
+    for figure in (_asked.MOST_AT_ONCE, views.MOST["tokens"], views.MOST["stability"], server.MOST_BODIES):
         assert f"{figure:,} bytes" in page, figure

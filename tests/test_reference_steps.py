@@ -17,7 +17,8 @@ from drawn_texts import Drawing
 from test_core_equals_reference import BYTES, pinned_regex
 
 import toksmith
-from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable, _post
+from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
+from toksmith._model.model import post as _post
 from toksmith.reference import bytes_rule, merge, pair_rule, utf8
 from toksmith.reference.added import Added, Steps, encode_steps
 from toksmith.reference.decoders import DECODERS, decoded
@@ -164,7 +165,7 @@ def rows_of_the_document(title: str) -> set[str]:
     ],
 )
 def test_the_specification_has_every_row(table: str, title: str, own: Mapping[str, object]) -> None:
-    # `sentencepiece` and `denormalizer` are `reference_models.normalize` and the engine of its own that runs it.
+    # `sentencepiece` and `denormalizer` are `models.normalize` and the engine of its own that runs it.
     assert {*own} == rows_of_the_core(table) == rows_of_the_document(title) - {"sentencepiece", "denormalizer"}
     assert len(own) >= 10
 

@@ -11,7 +11,8 @@ from drawn_pieces import drawn_model
 from test_surgery import character_model, drawn_text, drawn_tok
 
 import toksmith
-from toksmith import Model, Tokenizer, _formats, _surgery, reference
+from toksmith import Model, Tokenizer, _formats, reference
+from toksmith._training import surgery as _surgery
 from toksmith.reference import pruning, surgery
 from toksmith.reference.added import Steps, pieces_of
 from toksmith.reference.search import line_of

@@ -17,8 +17,8 @@ import toksmith
 from toksmith import CorpusError, FormatError, JobError
 from toksmith._cli import app
 from toksmith._corpus import File
-from toksmith._corpus._here import file_here
-from toksmith._remote import _store
+from toksmith._corpus.here import file_here
+from toksmith._storage.remote import store as _store
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem

@@ -21,20 +21,20 @@ from toksmith._render import (
     Table,
     TokenView,
     View,
-    _terminal,
     draw_tokens,
     merge_lines,
     merge_views,
     summary,
+    terminal,
     token_parts,
     token_text,
     token_views,
 )
-from toksmith._render._html import BAR
-from toksmith._render._palette import COLORS, DARK, LIGHT, Colours
-from toksmith._render._svg import hexed
-from toksmith._render._terminal import TONES, renderables
-from toksmith._render._view import clusters
+from toksmith._render.html import BAR
+from toksmith._render.palette import COLORS, DARK, LIGHT, Colours
+from toksmith._render.svg import hexed
+from toksmith._render.terminal import TONES, renderables
+from toksmith._render.view import clusters
 
 
 def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:
@@ -132,7 +132,7 @@ def test_a_deep_tree_loses_nothing() -> None:
 def test_neighbours_differ_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     # A style of rich keeps the codes of the terminal for which it was first drawn, and so does a sum of two styles.
     Style._add.cache_clear()
-    for style in _terminal.PALETTE:
+    for style in terminal.PALETTE:
         monkeypatch.setattr(style, "_ansi", None)
     picture = drawn(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
     colours = re.findall(r"\x1b\[30;(48;2;\d+;\d+;\d+)m▏", picture)

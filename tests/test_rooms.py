@@ -1,16 +1,16 @@
-"""The rooms of `_shards/` import down only, and no two files of a room import each other, one way or another."""
+"""The rooms of `_jobs/` import down only, and no two files of a room import each other, one way or another."""
 
 import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-SHARDS = Path(__file__).resolve().parent.parent / "python" / "toksmith" / "_shards"
-ROOMS = ("_written", "sinks", "_one_file", "_plan", "_make", "_folder", "_job")  # from the ground up
+JOBS = Path(__file__).resolve().parent.parent / "python" / "toksmith" / "_jobs"
+ROOMS = ("written", "sinks", "one_file", "plan", "make", "folder", "job", "runners")  # from the ground up
 
 
-def test_rooms_of_shards_import_down() -> None:
+def test_rooms_of_jobs_import_down() -> None:
     files: dict[str, set[str]] = {}
-    for path in sorted(SHARDS.glob("*/*.py")):
+    for path in sorted(JOBS.glob("*/*.py")):
         room, name = path.parent.name, path.stem
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             level = getattr(node, "level", 0)
@@ -19,5 +19,5 @@ def test_rooms_of_shards_import_down() -> None:
                 other, *rest = [room, *module, alias.name] if level == 1 else [*module, alias.name]
                 assert ROOMS.index(other) <= ROOMS.index(room), f"{path} imports from {other}, a room above its own"
                 files.setdefault(f"{room}/{name}", set()).add(f"{other}/{rest[0] if rest else '__init__'}")
-    assert {path.parent.name for path in SHARDS.glob("*/*.py")} == {*ROOMS}
+    assert {path.parent.name for path in JOBS.glob("*/*.py")} == {*ROOMS}
     list(TopologicalSorter(files).static_order())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toksmith import CorpusError, JobError, Receipt
-from toksmith._runners._hand_out import WorkerDied, hand_out
+from toksmith._jobs.runners.hand_out import WorkerDied, hand_out
 
 
 def receipt(number: int) -> Receipt:

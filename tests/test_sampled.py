@@ -12,7 +12,7 @@ from test_kinds import drawn_piece, model
 
 import toksmith
 from toksmith import AddedToken, InvalidOption, Step, Tokenizer
-from toksmith import reference_models as reference
+from toksmith.reference import models as reference
 
 TEXTS = ["low lower lowest newer newest " * 4, "été 日本日本 ab"]
 

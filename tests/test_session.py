@@ -15,7 +15,8 @@ import pytest
 from conftest import DATA, existing_or_skip
 
 import toksmith
-from toksmith import InvalidOption, SpecialTokenInText, _session
+from toksmith import InvalidOption, SpecialTokenInText
+from toksmith._tokenizer.tokenizer import session as _session
 
 EDITS = 100_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 1_500
 CORPUS = "the user said low and lower: it's 12345 words,\n\n  or 日本語 here; été 👍🏽 <|en <|end|>\t\r\n" * 30

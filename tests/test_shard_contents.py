@@ -12,7 +12,7 @@ from shown_results import check_shown
 import toksmith
 from toksmith import InvalidOption, JobError
 from toksmith._cli import app
-from toksmith._shards.sinks import SINKS
+from toksmith._jobs.sinks import SINKS
 
 
 @pytest.mark.parametrize("to", SINKS)

@@ -19,9 +19,10 @@ from test_encode_corpus import wide
 
 import toksmith
 from toksmith import JobError
-from toksmith._shards import sinks
-from toksmith._shards._plan._options import dtype_of
-from toksmith._shards.sinks import SINKS, _datatrove, _dolma, _joined, _megatron, _offsets
+from toksmith._jobs import sinks
+from toksmith._jobs.plan.options import dtype_of
+from toksmith._jobs.sinks import SINKS, datatrove, dolma, megatron, offsets
+from toksmith._jobs.sinks import joined as _joined
 
 Documents = list[list[int]]
 
@@ -311,7 +312,7 @@ def test_datatrove_refuses_a_document_without_ids(tmp_path: Path) -> None:
 def test_datatrove_counts_as_humanize_does() -> None:
     numbers = (0, 5, 12, 999, 1000, 1234, 99_999, 1_234_567, 10**9, 5 * 10**12)
     expected = "0.00 T,5.00 T,12.0 T,999 T,1.00 kT,1.23 kT,100.0 kT,1.23 MT,1.00 GT,5.00 TT"
-    assert ",".join(map(_datatrove.counted, numbers)) == expected
+    assert ",".join(map(datatrove.counted, numbers)) == expected
 
 
 def test_mds_refuses_a_document_without_ids(tmp_path: Path) -> None:
@@ -333,7 +334,7 @@ def test_mds_has_names_and_packed_rows(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mds", "litdata"])
 def test_places_of_32_bits_end_at_4_gib(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_offsets, "MOST", 100)
+    monkeypatch.setattr(offsets, "MOST", 100)
     with pytest.raises(JobError, match="its format ends at 100; plan the job again with a smaller shard_size"):
         job(tmp_path, to=name).run(progress=False)
     assert not [path for path in (tmp_path / "out").iterdir() if path.suffix in (".mds", ".bin", ".tmp")]
@@ -386,7 +387,7 @@ def _dolma_rows(size: int, step: int) -> bytes:
     """A gzip file of so many bytes, written in steps."""
     written: list[bytes] = []
     file: Any = SimpleNamespace(write=written.append)
-    packed = _dolma.StoredGzip(file)
+    packed = dolma.StoredGzip(file)
     data = b"0123456789" * (size // 10)
     for at in range(0, size, step):
         packed.write(data[at : at + step])
@@ -395,19 +396,19 @@ def _dolma_rows(size: int, step: int) -> bytes:
 
 
 def test_megatron_refuses_a_document_of_2_31_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_megatron, "MOST", 9)
+    monkeypatch.setattr(megatron, "MOST", 9)
     with pytest.raises(JobError, match="more than 9 ids"):
         job(tmp_path, to="megatron").run(progress=False)
     assert not list((tmp_path / "out").glob("*.bin"))
 
 
 def test_an_index_is_read_or_refused() -> None:
-    data = b"".join(_megatron.index_of(lambda: iter([np.array([2, 0]), np.array([3])]), 3, "uint16"))
-    dtype, lengths, firsts = _megatron.read_index(data)
+    data = b"".join(megatron.index_of(lambda: iter([np.array([2, 0]), np.array([3])]), 3, "uint16"))
+    dtype, lengths, firsts = megatron.read_index(data)
     assert (dtype, lengths.tolist(), firsts.tolist()) == ("uint16", [2, 0, 3], [0, 1, 2, 3])
     for wrong in (b"", data[:-1], data + b"\0", b"X" + data[1:], data[:17] + b"\1" + data[18:]):
         with pytest.raises(ValueError, match="it"):
-            _megatron.read_index(wrong)
+            megatron.read_index(wrong)
 
 
 def test_rows_have_names_and_lengths(tmp_path: Path) -> None:

@@ -18,11 +18,14 @@ from click.testing import CliRunner, Result
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, _cli, _study, reference
-from toksmith._cli import _study as cli_study
-from toksmith._render import _report
-from toksmith._study import _candidates, _measure, _scaling, _split
-from toksmith._study._advice import advice_of
+from toksmith import CorpusError, FormatError, InvalidOption, _cli, reference
+from toksmith._cli import study as cli_study
+from toksmith._judge import study
+from toksmith._judge.study import candidates, measure
+from toksmith._judge.study import scaling as _scaling
+from toksmith._judge.study import split as _split
+from toksmith._judge.study.advice import advice_of
+from toksmith._render import report as _report
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
@@ -233,7 +236,7 @@ def test_what_cannot_be_studied_is_refused_before_a_training(
 
     monkeypatch.chdir(tmp_path)
     if "unigram" not in options.get("kinds", ()):  # only `train` knows how many characters the corpus has
-        monkeypatch.setattr("toksmith._study.train", untrained)
+        monkeypatch.setattr("toksmith._judge.study.train", untrained)
     with pytest.raises(error, match=says):
         toksmith.study(corpus, progress=False, **options)
 
@@ -259,7 +262,7 @@ def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
     training = trained_texts(small.split)
     held_out = [*small.split.held_out]
     for row in small.rows:
-        options: dict[str, Any] = {**_candidates.KINDS[row.kind].arguments}
+        options: dict[str, Any] = {**candidates.KINDS[row.kind].arguments}
         more: dict[str, Any] = {"pattern": row.pattern} if row.kind == "bpe" else {}
         tok = toksmith.train(training, row.vocab_size, progress=False, **options, **more)
         assert row.tokens == tok.count_batch(held_out).sum()
@@ -340,15 +343,15 @@ def test_the_command_refuses_in_flags(
     arguments: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("toksmith._study.train", None)
+    monkeypatch.setattr("toksmith._judge.study.train", None)
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     ran = run("study", "a.txt", *arguments)
     assert ran.exit_code and says in ran.stderr, ran.stderr
 
 
 def test_the_command_has_the_kinds_of_the_library() -> None:
-    assert (*_candidates.KINDS,) == cli_study.KINDS
-    assert _measure.SELDOM == 100
+    assert (*candidates.KINDS,) == cli_study.KINDS
+    assert measure.SELDOM == 100
 
 
 # Interruptions.
@@ -356,7 +359,7 @@ def test_the_command_has_the_kinds_of_the_library() -> None:
 KILLED = """
 import sys, toksmith
 from toksmith import _study
-from toksmith._study import _folder
+from toksmith._judge.study import _folder
 finish, done = _folder.StudyFolder.finish, []
 def counted(self, *rest):
     if len(done) == int(sys.argv[2]):
@@ -393,7 +396,7 @@ def test_a_killed_study_continues_and_repeats_no_training(
         trainings.append(1)
         return toksmith.train(*arguments, **options)
 
-    monkeypatch.setattr(_study, "train", noted)
+    monkeypatch.setattr(study, "train", noted)
     found = toksmith.study(texts, **ASKED)
     assert len(trainings) == 4 - after, "two sizes of unigram, and two patterns"
     monkeypatch.undo()
@@ -416,7 +419,7 @@ def test_merges_of_the_training_under_way_are_not_learned_again(
         raise KeyboardInterrupt
 
     options: dict[str, Any] = {"sizes": [300], "keep": tmp_path / "kept", "progress": False}
-    monkeypatch.setattr(_study, "train", watched)
+    monkeypatch.setattr(study, "train", watched)
     with pytest.raises(KeyboardInterrupt):
         toksmith.study(TEXTS, **options)
     assert seen == [44] and (tmp_path / "kept" / "bpe-o200k-300.toksmith.checkpoint").exists()
@@ -483,7 +486,7 @@ def test_an_interrupted_command_says_how_to_continue(
         raise toksmith.TrainingInterrupted(None, "merging")
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(_study, "train", interrupted)
+    monkeypatch.setattr(study, "train", interrupted)
     Path("a.txt").write_text(TEXT, encoding="utf-8")
     ran = run("study", "a.txt", "--sizes", "300", *keep)
     assert ran.exit_code == 130 and says in ran.stderr
@@ -497,7 +500,7 @@ def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
 
 @pytest.mark.parametrize("held_out", [[" \n "], [b"\xff\xfe low"], ["\ud83d low"], ["<|end|> low"]])
 def test_any_text_is_measured(held_out: list[Any]) -> None:
-    kinds = [*_candidates.KINDS]
+    kinds = [*candidates.KINDS]
     special = ["<|end|>"]
     found = toksmith.study(TEXTS, sizes=[350], kinds=kinds, held_out=held_out, special_tokens=special, progress=False)
     assert [row.kind for row in found.rows] == kinds

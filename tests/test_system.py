@@ -1,4 +1,4 @@
-"""What differs between systems: each class of `_system.py`, and the package on a stand-in for Windows."""
+"""What differs between systems: each class of `_base/system.py`, and the package on a stand-in for Windows."""
 
 import ctypes
 import errno
@@ -20,13 +20,16 @@ from systems import NEEDS, lacking, needs, require
 from windows import be_windows, library
 
 import toksmith
-from toksmith import FormatError, _atomic_files, _system, _threads
+from toksmith import FormatError
+from toksmith._base import system as _system
+from toksmith._base import threads as _threads
+from toksmith._storage import atomic_files
 
 HERE = Path(__file__).parent
 PACKAGE = Path(toksmith.__file__).parent
 ROOT = PACKAGE.parent.parent
 proc = needs("proc", "locks")
-# What asks which system it is, or calls what not every system has. `_system.py` has a class for each.
+# What asks which system it is, or calls what not every system has. `_base/system.py` has a class for each.
 ONLY_SOME = re.compile(
     r"sys\.platform|os\.name\b|\bfcntl\b|\bmsvcrt\b|os\.(?:fork|link|sched_|geteuid|getuid|sysconf|mkfifo|statvfs|uname)"
     r"|os\.(?:fsync|replace|rename)\(|import (?:resource|termios|pty|select|pwd)\b|signal\.SIG(?!TERM|INT|_DFL|_IGN)"
@@ -37,7 +40,7 @@ ONLY_SOME = re.compile(
 def test_one_module_asks_which_system_it_is() -> None:
     found = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.name not in ("_system.py", "_core_missing.py") and (
+        if path.name not in ("_base/system.py", "_base/core_missing.py") and (
             words := {*ONLY_SOME.findall(path.read_text(encoding="utf-8"))}
         ):
             found[path.relative_to(PACKAGE).as_posix()] = words
@@ -127,7 +130,7 @@ def test_a_file_that_another_program_closes_soon_is_waited_for(tmp_path: Path, m
             held.close()
 
     monkeypatch.setattr(_system.time, "sleep", pause)
-    _atomic_files.write_file(target, b"new")
+    atomic_files.write_file(target, b"new")
     assert target.read_bytes() == b"new"
     assert paused == [_system.FIRST_PAUSE_S * factor for factor in (1, 2, 4)]
 
@@ -139,7 +142,7 @@ def test_a_file_that_stays_open_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     be_windows(monkeypatch)
     monkeypatch.setattr(_system.time, "sleep", lambda _: None)
     with open(target, "rb"), pytest.raises(FormatError) as caught:
-        _atomic_files.write_file(target, b"new")
+        atomic_files.write_file(target, b"new")
     said = "cannot be written: another program has the file open, or permissions forbid it; close the file there, and repeat"
     assert str(caught.value) == f"{target}: {said}"
     assert isinstance(caught.value.__cause__, OSError) and caught.value.__cause__.errno == errno.EACCES

@@ -16,12 +16,12 @@ from test_bounded_reading import in_child
 import toksmith
 from toksmith import CorpusError
 from toksmith._corpus import File
-from toksmith._corpus._columns import columns_in
+from toksmith._corpus.columns import columns_in
 
 MIB = 1 << 20
 ROWS = 3_000
 READ = (
-    "sum(len(column.texts) for column in __import__('toksmith._corpus._columns', fromlist=['x']).columns_in("
+    "sum(len(column.texts) for column in __import__('toksmith._corpus.columns', fromlist=['x']).columns_in("
     "toksmith._corpus.File(path, 'text', 'id'))) == {} or 1 / 0"
 )
 

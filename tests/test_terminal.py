@@ -20,7 +20,7 @@ from systems import needs
 
 import toksmith
 from toksmith import _cli, _render
-from toksmith._render import _streams
+from toksmith._render import streams
 
 PACKAGE = Path(_cli.__file__).parent.parent
 COLOUR = "\x1b[35;7m"  # which nothing of ours writes
@@ -212,7 +212,7 @@ def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
 import sys, threading, warnings
 from multiprocessing import Pipe
 from toksmith import _render
-from toksmith._runners import _work
+from toksmith._jobs.runners import _work
 
 own, other = Pipe()
 other.close()
@@ -238,7 +238,7 @@ def test_a_pipe_has_no_net(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_colours_are_ours_alone() -> None:
     out = io.StringIO()
-    console = _render.make_console(_streams.Terminal(out), force_terminal=True, color_system="truecolor", width=500)
+    console = _render.make_console(streams.Terminal(out), force_terminal=True, color_system="truecolor", width=500)
     console.print(f"[green]{HOSTILE}", style="bold")
     check(out.getvalue())
     assert "\x1b[1;32m" in out.getvalue() and ESCAPED in out.getvalue()
@@ -246,13 +246,13 @@ def test_colours_are_ours_alone() -> None:
 
 def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
     """A name may look like the markup of rich, too: such a mark without its beginning is an error there."""
-    from toksmith._shards._job import _watch
+    from toksmith._jobs.job import watch
 
     out = io.StringIO()
-    bar = _watch.JobBar(_render.make_console(out, force_terminal=True, width=500))
-    failed: dict[str, Any] = dict.fromkeys(_watch.JobEvent.__dataclass_fields__, 0)
+    bar = watch.JobBar(_render.make_console(out, force_terminal=True, width=500))
+    failed: dict[str, Any] = dict.fromkeys(watch.JobEvent.__dataclass_fields__, 0)
     with bar.drawn:
-        bar.show(_watch.JobEvent(**failed | {"event": "shard_failed", "worker": 1, "problem": f"[/red]{HOSTILE}"}))
+        bar.show(watch.JobEvent(**failed | {"event": "shard_failed", "worker": 1, "problem": f"[/red]{HOSTILE}"}))
         bar.drawn.refresh()
         shown = out.getvalue()
     check(shown)
@@ -260,7 +260,7 @@ def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
 
 
 def test_the_log_holds_no_control(caplog: pytest.LogCaptureFixture) -> None:
-    from toksmith._log import LOG
+    from toksmith._render.log import LOG
 
     LOG.warning("%s is read %d times: %s", HOSTILE, 2, ValueError(HOSTILE))
     [record] = caplog.records
@@ -292,5 +292,5 @@ def test_every_console_and_bar_is_made_in_one_place() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
                 of_rich |= {alias.asname or alias.name for alias in node.names if alias.name in makers}
         made = of_rich & {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-        own = {"_console.py": {"drawn_stream", "Progress"}, "_printed.py": {"_render.drawn_stream"}}
+        own = {"console.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
         assert made <= own.get(path.name, set()), f"{path} makes {made}"

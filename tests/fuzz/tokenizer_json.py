@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from toksmith._model.model.patterns import UNSET
+
 import toksmith
 from toksmith import Model
 from toksmith._formats import FORMATS
-from toksmith._formats._byte_characters import BYTE_CHARACTERS
-from toksmith._patterns import UNSET
+from toksmith._formats.byte_characters import BYTE_CHARACTERS
 
 from .codes import Codes
 from .formats import LOADING, check_saved

@@ -526,7 +526,7 @@ fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<
     match threads {
         Some(threads) => Ok(threads),
         None if size < LONG => Ok(1),
-        None => py.import("toksmith._threads")?.getattr("thread_count")?.call1((py.None(),))?.extract(),
+        None => py.import("toksmith._base.threads")?.getattr("thread_count")?.call1((py.None(),))?.extract(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Core errors to the exceptions of `toksmith._errors`.
+//! Core errors to the exceptions of `toksmith._base.errors`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -32,13 +32,13 @@ fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> 
     }
 }
 
-/// An exception of `toksmith._errors` by name.
+/// An exception of `toksmith._base.errors` by name.
 pub fn new<'py>(
     py: Python<'py>,
     name: &str,
     arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
 ) -> PyResult<PyErr> {
-    let class = py.import("toksmith._errors")?.getattr(name)?;
+    let class = py.import("toksmith._base.errors")?.getattr(name)?;
     Ok(PyErr::from_value(class.call1(arguments.into_pyobject(py)?)?))
 }
 
@@ -47,7 +47,7 @@ pub fn with_offset(py: Python<'_>, problem: &PyErr, convert: impl FnOnce(usize, 
     let converted = || {
         fault::point();
         let value = problem.value(py);
-        let classes = py.import("toksmith._errors")?.getattr("OF_A_PLACE")?;
+        let classes = py.import("toksmith._base.errors")?.getattr("OF_A_PLACE")?;
         if !value.is_instance(&classes)? {
             return Ok(problem.clone_ref(py));
         }

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import _core
-from ..._counts import PieceCounts
-from ..._threads import thread_count
-from ..._training import _merging as merging
+from ..._base.threads import thread_count
+from ..._training import merging
+from ..._training.counts import PieceCounts
 from ._added import AddedToken
 from ._pieces import Pieces
 from .trainers import Trainer
