@@ -1,7 +1,7 @@
 //! The best ways through a lattice, searched from its end as `SentencePiece` does: the way that promises most goes on first.
 //!
 //! What a way promises is exact, because the best way to each place is known. Sums have single precision. Of ways that promise
-//! the same, the order of a binary heap decides: [`WaitingPaths`] has that of C++'s standard library. A search that grows too
+//! the same, the order of a binary heap decides: `WaitingPaths` has that of C++'s standard library. A search that grows too
 //! large is shortened, and given up at last.
 
 use hashbrown::HashSet;
