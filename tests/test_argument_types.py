@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toksmith._model.model.patterns import UNSET
 
 import toksmith
 from toksmith import explain, metrics
+from toksmith._model.patterns import UNSET
 
 CORPUS = "low lower lowest newer 12345"
 Call = tuple[Callable[..., Any], dict[str, Any]]

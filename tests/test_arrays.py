@@ -9,7 +9,7 @@ import pytest
 
 import toksmith
 from toksmith import InvalidOption, SpecialTokenInText
-from toksmith._tokenizer.tokenizer import arrays
+from toksmith._tokenizer import arrays
 
 TOK = toksmith.train("low lower lowest é 日本", 262, special_tokens=["<pad>"])
 TEXTS = ["low", "", "lower é", "日本 lowest low", "x" * 50]

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from processors import processor_s
-from toksmith._tokenizer.tokenizer.chat.marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, marked
 
 import toksmith
 from toksmith import AddedToken, FormatError, InvalidOption
+from toksmith._tokenizer.chat.marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, marked
 
 CORPUS = "the user said low and lower, and the assistant said: [1, 2] {} é 日本 👍\n\n" * 20
 

@@ -17,10 +17,10 @@ import pytest
 from hard_texts import HARD_TEXTS, broken_bytes, runs, small_texts, texts
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from toksmith._model.model.model import regex_split
 
 import toksmith
 from toksmith import AddedToken, Model, Tokenizer, TokenTable, _core, reference
+from toksmith._model.model import regex_split
 
 PINNED_REGEX = "2025.9.18"
 BYTES = [bytes([byte]) for byte in range(256)]

@@ -93,7 +93,7 @@ def test_a_core_of_another_version(package: Path) -> None:
 
 def test_a_clone_has_no_installed_folder_beside_it(package: Path) -> None:
     shutil.copyfile(CORE, package / CORE.name)
-    assert run(package, "import sys, toksmith; print('toksmith._core_missing' in sys.modules)").stdout == "False\n"
+    assert run(package, "import sys, toksmith; print('toksmith._base.core_missing' in sys.modules)").stdout == "False\n"
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import tiktoken
 from processors import processor_s
 from shown_results import check_shown
 from tensor_files import raw, safetensors
-from toksmith._model.model.model import AddedToken, TokenTable, regex_split
-from toksmith._model.model.patterns import splitters
 
 import toksmith
 from toksmith import doctor
 from toksmith._judge import doctor as _doctor
+from toksmith._model.model import AddedToken, TokenTable, regex_split
+from toksmith._model.patterns import splitters
 
 PATTERNS = {
     "r50k_base": "gpt2",

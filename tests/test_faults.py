@@ -18,12 +18,12 @@ import faults
 import pytest
 from processors import LIMIT_S, interrupt, until
 from systems import needs
-from toksmith._model.model.model import RARE_FIELDS
 
 import toksmith
 from toksmith import CheckpointError, EncodedCorpus, FormatError, _formats
 from toksmith._base import system
 from toksmith._formats import FORMATS
+from toksmith._model.model import RARE_FIELDS
 from toksmith._storage import atomic_files
 
 LEAST = {"encode_corpus": 40, "save gpt2": 30, "save gpt2 beside": 30, "save native": 9}

@@ -14,11 +14,11 @@ import pytest
 import sentencepiece
 from drawn_pieces import CONTROL, NORMAL, UNKNOWN, drawn_model, drawn_text, written
 from processors import processor_s
-from toksmith._model.model.steps import character_options
 
 import toksmith
 from toksmith import _core
 from toksmith._formats.protobuf import new_model, parse
+from toksmith._model.steps import character_options
 from toksmith.reference import models as reference
 
 CORPORA = ("arabic", "chinese", "code", "english", "european", "hindi", "japanese", "korean", "russian")

@@ -11,11 +11,11 @@ from drawn_models import BYTES, merged
 from hard_texts import HARD_TEXTS, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toksmith._model.model.model import regex_split
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable, _core, _formats
 from toksmith._formats import oniguruma
+from toksmith._model.model import regex_split
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"

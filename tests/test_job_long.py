@@ -12,13 +12,13 @@ import pyarrow as arrow
 import pyarrow.parquet
 import pytest
 from job_corpus import END, PAD, content
-from toksmith._tokenizer.tokenizer.tokenizer import Tokenizer
 
 import toksmith
 from toksmith._corpus import ahead, blocks
 from toksmith._jobs.make import documents, encode_shard
 from toksmith._jobs.plan.room import ShardRoom
 from toksmith._jobs.sinks import SINKS
+from toksmith._tokenizer.tokenizer import Tokenizer
 
 LONG = 1000
 TOK = toksmith.train(

@@ -24,11 +24,11 @@ from conftest import DATA, existing_or_skip
 from drawn_texts import Drawing
 from hard_texts import HARD_TEXTS
 from test_client_programs import documents
-from toksmith._model.model.patterns import splitters
 
 import toksmith
 from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import gguf, gguf_pieces
+from toksmith._model.patterns import splitters
 
 pytestmark = pytest.mark.skipif("TOKSMITH_LLAMA" not in os.environ, reason="lacks llama.cpp; run make test-llama")
 if "TOKSMITH_LLAMA" in os.environ:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from chat_templates import FAMILIES
 from test_chat import by_jinja, chat, contents_of, is_blank, marks_of, peer, tok
-from toksmith._tokenizer.tokenizer.marks import TrustedEncoder, is_mark
 
 import toksmith
 from toksmith import AddedToken
+from toksmith._tokenizer.marks import TrustedEncoder, is_mark
 
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 MESSAGES = 100_000 if EXHAUSTIVE else 2_000

@@ -14,10 +14,10 @@ import pytest
 import regex
 from processors import processor_s
 from shown_results import check_shown
-from toksmith._model.model.model import TokenTable, regex_split
 
 import toksmith
 from toksmith import metrics
+from toksmith._model.model import TokenTable, regex_split
 from toksmith.metrics import METRICS, Report, measure
 
 WORD = r"\p{L}[\p{L}\p{M}]*"

@@ -377,7 +377,7 @@ def test_what_the_caller_wrote_stays_in_the_traceback(monkeypatch: pytest.Monkey
 
 
 def test_a_fault_of_ours_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toksmith._tokenizer.tokenizer import boundaries
+    from toksmith._tokenizer import boundaries
 
     monkeypatch.delenv("TOKSMITH_TRACEBACK")
     monkeypatch.setattr(boundaries, "truncated", lambda *_: dict[str, str]()["a fault"])

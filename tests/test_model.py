@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from toksmith._model.model.model import Step, TrainingRecord, frozen
 
 from toksmith import Model, ModelError, TokenTable, _core, _formats
+from toksmith._model.model import Step, TrainingRecord, frozen
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"ab", b"abc"]

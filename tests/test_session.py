@@ -16,7 +16,7 @@ from conftest import DATA, existing_or_skip
 
 import toksmith
 from toksmith import InvalidOption, SpecialTokenInText
-from toksmith._tokenizer.tokenizer import session as _session
+from toksmith._tokenizer import session as _session
 
 EDITS = 100_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 1_500
 CORPUS = "the user said low and lower: it's 12345 words,\n\n  or 日本語 here; été 👍🏽 <|en <|end|>\t\r\n" * 30

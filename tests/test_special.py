@@ -10,9 +10,9 @@ import pytest
 from counted_work import lines_run
 from hypothesis import example, given
 from hypothesis import strategies as st
-from toksmith._model.model.special import check_special_tokens
 
 from toksmith import InvalidOption
+from toksmith._model.special import check_special_tokens
 
 REFUSED: dict[str, tuple[list[str], object]] = {
     "listed twice": (["<a>", "<b>", "<a>"], "<a>"),

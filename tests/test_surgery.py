@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from toksmith._model.model.model import Step
 
 import toksmith
 from toksmith import CorpusError, InvalidOption, ModelError, Tokenizer
+from toksmith._model.model import Step
 
 CASES = 1000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
 HINDI = 2000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 150

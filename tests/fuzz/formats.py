@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 
-from toksmith._model.model.patterns import UNSET
-
 import toksmith
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
 from toksmith._formats import FORMATS, Format, sniffed
 from toksmith._formats.file_sets import FileContent
+from toksmith._model.patterns import UNSET
 
 from .codes import Codes
 from .rules import check, outcome, twins

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toksmith._model.model.patterns import UNSET
-
 import toksmith
 from toksmith import Model
 from toksmith._formats import FORMATS
 from toksmith._formats.byte_characters import BYTE_CHARACTERS
+from toksmith._model.patterns import UNSET
 
 from .codes import Codes
 from .formats import LOADING, check_saved
