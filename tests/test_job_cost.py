@@ -19,7 +19,7 @@ import toksmith
 from toksmith import InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._jobs.job import cost as _cost
-from toksmith._jobs.plan.plan import Plan, read_plan
+from toksmith._jobs.plans.plan import Plan, read_plan
 from toksmith._storage.folders import folder_at
 
 

@@ -22,7 +22,7 @@ from toksmith import InvalidOption, JobError
 from toksmith._base import threads
 from toksmith._cli import app
 from toksmith._jobs.make import encode_shard
-from toksmith._jobs.plan import plan
+from toksmith._jobs.plans import plan
 
 
 def rows(folder: Path, texts: list[str]) -> Path:

@@ -14,7 +14,7 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
-from toksmith._jobs.plan.room import BASE, PER_BYTE, PER_THREAD, per_byte
+from toksmith._jobs.plans.room import BASE, PER_BYTE, PER_THREAD, per_byte
 from toksmith._jobs.sinks import SINKS
 
 HUGE = bool(os.environ.get("TOKSMITH_HUGE"))

@@ -20,7 +20,7 @@ import toksmith
 from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
 from toksmith._jobs.job import watch as _watch
-from toksmith._jobs.plan.plan import Part, read_plan, sizes_of
+from toksmith._jobs.plans.plan import Part, read_plan, sizes_of
 from toksmith._storage.folders import folder_at
 
 FIELDS = {

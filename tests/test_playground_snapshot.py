@@ -20,7 +20,7 @@ from test_cli import misused, refused, run
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import snapshot, snapshot_data, snapshot_page
+from toksmith._playground import snapshot_data, snapshot_page, snapshots
 from toksmith._render.palette import DARK, LIGHT
 from toksmith.explain._pieces import Kind
 
@@ -300,11 +300,11 @@ def test_a_long_text_is_cut_and_the_page_says_so() -> None:
         made = toksmith.snapshot(SMALL, text, vocabulary=0)
         [own] = Parsed(made.html).data["tokenizers"]
         size = sum(own["lengths"])
-        assert snapshot.MOST_BYTES - 10 <= size <= snapshot.MOST_BYTES
+        assert snapshots.MOST_BYTES - 10 <= size <= snapshots.MOST_BYTES
         assert own["ids"] == SMALL.encode(text.encode()[:size].decode(), special="text")
         assert f"The text has {len(text.encode()):,} bytes. This page has the first {size:,}" in made.html
-    whole = toksmith.snapshot(SMALL, "x" * snapshot.MOST_BYTES, vocabulary=0, pieces=[])
-    assert "The text has" not in whole.html and whole.tokens == {"tokenizer 1": snapshot.MOST_BYTES}
+    whole = toksmith.snapshot(SMALL, "x" * snapshots.MOST_BYTES, vocabulary=0, pieces=[])
+    assert "The text has" not in whole.html and whole.tokens == {"tokenizer 1": snapshots.MOST_BYTES}
 
 
 def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from test_encode_corpus import wide
 import toksmith
 from toksmith import JobError
 from toksmith._jobs import sinks
-from toksmith._jobs.plan.options import dtype_of
+from toksmith._jobs.plans.options import dtype_of
 from toksmith._jobs.sinks import SINKS, datatrove, dolma, megatron, offsets
 from toksmith._jobs.sinks import joined as _joined
 

@@ -21,11 +21,11 @@ import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, _cli, reference
 from toksmith._cli import study as cli_study
 from toksmith._judge import study
-from toksmith._judge.study import candidates, measure
+from toksmith._judge.study import candidate_models, measure
 from toksmith._judge.study import scaling as _scaling
 from toksmith._judge.study import split as _split
 from toksmith._judge.study.advice import advice_of
-from toksmith._render import report as _report
+from toksmith._render import html_report as _report
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
@@ -262,7 +262,7 @@ def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
     training = trained_texts(small.split)
     held_out = [*small.split.held_out]
     for row in small.rows:
-        options: dict[str, Any] = {**candidates.KINDS[row.kind].arguments}
+        options: dict[str, Any] = {**candidate_models.KINDS[row.kind].arguments}
         more: dict[str, Any] = {"pattern": row.pattern} if row.kind == "bpe" else {}
         tok = toksmith.train(training, row.vocab_size, progress=False, **options, **more)
         assert row.tokens == tok.count_batch(held_out).sum()
@@ -350,7 +350,7 @@ def test_the_command_refuses_in_flags(
 
 
 def test_the_command_has_the_kinds_of_the_library() -> None:
-    assert (*candidates.KINDS,) == cli_study.KINDS
+    assert (*candidate_models.KINDS,) == cli_study.KINDS
     assert measure.SELDOM == 100
 
 
@@ -500,7 +500,7 @@ def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
 
 @pytest.mark.parametrize("held_out", [[" \n "], [b"\xff\xfe low"], ["\ud83d low"], ["<|end|> low"]])
 def test_any_text_is_measured(held_out: list[Any]) -> None:
-    kinds = [*candidates.KINDS]
+    kinds = [*candidate_models.KINDS]
     special = ["<|end|>"]
     found = toksmith.study(TEXTS, sizes=[350], kinds=kinds, held_out=held_out, special_tokens=special, progress=False)
     assert [row.kind for row in found.rows] == kinds

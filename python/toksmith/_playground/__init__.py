@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import toksmith
 
 from .._base.system import SYSTEM
-from .snapshot import Snapshot, snapshot
+from .snapshots import Snapshot, snapshot
 from .sources import Sources, loaded
 
 if TYPE_CHECKING:

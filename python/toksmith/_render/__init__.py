@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .chart import bar_lines, table_lines
     from .console import make_console, make_progress
     from .html import page_of
+    from .html_page import page
+    from .html_report import Curves, report
     from .linked import linked_tokens
-    from .page import page
     from .plot import Charted, Plot, to_chart
-    from .report import Curves, report
     from .shown import Shown, called, check_writable, notebook, save_text
     from .streams import drawn_stream, guard_terminals
     from .terminal import draw_tokens, merge_lines, summary
@@ -106,9 +106,9 @@ _HOMES = {
     "console": ("make_console", "make_progress"),
     "html": ("page_of",),
     "linked": ("linked_tokens",),
-    "page": ("page",),
+    "html_page": ("page",),
     "plot": ("Charted", "Plot", "to_chart"),
-    "report": ("Curves", "report"),
+    "html_report": ("Curves", "report"),
     "shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
     "streams": ("drawn_stream", "guard_terminals"),
     "terminal": ("draw_tokens", "merge_lines", "summary"),

@@ -16,7 +16,7 @@ from ..._base.arguments import checked
 from ..._base.errors import InvalidOption, JobError, number_of
 from ..._storage.files import shown
 from ..._storage.folders import folder_at
-from ..plan.options import COUNTS
+from ..plans.options import COUNTS
 from ..sinks import UNREADABLE
 from .shard_folder import ReadShard, ShardFolder, shard_folder
 

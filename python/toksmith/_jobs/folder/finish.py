@@ -23,7 +23,7 @@ from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import spec_of
 from ..make.shuffle import BUCKETS
-from ..plan.plan import JOB, Plan
+from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
 from ..written.receipts import (
     Receipt,

@@ -13,8 +13,8 @@ from contextlib import suppress
 from ..._base.errors import JobError
 from ..._storage.folders import Folder
 from ..make.shuffle import BUCKETS
-from ..plan.options import JobOptions
-from ..plan.plan import JOB, Plan, read_plan
+from ..plans.options import JobOptions
+from ..plans.plan import JOB, Plan, read_plan
 from ..written.receipts import RECEIPTS
 
 __all__ = [

@@ -20,8 +20,8 @@ from ..._base.arguments import checked
 from ..._base.errors import InvalidOption, JobError, UnknownName, close_names
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder, folder_at
-from ..plan.options import JobOptions
-from ..plan.plan import JOB, versions_of
+from ..plans.options import JobOptions
+from ..plans.plan import JOB, versions_of
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
 from ..written.durable import ShardFiles

@@ -14,8 +14,8 @@ from ..._sources.load import load
 from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ..one_file.encode import special_id
-from ..plan.options import JobOptions
-from ..plan.plan import read_plan, tokenizer_name
+from ..plans.options import JobOptions
+from ..plans.plan import read_plan, tokenizer_name
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME
 from ..written.receipts import Receipt, is_of, is_sum, read_receipts, wrong_in

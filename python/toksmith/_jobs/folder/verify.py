@@ -23,8 +23,8 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ..make.opened import opened_job
 from ..make.run_shard import make_shard, spec_of
 from ..one_file.encode import special_id
-from ..plan.plan import JOB, Plan
-from ..plan.room import ShardRoom
+from ..plans.plan import JOB, Plan
+from ..plans.room import ShardRoom
 from ..sinks import EVERY_ROW, UNREADABLE
 from ..written.receipts import WrittenFile, facts_of
 from .finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of

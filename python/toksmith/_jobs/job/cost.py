@@ -25,8 +25,8 @@ from ..._storage.folders import LocalFolder
 from ..._storage.remote import input_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import make_shard
-from ..plan.plan import Part, Plan, PlannedInput, planned, row_starts
-from ..plan.room import ShardRoom
+from ..plans.plan import Part, Plan, PlannedInput, planned, row_starts
+from ..plans.room import ShardRoom
 from ..sinks import EVERY_ROW
 
 __all__ = ["CostRow", "JobCost", "cost_of"]

@@ -23,8 +23,8 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
 from ..make.opened import opened_job
-from ..plan.plan import JOB, Plan, read_plan, sizes_of
-from ..plan.room import check_room
+from ..plans.plan import JOB, Plan, read_plan, sizes_of
+from ..plans.room import check_room
 from ..written.receipts import Receipt, read_receipts
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, unit_of

@@ -17,9 +17,9 @@ from ..folder.finish import is_finished, remove_parts
 from ..folder.job_files import refuse_taken, removable, remove_names
 from ..make.opened import save_tokenizer
 from ..one_file.encode import special_id
-from ..plan.options import JobOptions, dtype_of, fingerprint_of, refused
-from ..plan.plan import JOB, Plan, cut, read_plan, tokenizer_name, versions_of
-from ..plan.room import check_room
+from ..plans.options import JobOptions, dtype_of, fingerprint_of, refused
+from ..plans.plan import JOB, Plan, cut, read_plan, tokenizer_name, versions_of
+from ..plans.room import check_room
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 

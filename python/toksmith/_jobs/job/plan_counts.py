@@ -10,7 +10,7 @@ from ..._base.arguments import checked
 from ..._base.errors import InvalidOption
 from ..._corpus import Corpus
 from ..._model.patterns import splitters
-from ..plan.options import counting_options, refused_counting
+from ..plans.options import counting_options, refused_counting
 from .job import Job
 from .make_plan import job_of
 

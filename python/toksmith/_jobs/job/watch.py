@@ -17,8 +17,8 @@ from ... import _render
 from ..._base.errors import number_of
 from ..._render.log import LOG
 from ..._render.progress import Progress, Reporter
-from ..plan.options import COUNTS
-from ..plan.plan import Plan, sizes_of
+from ..plans.options import COUNTS
+from ..plans.plan import Plan, sizes_of
 from ..written.receipts import Receipt
 
 if TYPE_CHECKING:

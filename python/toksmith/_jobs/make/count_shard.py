@@ -20,9 +20,9 @@ from ..._corpus.blocks import KINDS, Block, Skipped, in_text
 from ..._storage.atomic_files import writable
 from ..._storage.files import shown
 from ..._training.counts.files import Facts, write_parquet
-from ..plan.options import JobOptions
-from ..plan.plan import Part, Plan, unchanged
-from ..plan.room import PER_BYTE, ShardRoom
+from ..plans.options import JobOptions
+from ..plans.plan import Part, Plan, unchanged
+from ..plans.room import PER_BYTE, ShardRoom
 from ..sinks.counts import counts_name
 from ..written.durable import ShardFiles
 from ..written.receipts import Receipt

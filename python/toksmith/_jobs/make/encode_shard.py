@@ -26,8 +26,8 @@ from ..._corpus.one_by_one import is_slow
 from ..._tokenizer.tokenizer import Tokenizer
 from ..one_file.around import around
 from ..one_file.encode import OF_A_TEXT, special_id
-from ..plan.plan import Plan
-from ..plan.room import HeldRoom, ShardRoom
+from ..plans.plan import Plan
+from ..plans.room import HeldRoom, ShardRoom
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
 from ..written.durable import ShardFile, ShardFiles
 from .documents import UNKNOWN, JobRow, JobRows, JobTexts, Told, UnreadBlock, documents_of

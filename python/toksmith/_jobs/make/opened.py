@@ -10,8 +10,8 @@ from ..._formats import FORMATS
 from ..._sources.load import load
 from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
-from ..plan.options import COUNTS
-from ..plan.plan import JOB, Plan, read_plan, versions_of
+from ..plans.options import COUNTS
+from ..plans.plan import JOB, Plan, read_plan, versions_of
 from ..sinks import EVERY_ROW
 
 __all__ = ["opened_job", "save_tokenizer"]

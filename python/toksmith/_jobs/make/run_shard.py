@@ -17,8 +17,8 @@ from ..._base.errors import InvalidOption, JobError
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..one_file.encode import special_id, written_behind
-from ..plan.plan import JOB, Plan
-from ..plan.room import ShardRoom, held_of, per_byte, room_of
+from ..plans.plan import JOB, Plan
+from ..plans.room import ShardRoom, held_of, per_byte, room_of
 from ..sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
 from ..written.durable import ShardFiles
 from ..written.receipts import Receipt, read_receipts, write_receipt

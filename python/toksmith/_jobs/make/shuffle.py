@@ -22,8 +22,8 @@ from ..._corpus.blocks import KINDS
 from ..._corpus.names import RowNames
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder
-from ..plan.plan import Plan
-from ..plan.room import HeldRoom, ShardRoom
+from ..plans.plan import Plan
+from ..plans.room import HeldRoom, ShardRoom
 from ..sinks.rows import lengths_of, ragged
 from ..written.durable import ShardFiles
 from ..written.receipts import receipt_name

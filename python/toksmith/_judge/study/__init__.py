@@ -28,7 +28,7 @@ from ..._training.counts import Limits, PieceCounts, counted
 from ..._training.sweep import rewind
 from ...metrics import parity
 from .advice import Advice, advice_of
-from .candidates import StudyCandidate, candidates
+from .candidate_models import StudyCandidate, candidates
 from .folder import StudyFolder
 from .measure import StudyRow, measured
 from .result import Study

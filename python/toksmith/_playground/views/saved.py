@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..snapshot import snapshot
+from ..snapshots import snapshot
 from .asked import Asked
 
 __all__ = ["saved"]

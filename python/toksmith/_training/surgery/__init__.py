@@ -20,7 +20,7 @@ from ..._model.special import check_special_tokens
 from ..._render.log import LOG
 from ..._render.progress import Reporter
 from ..._tokenizer.tokenizer import Tokenizer
-from .extend import Words, counted, refuse_other_kinds
+from .extension import Words, counted, refuse_other_kinds
 from .id_counts import used
 from .id_map import IdMap
 from .removal_order import Forest
