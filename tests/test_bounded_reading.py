@@ -29,7 +29,7 @@ CHILD = """
 import json, resource, sys
 from pathlib import Path
 import numpy, toksmith, toksmith.metrics
-from toksmith import _encode_files
+from toksmith._corpus import encode_files as _encode_files
 
 def peak_mb():
     for line in open("/proc/self/status"):

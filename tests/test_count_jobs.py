@@ -124,8 +124,8 @@ def test_tasks_of_ray_make_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 KILLED = """
 import os, sys
 import toksmith
-from toksmith import _folders
-from toksmith._jobs.written import _durable
+from toksmith._storage import folders as _folders
+from toksmith._jobs.written import durable as _durable
 
 most, calls = int(sys.argv[2]), []
 real = _durable.sync_folder

@@ -239,7 +239,7 @@ def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> N
         out.writelines(line * (1_000_000 // len(line)) for _ in range(300))
     script = """
         import sys, toksmith
-        from toksmith import _encode_files
+        from toksmith._corpus import encode_files as _encode_files
 
         def peak_kib():
             return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))

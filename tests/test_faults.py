@@ -246,7 +246,8 @@ def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> N
     """
     script = """
         import os, sys
-        from toksmith import _atomic_files, _system
+        from toksmith._storage import atomic_files as _atomic_files
+        from toksmith._base import system as _system
         ours = (_atomic_files.__file__, _system.__file__)
         folder, line, interrupted = sys.argv[1], 0, True
 

@@ -180,7 +180,7 @@ def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
 
 STOPPED = """
 import signal, sys
-from toksmith._jobs.written import _durable
+from toksmith._jobs.written import durable as _durable
 from toksmith._cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -306,7 +306,7 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
 STOPPED = """
 import os, sys, toksmith
 from pathlib import Path
-from toksmith._jobs.written import _durable
+from toksmith._jobs.written import durable as _durable
 
 folder, real = Path(sys.argv[1]), toksmith.run_shard
 

@@ -192,7 +192,7 @@ def test_a_terminal_has_a_line_for_each_worker(tmp_path: Path) -> None:
 
 WRITING = """
 import sys
-from toksmith._jobs.written import _durable
+from toksmith._jobs.written import durable as _durable
 import toksmith
 
 real = _durable.ShardFiles.place

@@ -23,8 +23,10 @@ MOST_MB = 8
 CHILD = """
 import json, sys
 import numpy, toksmith, toksmith.explain, toksmith.metrics
-from toksmith import _doctor, _surgery, _formats
-from toksmith._formats import _hf_model, _stoi
+from toksmith._judge import doctor as _doctor
+from toksmith._training import surgery as _surgery
+from toksmith import _formats
+from toksmith._formats import hf_model as _hf_model, stoi as _stoi
 
 def peak_mb():
     for line in open("/proc/self/status"):

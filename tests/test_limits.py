@@ -27,7 +27,7 @@ CHILD = """
 import json, sys, time
 import toksmith
 from toksmith import _formats
-from toksmith._formats import _protobuf
+from toksmith._formats import protobuf as _protobuf
 
 def peak_mb():
     for line in open("/proc/self/status"):

@@ -283,7 +283,7 @@ def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held)
 HELD = """
 import signal, sys, threading, toksmith
 from toksmith import _playground
-from toksmith._playground import _views
+from toksmith._playground import views as _views
 signal.signal(signal.SIGINT, signal.default_int_handler)
 begun = threading.Event()
 def never(asked):

@@ -358,8 +358,8 @@ def test_the_command_has_the_kinds_of_the_library() -> None:
 
 KILLED = """
 import sys, toksmith
-from toksmith import _study
-from toksmith._judge.study import _folder
+from toksmith._judge import study as _study
+from toksmith._judge.study import folder as _folder
 finish, done = _folder.StudyFolder.finish, []
 def counted(self, *rest):
     if len(done) == int(sys.argv[2]):

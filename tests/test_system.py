@@ -282,8 +282,9 @@ def test_macos_flushes_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_reader_that_left_ends_a_command_quietly_on_windows(system: str, code: int) -> None:
     """Windows calls it an invalid argument, and so does Linux whatever is written to an epoll."""
     script = f"""if True:
-        from toksmith import _cli, _system
-        from toksmith._cli import _run
+        from toksmith import _cli
+        from toksmith._base import system as _system
+        from toksmith._cli import run as _run
         _run.SYSTEM = _system.{system}()
         _cli.main()
     """

@@ -33,7 +33,7 @@ REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 DRIVER = """
 import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
-from toksmith._cli import _progress
+from toksmith._cli import progress as _progress
 
 def serve(self):
     warnings.warn(sys.argv[2])
@@ -212,7 +212,7 @@ def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
 import sys, threading, warnings
 from multiprocessing import Pipe
 from toksmith import _render
-from toksmith._jobs.runners import _work
+from toksmith._jobs.runners import work as _work
 
 own, other = Pipe()
 other.close()
