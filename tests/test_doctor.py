@@ -113,7 +113,7 @@ def test_missing_bytes_of_a_byte_fallback() -> None:
     names = [f"<0x{byte:02X}>".encode() for byte in range(256) if byte != 0xE2]
     tokens = TokenTable.of([*names, b"a"])
     model = toksmith.Model(tokens, np.arange(256, dtype=np.uint32), unit="char", byte_fallback=True)
-    subject = _doctor._subject.Subject(_Held(model), None, None)  # type: ignore[arg-type]
+    subject = _doctor.subject.Subject(_Held(model), None, None)  # type: ignore[arg-type]
     finding = _doctor.missing_bytes(subject)
     assert (finding.severity, [witness.token for witness in finding.witnesses]) == ("fail", [b"\xe2"])
     assert doctor(made_of())["missing_bytes"].severity == "pass"
@@ -338,7 +338,7 @@ MISMATCHES = {
 @pytest.mark.parametrize("name, pattern", MISMATCHES)
 def test_a_wrong_pattern_is_named(name: str, pattern: str, vocab_dir: Path, health: dict[str, Any]) -> None:
     regexes = toksmith.patterns()["cl100k"].regexes[0].replace("{1,3}+", "") if pattern == SINGLE_DIGITS else pattern
-    subject = _doctor._subject.Subject(loaded(vocab_dir, name, regexes), None, None)
+    subject = _doctor.subject.Subject(loaded(vocab_dir, name, regexes), None, None)
     finding = _doctor.pattern(subject)
     case, right = MISMATCHES[name, pattern]
     assert finding.severity == "fail"
@@ -350,7 +350,7 @@ def test_a_wrong_pattern_is_named(name: str, pattern: str, vocab_dir: Path, heal
 @pytest.mark.slow
 def test_distinct_entries_of_published_tokenizers(vocab_dir: Path) -> None:
     for name, distinct in {"r50k_base": 32_761, "cl100k_base": 62_638, "o200k_base": 144_372}.items():
-        finding = _doctor.duplicates(_doctor._subject.Subject(loaded(vocab_dir, name), None, None))
+        finding = _doctor.duplicates(_doctor.subject.Subject(loaded(vocab_dir, name), None, None))
         assert finding.counts["distinct after strip and case, cut characters shown as U+FFFD"] == distinct
 
 

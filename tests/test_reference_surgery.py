@@ -107,7 +107,7 @@ def tied_model(random: Random) -> Tokenizer:
 
 
 def data_is_unigram(data: bytes) -> bool:
-    return bool(_formats._protobuf.parse(data, "drawn.model").trainer_spec.model_type == 1)
+    return bool(_formats.protobuf.parse(data, "drawn.model").trainer_spec.model_type == 1)
 
 
 MAKERS = {"bytes": drawn_tok, "characters": character_model, "ties": tied_model}
