@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from dropins import Allowed, Case, Comparison, allowed_tokenizers, allowed_transformers, compare, write_counts
+from dropins import Allowed, Case, allowed_tokenizers, allowed_transformers, check_comparison, compare
 from dropins.differences import PAGE, printed, rows
 from dropins.tokenizers_cases import cases
 from peers import imported_transformers
@@ -19,34 +19,13 @@ from toksmith.compat import tokenizers as ours
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
 
 FULL = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-SHOWN = 5
-
-
-def checked(drop_in: str, found: Comparison, table: list[Allowed]) -> None:
-    """Fails for what no row explains, and in a full run for a row that explains nothing."""
-    write_counts(found, table)
-    problems = [
-        f"{case.call}\n  {sorted(fields)}\n  there {shown(case.peer, fields)}\n  here  {shown(case.ours, fields)}"
-        for case, fields in found.unexplained
-    ]
-    assert not problems, f"{len(problems)} of {found.cases} cases differ\n" + "\n".join(problems[:SHOWN])
-    stale = [row.name for row in table if not found.allowed[row.name]]
-    assert not (FULL and stale), f"rows that explain no case: {stale}"
-    print(
-        f"{drop_in}: {found.cases:,} cases, {len(found.features):,} features, {found.allowed.total():,} allowed differences"
-    )
-
-
-def shown(values: Any, fields: frozenset[str]) -> dict[str, str]:
-    """Some of the fields that differ."""
-    return {name: str(values.get(name))[:300] for name in sorted(fields)[:3]}
 
 
 @pytest.mark.proof
 @pytest.mark.short
 def test_tokenizers_equals_the_library() -> None:
     found = compare(cases(200_000 if FULL else 600, 1, (peer, ours)), allowed_tokenizers.ROWS)
-    checked("tokenizers", found, allowed_tokenizers.ROWS)
+    check_comparison(found, allowed_tokenizers.ROWS, full=FULL)
 
 
 @pytest.mark.proof
@@ -59,7 +38,7 @@ def test_transformers_equals_the_library() -> None:
 
     libraries = ((peer, transformers.PreTrainedTokenizerFast), (ours, ToksmithTokenizer))
     found = compare(cases(200_000 if FULL else 600, 1, libraries), allowed_transformers.ROWS)
-    checked("transformers", found, allowed_transformers.ROWS)
+    check_comparison(found, allowed_transformers.ROWS, full=FULL)
 
 
 def test_the_page_has_the_rows_of_the_tables() -> None:
@@ -79,4 +58,4 @@ def test_a_difference_that_no_row_explains_fails_and_a_row_explains_what_it_name
     assert found.cases == 3 and found.allowed == {"twos": 1}
     assert [case.feature for case, _ in found.unexplained] == ["lacks"]
     with pytest.raises(AssertionError, match="1 of 3 cases differ"):
-        checked("d", found, [row])
+        check_comparison(found, [row], full=False)

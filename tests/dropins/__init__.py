@@ -82,6 +82,28 @@ def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
     return found
 
 
+SHOWN = 5
+
+
+def check_comparison(found: Comparison, rows: Iterable[Allowed], *, full: bool) -> None:
+    """Fails for what no row explains, and in a full run for a row that explains nothing; prints and writes the counts."""
+    rows = list(rows)
+    write_counts(found, rows)
+    problems = [
+        f"{case.call}\n  {sorted(fields)}\n  there {shown_fields(case.peer, fields)}\n  here  {shown_fields(case.ours, fields)}"
+        for case, fields in found.unexplained
+    ]
+    assert not problems, f"{len(problems)} of {found.cases} cases differ\n" + "\n".join(problems[:SHOWN])
+    stale = [row.name for row in rows if not found.allowed[row.name]]
+    assert not (full and stale), f"rows that explain no case: {stale}"
+    print(f"{found.cases:,} cases, {len(found.features):,} features, allowed: {dict(found.allowed)}")
+
+
+def shown_fields(values: Mapping[str, Any], fields: frozenset[str]) -> dict[str, str]:
+    """Some of the fields that differ."""
+    return {name: str(values.get(name))[:300] for name in sorted(fields)[:3]}
+
+
 def write_counts(found: Comparison, rows: Iterable[Allowed]) -> None:
     """Writes how many cases each row explains to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`."""
     if folder := os.environ.get("TOKSMITH_COUNTS"):

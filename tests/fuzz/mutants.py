@@ -16,8 +16,8 @@ import toksmith
 from toksmith import Model
 
 from .codes import Codes
-from .formats import LOADING, TEXTS, check_saved
-from .rules import check, outcome, twins
+from .formats import LOADING, check_model
+from .rules import outcome
 
 __all__ = ["run"]
 
@@ -39,14 +39,8 @@ def run(data: bytes) -> None:
         except ValueError:
             break
     model = outcome(lambda: file.load(text), LOADING)
-    if not isinstance(model, Model):
-        return
-    check_saved(model)
-    made = outcome(lambda: twins(model), LOADING)
-    if isinstance(made[0], toksmith.Tokenizer):
-        for each in TEXTS:
-            # The id of unknown characters may have no token.
-            outcome(lambda each=each: check(made[0], made[1], each), (toksmith.UnknownId,))  # type: ignore[misc]
+    if isinstance(model, Model):
+        check_model(model, (toksmith.UnknownId,))  # the id of unknown characters may have no token
 
 
 def one_of_many(codes: Codes, of: Sequence[T]) -> T:
