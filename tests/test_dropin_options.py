@@ -54,7 +54,7 @@ def caught(call: Callable[[], Any]) -> Any:
     """What a call gives, or that it raises."""
     try:
         return call()
-    except Exception:  # noqa: BLE001 - each library has classes of its own
+    except Exception:  # noqa: BLE001 - each library has its classes
         return "raises"
 
 

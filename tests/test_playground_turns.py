@@ -163,8 +163,8 @@ def test_bodies_share_one_room() -> None:
     async def two() -> tuple[object, object]:
         first: Any = Parts(600)
         second: Any = Parts(600)
-        async with bodies.received(first, 1000) as one:
-            async with bodies.received(second, 1000) as other:
+        async with bodies.receive(first, 1000) as one:
+            async with bodies.receive(second, 1000) as other:
                 assert bodies.held == 600
             return one, other
 

@@ -164,7 +164,7 @@ def rows_of_the_document(title: str) -> set[str]:
     ],
 )
 def test_the_specification_has_every_row(table: str, title: str, own: Mapping[str, object]) -> None:
-    # `sentencepiece` and `denormalizer` are `reference_models.normalize` and the engine of its own that runs it.
+    # `sentencepiece` and `denormalizer` are `reference_models.normalize` and the separate engine that runs it.
     assert {*own} == rows_of_the_core(table) == rows_of_the_document(title) - {"sentencepiece", "denormalizer"}
     assert len(own) >= 10
 

@@ -91,7 +91,7 @@ class Unfit(Exception):
     """A step gets parts that it has no template for."""
 
 
-def typed(part: Part, type_id: int) -> Part:
+def with_type(part: Part, type_id: int) -> Part:
     """A part whose pieces all have one type."""
     return tuple(piece._replace(type_id=type_id) for piece in part)
 
@@ -105,7 +105,7 @@ def template(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
         if special:
             yield (Piece("", tokens[name], type_id),)
         elif (place := "AB".index(name)) < len(parts):
-            yield typed(parts[place], type_id)
+            yield with_type(parts[place], type_id)
         else:
             raise Unfit
 
@@ -121,7 +121,7 @@ def roberta(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
     """`<s> A </s> </s> B </s>`, all of one type."""
     cls, sep = Piece("", (step["cls"][1],), 0), Piece("", (step["sep"][1],), 0)
     for place, part in enumerate(parts):
-        yield (sep if place else cls, *typed(part, 0), sep)
+        yield (sep if place else cls, *with_type(part, 0), sep)
 
 
 def check_pieces(pieces: Sequence[Piece]) -> None:
@@ -155,10 +155,10 @@ def template_of(model: Model) -> Template:
                 f"the step {step.kind!r} in post is not executed yet; the model can be loaded and saved, but not run"
             )
     steps = [step for step in model.post if step.kind in TEMPLATES]
-    return Template(processed(steps, TEXTS[:1]), processed(steps, TEXTS))
+    return Template(apply_steps(steps, TEXTS[:1]), apply_steps(steps, TEXTS))
 
 
-def processed(steps: Sequence[Step], parts: Sequence[Part]) -> Part | None:
+def apply_steps(steps: Sequence[Step], parts: Sequence[Part]) -> Part | None:
     """All pieces behind the last step; None where a step cannot take what the one before it returns."""
     work = 0
     for step in steps:

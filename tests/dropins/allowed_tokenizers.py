@@ -114,7 +114,7 @@ ROWS = [
     Allowed(
         "tokenizers",
         "a unigram model without an unknown token encodes texts that the library refuses",
-        "there a character without a token of its own is an error even inside a longer token, and where bytes stand for it",
+        "there a character that is not a token is an error even inside a longer token, and where bytes stand for it",
         no_unknown,
     ),
     Allowed(

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use toksmith_core::threads::parallel::Stop;
-use toksmith_core::threads::watched::watched;
+use toksmith_core::threads::watched::run_watched;
 use toksmith_core::{Error, fault};
 
 use crate::errors;
@@ -64,7 +64,7 @@ pub fn call<T: Send>(
             signal = signals();
             if signal.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
         };
-        let outcome = py.detach(|| watched(&stop, work, look));
+        let outcome = py.detach(|| run_watched(&stop, work, look));
         signal?;
         outcome
     };

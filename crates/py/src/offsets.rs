@@ -159,7 +159,7 @@ pub fn encode_in_pieces<'py>(
     let found = made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
     let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = found;
     if let CoreText::Str(text) = core_text {
-        numbered(text, &mut [&mut starts, &mut ends]);
+        count_characters(text, &mut [&mut starts, &mut ends]);
     }
     text.number(&mut [&mut starts, &mut ends])?;
     let places = |starts: Vec<usize>, ends: Vec<usize>| starts.into_iter().zip(ends).collect();
@@ -168,7 +168,7 @@ pub fn encode_in_pieces<'py>(
 }
 
 /// Makes numbers of characters of places in the bytes of a text.
-fn numbered(text: &str, places: &mut [&mut [usize]]) {
+fn count_characters(text: &str, places: &mut [&mut [usize]]) {
     if text.is_ascii() {
         return;
     }

@@ -110,7 +110,7 @@ pub struct WantedParity {
 type OfLanguages<'py> = (LearnedMerges, Bound<'py, PyArray1<u32>>, Vec<(u64, u64)>, Vec<Option<usize>>);
 
 /// Runs a training. Ctrl-C ends it with the merges so far; `progress` gets those that are new.
-fn watched<T: Send>(
+fn run_with_reports<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     work: impl FnOnce(&mut dyn FnMut(&Trained) -> ControlFlow<()>) -> toksmith_core::Result<T> + Send,
@@ -148,7 +148,7 @@ pub fn train(
 ) -> PyResult<LearnedMerges> {
     let options = options.0.options()?;
     let core = counts.core();
-    watched(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report)).map(LearnedMerges)
+    run_with_reports(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report)).map(LearnedMerges)
 }
 
 /// Which merges `train_by_text` learns.
@@ -207,7 +207,7 @@ pub fn train_parity<'py>(
     let aim = if texts.is_empty() { Aim::Ratios(&parity.ratios) } else { Aim::Development(&texts) };
     let turns = ParityOptions { shared: parity.shared, seeds: parity.seeds, window: parity.window, aim };
     let found =
-        watched(py, progress.as_ref(), |report| toksmith_core::train::train_parity(corpora, &options, &turns, report))?;
+        run_with_reports(py, progress.as_ref(), |report| toksmith_core::train::train_parity(corpora, &options, &turns, report))?;
     let chosen = PyArray1::from_vec(py, found.chosen);
     Ok((LearnedMerges(found.trained), chosen, found.tokens, found.ran_out))
 }

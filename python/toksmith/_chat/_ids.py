@@ -77,7 +77,7 @@ def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
     found = tok.encode_with_offsets(plain, special="allow")
-    disarmed = sorted({*spelled(tok._marks, text), *untrusted(tok, text, found)})
+    disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, found)})
     if disarmed:
         found = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
     origins = [origin for _, origin in text.ends] or [Origin()]
@@ -115,7 +115,7 @@ def is_said(origin: Origin) -> bool:
     return origin.generated or origin.message >= 0
 
 
-def spelled(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
+def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
     """The marks that are not, or not completely, spelled by trusted text, with their places."""
     for content in {token.content for token in marks}:
         place = str.find(text, content)
@@ -125,10 +125,10 @@ def spelled(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, st
             place = str.find(text, content, place + 1)
 
 
-def untrusted(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
+def find_untrusted_ids(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
     """The ids of marks that are not, or not completely, spelled by trusted text, with their places.
 
-    `spelled` does not see all of them: a normalizer may make a token of another spelling, a lone surrogate becomes U+FFFD, and
+    `find_spelled_marks` does not see all of them: a normalizer may make a token of another spelling, a lone surrogate becomes U+FFFD, and
     merges may make one of ordinary text.
     """
     tokens = {token.id: token for token in reversed(tok._marks) if token.id != tok.model.unknown_id}

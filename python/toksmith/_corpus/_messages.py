@@ -101,9 +101,9 @@ def unpacked_bytes(file: FileIO, metadata: bytes, body: int) -> tuple[int, int]:
     kind = metadata[place] if place else 0
     if kind not in (DICTIONARY, BATCH):
         return kind, 0
-    header = followed(metadata, field(metadata, table, 2))
+    header = read_offset(metadata, field(metadata, table, 2))
     if kind == DICTIONARY:
-        header = followed(metadata, field(metadata, header, 1))
+        header = read_offset(metadata, field(metadata, header, 1))
     version = field(metadata, table, 0)
     is_old = bool(version) and metadata[version] == OLD_VERSION and OLD_MARK in metadata
     if not (field(metadata, header, 3) or is_old):
@@ -131,12 +131,12 @@ def field(data: bytes, table: int, number: int) -> int:
     return table + offset if offset else 0
 
 
-def followed(data: bytes, place: int) -> int:
+def read_offset(data: bytes, place: int) -> int:
     """What a field points to."""
     return place + int(struct.unpack_from("<I", data, place)[0])
 
 
 def vector(data: bytes, place: int) -> tuple[int, int]:
     """Where the items of a vector begin, and how many there are."""
-    start = followed(data, place)
+    start = read_offset(data, place)
     return start + 4, int(struct.unpack_from("<I", data, start)[0])

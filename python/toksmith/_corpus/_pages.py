@@ -68,7 +68,7 @@ def rows_at_once(source: BinaryIO, file: Any, group: int, columns: Sequence[int]
 
 
 def most_bytes(pages: Sequence[Page], rows: int, longest: int) -> int:
-    """The most bytes that so many rows in a row unpack to; `longest` is the longest value that a page may repeat."""
+    """The most bytes that `rows` rows in a row unpack to; `longest` is the longest value that a page may repeat."""
     data = [page for page in pages if page.kind != DICTIONARY_PAGE]
     most = taken = inside = first = 0
     sizes = [

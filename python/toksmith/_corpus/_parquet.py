@@ -77,7 +77,7 @@ def batches(
             of_file = parquet_batches(path, fields, groups, arrow)
         for first, batch in of_file:
             refuse_long(batch.column(fields[0]).nbytes if path.suffix == ARROW else 0, longest, "the text of a batch")
-            for part in written_out(batch, fields, arrow):
+            for part in split_rows(batch, fields, arrow):
                 texts = part.column(fields[0]).cast(arrow.large_binary())
                 yield first, (texts, *(part.column(name) for name in fields[1:]))
                 first += len(part)
@@ -140,7 +140,7 @@ def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tup
             check_end(file)
 
 
-def written_out(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
+def split_rows(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
     """The rows of a batch, so few at a time that their values have room: a batch has a value once that is in many rows."""
     ends = np.cumsum(sum(repeated_bytes(batch.column(name), arrow) for name in fields))
     start = 0

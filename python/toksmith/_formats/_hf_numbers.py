@@ -14,7 +14,7 @@ __all__ = ["read_number", "spell_number"]
 
 NUMBER = re.compile(r"(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?")
 MOST = (1 << 64) - 1
-CERTAIN = 19  # so many digits fit into 64 bits, whatever they are
+CERTAIN = 19  # any number of 19 digits fits into 64 bits
 FLOAT_BITS = 53
 FARTHEST = (1 << 31) - 1
 HIGHEST_POWER = 308
@@ -43,7 +43,7 @@ def read_number(digits: str) -> float:
         far = exponent.lstrip("+-").lstrip("0")
         shift = min(int(far or 0), FARTHEST) if len(far) < 11 else FARTHEST
         power = max(power - shift, -FARTHEST) if exponent[0] == "-" else min(power + shift, FARTHEST)
-    size = scaled(float(value), power)
+    size = scale_by_power(float(value), power)
     if math.isinf(size):
         raise ValueError(f"the number {digits[:40]} is too large")
     return -size if sign else size
@@ -64,7 +64,7 @@ def first_digits(whole: str, fraction: str) -> tuple[int, int]:
     return value, power
 
 
-def scaled(value: float, power: int) -> float:
+def scale_by_power(value: float, power: int) -> float:
     """The value times a power of ten, rounded at each step."""
     while power < -HIGHEST_POWER and value:
         value, power = value / POWERS[-1], power + HIGHEST_POWER

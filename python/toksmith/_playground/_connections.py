@@ -55,13 +55,13 @@ class EndingServer(uvicorn.Server):
 
 
 class Bodies:
-    """The bodies of all requests, from their first byte until they are answered: together of at most so many bytes."""
+    """The bodies of all requests, from their first byte until they are answered: together of at most `most` bytes."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
 
     @asynccontextmanager
-    async def received(self, request: Request, most: int) -> AsyncIterator[bytes | tuple[int, str]]:
+    async def receive(self, request: Request, most: int) -> AsyncIterator[bytes | tuple[int, str]]:
         """The body of a request; or the status and the sentence that refuse it, and nothing of it is kept.
 
         If a body is too long but states its length, the rest is still read, so that its sender reads the answer.
@@ -88,7 +88,7 @@ class Bodies:
                     if chunked:
                         break  # the answer ends the connection
             except ClientDisconnect:
-                refusal = 400, "the body ends early"  # which nobody reads
+                refusal = 400, "the body ends early"  # its sender has left
             data = b"".join(parts)
             parts.clear()
             yield refusal or data

@@ -111,7 +111,7 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
             )
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
             return problem(415, "expected a body of type application/json")
-        async with bodies.received(request, MOST_BODY) as data:
+        async with bodies.receive(request, MOST_BODY) as data:
             if isinstance(data, tuple):
                 return problem(*data)
             turns = long if is_long(session, name, data) else short
@@ -127,7 +127,7 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
 
 
 def answer(session: Session, name: str, format: str, data: bytes, left: Event | None = None) -> Response:
-    """What one view answers to a body; `left` is set once nobody waits for it."""
+    """What one view answers to a body; `left` is set when its asker has left."""
     try:
         values = values_of(data)
     except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers

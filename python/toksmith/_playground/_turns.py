@@ -21,7 +21,7 @@ Work = Callable[[threading.Event], Response]
 
 
 class Turns:
-    """So many questions run at once, and so many others wait."""
+    """At most `running` questions run at once, and at most `waiting` others wait."""
 
     def __init__(self, running: int, waiting: int) -> None:
         self.free, self.most = asyncio.Semaphore(running), running + waiting
@@ -31,7 +31,7 @@ class Turns:
         """The answer to a question whose body has been read; None if too many wait, or the asker leaves, or the server stops.
 
         Args:
-            work: Makes the answer; its argument is set once nobody waits for the answer.
+            work: Makes the answer; its argument is set when the asker has left.
         """
         if len(self.asked) >= self.most:
             return None

@@ -28,7 +28,7 @@ Part = list[Typed]
 
 
 def template(options: Options, parts: Sequence[Part]) -> list[Part]:
-    """The parts that the options list: "A" is the first one, "B" the second one, and a token is a part of its own.
+    """The parts that the options list: "A" is the first one, "B" the second one, and each token is a separate part.
 
     A single part has a list, two have another; where there are none, or more than two, there is no result.
 

@@ -34,7 +34,7 @@ def train_by_text(
         tokens: The tokens before the first merge, special tokens included.
         size: How many tokens there are at most in the end.
         prefix: What the right token of a pair loses at its start.
-        longest: A pair that arises with so many characters or more is not counted.
+        longest: A pair that arises with this many characters or more is not counted.
 
     >>> train_by_text({("a", "b", "c"): 2}, ["ab", "a", "b", "c"], 9)  # `ab` is there: its pair comes before (`b`, `c`) anyway
     (['abc'], [('a', 'b'), ('ab', 'c')])

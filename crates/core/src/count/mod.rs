@@ -169,7 +169,7 @@ impl PieceCounts {
             sum.totals.runs = plus(sum.totals.runs, part.totals.runs)?;
             sum.rare = sum.rare.plus(part.rare)?;
         }
-        sum.arena = if rest.is_empty() { first.arena.clone() } else { united(parts, stop)? };
+        sum.arena = if rest.is_empty() { first.arena.clone() } else { unite(parts, stop)? };
         sum.put_in_order(stop)?;
         Ok(sum)
     }
@@ -308,7 +308,7 @@ fn mass(arena: &Arena) -> Result<u64> {
 }
 
 /// All pieces of all parts.
-fn united(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
+fn unite(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
     let mut table = TallyTable::new(Seeds::default());
     for part in parts {
         let window = Window::new(&part.arena.bytes);

@@ -1,25 +1,25 @@
 //! The best ways through a lattice, searched from its end as `SentencePiece` does: the way that promises most goes on first.
 //!
 //! What a way promises is exact, because the best way to each place is known. Sums have single precision. Of ways that promise
-//! the same, the order of a binary heap decides: `WaitingPaths` has that of C++'s standard library. A search that grows too
-//! large is shortened, and given up at last.
+//! the same, the order of a binary heap decides: `WaitingPaths` has that of C++'s standard library. When too
+//! many ways wait, the search drops the worst, and at last it ends without a result.
 
 use hashbrown::HashSet;
 
 use crate::error::Result;
 use crate::threads::parallel::Stop;
 
-/// A search of so many paths is given up.
+/// The search ends without a result when it has made this many paths.
 const MOST_PATHS: usize = 500_000;
-/// So many waiting paths are shortened …
+/// When this many paths wait, the search drops the worst of them.
 const MOST_WAITING: usize = 10_000;
-/// … to so many for each way that is asked for, but …
+/// For each way that the caller asks for, this many paths stay.
 const KEPT: usize = 10;
-/// … to at most so many.
+/// At most this many paths stay.
 const MOST_KEPT: usize = 512;
-/// So many paths since the last time are shortened too.
+/// The search also drops the worst paths after it has made this many since the last time.
 const MOST_SINCE: usize = 100_000;
-/// A search that is shortened more often is given up.
+/// The search ends without a result when it would drop paths more often than this.
 const MOST_TIMES: usize = 10;
 /// How many steps are taken between two looks at the stop flag.
 const STEPS_PER_LOOK: usize = 1 << 12;

@@ -433,7 +433,7 @@ impl Unigram {
     }
 }
 
-/// The score of a preferred symbol of so many units.
+/// The score of a preferred symbol of this many units.
 #[allow(clippy::cast_precision_loss)] // no content is so long
 fn preference(units: usize) -> f64 {
     f64::from((PREFERENCE * (units as f64 - 1.0)) as f32)

@@ -1,14 +1,14 @@
-//! A long piece of work on a thread of its own, while the caller's thread looks up.
+//! Runs long work on a second thread, while the caller's thread looks for signals.
 
 use super::parallel::{Plan, Stop, in_order};
 use crate::error::{Error, Result};
 
-/// The result of `work`. Meanwhile the caller's thread calls `look` at least every 50 ms; after an error of it the flag is
-/// raised, and `work` ends when it sees that.
+/// The result of `work`. Meanwhile the caller's thread calls `look` at least every 50 ms. An error of `look` raises the flag,
+/// and `work` ends when it sees the flag.
 ///
 /// # Errors
 /// That of `work`, or of `look`.
-pub fn watched<T: Send>(
+pub fn run_watched<T: Send>(
     stop: &Stop,
     work: impl FnOnce(&Stop) -> Result<T> + Send,
     mut look: impl FnMut() -> Result<()>,
@@ -34,7 +34,7 @@ mod tests {
                 stop.check()?;
             }
         };
-        assert_eq!(watched(&Stop::default(), endless, || Err(Error::Interrupted)), Err(Error::Interrupted));
-        assert_eq!(watched(&Stop::default(), |_| Ok(7), || Ok(())), Ok(7));
+        assert_eq!(run_watched(&Stop::default(), endless, || Err(Error::Interrupted)), Err(Error::Interrupted));
+        assert_eq!(run_watched(&Stop::default(), |_| Ok(7), || Ok(())), Ok(7));
     }
 }

@@ -23,7 +23,7 @@ pub struct TextRules<'a> {
     pub min_count: u64,
     /// What the right token of a pair loses at its start.
     pub prefix: &'a str,
-    /// A token of so many characters or more is made of two characters only.
+    /// A token of this many characters or more is made of two characters only.
     pub longest: Option<usize>,
 }
 

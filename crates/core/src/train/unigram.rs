@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::threads::parallel::{Stop, map};
-use crate::threads::watched::watched;
+use crate::threads::watched::run_watched;
 use crate::train::unigram_seeds::seeds;
 use crate::vocab::trie::{ROOT, Trie};
 
@@ -68,13 +68,13 @@ pub fn train(
 ) -> Result<Vec<Scored>> {
     let left = AtomicUsize::new(0);
     let mut look = || if report(left.load(Ordering::Relaxed)).is_break() { Err(Error::Interrupted) } else { Ok(()) };
-    let tokens = watched(&Stop::default(), |stop| learned(words, alphabet, options, &left, stop), &mut look)?;
+    let tokens = run_watched(&Stop::default(), |stop| learn_tokens(words, alphabet, options, &left, stop), &mut look)?;
     look()?;
     Ok(tokens)
 }
 
 /// The same without reports; `left` says how many tokens are left meanwhile.
-fn learned(
+fn learn_tokens(
     words: &[(&[u8], u64)],
     alphabet: &[&str],
     options: UnigramOptions,

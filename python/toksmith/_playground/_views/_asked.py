@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class AskerLeft(toksmith.ToksmithError):
-    """Nobody waits for the answer any more."""
+    """The asker has left, or the server stops."""
 
     def __str__(self) -> str:
         return "the question was given up"
@@ -35,7 +35,7 @@ class Asked:
     """What a view is asked, checked: the text, the tokenizers and the rest of the arguments.
 
     Attributes:
-        left: Set once nobody waits for the answer.
+        left: Set when the asker has left.
         most: The most bytes of a text that the view takes, for all tokenizers together.
     """
 
@@ -45,12 +45,12 @@ class Asked:
         self.session, self.values, self.left, self.most = session, values, left, MOST_AT_ONCE
 
     def go_on(self, _: object = None) -> None:
-        """Raises `AskerLeft` if nobody waits for the answer; called between two steps."""
+        """Raises `AskerLeft` if the asker has left; called between two steps."""
         if self.left is not None and self.left.is_set():
             raise AskerLeft
 
     def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
-        """As `Session.once`, a step of its own."""
+        """As `Session.once`; each call is a step."""
         self.go_on()
         return self.session.once(kind, key, make)
 
@@ -160,7 +160,7 @@ class Asked:
 
 
 def size_of(text: str, most: int) -> int:
-    """The bytes of a text; of one that has few characters at least so many, without a look at them."""
+    """The bytes of a text, or fewer where its characters alone show that it has at most `most`."""
     return len(text) if 4 * len(text) <= most else len(text.encode("utf-8", "surrogatepass"))
 
 

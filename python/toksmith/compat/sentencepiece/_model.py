@@ -98,7 +98,7 @@ class Rewriter:
         size = width_at(text, place)
         return (size, text[place : place + size]) if size else (1, REPLACEMENT)
 
-    def aligned(self, text: bytes) -> Aligned:
+    def rewrite(self, text: bytes) -> Aligned:
         """The rewritten text."""
         tidy, space = self.options["remove_extra"], SPACE if self.options["escape"] else b" "
         at = 0
@@ -202,7 +202,7 @@ class SpmModel:
         """The ids of texts."""
         return self.tok.encode_batch(texts, special="text")
 
-    def sampled(self, text: str | bytes, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
+    def sample(self, text: str | bytes, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
         """The ids of a drawn way to cut a text."""
         if not (math.isfinite(alpha) and alpha >= 0 and nbest_size <= MOST_WAYS):
             raise RuntimeError(f"alpha must be at least 0 and finite, and nbest_size at most {MOST_WAYS}")
@@ -227,7 +227,7 @@ class SpmModel:
     def cut(self, text: str | bytes, ids: Sequence[int] | None = None, score: float = 0.0) -> Text:
         """A text with the pieces that have these ids; without them, with its own."""
         data = text if isinstance(text, bytes) else text.encode()
-        whole = self.normalizer.aligned(data)
+        whole = self.normalizer.rewrite(data)
         if ids is None:
             encoding = self.plain.encode_with_offsets(whole.text, unit="byte", special="text")
             ids, ends = encoding.ids.tolist(), encoding.ends.tolist()
@@ -271,10 +271,10 @@ class SpmModel:
     def decode(self, ids: Sequence[int]) -> bytes:
         """The text of ids."""
         if any(id in self.bytes for id in ids):
-            return self.decoded([(self.pieces[id].encode(), id) for id in ids]).text
+            return self.decode_pieces([(self.pieces[id].encode(), id) for id in ids]).text
         return self.tok.decode_bytes([id for id in ids if self.types[id] != CONTROL])
 
-    def decoded(self, pieces: Sequence[tuple[bytes, int]]) -> Text:
+    def decode_pieces(self, pieces: Sequence[tuple[bytes, int]]) -> Text:
         """The text of pieces, with the part that each gives."""
         found: list[Piece] = []
         size, fresh = 0, True
@@ -295,7 +295,7 @@ class SpmModel:
                 size += len(each)
             place = run
         text = b"".join(each.surface or b"" for each in found)
-        return Text(text if self.denormalizer is None else self.denormalizer.aligned(text).text, found)
+        return Text(text if self.denormalizer is None else self.denormalizer.rewrite(text).text, found)
 
     def surface(self, content: bytes, id: int, fresh: bool) -> tuple[bytes, bool]:
         """The text of one piece, and whether it was the space that comes before a text."""

@@ -29,7 +29,9 @@ OF_PARALLEL = (*AROUND, "chunk_len", "num_threads", "thread_pool", *LAST[:2])
 OF_DECODE = (*LAST[:2], "num_threads", "thread_pool", "return_bytes")
 
 
-def named(method: str, names: Sequence[str], given: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(
+    method: str, names: Sequence[str], given: Sequence[Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
     """The arguments of a call by name.
 
     Raises:
@@ -63,7 +65,11 @@ class SentencePieceProcessor:
 
     def __init__(self, model_file: str | os.PathLike[str] | None = None, *args: Any, **options: Any) -> None:
         usual = {"enable_sampling": False, "nbest_size": -1, "alpha": 0.1, "num_threads": -1}
-        given = dict.fromkeys(AROUND, False) | usual | named("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
+        given = (
+            dict.fromkeys(AROUND, False)
+            | usual
+            | bind_arguments("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
+        )
         model_proto = given.pop("model_proto", None)
         self._return_type = self._kind(given.pop("return_type", None), given.pop("out_type", None), int)
         self._options = given
@@ -130,14 +136,14 @@ class SentencePieceProcessor:
 
     def Encode(self, input: Any, *args: Any, **options: Any) -> Any:
         """A text as ids, pieces, protos or offsets; for a list, one of these for each."""
-        asked = self._asked(named("encode", OF_ENCODE, args, options))
+        asked = self._asked(bind_arguments("encode", OF_ENCODE, args, options))
         texts = [text_of(each) for each in (input if isinstance(input, list) else [input])]
         in_order = asked["kind"] in (int, str, bytes, "numpy")
         if not in_order:
             self._refuse_around(asked)
         ways: list[list[int] | None] = [None] * len(texts)
         if asked["enable_sampling"]:
-            ways = [self._spm.sampled(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
+            ways = [self._spm.sample(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
         elif asked["kind"] in (int, "numpy"):
             ways = [*self._spm.encode(texts)]
         if in_order and texts:
@@ -201,7 +207,7 @@ class SentencePieceProcessor:
 
     def ParallelEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """As `Encode`: the engine uses all processors for a long text, and the result does not depend on it."""
-        asked = named("parallel_encode", OF_PARALLEL, args, options)
+        asked = bind_arguments("parallel_encode", OF_PARALLEL, args, options)
         length = asked.pop("chunk_len", None)
         if not isinstance(length, int) or length <= 0:
             raise ValueError("chunk_len must be positive")
@@ -209,7 +215,7 @@ class SentencePieceProcessor:
 
     def NBestEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The best ways to cut a text of a unigram model, the best first."""
-        asked = self._asked(named("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
+        asked = self._asked(bind_arguments("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
         found = [self._ways(text_of(each), asked) for each in (input if isinstance(input, list) else [input])]
         return found if isinstance(input, list) else found[0]
 
@@ -234,7 +240,7 @@ class SentencePieceProcessor:
 
     def Decode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The text of ids or pieces, as it was asked for; for a list of lists, that of each."""
-        asked = named("decode", OF_DECODE, args, options)
+        asked = bind_arguments("decode", OF_DECODE, args, options)
         kind, as_bytes = self._kind(asked.get("return_type"), asked.get("out_type"), str), asked.get("return_bytes")
         if kind in (int, "numpy") or (as_bytes is not None and kind != "offset_mapping"):
             raise ValueError(f"return_type {kind} does not fit; return_bytes is only supported with 'offset_mapping'")
@@ -253,13 +259,13 @@ class SentencePieceProcessor:
         spm = self._spm
         if issubclass(given, (str, bytes)):
             pieces = [each if isinstance(each, bytes) else each.encode() for each in row]
-            whole = spm.decoded([(each, spm.id_of(each.decode("utf-8", "replace"))) for each in pieces])
+            whole = spm.decode_pieces([(each, spm.id_of(each.decode("utf-8", "replace"))) for each in pieces])
         else:
             ids = [self._checked(each) for each in row]
             if kind in (str, bytes):
                 text = spm.decode(ids)
                 return text if kind is bytes else text.decode()
-            whole = spm.decoded([(spm.pieces[id].encode(), id) for id in ids])
+            whole = spm.decode_pieces([(spm.pieces[id].encode(), id) for id in ids])
         in_bytes = issubclass(given, bytes)
         if kind in (str, bytes):
             return whole.text if kind is bytes or in_bytes else whole.text.decode()
@@ -288,7 +294,7 @@ class SentencePieceProcessor:
             return [self.Normalize(each, with_offsets) for each in input]
         text = text_of(input)
         data = text if isinstance(text, bytes) else text.encode()
-        found, starts = self._spm.normalizer.aligned(data)
+        found, starts = self._spm.normalizer.rewrite(data)
         if isinstance(text, bytes):
             return (found, starts) if with_offsets else found
         shown = found.decode()

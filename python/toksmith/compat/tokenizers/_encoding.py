@@ -285,7 +285,7 @@ class Encoding:
             if direction == "right":
                 self._runs = [*self._runs, run]
             else:
-                self._runs, self._ranges = [run, *self._runs], moved(self._ranges, more)
+                self._runs, self._ranges = [run, *self._runs], shift_ranges(self._ranges, more)
 
     @staticmethod
     def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
@@ -304,10 +304,10 @@ class Encoding:
         offsets = self.offsets if growing else []
         shift = offsets[-1][1] if offsets else 0
         runs = [*self._runs, *(run._replace(shift=run.shift + shift) for run in other._runs)]
-        return Encoding(runs, over, {**self._ranges, **moved(other._ranges, len(self))})
+        return Encoding(runs, over, {**self._ranges, **shift_ranges(other._ranges, len(self))})
 
 
-def moved(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:
+def shift_ranges(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:
     """Places that are so much further."""
     return {sequence: (start + by, stop + by) for sequence, (start, stop) in ranges.items()}
 

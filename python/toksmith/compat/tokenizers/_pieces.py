@@ -40,7 +40,7 @@ class Pieces:
         """The pieces of a text."""
         return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
 
-    def placed(self, text: str) -> list[tuple[str, tuple[int, int]]]:
+    def pieces_with_offsets(self, text: str) -> list[tuple[str, tuple[int, int]]]:
         """The pieces of a text, each with the characters that it was made from."""
         _, _, _, offsets, places, written = _core.encode_in_pieces(self.tok._engine, text, "text")
         texts = [written[start:end].decode("utf-8", "replace") for start, end in places]
@@ -60,17 +60,17 @@ def normalized(normalizer: Json, text: str) -> str:
 
 def pieces(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
     """The pieces of a text, each with its characters in the text."""
-    if not any(kept_members(pre_tokenizer)):
+    if not any(flatten_members(pre_tokenizer)):
         return [(text, (0, len(text)))]  # an empty text too
-    return of_parts(json.dumps({"pre_tokenizer": pre_tokenizer})).placed(text)
+    return of_parts(json.dumps({"pre_tokenizer": pre_tokenizer})).pieces_with_offsets(text)
 
 
-def kept_members(pre_tokenizer: Json) -> Iterator[Json]:
+def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
     """The pre-tokenizers in one."""
     if pre_tokenizer["type"] != "Sequence":
         yield pre_tokenizer
     for each in pre_tokenizer.get("pretokenizers", ()):
-        yield from kept_members(each)
+        yield from flatten_members(each)
 
 
 @functools.lru_cache(maxsize=64)

@@ -71,7 +71,7 @@ def joined(parts: list[normalizers.Normalizer]) -> normalizers.Normalizer | None
     return None if not parts else parts[0] if len(parts) == 1 else normalizers.Sequence(parts)
 
 
-def asked(kind: type, options: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+def merge_options(kind: type, options: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     """The options of a tokenizer of a kind, all of which it knows."""
     if unknown := sorted(options.keys() - usual.keys()):
         raise TypeError(f"{kind.__name__}: {unknown[0]} is not one of its arguments, which are {', '.join(usual)}")
@@ -117,7 +117,9 @@ class CharBPETokenizer(BaseTokenizer):
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"suffix": "</w>", "dropout": None, "lowercase": False, "unicode_normalizer": None}
-        given = asked(type(self), options, {**usual, "bert_normalizer": True, "split_on_whitespace_only": False})
+        given = merge_options(
+            type(self), options, {**usual, "bert_normalizer": True, "split_on_whitespace_only": False}
+        )
         tok = Tokenizer(
             models.BPE(
                 vocab, merges, dropout=given["dropout"], unk_token=str(unk_token), end_of_word_suffix=given["suffix"]
@@ -160,7 +162,7 @@ class BertWordPieceTokenizer(BaseTokenizer):
             "mask_token": "[MASK]",
         }
         usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-        given = asked(type(self), options, {**named, **usual, "wordpieces_prefix": "##"})
+        given = merge_options(type(self), options, {**named, **usual, "wordpieces_prefix": "##"})
         prefix = given["wordpieces_prefix"]
         tok = Tokenizer(models.WordPiece(vocab, unk_token=str(given["unk_token"])))
         for name in named:
@@ -193,7 +195,7 @@ class SentencePieceBPETokenizer(BaseTokenizer):
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False}
-        given = asked(type(self), options, usual)
+        given = merge_options(type(self), options, usual)
         model = models.BPE(
             vocab, merges, dropout=given["dropout"], unk_token=unk_token, fuse_unk=bool(given["fuse_unk"])
         )

@@ -46,14 +46,14 @@ def around(token: list[Any], type_id: int = 0) -> Run:
     return Run(Fixed.put([token[1]], [token[0]]), 0, 1, type_id)
 
 
-def framed(part: Encoding, place: int, before: list[Run], after: list[Run]) -> Encoding:
+def frame_part(part: Encoding, place: int, before: list[Run], after: list[Run]) -> Encoding:
     """A part between tokens, and so what overflows of it: all that is inside counts as its text."""
-    inner, start = [covered(run) for run in part._runs], len(Encoding(before))
-    over = [framed(each, place, before, after) for each in part.overflowing]
+    inner, start = [count_as_text(run) for run in part._runs], len(Encoding(before))
+    over = [frame_part(each, place, before, after) for each in part.overflowing]
     return Encoding([*before, *inner, *after], over, {min(place, 1): (start, start + len(part))})
 
 
-def covered(run: Run) -> Run:
+def count_as_text(run: Run) -> Run:
     """A run that counts as text, with attention."""
     if not run.source.special and run.source.attention:
         return run
@@ -85,7 +85,7 @@ class BertProcessing(PostProcessor):
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
         return [
-            framed(each, place, [] if place else [around(cls)], [around(sep, min(place, 1))])
+            frame_part(each, place, [] if place else [around(cls)], [around(sep, min(place, 1))])
             for place, each in enumerate(texts)
         ]
 
@@ -111,7 +111,7 @@ class RobertaProcessing(PostProcessor):
         cls, sep = around(self.data["cls"]), around(self.data["sep"])
         for each in texts:
             each._overflowing = [of_type(over, 0) for over in each.overflowing]
-        return [framed(each, place, [sep if place else cls], [sep]) for place, each in enumerate(texts)]
+        return [frame_part(each, place, [sep if place else cls], [sep]) for place, each in enumerate(texts)]
 
 
 class ByteLevel(PostProcessor):
