@@ -14,7 +14,6 @@ from typing import Any
 from ... import _core
 from ..._counts import PieceCounts
 from ..._threads import thread_count
-from ..._training import _merging as merging
 from ._added import AddedToken
 from ._pieces import Pieces
 from .trainers import Trainer
@@ -122,9 +121,11 @@ def unigram(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
         "threads": thread_count(None),
     }
     words = {piece.encode(): count for piece, count in sorted(counts.items()) if piece}
-    rows = (
-        merging.unigram_tokens(PieceCounts.of(words, pattern=None)._core, sorted(characters), wanted) if words else []
-    )
+    rows: list[tuple[str, float]] = []
+    if words:
+        counted = PieceCounts.of(words, pattern=None)._core
+        tokens, scores = _core.train_unigram(counted, sorted(characters), wanted, lambda left: None)
+        rows = [(token.decode(), score) for token, score in zip(tokens, scores.tolist(), strict=True)]
     vocab = [[token, 0.0] for token in special] + [[token, score] for token, score in rows if token not in special]
     unknown = special.index(trainer.unk_token) if trainer.unk_token is not None else None
     return {"unk_id": unknown, "vocab": vocab[: max(trainer.vocab_size, len(special))]}
