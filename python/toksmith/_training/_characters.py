@@ -26,7 +26,7 @@ from ._checkpoint import Checkpoint
 from ._merge_loop import Merge, MergeRules, Phase, Start, learn
 from ._options import Outcome, Run, said_stop
 
-__all__ = ["CharacterOptions", "joined_characters", "train_characters"]
+__all__ = ["CharacterOptions", "train_characters"]
 
 BOUNDARY = "\uffff"  # replaces a user symbol; no word contains it
 WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
