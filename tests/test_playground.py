@@ -368,7 +368,7 @@ def received(parts: Parts, most: int) -> bytes | tuple[int, str]:
     request: Any = parts
 
     async def read() -> bytes | tuple[int, str]:
-        async with Bodies(1 << 40).received(request, most) as data:
+        async with Bodies(1 << 40).receive(request, most) as data:
             return data
 
     return asyncio.run(read())
