@@ -148,7 +148,8 @@ pub fn train(
 ) -> PyResult<LearnedMerges> {
     let options = options.0.options()?;
     let core = counts.core();
-    run_with_reports(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report)).map(LearnedMerges)
+    run_with_reports(py, progress.as_ref(), |report| toksmith_core::train::train(core, &options, report))
+        .map(LearnedMerges)
 }
 
 /// Which merges `train_by_text` learns.
@@ -206,8 +207,9 @@ pub fn train_parity<'py>(
     let corpora = Corpora { sum: counts.core(), languages: &languages, others: &others };
     let aim = if texts.is_empty() { Aim::Ratios(&parity.ratios) } else { Aim::Development(&texts) };
     let turns = ParityOptions { shared: parity.shared, seeds: parity.seeds, window: parity.window, aim };
-    let found =
-        run_with_reports(py, progress.as_ref(), |report| toksmith_core::train::train_parity(corpora, &options, &turns, report))?;
+    let found = run_with_reports(py, progress.as_ref(), |report| {
+        toksmith_core::train::train_parity(corpora, &options, &turns, report)
+    })?;
     let chosen = PyArray1::from_vec(py, found.chosen);
     Ok((LearnedMerges(found.trained), chosen, found.tokens, found.ran_out))
 }
