@@ -34,7 +34,7 @@ $(MADE): scripts/venv.sh Makefile
 	@touch $@
 
 demo: .venv/.built
-	$(PY) -m toksmith._demo
+	$(PY) -m toksmith._cli.demo
 
 # A process for each processor, at most eight; a file's tests, which share what is slow to make, stay in one process.
 PYTEST := $(PY) -m pytest
@@ -45,7 +45,6 @@ CORE_PROOFS := scan onig
 quick: .venv/.tools
 	cargo test --quiet --package toksmith-core --lib -- $(addprefix --skip ,$(CORE_PROOFS))
 	HYPOTHESIS_PROFILE=quick $(PYTEST) $(PARALLEL) --quick
-	$(PY) scripts/check_sizes.py
 
 test: .venv/.tools
 	cargo test --quiet --package toksmith-core -- $(addprefix --skip ,$(CORE_PROOFS))

@@ -2,4 +2,4 @@
 .PHONY: test-browser
 
 test-browser: .venv/.tools
-	@bash scripts/browser.sh $(PY) $(wildcard tests/test_browser*.py) -s
+	@bash scripts/browser.sh $(PY) $(wildcard tests/playground/test_browser*.py) -s

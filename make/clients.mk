@@ -7,8 +7,8 @@ SUITES := tokenizers==0.23.3 transformers==5.23.0 sentencepiece==0.2.3 tiktoken=
 
 test-clients: .venv-clients/.suites .venv-programs/.made
 	TOKSMITH_CLIENTS=$(CURDIR)/.venv-clients/suites PYTHONPATH=python .venv-clients/bin/python -m pytest -rs -s -p no:cacheprovider \
-		-p no:asyncio tests/test_clients.py tests/test_client_conversions.py
-	TOKSMITH_PROGRAMS=1 PYTHONPATH=python .venv-programs/bin/python -m pytest -rs -s -p no:cacheprovider tests/test_client_programs.py
+		-p no:asyncio tests/compat/test_clients.py tests/compat/test_client_conversions.py
+	TOKSMITH_PROGRAMS=1 PYTHONPATH=python .venv-programs/bin/python -m pytest -rs -s -p no:cacheprovider tests/compat/test_client_programs.py
 
 .venv-clients/.suites: .venv-clients/.made make/clients.mk
 	@rm -rf .venv-clients/suites && mkdir -p .venv-clients/suites

@@ -15,7 +15,7 @@ docs: .venv/.built .venv-docs/.made
 	$(DOCS_PY) docs_site.dead_links $(STAGED)/site
 
 docs-check: docs .venv/.tools
-	@TOKSMITH_SITE=$(STAGED)/site bash scripts/browser.sh $(PY) tests/test_site_pages.py
+	@TOKSMITH_SITE=$(STAGED)/site bash scripts/browser.sh $(PY) tests/project/test_site_pages.py
 
 docs-publish:
 	$(MAKE) docs DOCS_OPTIONS="--version $(DOCS_VERSION)"

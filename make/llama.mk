@@ -9,7 +9,7 @@ LLAMA_JOBS := 2
 
 test-llama: .venv-llama/.built
 	LLAMA_CPP_LIB_PATH=$(LLAMA_DIR)/build/bin TOKSMITH_LLAMA=1 PYTHONPATH=python:$(LLAMA_DIR) .venv-llama/bin/python -m pytest -rs -s \
-		-p no:cacheprovider tests/test_llama.py
+		-p no:cacheprovider tests/formats/test_llama.py
 
 .venv-llama/.built: .venv-llama/.made make/llama.mk
 	@rm -rf .venv-llama/$(LLAMA)

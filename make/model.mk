@@ -3,7 +3,7 @@
 .PHONY: test-model
 
 test-model: .venv-model/.made
-	TOKSMITH_MODELS=1 PYTHONPATH=python .venv-model/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_graft_models.py
+	TOKSMITH_MODELS=1 PYTHONPATH=python .venv-model/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/graft/test_graft_models.py
 
 .venv-model/.made: tests/requirements-model.txt .venv/.built
 	@PYTHON=$(PY) bash scripts/venv.sh .venv-model -r $<

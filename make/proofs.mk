@@ -1,5 +1,5 @@
 # make proofs: the long proofs of docs/proofs.md in full, which takes hours. make proofs-ci: the part of them that CI runs and
-# make test does not. WHICH="tests/test_paths.py -k drawn" chooses among those of the package, and leaves out the core's.
+# make test does not. WHICH="tests/tokenizer/test_paths.py -k drawn" chooses among those of the package, and leaves out the core's.
 .PHONY: proofs proofs-ci
 
 NONE_IS_FINE := $(if $(WHICH),|| [ $$? -eq 5 ])  # what is chosen may have none of one sort

@@ -2,8 +2,8 @@
 .PHONY: test-ray
 
 test-ray: .venv-ray/.made
-	RAY_AUTH_MODE=disabled PYTHONPATH=python:tests .venv-ray/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_ray.py \
-		tests/test_ray_cluster.py
+	RAY_AUTH_MODE=disabled PYTHONPATH=python:tests .venv-ray/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/jobs/test_ray.py \
+		tests/jobs/test_ray_cluster.py
 
 .venv-ray/.made: tests/requirements-ray.txt .venv/.built
 	@PYTHON=$(PY) bash scripts/venv.sh .venv-ray -r $<

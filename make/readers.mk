@@ -5,7 +5,7 @@
 READERS := tests/requirements-readers.txt tests/requirements-readers-alone.txt
 
 test-readers: .venv-readers/.made
-	TOKSMITH_READERS=1 PYTHONPATH=python .venv-readers/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/test_readers.py
+	TOKSMITH_READERS=1 PYTHONPATH=python .venv-readers/bin/python -m pytest -rs --durations=0 -p no:cacheprovider tests/jobs/test_readers.py
 
 .venv-readers/.made: $(READERS) .venv/.built
 	@PYTHON=$(PY) bash scripts/venv.sh .venv-readers -r $<

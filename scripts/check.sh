@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: scripts/check.sh PYTHON
-# Every check of style, types and sizes. All of them run, so that one report names everything that is to be mended.
+# Every check of style and types. All of them run, so that one report names everything that is to be mended.
 # ONLY=clippy runs the checks whose command has this word in it; `make check ONLY=clippy` passes it on.
 set -uo pipefail
 
@@ -30,10 +30,9 @@ step cargo fmt --check
 step rustfmt --check --edition 2024 $(find crates -path '*/scan/rows/*.rs')
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
-step "$python" scripts/check_sizes.py
 
 if [ $ran -eq 0 ]; then
-    echo "toksmith: no check has '$ONLY' in its command; expected a word such as ruff, mypy, clippy or sizes" >&2
+    echo "toksmith: no check has '$ONLY' in its command; expected a word such as ruff, mypy or clippy" >&2
     exit 1
 fi
 if [ ${#failed[@]} -gt 0 ]; then

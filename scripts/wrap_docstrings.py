@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "project")]
 
 COLUMNS = 80
 PACKAGES = (
@@ -173,7 +173,7 @@ def main() -> None:
                 files.setdefault(thing.__file__ or "", {})[""] = width
             elif inspect.isclass(thing):
                 errors = thing.__module__ == "toksmith"  # as tracebacks name them
-                module = import_module("toksmith._errors") if errors else sys.modules[thing.__module__]
+                module = import_module("toksmith._base.errors") if errors else sys.modules[thing.__module__]
                 files.setdefault(module.__file__ or "", {})[thing.__name__] = width
         for path, wanted in sorted(files.items()):
             if changed := rewrite(Path(path), wanted):

@@ -36,7 +36,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.enviro
 # Files of tests that cannot be imported without pyarrow, which has no wheel for some systems.
 NEEDS_PYARROW = re.compile(r"^(?:import|from) (?:pyarrow|job_corpus)\b", re.MULTILINE)
 HERE = Path(__file__).parent
-needing = [path.name for path in sorted(HERE.glob("*.py")) if NEEDS_PYARROW.search(path.read_text("utf-8"))]
+needing = [str(path) for path in sorted(HERE.rglob("*.py")) if NEEDS_PYARROW.search(path.read_text("utf-8"))]
 collect_ignore = [] if importlib.util.find_spec("pyarrow") else needing
 
 

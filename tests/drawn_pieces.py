@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from toksmith._formats._protobuf import new_model
+from toksmith._formats.protobuf import new_model
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 ALPHABET = ["a", "b", "c", "t", "h", "e", "日", "本", "é", "1", ".", "\n", "👍", "한", "▁"]

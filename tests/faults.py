@@ -20,7 +20,8 @@ from typing import Any
 from unittest import mock
 
 import toksmith
-from toksmith import EncodedCorpus, FormatError, _encodings, _formats, explain
+from toksmith import EncodedCorpus, FormatError, _formats, explain
+from toksmith._sources import encodings
 
 CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(300)]
 
@@ -306,7 +307,7 @@ def counting(suffix: str) -> Command:
 def downloading() -> Command:
     """A published file, for which the cache has none, or one that is not what was published."""
     data = b"published" * 9999
-    row = _encodings.Published("x", "http://x/file.tiktoken", hashlib.sha256(data).hexdigest(), "gpt2")
+    row = encodings.Published("x", "http://x/file.tiktoken", hashlib.sha256(data).hexdigest(), "gpt2")
 
     def run(folder: Path, version: str) -> None:
         if version == "old":
@@ -315,7 +316,7 @@ def downloading() -> Command:
             return
         server = mock.patch("pooch.HTTPDownloader", return_value=lambda url, out, _: out.write(data))
         with mock.patch.dict(os.environ, TOKSMITH_CACHE=str(folder / "cache")), server:
-            place, found = next(_encodings.cached(row), None) or _encodings.downloaded(row)
+            place, found = next(encodings.cached(row), None) or encodings.downloaded(row)
         assert found == data and place.startswith(str(folder))
 
     def read(folder: Path) -> object:

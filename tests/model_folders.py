@@ -12,8 +12,8 @@ import numpy as np
 from tensor_files import raw, safetensors
 
 import toksmith
-from toksmith._weights import doubles, header
-from toksmith._weights._numbers import TYPES
+from toksmith._graft.weights import doubles, header
+from toksmith._graft.weights.numbers import TYPES
 
 CORPUS = ["low lower lowest slow slower slowest new newer newest wide wider widest"] * 3
 SPECIAL = ["<s>", "</s>", "<pad>"]

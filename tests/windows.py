@@ -1,6 +1,6 @@
 """A stand-in for Windows on Linux: open files cannot be renamed or removed, folders cannot be opened, links are refused.
 
-`Windows` of `_system.py` becomes the system of every module of the package, and `msvcrt` is made of Linux's locks. `/proc`
+`Windows` of `_base/system.py` becomes the system of every module of the package, and `msvcrt` is made of Linux's locks. `/proc`
 tells which files this process has open or mapped.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from toksmith import _system
+from toksmith._base import system
 
 
 def open_files() -> Iterator[str]:
@@ -62,15 +62,15 @@ def library(memory: Callable[..., int]) -> Callable[[str], Any]:
     return opened
 
 
-def be_windows(patch: pytest.MonkeyPatch) -> _system.Windows:
+def be_windows(patch: pytest.MonkeyPatch) -> system.Windows:
     """Makes the package believe it is on Windows, and the calls of `os` behave so."""
     import toksmith
 
     for name in toksmith.__all__:  # whatever is imported later would find the system of this machine
         getattr(toksmith, name)
-    windows = _system.Windows()
+    windows = system.Windows()
     for name, module in [*sys.modules.items()]:
-        if name.partition(".")[0] == "toksmith" and isinstance(vars(module).get("SYSTEM"), _system.Posix):
+        if name.partition(".")[0] == "toksmith" and isinstance(vars(module).get("SYSTEM"), system.Posix):
             patch.setattr(module, "SYSTEM", windows)
     patch.setitem(sys.modules, "msvcrt", MSVCRT)
     patch.setattr(ctypes, "WinDLL", library(lambda *_: 0), raising=False)

@@ -114,8 +114,8 @@ def parts(toksmith: Any, tok: Any, options: dict[str, Any]) -> dict[str, Any]:
     """The processor seconds of what a job cannot do without, each alone and on one thread."""
     from toksmith import _core
     from toksmith._corpus import File
-    from toksmith._corpus._blocks import JsonRows
-    from toksmith._corpus._columns import column_of, unparsed
+    from toksmith._corpus.blocks import JsonRows
+    from toksmith._corpus.columns import column_of, unparsed
 
     found = dict.fromkeys(("unpacking", "parsing", "encoding", "hashing"), 0.0)
     digest, answer = hashlib.sha256(), hashlib.sha256()

@@ -19,25 +19,25 @@ try:
     if not _exists(f"{_PLACE}/toksmith-{_core.__version__}.dist-info") and (
         _installed := [name for name in _listdir(_PLACE) if name.startswith("toksmith-")]
     ):
-        from ._core_missing import refuse_other_version as _refuse
+        from ._base.core_missing import refuse_other_version as _refuse
 
         _refuse(_core.__version__, _installed)
 except ImportError as _raised:  # only the reference works
-    from ._core_missing import told as _told
+    from ._base.core_missing import told as _told
 
     _WHY, _CAUSE = _told(_raised, __path__[0]), _raised
 
     def __getattr__(name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in {"reference", "reference_models"}:
+        if name == "reference":
             return _import_module(f".{name}", __name__)
         raise ImportError(_WHY) from _CAUSE
 
 else:
     # By module, its public names; `__init__.pyi` says the same to type checkers.
     _HOMES = {
-        "_convert": (
+        "_sources.convert": (
             "ConversionReport",
             "convert",
         ),
@@ -45,18 +45,18 @@ else:
             "Files",
             "files",
         ),
-        "_counts": (
+        "_training.counts": (
             "MergedCounts",
             "PieceCounts",
             "count_pieces",
             "merge_counts",
         ),
-        "_doctor": (
+        "_judge.doctor": (
             "Diagnosis",
             "doctor",
         ),
-        "_encodings": ("encodings",),
-        "_errors": (
+        "_sources.encodings": ("encodings",),
+        "_base.errors": (
             "CannotRepresent",
             "CorpusError",
             "CheckpointError",
@@ -74,10 +74,10 @@ else:
             "UnknownId",
             "UnknownName",
         ),
-        "_arrays": ("Padded",),
-        "_chat._ids": ("ChatEncoding",),
-        "_session": ("IdEdit", "TextSession"),
-        "_fim": (
+        "_tokenizer.arrays": ("Padded",),
+        "_tokenizer.chat.ids": ("ChatEncoding",),
+        "_tokenizer.session": ("IdEdit", "TextSession"),
+        "_tokenizer.fim": (
             "FimMarks",
             "fim",
             "fim_marks",
@@ -90,16 +90,16 @@ else:
             "GraftReport",
             "graft",
         ),
-        "_load": ("load",),
-        "_memory": ("MemoryUse",),
-        "_model": (
+        "_sources.load": ("load",),
+        "_tokenizer.memory": ("MemoryUse",),
+        "_model.model": (
             "AddedToken",
             "Model",
             "Step",
             "TokenTable",
             "TrainingRecord",
         ),
-        "_patterns": (
+        "_model.patterns": (
             "Pattern",
             "patterns",
         ),
@@ -109,8 +109,8 @@ else:
             "play",
             "snapshot",
         ),
-        "_progress": ("Progress",),
-        "_results": (
+        "_render.progress": ("Progress",),
+        "_tokenizer.results": (
             "Chunk",
             "Encoding",
             "Fit",
@@ -119,7 +119,7 @@ else:
             "RaggedEncoding",
             "StreamDecoder",
         ),
-        "_shards": (
+        "_jobs": (
             "CostRow",
             "EncodedCorpus",
             "FirstDocument",
@@ -141,25 +141,25 @@ else:
             "shards",
             "verify",
         ),
-        "_stream": ("StreamEncoder",),
-        "_study": (
+        "_tokenizer.stream": ("StreamEncoder",),
+        "_judge.study": (
             "Study",
             "study",
         ),
-        "_surgery": (
+        "_training.surgery": (
             "IdMap",
             "add_special",
             "extend",
             "prune",
         ),
-        "_sweep": (
+        "_training.sweep": (
             "SweepRow",
             "rewind",
             "sweep",
         ),
-        "_tokenizer": ("Tokenizer",),
+        "_tokenizer.tokenizer": ("Tokenizer",),
         "_training": ("train",),
-        "_training_kinds": (
+        "_training.kinds": (
             "TrainingKind",
             "training_kinds",
         ),
@@ -177,7 +177,7 @@ else:
         if name.startswith("_"):  # `from . import _errors` asks here first
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name not in _HOME_OF:
-            from ._other_names import OF_THE_PACKAGE, told
+            from ._base.other_names import OF_THE_PACKAGE, told
 
             raise told(_modules[__name__], "toksmith", name, OF_THE_PACKAGE)
         found = globals()[name] = getattr(_import_module(f".{_HOME_OF[name]}", __name__), name)

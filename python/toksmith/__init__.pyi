@@ -1,12 +1,5 @@
 from . import compat, explain, metrics, reference
-from ._arrays import Padded
-from ._chat._ids import ChatEncoding
-from ._convert import ConversionReport, convert
-from ._corpus import Files, files
-from ._counts import MergedCounts, PieceCounts, count_pieces, merge_counts
-from ._doctor import Diagnosis, doctor
-from ._encodings import encodings
-from ._errors import (
+from ._base.errors import (
     CannotRepresent,
     CheckpointError,
     CorpusError,
@@ -24,18 +17,10 @@ from ._errors import (
     UnknownId,
     UnknownName,
 )
-from ._fim import FimMarks, fim, fim_marks
+from ._corpus import Files, files
 from ._formats import Format, formats
 from ._graft import GraftReport, graft
-from ._load import load
-from ._memory import MemoryUse
-from ._model import AddedToken, Model, Step, TokenTable, TrainingRecord
-from ._patterns import Pattern, patterns
-from ._playground import Playground, Snapshot, play, snapshot
-from ._progress import Progress
-from ._results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
-from ._session import IdEdit, TextSession
-from ._shards import (
+from ._jobs import (
     CostRow,
     EncodedCorpus,
     FirstDocument,
@@ -57,14 +42,29 @@ from ._shards import (
     shards,
     verify,
 )
-from ._stream import StreamEncoder
-from ._study import Study, study
-from ._surgery import IdMap, add_special, extend, prune
-from ._sweep import SweepRow, rewind, sweep
-from ._tokenizer import Tokenizer
+from ._judge.doctor import Diagnosis, doctor
+from ._judge.study import Study, study
+from ._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from ._model.patterns import Pattern, patterns
+from ._playground import Playground, Snapshot, play, snapshot
+from ._render.progress import Progress
+from ._sources.convert import ConversionReport, convert
+from ._sources.encodings import encodings
+from ._sources.load import load
+from ._tokenizer.arrays import Padded
+from ._tokenizer.chat.ids import ChatEncoding
+from ._tokenizer.fim import FimMarks, fim, fim_marks
+from ._tokenizer.memory import MemoryUse
+from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._tokenizer.session import IdEdit, TextSession
+from ._tokenizer.stream import StreamEncoder
+from ._tokenizer.tokenizer import Tokenizer
 from ._training import train
-from ._training_kinds import TrainingKind as TrainingKind
-from ._training_kinds import training_kinds as training_kinds
+from ._training.counts import MergedCounts, PieceCounts, count_pieces, merge_counts
+from ._training.kinds import TrainingKind as TrainingKind
+from ._training.kinds import training_kinds as training_kinds
+from ._training.surgery import IdMap, add_special, extend, prune
+from ._training.sweep import SweepRow, rewind, sweep
 from .metrics import parity
 
 __version__: str

@@ -188,7 +188,6 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     rules = directive("reference", 2, show_root_heading="false", show_source="true", members_order="source")
     yield "api/reference.md", MODULES["reference"], f"# toksmith.reference\n\n{rules}\n"
     more = [directive(f"reference.{each}", 2, show_source="true", members_order="source") for each in reference_files()]
-    more.append(directive("reference_models", 2, show_source="true", members_order="source"))
     more_title = "The rest of the reference"
     yield "api/reference-files.md", more_title, "\n\n".join([f"# {more_title}", *more]) + "\n"
 

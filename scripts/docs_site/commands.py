@@ -13,9 +13,9 @@ from typing import Any
 import click
 
 from toksmith._cli import COMMANDS, TWO_WORDS
-from toksmith._cli._about import EXITS
-from toksmith._cli._params import Argument
-from toksmith._cli._program import app, command_of
+from toksmith._cli.about import EXITS
+from toksmith._cli.params import Argument
+from toksmith._cli.program import app, command_of
 
 from .dialect import safe
 

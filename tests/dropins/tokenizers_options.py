@@ -1,6 +1,6 @@
 """Every option of the classes and methods of tokenizers: a call that shows what it does, and a value that is not the default.
 
-`{}` is where the option goes. `tests/test_dropin_options.py` reads the library's stubs: an option that has no row here fails.
+`{}` is where the option goes. `tests/compat/test_dropin_options.py` reads the library's stubs: an option that has no row here fails.
 """
 
 T = 't = lib.Tokenizer(lib.models.BPE(V, M, unk_token="[UNK]")); t.pre_tokenizer = lib.pre_tokenizers.Whitespace(); '
@@ -208,5 +208,5 @@ ABSENT = {
     "Tokenizer.async_encode_batch.is_pretokenized": "the library refuses it with a TypeError",
     "Tokenizer.async_encode_batch_fast.is_pretokenized": "the library refuses it with a TypeError",
     "Tokenizer.from_pretrained.revision": "it needs the network",
-    "Tokenizer.from_pretrained.token": "it raises NotImplementedError, as tests/test_compat_tokenizers.py shows",
+    "Tokenizer.from_pretrained.token": "it raises NotImplementedError, as tests/compat/test_compat_tokenizers.py shows",
 }

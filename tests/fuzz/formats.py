@@ -11,8 +11,8 @@ import hashlib
 import toksmith
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
 from toksmith._formats import FORMATS, Format, sniffed
-from toksmith._formats._file_sets import FileContent
-from toksmith._patterns import UNSET
+from toksmith._formats.file_sets import FileContent
+from toksmith._model.patterns import UNSET
 
 from .codes import Codes
 from .rules import check, outcome, twins

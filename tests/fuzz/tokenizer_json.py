@@ -12,8 +12,8 @@ from typing import Any
 import toksmith
 from toksmith import Model
 from toksmith._formats import FORMATS
-from toksmith._formats._byte_characters import BYTE_CHARACTERS
-from toksmith._patterns import UNSET
+from toksmith._formats.byte_characters import BYTE_CHARACTERS
+from toksmith._model.patterns import UNSET
 
 from .codes import Codes
 from .formats import LOADING, check_saved

@@ -7,11 +7,11 @@ use std::hint::black_box;
 use std::io::BufRead;
 use std::time::Instant;
 
-use toksmith_core::bounds::Bounds;
 use toksmith_core::simd::Instructions;
 use toksmith_core::split::Splitter;
 use toksmith_core::split::pattern::{PATTERNS, Pattern};
 use toksmith_core::split::scan::{Ends, Scanner};
+use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 
 /// Bytes that each way splits in one round: few, so that other programs seldom interrupt the best one.

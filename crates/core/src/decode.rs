@@ -10,9 +10,9 @@ use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::decoded::Shown;
-use crate::slow::slow;
 use crate::split::special::AddedToken;
 use crate::steps::Chain;
+use crate::switches::slow;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;

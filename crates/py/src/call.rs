@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::threads::watched::run_watched;
-use toksmith_core::{Error, fault};
+use toksmith_core::{Error, switches};
 
 use crate::errors;
 
@@ -51,7 +51,7 @@ pub fn call<T: Send>(
 ) -> PyResult<T> {
     let stop = Stop::default();
     let work = |stop: &Stop| {
-        fault::point();
+        switches::fault_point();
         work(stop)
     };
     let outcome = if size < KEEPS_GIL {

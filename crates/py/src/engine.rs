@@ -17,11 +17,11 @@ use toksmith_core::encode::long_text::{self, LongText, PART};
 use toksmith_core::encode::pieces::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::measure::id_counts::IdCounts;
-use toksmith_core::slow::slow;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::text_source::TextSource;
 use toksmith_core::split::{Splitter, Text as CoreText};
+use toksmith_core::switches::slow;
 use toksmith_core::threads::once::Once;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
@@ -526,7 +526,7 @@ fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<
     match threads {
         Some(threads) => Ok(threads),
         None if size < LONG => Ok(1),
-        None => py.import("toksmith._threads")?.getattr("thread_count")?.call1((py.None(),))?.extract(),
+        None => py.import("toksmith._base.threads")?.getattr("thread_count")?.call1((py.None(),))?.extract(),
     }
 }
 

@@ -1,8 +1,8 @@
-//! Core errors to the exceptions of `toksmith._errors`.
+//! Core errors to the exceptions of `toksmith._base.errors`.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use toksmith_core::{Error, fault};
+use toksmith_core::{Error, switches};
 
 /// The exception for an error of the core.
 pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
@@ -10,7 +10,7 @@ pub fn to_py(py: Python<'_>, error: Error) -> PyErr {
 }
 
 fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> {
-    fault::point();
+    switches::fault_point();
     match error {
         Error::Model { invariant, id } => new(py, "ModelError", (invariant, id)),
         Error::Format { place, problem } => new(py, "FormatError", ("", place, problem)),
@@ -32,22 +32,22 @@ fn raise(py: Python<'_>, error: Error, index: Option<usize>) -> PyResult<PyErr> 
     }
 }
 
-/// An exception of `toksmith._errors` by name.
+/// An exception of `toksmith._base.errors` by name.
 pub fn new<'py>(
     py: Python<'py>,
     name: &str,
     arguments: impl IntoPyObject<'py, Target = PyTuple, Output = Bound<'py, PyTuple>, Error = PyErr>,
 ) -> PyResult<PyErr> {
-    let class = py.import("toksmith._errors")?.getattr(name)?;
+    let class = py.import("toksmith._base.errors")?.getattr(name)?;
     Ok(PyErr::from_value(class.call1(arguments.into_pyobject(py)?)?))
 }
 
 /// The exception with its offset in the unit of the caller's text: `convert` gets bytes and the text's place.
 pub fn with_offset(py: Python<'_>, problem: &PyErr, convert: impl FnOnce(usize, Option<usize>) -> usize) -> PyErr {
     let converted = || {
-        fault::point();
+        switches::fault_point();
         let value = problem.value(py);
-        let classes = py.import("toksmith._errors")?.getattr("OF_A_PLACE")?;
+        let classes = py.import("toksmith._base.errors")?.getattr("OF_A_PLACE")?;
         if !value.is_instance(&classes)? {
             return Ok(problem.clone_ref(py));
         }

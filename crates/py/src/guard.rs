@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use toksmith_core::fault;
+use toksmith_core::switches;
 
 use crate::errors;
 
@@ -22,7 +22,7 @@ static LAST: Mutex<Option<(String, String)>> = Mutex::new(None);
 #[inline]
 pub fn guard<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        fault::point();
+        switches::fault_point();
         work()
     }));
     outcome.unwrap_or_else(|panic| Err(internal(&*panic)))

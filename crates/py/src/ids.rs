@@ -4,7 +4,7 @@ use numpy::{Element, PyArray1, PyArrayMethods, PyUntypedArray};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toksmith_core::fault;
+use toksmith_core::switches;
 
 use crate::text::{items, room};
 use crate::{errors, objects};
@@ -29,7 +29,7 @@ impl Origin {
 
 /// Appends the ids of a list, array or iterable of integers.
 pub fn extend(out: &mut Vec<u32>, ids: &Bound<'_, PyAny>, origin: Origin) -> PyResult<()> {
-    fault::point();
+    switches::fault_point();
     let before = out.len();
     if !origin.slow {
         if let Ok(list) = ids.cast_exact::<PyList>() {

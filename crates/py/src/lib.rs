@@ -87,5 +87,5 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
 #[cfg(feature = "fault")]
 #[pyfunction]
 fn fail_at(number: usize) {
-    toksmith_core::fault::fail_at(number);
+    toksmith_core::switches::fail_at(number);
 }

@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toksmith_core::fault;
+use toksmith_core::switches;
 
 /// How many ids have a shared object; larger ones get a new object each time.
 const MOST_SHARED: usize = 1 << 20;
@@ -26,7 +26,7 @@ static SHARED: [AtomicPtr<ffi::PyObject>; MOST_SHARED] = [const { AtomicPtr::new
 
 /// A list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
-    fault::point();
+    switches::fault_point();
     let len = isize::try_from(ids.len()).map_err(|_| PyOverflowError::new_err("the list would be too long"))?;
     // SAFETY: the interpreter is attached, and the result is an owned reference to a list, or null with an exception.
     let list = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyList_New(len))?.cast_into_unchecked::<PyList>() };
@@ -93,7 +93,7 @@ pub fn read_list(list: &Bound<'_, PyList>, out: &mut Vec<u32>) -> bool {
 
 /// The text of bytes; `errors` as in `bytes.decode`.
 pub fn text<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResult<Bound<'py, PyString>> {
-    fault::point();
+    switches::fault_point();
     let len = isize::try_from(bytes.len()).map_err(|_| PyOverflowError::new_err("the text would be too long"))?;
     // SAFETY: the interpreter is attached, the bytes and the name live during the call, and the result is an owned
     // reference to a `str`, or null with an exception.
@@ -112,7 +112,7 @@ pub fn text_slowly<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResul
 /// The characters of a text as Python keeps them; None if their UTF-8 is there too. The twin is `to_str`, for which Python
 /// writes UTF-8 if need be.
 pub fn units<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
-    fault::point();
+    switches::fault_point();
     // SAFETY: nobody changes a `str` that others can see, and `text` holds it as long as its units are borrowed.
     let units = unsafe { text.data()? };
     let head = text.as_ptr();

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::{PyEOFError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::unpack::PackedFile as CorePackedFile;
+use toksmith_core::count::unpack::PackedFile as CorePackedFile;
 use toksmith_guard::guarded;
 
 /// A packed file that is open.

@@ -5,8 +5,8 @@ use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyIterator, PyList, PyString, PyTuple};
-use toksmith_core::fault;
 use toksmith_core::split::Text as CoreText;
+use toksmith_core::switches;
 
 use crate::utf8::written;
 
@@ -53,7 +53,7 @@ impl Errors {
 
 impl<'py> Text<'py> {
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
-        fault::point();
+        switches::fault_point();
         if let Ok(text) = value.cast::<PyString>() {
             if let Some(utf8) = written(text)? {
                 return Ok(Self::Written(utf8));
@@ -86,7 +86,7 @@ impl<'py> Text<'py> {
 
     /// Makes numbers of characters of the repaired text those of the caller's.
     pub fn number(&self, numbers: &mut [&mut [usize]]) -> PyResult<()> {
-        fault::point();
+        switches::fault_point();
         let Self::Repaired(repaired, original) = self else { return Ok(()) };
         let places = places(repaired.to_str()?, original)?;
         for number in numbers.iter_mut().flat_map(|numbers| numbers.iter_mut()) {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use pyo3::types::string::PyStringData;
-use toksmith_core::slow::slow;
-use toksmith_core::utf8::{CodeUnit, utf8};
+use toksmith_core::switches::slow;
+use toksmith_core::text::utf8::{CodeUnit, utf8};
 
 use crate::objects;
 

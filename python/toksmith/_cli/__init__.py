@@ -12,7 +12,7 @@ from collections import namedtuple
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._program import app
+    from .program import app
 
 __all__ = ["COMMANDS", "TWO_WORDS", "app", "main"]
 
@@ -25,158 +25,158 @@ Row = namedtuple("Row", "name module help example")
 COMMANDS = (
     Row(
         "train",
-        "_train",
+        "train",
         "Train a tokenizer on text files or on stdin.",
         "toksmith train book.txt -o book.toksmith --vocab-size 8192",
     ),
     Row(
         "encode",
-        "_tokens",
+        "tokens",
         "Print the ids of texts, or write the ids of a corpus to a file.",
         "toksmith encode *.jsonl -t o200k_base --append '<|endoftext|>' -o ids.npy",
     ),
     Row(
         "decode",
-        "_tokens",
+        "tokens",
         "Decode ids to bytes.",
         "toksmith encode notes.txt -t gpt2 | toksmith decode -t gpt2",
     ),
     Row(
         "count",
-        "_tokens",
+        "tokens",
         "Print the number of tokens of each file.",
         "toksmith count README.md notes.txt -t o200k_base",
     ),
     Row(
         "show",
-        "_tokens",
+        "tokens",
         "Draw a text as its tokens, with a tick at the start of each.",
         "toksmith show -t gpt2 --text 'Hello, world' --ids",
     ),
     Row(
         "explain",
-        "_explain",
+        "explain",
         "Explain a text, its merges step by step, or one token by its id.",
         "toksmith explain -t gpt2 --text ' tokenization' --merges",
     ),
     Row(
         "explain-steps",
-        "_steps",
+        "steps",
         "Train on a short text by hand: the count of each pair before each merge.",
         "toksmith explain steps --text aaabdaaabac --merges 3",
     ),
     Row(
         "compare",
-        "_explain",
+        "explain",
         "Compare tokenizers on one text: how many tokens, and where they cut differently.",
         "toksmith compare notes.txt -t gpt2 -t o200k_base",
     ),
     Row(
         "chat",
-        "_chat",
+        "chat",
         "Show a conversation as its tokens, as a chat template writes it.",
         "toksmith chat messages.json -t cl100k_base --template chatml",
     ),
     Row(
         "stability",
-        "_stability",
+        "stability",
         "Show what typing a character changes in the ids of a text.",
         "toksmith stability notes.txt -t gpt2 -t o200k_base",
     ),
     Row(
         "convert",
-        "_convert",
+        "convert",
         "Write a tokenizer in another format, and compare the ids of both.",
         "toksmith convert cl100k_base tokenizer.json",
     ),
-    Row("encodings", "_tokens", "List the published tokenizers that -t accepts by name.", "toksmith encodings"),
-    Row("formats", "_formats", "List the file formats, and the file names that mean each.", "toksmith formats"),
-    Row("measure", "_metrics", "Measure a tokenizer on texts.", "toksmith measure book.txt -t o200k_base"),
+    Row("encodings", "tokens", "List the published tokenizers that -t accepts by name.", "toksmith encodings"),
+    Row("formats", "formats", "List the file formats, and the file names that mean each.", "toksmith formats"),
+    Row("measure", "metrics", "Measure a tokenizer on texts.", "toksmith measure book.txt -t o200k_base"),
     Row(
         "parity",
-        "_metrics",
+        "metrics",
         "Compare what the same text costs in several languages.",
         "toksmith parity en=english.txt ko=korean.txt -t cl100k_base",
     ),
     Row(
         "fairness",
-        "_metrics",
+        "metrics",
         "Compare tokenizers by what the same text costs in several languages.",
         "toksmith fairness -t gpt2 -t o200k_base",
     ),
     Row(
         "doctor",
-        "_metrics",
+        "metrics",
         "Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.",
         "toksmith doctor -t gpt2",
     ),
     Row(
         "study",
-        "_study",
+        "study",
         "Compare vocabulary sizes, patterns and kinds for texts and a planned model.",
         "toksmith study corpus.jsonl --params 1e9 --tokens 2e10 --tied --html study.html",
     ),
     Row(
         "map",
-        "_map",
+        "map",
         "Show what the files of a folder cost in tokens, and what a prompt can do without.",
         "toksmith map src -t o200k_base --html map.html",
     ),
     Row(
         "graft",
-        "_graft",
+        "graft",
         "Give a model another tokenizer: write a checkpoint whose rows follow the ids.",
         "toksmith graft llama -t more.toksmith -o llama-more --verify",
     ),
     Row(
         "tour",
-        "_tour",
+        "tour",
         "Walk through the lesson in ten minutes, on a text of yours.",
         "toksmith tour notes.txt -t gpt2",
     ),
     Row(
         "snapshot",
-        "_snapshot",
+        "snapshot",
         "Write a page that shows the tokens and merges of a text, and needs no server.",
         "toksmith snapshot -t gpt2 --text 'Hello, world' -o hello.html",
     ),
-    Row("play", "_play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
+    Row("play", "play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
     Row(
         "count-pieces",
-        "_counts",
+        "counts",
         "Count the distinct pieces of text files, for train --from-counts.",
         "toksmith count-pieces shard-0.jsonl.gz -o counts-0.parquet --pattern cl100k",
     ),
     Row(
         "merge-counts",
-        "_counts",
+        "counts",
         "Add up the counts of shards, in bounded memory.",
         "toksmith merge-counts counts-*.parquet -o counts.parquet",
     ),
     Row(
         "tokenize",
-        "_jobs",
+        "jobs",
         "Encode a corpus into shards of ids, in a folder.",
         "toksmith tokenize corpus/ -t gpt2 --append '<|endoftext|>' --to megatron -o shards",
     ),
-    Row("status", "_jobs", "Print how far a job is, also while it runs elsewhere.", "toksmith status shards"),
+    Row("status", "jobs", "Print how far a job is, also while it runs elsewhere.", "toksmith status shards"),
     Row(
         "verify",
-        "_jobs",
+        "jobs",
         "Compare the files of a finished job with what was written.",
         "toksmith verify shards --decode",
     ),
-    Row("shards", "_shards", "Print what is in a folder of shards.", "toksmith shards shards --first 5"),
+    Row("shards", "shards", "Print what is in a folder of shards.", "toksmith shards shards --first 5"),
     Row(
         "merge-shards",
-        "_shards",
+        "shards",
         "Write the shards of finished jobs as one shard, in bounded memory.",
         "toksmith merge-shards part-*/ -o all --to megatron",
     ),
-    Row("help", "_about", "Show the help of a command, or the manual page.", "toksmith help train"),
+    Row("help", "about", "Show the help of a command, or the manual page.", "toksmith help train"),
     Row(
         "completion",
-        "_about",
+        "about",
         "Print the lines that let bash, zsh or fish complete commands.",
         'eval "$(toksmith completion bash)"',
     ),
@@ -188,7 +188,7 @@ TWO_WORDS = ("explain", "steps")  # the command explain-steps, as it is also wri
 def __getattr__(name: str) -> object:
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ._program import app
+    from .program import app
 
     return app
 
@@ -199,11 +199,11 @@ def main() -> None:
         refuse_without_core()
         if printed_version():
             return
+        from .._base.system import SYSTEM
         from .._render import guard_terminals
-        from .._system import SYSTEM
-        from ._printed import plain_log
-        from ._program import app
-        from ._run import open_closed_streams
+        from .printed import plain_log
+        from .program import app
+        from .run import open_closed_streams
 
         open_closed_streams()
         SYSTEM.use_utf8()
@@ -234,7 +234,7 @@ def printed_version() -> bool:
         sys.stdout.write(f"toksmith {toksmith.__version__}\n")
         sys.stdout.flush()
     except OSError as error:
-        from ._run import lost_output
+        from .run import lost_output
 
         sys.exit(lost_output(error))
     return True

@@ -1,9 +1,9 @@
 """Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
 
 A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
-unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `_blocks.py`
-reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`_columns.py`). `_here.py` copies
-what is read of a URL. `_one_by_one.py` is the slow twin of the core's reader of rows; `_parquet.py` reads tables.
+unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `blocks.py`
+reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`columns.py`). `here.py` copies
+what is read of a URL. `one_by_one.py` is the slow twin of the core's reader of rows; `parquet.py` reads tables.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from .._arguments import WrongDocument, checked, path_text, text
-from .._encode_files import PACKED, opened, readable
-from .._errors import CorpusError, InvalidOption
-from .._log import LOG
-from .._paths import missing, spelled, url_of
-from .._remote import files_below, globbed
-from ._refused import refuse_binary, refuse_frame, refuse_name
+from .._base.arguments import WrongDocument, checked, path_text, text
+from .._base.errors import CorpusError, InvalidOption
+from .._base.paths import missing, spelled, url_of
+from .._render.log import LOG
+from .._storage.remote import files_below, globbed
+from .encode_files import PACKED, opened, readable
+from .refused import refuse_binary, refuse_frame, refuse_name
 
 __all__ = [
     "TABLES",
@@ -309,7 +309,7 @@ def in_file(file: File) -> Iterator[Document | WholeFile]:
     if kind_of(file.path) not in (".jsonl", *TABLES):
         yield WholeFile(file.path)
         return
-    from ._columns import columns_in  # which takes its files from this module
+    from .columns import columns_in  # which takes its files from this module
 
     for column in columns_in(file):
         yield from column.documents()

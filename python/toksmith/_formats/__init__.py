@@ -15,19 +15,19 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._arguments import checked_late
-from .._atomic_files import current, settle, write_files
-from .._errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
-from .._files import Room, make_folder, read_file, shown
-from .._model import Model
-from .._patterns import UNSET, PatternArgument
-from ._arguments import check_losses, refuse_arguments
-from ._file_sets import SETS, FileContent, places
+from .._base.arguments import checked_late
+from .._base.errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
+from .._model.model import Model
+from .._model.patterns import UNSET, PatternArgument
+from .._storage.atomic_files import current, settle, write_files
+from .._storage.files import Room, make_folder, read_file, shown
+from .arguments import check_losses, refuse_arguments
+from .file_sets import SETS, FileContent, places
 
 if TYPE_CHECKING:
-    from ._byte_characters import spelt
-    from ._peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
-    from ._tiktoken import ranks
+    from .byte_characters import spelt
+    from .peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
+    from .tiktoken import ranks
 
 __all__ = [
     "FORMATS",
@@ -110,17 +110,17 @@ class Format:
 
 # By name, the module of each format.
 MODULES = {
-    "native": "_native",
-    "tiktoken": "_tiktoken",
-    "merge_dict": "_merge_dict",
-    "tokenizer_json": "_tokenizer_json",
-    "sentencepiece": "_sentencepiece",
-    "gpt2": "_gpt2",
-    "tekken": "_tekken",
-    "minbpe": "_minbpe",
-    "stoi": "_stoi",
-    "gguf": "_gguf",
-    "vocab_txt": "_vocab_txt",
+    "native": "native",
+    "tiktoken": "tiktoken",
+    "merge_dict": "merge_dict",
+    "tokenizer_json": "tokenizer_json",
+    "sentencepiece": "sentencepiece",
+    "gpt2": "gpt2",
+    "tekken": "tekken",
+    "minbpe": "minbpe",
+    "stoi": "stoi",
+    "gguf": "gguf",
+    "vocab_txt": "vocab_txt",
 }
 # What every file of a format begins with, where no file of another one does.
 STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gguf"}
@@ -160,12 +160,12 @@ FORMATS: Mapping[str, Format] = FormatRows()
 
 # By module, the names that others take from here.
 ELSEWHERE = {
-    "spelt": "_byte_characters",
-    "NotComparable": "_peers",
-    "PeerFailed": "_peers",
-    "PeerProcess": "_peers",
-    "opened_by_peer": "_peers",
-    "ranks": "_tiktoken",
+    "spelt": "byte_characters",
+    "NotComparable": "peers",
+    "PeerFailed": "peers",
+    "PeerProcess": "peers",
+    "opened_by_peer": "peers",
+    "ranks": "tiktoken",
 }
 
 

@@ -1,9 +1,9 @@
 """graft: gives a model a changed or another tokenizer, and writes the checkpoint folder that loads with it.
 
-Reading order: `_model_folder` reads the checkpoint and `_vocab_tensors` which of its tensors follow the vocabulary;
-`_tokens` finds where each token comes from; `_recipes` says how each row is made, and `_rows` makes them; `_settings` and
-`_tokenizer_files` rewrite the small files. `_plan` puts these together before anything is written. `_write` and
-`_new_folder` write; `_verify` compares. Left out: training, without which new rows are a guess.
+Reading order: `model_folder` reads the checkpoint and `vocab_tensors` which of its tensors follow the vocabulary;
+`tokens` finds where each token comes from; `recipes` says how each row is made, and `rows` makes them; `settings` and
+`tokenizer_files` rewrite the small files. `plan` puts these together before anything is written. `write` and
+`new_folder` write; `verify` compares. Left out: training, without which new rows are a guess.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .._arguments import checked
-from .._errors import FormatError, number_of
-from .._files import check_name, reason, shown
-from .._progress import Progress, Reporter
-from .._surgery import IdMap
-from .._tokenizer import Tokenizer
-from ._new_folder import NewFolder, check_free, clear
-from ._plan import GraftPlan, GraftRequest, planned
-from ._report import GraftedTensor, GraftProof, GraftReport, SpecialRow
-from ._verify import verified
-from ._write import NewFiles, Tick, copied_file, written_shard
+from .._base.arguments import checked
+from .._base.errors import FormatError, number_of
+from .._render.progress import Progress, Reporter
+from .._storage.files import check_name, reason, shown
+from .._tokenizer.tokenizer import Tokenizer
+from .._training.surgery import IdMap
+from .new_folder import NewFolder, check_free, clear
+from .plan import GraftPlan, GraftRequest, planned
+from .report import GraftedTensor, GraftProof, GraftReport, SpecialRow
+from .verify import verified
+from .write import NewFiles, Tick, copied_file, written_shard
 
 __all__ = ["GraftPlan", "GraftProof", "GraftReport", "GraftedTensor", "SpecialRow", "graft"]
 

@@ -1,7 +1,7 @@
 """The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
 
-`_server` handles HTTP and access, `_views/` the table of views, `_rows` the layout of long texts, `static/`
-the page; `_snapshot` makes a page that needs no server. Of toksmith they use the public names only; no token is made in a
+`server` handles HTTP and access, `views/` the table of views, `rows` the layout of long texts, `static/`
+the page; `snapshot` makes a page that needs no server. Of toksmith they use the public names only; no token is made in a
 page. Left out: any rule about tokens.
 """
 
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 import toksmith
 
-from .._system import SYSTEM
-from ._snapshot import Snapshot, snapshot
-from ._sources import Sources, loaded
+from .._base.system import SYSTEM
+from .snapshots import Snapshot, snapshot
+from .sources import Sources, loaded
 
 if TYPE_CHECKING:
     import uvicorn
@@ -119,9 +119,9 @@ def play(
     try:
         import uvicorn
 
-        from ._connections import EndingServer, FairConnection
-        from ._server import application
-        from ._views import Session
+        from .connections import EndingServer, FairConnection
+        from .server import application
+        from .views import Session
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("toksmith"):
             raise

@@ -1,10 +1,10 @@
 """Drawing: plain view data in, pictures and text out. Nothing here knows a tokenizer or a model.
 
-`_view` decides what a token looks like (marks, escapes, the place of a cut character). `_blocks` defines the parts of a
-result. `_terminal`, `_html` and `_svg` draw them, each for its medium; a new medium is a new file. `_page` puts several
-results on one HTML page, `_linked` draws the tokens of a page with a script, and `_report` puts charts on one. `_streams`
-and `_console` are the way to a terminal. `_shown` is
-the base class of all results. `_chart` draws figures as text, `_plot` as pictures, and `_areas` places a treemap. Commands take
+`view` decides what a token looks like (marks, escapes, the place of a cut character). `blocks` defines the parts of a
+result. `terminal`, `html` and `svg` draw them, each for its medium; a new medium is a new file. `page` puts several
+results on one HTML page, `linked` draws the tokens of a page with a script, and `report` puts charts on one. `streams`
+and `console` are the way to a terminal. `shown` is
+the base class of all results. `chart` draws figures as text, `plot` as pictures, and `areas` places a treemap. Commands take
 `number_of` from here, because they import nothing else of ours.
 """
 
@@ -13,22 +13,22 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._errors import number_of
+from .._base.errors import number_of
 
 if TYPE_CHECKING:
-    from ._areas import Placed, placed
-    from ._blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
-    from ._chart import bar_lines, table_lines
-    from ._console import make_console, make_progress
-    from ._html import page_of
-    from ._linked import linked_tokens
-    from ._page import page
-    from ._plot import Charted, Plot, to_chart
-    from ._report import Curves, report
-    from ._shown import Shown, called, check_writable, notebook, save_text
-    from ._streams import drawn_stream, guard_terminals
-    from ._terminal import draw_tokens, merge_lines, summary
-    from ._view import (
+    from .areas import Placed, placed
+    from .blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
+    from .chart import bar_lines, table_lines
+    from .console import make_console, make_progress
+    from .html import page_of
+    from .html_page import page
+    from .html_report import Curves, report
+    from .linked import linked_tokens
+    from .plot import Charted, Plot, to_chart
+    from .shown import Shown, called, check_writable, notebook, save_text
+    from .streams import drawn_stream, guard_terminals
+    from .terminal import draw_tokens, merge_lines, summary
+    from .view import (
         DrawnPart,
         MergeView,
         TokenRun,
@@ -100,19 +100,19 @@ __all__ = [
 
 # By module, its names. A module is imported when one of them is first asked for: some import rich, which is slow.
 _HOMES = {
-    "_areas": ("Placed", "placed"),
-    "_blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
-    "_chart": ("bar_lines", "table_lines"),
-    "_console": ("make_console", "make_progress"),
-    "_html": ("page_of",),
-    "_linked": ("linked_tokens",),
-    "_page": ("page",),
-    "_plot": ("Charted", "Plot", "to_chart"),
-    "_report": ("Curves", "report"),
-    "_shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
-    "_streams": ("drawn_stream", "guard_terminals"),
-    "_terminal": ("draw_tokens", "merge_lines", "summary"),
-    "_view": (
+    "areas": ("Placed", "placed"),
+    "blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
+    "chart": ("bar_lines", "table_lines"),
+    "console": ("make_console", "make_progress"),
+    "html": ("page_of",),
+    "linked": ("linked_tokens",),
+    "html_page": ("page",),
+    "plot": ("Charted", "Plot", "to_chart"),
+    "html_report": ("Curves", "report"),
+    "shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
+    "streams": ("drawn_stream", "guard_terminals"),
+    "terminal": ("draw_tokens", "merge_lines", "summary"),
+    "view": (
         "DrawnPart",
         "MergeView",
         "TokenRun",

@@ -1,8 +1,8 @@
 """train: trains a tokenizer on a corpus. It counts pieces, the core turns counts into merges, and both become a model.
 
-This file runs the phases of a training. `_options.py` checks the options, `_merge_loop.py` calls the loop of the core,
-`_checkpoint.py` stores merges for the next run, `_build_model.py` turns merges into a model. `_characters.py` trains
-models of characters, `_word_marks.py` models of words whose characters carry marks.
+This file runs the phases of a training. `options.py` checks the options, `merge_loop.py` calls the loop of the core,
+`checkpoint.py` stores merges for the next run, `build_model.py` turns merges into a model. `characters.py` trains
+models of characters, `word_marks.py` models of words whose characters carry marks.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from dataclasses import fields, replace
 from typing import Any, Literal
 
 from .. import _core
-from .._arguments import checked, text
+from .._base.arguments import checked, text
+from .._base.errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
+from .._base.system import SYSTEM
+from .._base.threads import thread_count
 from .._corpus import Corpus
-from .._counts import Limits, PieceCounts, counted
-from .._errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
-from .._log import LOG
-from .._model import Model, Step
-from .._patterns import UNSET, PatternArgument, splitters
-from .._progress import Progress, Reporter
-from .._system import SYSTEM
-from .._threads import thread_count
-from .._tokenizer import Tokenizer
-from .._training_kinds import chosen_kind, refuse_untaken
-from ._build_model import listed, merged
-from ._characters import CharacterOptions, train_characters
-from ._checkpoint import Checkpoint
-from ._languages import ARGUMENTS, LanguageCounts, ParityOptions, parity_options, warn_of_lines, warn_of_turns
-from ._merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
-from ._options import NO_LIMIT, Options, Outcome, Run, check, said_stop
-from ._word_marks import MarkedOptions, train_marked
+from .._model.model import Model, Step
+from .._model.patterns import UNSET, PatternArgument, splitters
+from .._render.log import LOG
+from .._render.progress import Progress, Reporter
+from .._tokenizer.tokenizer import Tokenizer
+from .build_model import listed, merged
+from .characters import CharacterOptions, train_characters
+from .checkpoint import Checkpoint
+from .counts import Limits, PieceCounts, counted
+from .kinds import chosen_kind, refuse_untaken
+from .languages import ARGUMENTS, LanguageCounts, ParityOptions, parity_options, warn_of_lines, warn_of_turns
+from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
+from .options import NO_LIMIT, Options, Outcome, Run, check, said_stop
+from .word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
 
@@ -294,7 +294,7 @@ MAKERS: Mapping[str, Callable[[Run, Mapping[str, Any]], Tokenizer]] = {
     "wordpiece": of_marked,
     "chars": of_pieces,
     "words": of_pieces,
-}  # by the name of the row in `_training_kinds.py`
+}  # by the name of the row in `_training/kinds.py`
 
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:

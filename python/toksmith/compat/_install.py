@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from .._arguments import checked_late
-from .._errors import InvalidOption
+from .._base.arguments import checked_late
+from .._base.errors import InvalidOption
 
 __all__ = ["install"]
 

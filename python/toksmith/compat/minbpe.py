@@ -18,13 +18,13 @@ from typing import cast
 import numpy as np
 
 from .. import _formats
-from .._arguments import checked_late, items
-from .._atomic_files import write_file, write_files
-from .._encodings import published
+from .._base.arguments import checked_late, items
 from .._formats import FORMATS
-from .._model import AddedToken, Model, TokenTable
-from .._patterns import UNSET, patterns, splitters
-from .._tokenizer import Tokenizer as Engine
+from .._model.model import AddedToken, Model, TokenTable
+from .._model.patterns import UNSET, patterns, splitters
+from .._sources.encodings import published
+from .._storage.atomic_files import write_file, write_files
+from .._tokenizer.tokenizer import Tokenizer as Engine
 from .._training import train
 
 __all__ = [

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._arguments import checked_late
-from .._errors import InvalidOption
+from .._base.arguments import checked_late
+from .._base.errors import InvalidOption
 from .._training import train
 
 __all__ = ["Tokenizer"]

@@ -15,13 +15,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from .. import _formats
-from .._arguments import checked_late, whole_number
-from .._atomic_files import write_files
-from .._errors import InvalidOption
-from .._files import make_folder
+from .._base.arguments import checked_late, whole_number
+from .._base.errors import InvalidOption
 from .._formats import FORMATS
-from .._model import Model
-from .._tokenizer import Tokenizer
+from .._model.model import Model
+from .._storage.atomic_files import write_files
+from .._storage.files import make_folder
+from .._tokenizer.tokenizer import Tokenizer
 from . import tokenizers
 
 try:

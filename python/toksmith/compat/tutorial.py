@@ -15,11 +15,11 @@ from types import MethodType
 from typing import Any, Literal
 
 from .. import _formats, _render
-from .._arguments import checked, checked_late
-from .._atomic_files import write_file
-from .._errors import InvalidOption
-from .._patterns import UNSET
-from .._tokenizer import Tokenizer as Engine
+from .._base.arguments import checked, checked_late
+from .._base.errors import InvalidOption
+from .._model.patterns import UNSET
+from .._storage.atomic_files import write_file
+from .._tokenizer.tokenizer import Tokenizer as Engine
 from .._training import train
 from .minbpe import get_stats, merge
 

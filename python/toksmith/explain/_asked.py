@@ -9,9 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from .._arguments import items
-from .._errors import InvalidOption, number_of
-from .._tokenizer import Special, Text, Tokenizer
+from .._base.arguments import items
+from .._base.errors import InvalidOption, number_of
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
 __all__ = [

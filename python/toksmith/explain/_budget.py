@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked, whole_number
-from .._arguments import text as argument_text
-from .._errors import InvalidOption, number_of, shortened
+from .._base.arguments import checked, whole_number
+from .._base.arguments import text as argument_text
+from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Bars, Block, Cell, Table, View, one_line
-from .._tokenizer import Special, Text
+from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends
 

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _render
-from .._arguments import checked, items
-from .._errors import FormatError, InvalidOption, number_of
+from .._base.arguments import checked, items
+from .._base.errors import FormatError, InvalidOption, number_of
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, one_line
-from .._session import prefix
-from .._tokenizer import Tokenizer
+from .._tokenizer.session import prefix
+from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of, token_json
 
 __all__ = ["CHAT_TEMPLATES", "ChatMessage", "Conversation", "Injection", "chat"]

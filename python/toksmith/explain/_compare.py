@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._arguments import checked
-from .._errors import number_of, shortened
+from .._base.arguments import checked
+from .._base.errors import number_of, shortened
 from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
-from .._tokenizer import Special, Text
+from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
 from ._columns import Column, Numbers, TokenColumn

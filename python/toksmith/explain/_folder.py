@@ -12,12 +12,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._encode_files import blocks as encoded_blocks
-from .._errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
+from .._base.arguments import checked
+from .._base.errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
+from .._base.threads import thread_count
+from .._corpus.encode_files import blocks as encoded_blocks
 from .._render import Area, Areas, Block, Cell, Line, Table, View, one_line
-from .._threads import thread_count
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ._asked import name_of
 from ._folder_files import FoundFile, SkippedFile, found_in
 from ._waste import COPY, PART_RULES, WASTES, WasteRow, file_rule, without

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._arguments import checked, text_or_bytes
-from .._arguments import path as path_argument
-from .._arguments import text as text_argument
-from .._errors import CorpusError
-from .._files import shown
+from .._base.arguments import checked, text_or_bytes
+from .._base.arguments import path as path_argument
+from .._base.arguments import text as text_argument
+from .._base.errors import CorpusError
+from .._storage.files import shown
 from ..reference import utf8
 
 __all__ = ["FoundFile", "SkippedFile", "found_in", "unignored"]

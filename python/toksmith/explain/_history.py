@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, number_of, shortened
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Block, Line, Table, View, token_text
-from .._tokenizer import Tokenizer
+from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of, token_json
 
 __all__ = ["Event", "History", "history"]

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._arguments import checked
-from .._byte_tokens import BYTE_TOKENS
-from .._errors import NotInVocabulary, number_of
-from .._model import Model
-from .._pieces import pieces_of
+from .._base.arguments import checked
+from .._base.errors import NotInVocabulary, number_of
+from .._model.byte_tokens import BYTE_TOKENS
+from .._model.model import Model
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.pieces import pieces_of
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
 

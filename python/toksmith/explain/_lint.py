@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import regex
 
 from .. import _render
-from .._arguments import checked, texts
-from .._errors import UnknownName, number_of
+from .._base.arguments import checked, texts
+from .._base.errors import UnknownName, number_of
 from .._render import Block, Cell, Line, Table, View
-from .._tokenizer import Text, Tokenizer
+from .._tokenizer.tokenizer import Text, Tokenizer
 from ._asked import name_of
 
 __all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, NotInVocabulary, number_of, shortened
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, NotInVocabulary, number_of, shortened
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Text, Tokenizer
+from .._tokenizer.tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, pieces_in, token_json
 from ._rules import Rules, Symbol, rules_of

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import regex
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, number_of
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, number_of
 from .._render import Bars, Block, Line, View, token_text
-from .._tokenizer import Text
+from .._tokenizer.tokenizer import Text
 from ..reference import utf8
 from ._asked import token_json
 

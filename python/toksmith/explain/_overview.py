@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, number_of
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, number_of
 from .._render import Block, Line, View
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ._asked import Tokenizers, named_tokenizers
 from ._budget import CONTEXTS, budget
 from ._compare import compare

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
-from .._arguments import checked
-from .._errors import number_of
+from .._base.arguments import checked
+from .._base.errors import number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, piece_ends, token_ends, token_json
 from ._rules import ranks_of

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, number_of
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
 

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._byte_tokens import BYTE_TOKENS
-from .._errors import InvalidOption
-from .._model import Model
-from .._tokenizer import Tokenizer
+from .._base.errors import InvalidOption
+from .._model.byte_tokens import BYTE_TOKENS
+from .._model.model import Model
+from .._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Rules", "Symbol", "Use", "ranks_of", "rules_of"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, shortened
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, shortened
 from .._render import Block, Line, Table, View, token_text
-from .._tokenizer import Tokenizer
+from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of, token_json
 from ._pieces import SAID, Kind, token_kind
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._errors import number_of
+from .._base.arguments import checked
+from .._base.errors import number_of
 from .._render import Bars, Block, View
-from .._tokenizer import Text
+from .._tokenizer.tokenizer import Text
 from ..reference import utf8
 from ._asked import Tokenizers, named_tokenizers
 

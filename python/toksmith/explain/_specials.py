@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._errors import SpecialTokenInText, number_of
+from .._base.arguments import checked
+from .._base.errors import SpecialTokenInText, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Text, Tokenizer
+from .._tokenizer.tokenizer import Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._arguments import checked
-from .._errors import number_of, shortened
+from .._base.arguments import checked
+from .._base.errors import number_of, shortened
 from .._render import Bars, Block, Line, Plot, Table, View, one_line
-from .._tokenizer import Special, Text
+from .._tokenizer.tokenizer import Special, Text
 from ._asked import MOST_NAMED, Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, number_of, shortened
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Bars, Block, Cell, Line, Table, TokenText, TokenView, View, one_line
-from .._session import IdEdit, TextSession, prefix
-from .._tokenizer import Special, Text, Tokenizer
+from .._tokenizer.session import IdEdit, TextSession, prefix
+from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
 

@@ -8,10 +8,10 @@ from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
 from .. import _render
-from .._arguments import checked
-from .._errors import InvalidOption, UnknownId, number_of
+from .._base.arguments import checked
+from .._base.errors import InvalidOption, UnknownId, number_of
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer import Text
+from .._tokenizer.tokenizer import Text
 from .._training import train
 from ..reference import pair_counts, replace_pair, utf8
 from ._asked import token_json

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._byte_tokens import BYTE_TOKENS
-from .._errors import shortened
+from .._base.arguments import checked
+from .._base.errors import shortened
+from .._model.byte_tokens import BYTE_TOKENS
 from .._render import Block, Branch, Line, Table, View, token_text
-from .._tokenizer import Tokenizer
+from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of, token_json
 from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
-from .._arguments import text as text_argument
-from .._errors import InvalidOption, UnknownName, number_of, shortened
+from .._base.arguments import checked
+from .._base.arguments import text as text_argument
+from .._base.errors import InvalidOption, UnknownName, number_of, shortened
 from .._render import Bars, Block, Cell, Line, Table, View, one_line
-from .._tokenizer import Tokenizer
+from .._tokenizer.tokenizer import Tokenizer
 from ._parity import Parallel, Parity, parity
 
 __all__ = ["Fairness", "fairness"]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._arguments import checked, texts_or_bytes
-from .._arguments import text as text_argument
+from .._base.arguments import checked, texts_or_bytes
+from .._base.arguments import text as text_argument
+from .._base.errors import InvalidOption, UnknownName
 from .._corpus import documents
-from .._errors import InvalidOption, UnknownName
-from .._tokenizer import Text, Tokenizer
+from .._tokenizer.tokenizer import Text, Tokenizer
 
 __all__ = ["Language", "Parity", "parity"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import _render
-from .._arguments import checked
+from .._base.arguments import checked
+from .._base.errors import UnknownName, close_names, number_of
 from .._corpus import Corpus
-from .._errors import UnknownName, close_names, number_of
-from .._tokenizer import Special, Tokenizer
+from .._tokenizer.tokenizer import Special, Tokenizer
 from ._rows import METRICS, Metric, Parts
 from ._sample import Sample, counted
 from ._tables import TABLES

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._arguments import checked
+from .._base.arguments import checked
+from .._base.errors import InvalidOption
+from .._base.threads import thread_count
 from .._corpus import Corpus, documents
-from .._errors import InvalidOption
-from .._model import check_numbers, plain_array
-from .._threads import thread_count
-from .._tokenizer import Special, Tokenizer
+from .._model.model import check_numbers, plain_array
+from .._tokenizer.tokenizer import Special, Tokenizer
 
 __all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "counted", "tokens_of"]
 

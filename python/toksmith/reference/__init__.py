@@ -25,8 +25,8 @@ other files of the specification, one idea each:
 - `surgery`: tokens that are added to a model; `pruning`: tokens that are
   removed from it.
 - `names`: what `dir` of a page lists.
-- `toksmith.reference_models`: the kinds of models beside byte-pair
-  encoding, and SentencePiece's normalizer.
+- `models`: the kinds of models beside byte-pair encoding, and
+  SentencePiece's normalizer.
 
 All of them leave out speed (every merge looks at everything again), files,
 threads and, but for SentencePiece, offsets. They need the package `regex`

@@ -1,7 +1,7 @@
 r"""The decoders of `docs/steps.md`: what makes the tokens of ids a text again. One row for each kind.
 
 Each works on the list of tokens that the one before leaves; at the end they are joined. SentencePiece's own decoder is
-`reference_models.decode_characters`, and without any decoder the bytes of the tokens are the text (`reference.decode`).
+`models.decode_characters`, and without any decoder the bytes of the tokens are the text (`reference.decode`).
 
 >>> decoded(["▁lo", "w", "▁er"], [("metaspace", {"replacement": "▁", "drop_first": True})])
 'low er'

@@ -1,6 +1,6 @@
 r"""The normalizers of `docs/steps.md`: what rewrites a text before tokens are searched in it. One row for each kind.
 
-SentencePiece's own normalizer is `reference_models.normalize`. The table of `precompiled` is a mapping here; how files compile
+SentencePiece's own normalizer is `models.normalize`. The table of `precompiled` is a mapping here; how files compile
 it is not part of the specification. `lowercase` is as new as Python's own tables, and grapheme clusters as those of `regex`.
 
 >>> text(normalized(line_of("ÀB"), [("nfd", {}), ("strip_accents", {}), ("lowercase", {})]))

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::kinds::{PieceEncoder, PieceScratch};
@@ -11,6 +10,7 @@ use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
 use toksmith_core::split::{Splitter, Text};
 use toksmith_core::table::parse_tiktoken;
+use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
 

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use toksmith_core::bounds::Bounds;
 use toksmith_core::split::pattern::{PATTERNS, Pattern};
 use toksmith_core::split::{Splitter, Text};
+use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 
 use crate::text::text_of;
@@ -23,7 +23,7 @@ fn chosen() -> &'static [Twins] {
     static TWINS: OnceLock<Vec<Twins>> = OnceLock::new();
     TWINS.get_or_init(|| {
         let only = std::env::var("TOKSMITH_ROW").ok();
-        assert!(!toksmith_core::slow::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
+        assert!(!toksmith_core::switches::slow(), "TOKSMITH_SLOW=1 would compare the regex with itself");
         let scanner = |row: &Pattern| Splitter::new(row.regexes).expect("a row's regexes compile");
         let regex = |row: &Pattern| Splitter::without_scanners(row.regexes).expect("a row's regexes compile");
         let rows = PATTERNS.iter().filter(|row| row.scanner.is_some());

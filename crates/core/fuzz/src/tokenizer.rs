@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use toksmith_core::Error;
-use toksmith_core::bounds::Bounds;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::stages::Stages;
@@ -17,6 +16,7 @@ use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
 use toksmith_core::steps::bytes::byte_of;
 use toksmith_core::steps::{self, Line, Placed, Spec, normalize, splitters};
+use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::Unit;
 

@@ -16,12 +16,12 @@ use crate::count::tally::TallyTable;
 use crate::count::tallying::Work;
 use crate::encode::long_text::PART;
 use crate::error::{Error, Result};
+use crate::slots::key::Seeds;
 use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{TextCuts, WINDOW};
 use crate::split::text_source::{TextPart, TextSource};
 use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, locked, map};
-use crate::vocab::key::Seeds;
 
 /// Batches of fewer bytes are not worth a second thread.
 const ALONE: usize = 1 << 16;

@@ -19,6 +19,7 @@ pub mod spill;
 pub mod tally;
 pub mod tallying;
 pub mod tsv;
+pub mod unpack;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -32,10 +33,10 @@ use crate::count::shared::Limits;
 pub use crate::count::tally::Tally;
 use crate::count::tally::{TallyTable, too_many};
 use crate::error::{Error, Result};
+use crate::slots::key::{Seeds, Window};
 use crate::split::text_cuts::TextCuts;
 use crate::split::{Splitter, Text};
 use crate::threads::parallel::{Stop, map};
-use crate::vocab::key::{Seeds, Window};
 
 /// How many pieces one job of the digest has.
 const SHARE: usize = 1 << 12;

@@ -163,7 +163,7 @@ impl<'t> TablePieces<'t> {
 mod tests {
     use super::*;
     use crate::drawn::Draw;
-    use crate::vocab::key::{Seeds, Window};
+    use crate::slots::key::{Seeds, Window};
 
     /// A table of so many pieces, most of them about this long, at drawn positions before `documents`.
     fn drawn(pieces: usize, length: usize, documents: u64) -> TallyTable {

@@ -1,6 +1,6 @@
 //! Pieces with their tallies, in tables that are looked into once for each piece of a corpus.
 //!
-//! As in [`crate::merge::memory`], a piece of up to [`LONGEST`] bytes is its own key and lies in a slot with its tally, and
+//! As in [`crate::fast::memory`], a piece of up to [`LONGEST`] bytes is its own key and lies in a slot with its tally, and
 //! longer ones, which are few, lie in one arena. The first position of a piece is that of its first time in the table: who
 //! adds pieces adds them in the order of the corpus.
 
@@ -8,9 +8,9 @@ use bytemuck::Zeroable;
 
 use crate::allocator::HUGE;
 use crate::error::{Error, Result};
-use crate::vocab::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
-use crate::vocab::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
-use crate::vocab::slots::Slot;
+use crate::slots::Slot;
+use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
+use crate::slots::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]

@@ -2,17 +2,18 @@
 //!
 //! Most pieces are found where they are expected, and their count goes up by one. Others are added the slow way.
 
-use crate::bounds::Bounds;
 use crate::count::left_out::LeftOut;
 use crate::count::shared::Shared;
 use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
+use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
+use crate::slots::key::{LONGEST_OF_TWO, Window};
+use crate::slots::keyed::SlotTables;
+use crate::slots::keyed::near;
 use crate::split::Text;
 use crate::split::scan::Ends;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{LONGEST_OF_TWO, Window};
-use crate::vocab::keyed::near;
-use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What one thread works with.
 #[derive(Debug)]

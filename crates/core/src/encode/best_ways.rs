@@ -1,11 +1,11 @@
 //! The best encodings of a text by a unigram model, piece after piece.
 
-use crate::bounds::Bounds;
 use crate::encode::encoder::Encoder;
 use crate::error::Result;
 use crate::split::Text;
 use crate::steps::Line;
 use crate::steps::line::placed_by;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 impl Encoder {

@@ -2,7 +2,7 @@
 //! after the known part.
 //!
 //! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two
-//! characters. A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge
+//! characters. A raw stream is cut where no token fits around the place ([`crate::fast::safe_cuts`]), so that no merge
 //! crosses it. It is not cut if a piece may be a token as a whole, because then the length of a piece matters. Other texts
 //! have no cuts.
 //!

@@ -5,16 +5,16 @@
 //! A text takes one of three ways between two added tokens: through the stages where steps rewrite it
 //! (`Call::staged` in [`crate::encode::staged`]), as characters ([`crate::kinds::sentencepiece`]), or piece by piece here.
 
-use crate::bounds::Bounds;
 use crate::encode::encoder::Encoder;
 use crate::encode::pieces::{PieceIds, Session};
 use crate::error::{Error, Result};
-use crate::fault;
 use crate::kinds::Drawing;
 use crate::merge::heap::Dropout;
 use crate::split::Text;
 use crate::split::spans::{PlacedIds, Spans};
 use crate::split::special::{Allow, Segment};
+use crate::switches;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// More bytes than most ids have, so that room is made once and little of it stays empty.
@@ -165,7 +165,7 @@ impl<'e> Call<'e> {
 
     /// Appends the ids of a text without added tokens, and nothing else.
     pub(super) fn ids_of(&mut self, text: Text<'_>) -> Result<()> {
-        fault::point();
+        switches::fault_point();
         if let Some(chars) = self.encoder.chars() {
             chars.encode(text, self.slow, self.bounds, self.out)
         } else if self.slow {

@@ -3,7 +3,6 @@
 //! Unlike ranges ([`crate::split::spans`]), these leave out what a step removed, and may overlap. An id has the origins of
 //! the bytes that it covers in the rewritten text: from the start of the first to the end of the last.
 
-use crate::bounds::Bounds;
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
 use crate::encode::pieces::Session;
@@ -13,6 +12,7 @@ use crate::split::Text;
 use crate::split::spans::{Count, Spans};
 use crate::split::special::{Allow, Segment};
 use crate::steps::{Line, Origin, normalize};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// The ids of a text, and a value for each.

@@ -2,26 +2,26 @@
 //!
 //! What a new piece needs from memory, it needs at places that nobody can foresee, one after another. So the new pieces
 //! among those that wait take each step together: all ask for their token; those that are none are cut where no merge can
-//! cross, and all stretches ask for their slot; those that are new merge side by side ([`crate::merge::together`]). In the
+//! cross, and all stretches ask for their slot; those that are new merge side by side ([`crate::fast::together`]). In the
 //! end all are in the memory of pieces, and the walk goes on as if they had come before.
 //!
 //! Nothing here appends an id. What is not learned, such as a long piece, is merged when its turn comes.
 
 use std::ops::Range;
 
+use crate::fast::memory::{Memory, PieceName};
+use crate::fast::piece_walk::{PiecePart, WAITING};
+use crate::fast::safe_cuts::SafeCuts;
+use crate::fast::together::{ByteMerges, LANES, Together};
 use crate::kinds::PieceEncoder;
-use crate::merge::Merger;
-use crate::merge::memory::{Memory, PieceName};
-use crate::merge::safe_cuts::SafeCuts;
-use crate::merge::together::{ByteMerges, LANES, Together};
+use crate::kinds::bpe::Merger;
+use crate::slots::key::{STRETCH, Window};
 use crate::vocab::index::Sought;
-use crate::vocab::key::{STRETCH, Window};
-use crate::vocab::piece_walk::{PiecePart, WAITING};
 
 /// A piece with fewer wide characters is merged as a whole: it is hardly ever cut.
 const WIDE: u32 = 3;
 
-/// The tables of [`crate::merge::safe_cuts`] are made when more bytes than this were merged as wholes that could have been
+/// The tables of [`crate::fast::safe_cuts`] are made when more bytes than this were merged as wholes that could have been
 /// cut, and these are more than one in [`RARE`] bytes of text. Where few such pieces come, the tables cost more than they
 /// save. Chinese and Japanese have many: their pieces are long.
 const MERGED_WHOLE: usize = 32 << 10;

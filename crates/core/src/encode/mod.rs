@@ -22,7 +22,6 @@ pub mod pieces;
 pub mod staged;
 pub mod stages;
 
-use crate::bounds::Bounds;
 use crate::encode::call::Call;
 use crate::encode::pieces::Session;
 use crate::error::Result;
@@ -31,6 +30,7 @@ use crate::merge::draws::Draws;
 use crate::split::Text;
 use crate::split::spans::PlacedIds;
 use crate::split::special::Allow;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::{Stop, map};
 
 pub use encoder::Encoder;

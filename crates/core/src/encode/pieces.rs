@@ -6,13 +6,14 @@
 
 use crate::Result;
 use crate::encode::learn::{Learner, Learning};
+use crate::fast::memory::{Memory, PieceName, ReadyIds};
+use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
 use crate::kinds::{PieceEncoder, PieceScratch};
-use crate::merge::memory::{Memory, PieceName, ReadyIds};
+use crate::slots::key::{STRETCH, Window};
+use crate::slots::keyed::SlotTables;
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Worth;
-use crate::vocab::key::{STRETCH, Window};
-use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// What one call at a time works with, and the next one takes over.
 #[derive(Debug, Default)]

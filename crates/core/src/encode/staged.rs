@@ -5,7 +5,6 @@
 
 use memchr::memmem;
 
-use crate::bounds::Bounds;
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
 use crate::encode::pieces::PieceIds;
@@ -17,6 +16,7 @@ use crate::split::{Text, utf8_parts};
 use crate::steps::bytes::byte_of;
 use crate::steps::line::placed_by;
 use crate::steps::{Joined, Line, Origin, SplitStep, normalize, split};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
 

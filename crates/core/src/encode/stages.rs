@@ -1,11 +1,11 @@
 //! What a model does to a text besides cutting and merging: its steps, and what pieces of characters consist of.
 
-use crate::bounds::Bounds;
 use crate::error::{Error, Result, shortened};
 use crate::kinds::hf_characters::HfCharacters;
 use crate::split::special::AddedToken;
 use crate::steps::splitters::Prepend;
 use crate::steps::{Line, NormalizeStep, Placed, SplitStep, normalize};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// What is done to a text besides cutting and merging.

@@ -3,8 +3,8 @@
 //! the list merge, the unknown id and bytes among them.
 
 use crate::error::{Error, Result};
+use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::merge::rule::Symbols;
-use crate::merge::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 

@@ -1,7 +1,7 @@
 //! The kinds of tokenizers. Each is a kernel with one job: the ids of a piece.
 //!
 //! Reading order: this file. [`PieceEncoder`] picks the kernel once, when it is made. Byte-pair encoding merges
-//! ([`crate::merge`]); the other kinds cover a piece with tokens: [`wordpiece`] takes the longest token, [`unigram`]
+//! ([`bpe`]); the other kinds cover a piece with tokens: [`wordpiece`] takes the longest token, [`unigram`]
 //! the tokens with the highest sum of scores, and [`Kernel::Words`] the piece as a whole. [`hf_characters`] makes the
 //! symbols of HF's byte-pair encoding on characters. [`sentencepiece`] encodes whole texts, because a text is one piece
 //! there.
@@ -9,6 +9,7 @@
 //! Left out: which pieces a text has ([`crate::split`]), and the memory of pieces ([`crate::encode::pieces`]).
 
 pub mod best_paths;
+pub mod bpe;
 pub mod hf_characters;
 pub mod sentencepiece;
 pub mod unigram;
@@ -17,10 +18,9 @@ pub mod wordpiece;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::kinds::unigram::Unigram;
 use crate::kinds::wordpiece::WordPiece;
-use crate::merge;
-use crate::merge::Merger;
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
 use crate::threads::once::Once;
@@ -45,7 +45,7 @@ pub enum Kernel {
 #[derive(Debug, Default)]
 pub struct PieceScratch {
     /// Those of merging, which leaves its ids there.
-    pub merge: merge::MergeScratch,
+    pub merge: MergeScratch,
     unigram: unigram::BestPaths,
 }
 

@@ -10,7 +10,7 @@ use crate::measure::id_counts::IdCounts;
 use crate::measure::token_ends::{EndWriter, TokenEnds};
 use crate::simd::with_masks;
 use crate::split::{Text, utf8_parts};
-use crate::utf8::text_of;
+use crate::text::utf8::text_of;
 
 /// Counts, and the buffers for the next text.
 #[derive(Debug)]

@@ -15,8 +15,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use fancy_regex::{Input, Regex, RegexBuilder};
 
-use crate::bounds::{Bounds, Spent};
 use crate::error::{Error, Result, shortened};
+use crate::text::bounds::{Bounds, Spent};
 
 /// A stretch that a search found, or one between two finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,14 +20,14 @@ pub mod special;
 pub mod text_cuts;
 pub mod text_source;
 
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::RegexSearch;
 use crate::regex::onig;
-use crate::slow::slow;
 use crate::split::scan::{Ends, Scanner};
 use crate::steps::{self, Spec, Value};
-use crate::utf8::text_of;
+use crate::switches::slow;
+use crate::text::bounds::Bounds;
+use crate::text::utf8::text_of;
 
 /// A text, known to be UTF-8 or not.
 #[derive(Debug, Clone, Copy)]

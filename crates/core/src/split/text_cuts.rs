@@ -134,10 +134,10 @@ fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::Bounds;
     use crate::split::pattern::{PATTERNS, Pattern};
     use crate::split::special::{AddedToken, Flags};
     use crate::split::{Splitter, Text};
+    use crate::text::bounds::Bounds;
     use crate::threads::parallel::Stop;
 
     fn none() -> AddedTokens {

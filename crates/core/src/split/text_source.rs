@@ -6,7 +6,7 @@
 use crate::split::Text;
 use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{TextCuts, WINDOW, cut_up, parts};
-use crate::utf8::{CodeUnit, about_len, exact_len, utf8_in};
+use crate::text::utf8::{CodeUnit, about_len, exact_len, utf8_in};
 
 /// What gives a text to the thread that works on it, and may have to write it first.
 pub trait TextSource: Sync {
@@ -103,10 +103,10 @@ impl<U: CodeUnit> UnitText<'_, U> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bounds::Bounds;
     use crate::drawn::Draw;
     use crate::split::Splitter;
     use crate::split::pattern::PATTERNS;
+    use crate::text::bounds::Bounds;
     use crate::threads::parallel::Stop;
 
     const LEAST: usize = 100;

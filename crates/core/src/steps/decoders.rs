@@ -5,9 +5,9 @@ use super::find::Finder;
 use super::normalizers::replaced_len;
 use super::options::StepOptions;
 use super::placed::Placed;
-use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::regex::Found;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// One decoder.

@@ -2,13 +2,13 @@
 
 use unicode_categories::UnicodeCategories;
 
-use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::regex::Found;
 use crate::regex::onig::matches::each_match;
 use crate::regex::onig::translate;
 use crate::regex::{RegexSearch, check_length, refused};
-use crate::slow::slow;
+use crate::switches::slow;
+use crate::text::bounds::Bounds;
 
 /// What is searched for.
 #[derive(Debug)]

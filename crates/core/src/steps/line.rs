@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::regex::Found;
+use crate::text::bounds::Bounds;
 
 /// How many bytes are rewritten between two looks at the stop flag.
 const BYTES_PER_LOOK: usize = 1 << 16;

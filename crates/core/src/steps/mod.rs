@@ -28,8 +28,8 @@ pub use options::{Spec, Value};
 pub use placed::Placed;
 pub use splitters::{Joined, Pieces, SplitStep};
 
-use crate::bounds::Bounds;
 use crate::error::Result;
+use crate::text::bounds::Bounds;
 use options::StepOptions;
 
 /// A row of a table of steps: the name of a kind, and what makes the steps of it.

@@ -14,10 +14,10 @@ use super::find::Finder;
 use super::line::Line;
 use super::options::StepOptions;
 use super::placed::Placed;
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::Found;
 use crate::steps::charsmap::Charsmap;
+use crate::text::bounds::Bounds;
 
 /// What a character becomes: calls its second argument with each.
 pub type PerChar = fn(char, &mut dyn FnMut(char));

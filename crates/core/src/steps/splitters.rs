@@ -8,8 +8,8 @@ use super::line::{Line, Origin};
 use super::options::StepOptions;
 use super::placed::Placed;
 use super::scripts::script_starts;
-use crate::bounds::Bounds;
 use crate::error::Result;
+use crate::text::bounds::Bounds;
 
 /// One splitter.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ use hashbrown::HashMap;
 use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
-use crate::slow::slow;
+use crate::switches::slow;
 use crate::table::tokens::hex;
-use crate::utf8::text_of;
+use crate::text::utf8::text_of;
 
 pub use crate::table::tokens::{TOKEN_LIMIT, Tokens};
 

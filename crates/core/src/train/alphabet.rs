@@ -6,8 +6,8 @@ use crate::count::PieceCounts;
 use crate::count::arena::Arena;
 use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
+use crate::slots::key::{Seeds, Window};
 use crate::threads::parallel::Stop;
-use crate::vocab::key::{Seeds, Window};
 
 /// How many code points are counted without hashing.
 const PLAIN: usize = 1 << 16;

@@ -6,7 +6,7 @@ use hashbrown::HashSet;
 
 use super::options::{NO_ID, TrainOptions};
 use super::watch::Watch;
-use crate::merge::{MergeScratch, Merger};
+use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 

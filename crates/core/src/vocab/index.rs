@@ -4,8 +4,8 @@ use std::hash::BuildHasher;
 
 use hashbrown::DefaultHashBuilder;
 
-use crate::vocab::key::{Key, LONGEST, SHORT, Seeds, ShortKey, Window, short_key};
-use crate::vocab::slots::{Slots, expect, find};
+use crate::slots::key::{Key, LONGEST, SHORT, Seeds, ShortKey, Window, short_key};
+use crate::slots::{Slots, expect, find};
 
 /// Places of tokens, found by their bytes. Short tokens stand in the table themselves; of others, a tag that tells most
 /// apart, so that the tokens have to be compared only where it is equal.

@@ -4,28 +4,23 @@
 //! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
 //! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
 //!
-//! Reading order: this file; [`by_id`], tables by id; [`index`], tokens by their bytes, in a table of [`slots`];
-//! [`key`], short stretches as keys; [`piece_walk`], the walk over the pieces of a text that looks them up; [`keyed`],
-//! tables of what is known of stretches; [`trie`], tokens by their beginnings; [`widths`], the lengths of tokens.
+//! Reading order: this file; [`by_id`], tables by id; [`index`], tokens by their bytes, in a table of [`crate::slots`];
+//! [`trie`], tokens by their beginnings; [`widths`], the lengths of tokens.
 //!
 //! Left out: everything that merges ([`crate::merge`]) or speeds merging up, which belongs to the engine and not to the
 //! value.
 
 pub mod by_id;
 pub mod index;
-pub mod key;
-pub mod keyed;
-pub mod piece_walk;
-pub mod slots;
 pub mod trie;
 pub mod widths;
 
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
+use crate::slots::key::{SHORT, Window};
 use crate::vocab::by_id::ById;
 use crate::vocab::index::{Index, IndexView, PLACE_BITS, Sought};
-use crate::vocab::key::{SHORT, Window};
 
 /// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
@@ -323,7 +318,7 @@ pub struct Lookup<'v> {
 }
 
 impl Lookup<'_> {
-    /// Prefetches the token of at most [`crate::vocab::key::LONGEST`] bytes at `start` of the window's text, which will be
+    /// Prefetches the token of at most [`crate::slots::key::LONGEST`] bytes at `start` of the window's text, which will be
     /// looked up soon; and says whether there may be such a token.
     #[inline(always)]
     #[must_use]

@@ -13,20 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._formats._protobuf import parse
-from ..._formats._sentencepiece import (
-    BYTE,
-    CHARACTERS,
-    CONTROL,
-    UNIGRAM,
-    UNKNOWN,
-    UNUSED,
-    USER_DEFINED,
-    WORDS,
-    model_of,
-)
-from ..._model import Step
-from ..._tokenizer import Tokenizer
+from ..._formats.protobuf import parse
+from ..._formats.sentencepiece import BYTE, CHARACTERS, CONTROL, UNIGRAM, UNKNOWN, UNUSED, USER_DEFINED, WORDS, model_of
+from ..._model.model import Step
+from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Piece", "SpmModel", "Text"]
 

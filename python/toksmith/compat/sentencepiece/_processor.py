@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._formats._sentencepiece import CONTROL, UNUSED
+from ..._formats.sentencepiece import CONTROL, UNUSED
 from ..tokenizers._parts import NotHere
 from ._model import SpmModel, Text, width_at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._formats._protobuf import new_model
+from ..._formats.protobuf import new_model
 
 __all__ = ["ModelProto"]
 

@@ -15,8 +15,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ... import _core
-from ..._errors import UnknownId
-from ..._tokenizer import Tokenizer
+from ..._base.errors import UnknownId
+from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["CoreBPE"]
 

@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from ..._arguments import all_or_texts, checked_late, items, whole_number
-from ..._errors import InvalidOption, ToksmithError
-from ..._model import AddedToken, Model, TokenTable, regex_split
-from ..._threads import thread_count
-from ..._tokenizer import Tokenizer
+from ..._base.arguments import all_or_texts, checked_late, items, whole_number
+from ..._base.errors import InvalidOption, ToksmithError
+from ..._base.threads import thread_count
+from ..._model.model import AddedToken, Model, TokenTable, regex_split
+from ..._tokenizer.tokenizer import Tokenizer
 from ._core_bpe import CoreBPE, ranks_of
 
 __all__ = ["Encoding"]

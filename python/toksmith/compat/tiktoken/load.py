@@ -8,8 +8,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from ..._encodings import ENCODINGS, cached, downloaded
-from ..._formats._byte_characters import spelt, unspelt
+from ..._formats.byte_characters import spelt, unspelt
+from ..._sources.encodings import ENCODINGS, cached, downloaded
 
 __all__ = [
     "check_hash",

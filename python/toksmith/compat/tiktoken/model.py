@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..._arguments import checked_late
-from ..._model_names import MODELS as MODEL_TO_ENCODING
-from ..._model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
-from ..._model_names import encoding_of
+from ..._base.arguments import checked_late
+from ..._sources.model_names import MODELS as MODEL_TO_ENCODING
+from ..._sources.model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
+from ..._sources.model_names import encoding_of
 from .core import Encoding
 from .registry import get_encoding
 

@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..._encodings import encodings, published
-from ..._tokenizer import Tokenizer
+from ..._sources.encodings import encodings, published
+from ..._tokenizer.tokenizer import Tokenizer
 from .core import Encoding
 
 __all__ = ["ENCODINGS", "get_encoding", "list_encoding_names"]

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ..._errors import ToksmithError
+from ..._base.errors import ToksmithError
 
 __all__ = [
     "MANY",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import _core
-from ..._formats._tokenizer_json import read
-from ..._model import Model
-from ..._tokenizer import Tokenizer
+from ..._formats.tokenizer_json import read
+from ..._model.model import Model
+from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Pieces", "decoded", "normalized", "of_json", "pieces", "whole_json"]
 

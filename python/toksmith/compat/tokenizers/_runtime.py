@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from ... import _core
-from ..._errors import NotInVocabulary
-from ..._model import AddedToken as OwnToken
-from ..._model import Model
-from ..._steps import engine_stages, has_symbols, of_characters
-from ..._tokenizer import Tokenizer
+from ..._base.errors import NotInVocabulary
+from ..._model.model import AddedToken as OwnToken
+from ..._model.model import Model
+from ..._model.steps import engine_stages, has_symbols, of_characters
+from ..._tokenizer.tokenizer import Tokenizer
 from ._pieces import WORDS, normalized, of_json, whole_json
 
 __all__ = ["Columns", "Runtime", "TextSource", "Words"]

@@ -13,11 +13,11 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from ..._arguments import items
+from ..._base.arguments import items
 from ..._formats import FORMATS
-from ..._formats._hf_numbers import read_number
-from ..._hub import downloaded_from_hub
-from ..._tokenizer import Tokenizer as OwnTokenizer
+from ..._formats.hf_numbers import read_number
+from ..._sources.hub import downloaded_from_hub
+from ..._tokenizer.tokenizer import Tokenizer as OwnTokenizer
 from . import _inputs, _lengths
 from ._added import AddedToken, AddedTokens
 from ._encoding import Encoding, Fixed, Run

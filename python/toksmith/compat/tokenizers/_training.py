@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import _core
-from ..._counts import PieceCounts
-from ..._threads import thread_count
+from ..._base.threads import thread_count
+from ..._training.counts import PieceCounts
 from ._added import AddedToken
 from ._pieces import Pieces
 from .trainers import Trainer

@@ -15,7 +15,7 @@ use std::ops::Range;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::utf8::text_of;
+use crate::text::utf8::text_of;
 pub mod column;
 mod walk;
 

@@ -3,11 +3,11 @@
 //! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
 //! Decoding leaves out the space that normalizing put before a text.
 
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
 use crate::split::Text;
 use crate::split::special::AddedToken;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;

@@ -11,14 +11,14 @@ use std::ops::Range;
 use hashbrown::HashSet;
 
 use crate::error::{Error, Result};
+use crate::fast::short::ShortSymbols;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{Symbols, fits};
-use crate::merge::short::ShortSymbols;
+use crate::slots::key::{LONGEST, Window};
 use crate::threads::parallel::Stop;
 use crate::vocab::index::Sought;
-use crate::vocab::key::{LONGEST, Window};
 use crate::vocab::{Merge, MergeRule, Tables, Unit, Vocab};
 
 /// The id of a character without a token while it is merged. No token has it.

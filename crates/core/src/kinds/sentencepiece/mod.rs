@@ -20,8 +20,9 @@ pub(crate) mod widths;
 
 use aho_corasick::{AhoCorasick, StartKind};
 
-use crate::bounds::Bounds;
 use crate::error::{Error, Result};
+use crate::fast::memory::{Memory, PieceName, ReadyIds};
+use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
 use crate::kinds::Sampling;
 use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
 use crate::kinds::sentencepiece::normalize::{Normalizer, written};
@@ -30,14 +31,14 @@ use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
-use crate::merge::memory::{Memory, PieceName, ReadyIds};
+use crate::slots::key::Window;
+use crate::slots::keyed::SlotTables;
 use crate::split::Text;
 use crate::split::special::automaton;
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::{Kept, Worth};
 use crate::vocab::Vocab;
-use crate::vocab::key::Window;
-use crate::vocab::piece_walk::{PiecePart, PieceSink, PieceWalk, SlotTables, WaitingParts};
 
 /// How a normalized text becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 
 use aho_corasick::{AhoCorasick, Anchored, Input};
 
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::split::Text;
 use crate::steps::charsmap::Charsmap;
 use crate::steps::line::Draft;
+use crate::text::bounds::Bounds;
 
 /// How a space is written in a token.
 pub const BLOCK: &[u8] = "▁".as_bytes();

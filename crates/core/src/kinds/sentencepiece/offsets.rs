@@ -6,7 +6,6 @@
 use memchr::memchr_iter;
 use memchr::memmem::find;
 
-use crate::bounds::Bounds;
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::normalize::{BLOCK, Dummy};
 use crate::kinds::sentencepiece::widths::UNKNOWN;
@@ -14,6 +13,7 @@ use crate::kinds::sentencepiece::{Chars, join_unknown};
 use crate::split::Text;
 use crate::split::spans::{Count, PlacedIds, Spans};
 use crate::steps::line::{Draft, placed_by};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// The end of what starts at `at` and has the width of a table.

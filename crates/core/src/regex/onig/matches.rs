@@ -6,10 +6,10 @@
 
 use onig::{MatchParam, Regex, Region, SearchOptions};
 
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::Found;
 use crate::regex::gave_up;
+use crate::text::bounds::Bounds;
 
 /// How many bytes are searched at once.
 const WINDOW: usize = 1 << 16;

@@ -8,11 +8,11 @@ use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, HirKind};
 
-use crate::bounds::Bounds;
 use crate::simd::{BLOCK, Instructions};
 use crate::split::Splitter;
 use crate::split::pattern::PATTERNS;
 use crate::split::scan::{Ends, Scanner};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.

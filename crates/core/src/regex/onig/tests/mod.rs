@@ -12,11 +12,11 @@ mod edges;
 mod published;
 
 use super::translate;
-use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::regex::Found;
 use crate::regex::RegexSearch;
 use crate::steps::find::{Finder, onig};
+use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// What a search finds in a text of its own.

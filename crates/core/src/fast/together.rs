@@ -1,0 +1,271 @@
+//! Merging several short stretches of bytes together, a step of each in turn.
+//!
+//! A merge waits for what it looks up, and a look-up for the merge before it. So one stretch alone leaves the processor
+//! idle most of the time. Here the look-ups of all stretches are asked for before the first is needed, and what is asked
+//! is collected without a branch on whether it is there, which nobody can guess.
+//!
+//! The stretches begin with their certain pairs joined ([`crate::fast::byte_pairs`]); from then on each is
+//! [`ShortSymbols`].
+
+use std::ops::Range;
+
+use crate::fast::byte_pairs::{BytePair, BytePairs};
+use crate::fast::piece_walk::PiecePart;
+use crate::fast::short::ShortSymbols;
+use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::slots::key::{LONGEST, Window};
+use crate::vocab::index::Sought;
+use crate::vocab::{Lookup, MergeRule, Vocab};
+
+/// How many stretches are merged together.
+pub const LANES: usize = 16;
+
+/// How many look-ups are on their way at most.
+const ASKED: usize = 64;
+
+/// A token that a stretch waits for.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    sought: Sought,
+    lane: u8,
+    /// Where its bytes are in the stretch.
+    at: u8,
+    end: u8,
+}
+
+/// The stretches, and buffers.
+#[derive(Debug)]
+pub struct Together {
+    lanes: [ShortSymbols; LANES],
+    starts: [usize; LANES],
+    asked: [Asked; ASKED],
+    found: [BytePair; LONGEST + 2],
+    /// The stretches that are not done yet.
+    active: [u8; LANES],
+}
+
+impl Default for Together {
+    fn default() -> Self {
+        Self {
+            lanes: [ShortSymbols::default(); LANES],
+            starts: [0; LANES],
+            asked: [Asked::default(); ASKED],
+            found: [BytePair::NONE; LONGEST + 2],
+            active: [0; LANES],
+        }
+    }
+}
+
+/// What stretches of bytes are merged by.
+#[derive(Clone, Copy)]
+pub struct ByteMerges<'m> {
+    vocab: &'m Vocab,
+    lookup: Lookup<'m>,
+    pairs: &'m BytePairs,
+    window: &'m Window<'m>,
+}
+
+impl<'m> ByteMerges<'m> {
+    /// The merges in a text.
+    #[must_use]
+    pub fn new(vocab: &'m Vocab, pairs: &'m BytePairs, window: &'m Window<'m>) -> Self {
+        Self { vocab, lookup: vocab.lookup(), pairs, window }
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn window(&self) -> &'m Window<'m> {
+        self.window
+    }
+
+    /// The tokens.
+    #[must_use]
+    pub fn lookup(&self) -> Lookup<'m> {
+        self.lookup
+    }
+}
+
+impl Together {
+    /// Merges stretches of the window's text of 1 to [`LONGEST`] bytes, at most [`LANES`]. Their ids are at [`Self::ids`].
+    pub fn merge(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
+        with_masks(Merging { together: self, merges, stretches });
+    }
+
+    /// The ids of a stretch, by its place among those that were merged.
+    #[inline]
+    pub fn ids(&self, place: usize) -> impl Iterator<Item = u32> {
+        self.symbols(place).map(|(_, id)| id)
+    }
+
+    /// The same, and where in the stretch each of them is.
+    #[inline]
+    pub fn symbols(&self, place: usize) -> impl Iterator<Item = (Range<usize>, u32)> {
+        self.lanes[place].each()
+    }
+
+    #[inline(always)]
+    fn run(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
+        let mut asks = 0;
+        for (lane, stretch) in stretches.iter().enumerate() {
+            asks = self.begin(merges, lane, stretch, asks);
+        }
+        self.answer(merges, asks);
+        let mut active = stretches.len();
+        for (lane, place) in (0..).zip(&mut self.active) {
+            *place = lane;
+        }
+        while active > 0 {
+            let (mut left, mut asks) = (0, 0);
+            for at in 0..active {
+                let lane = self.active[at];
+                if let Some(pairs) = self.lanes[usize::from(lane)].join() {
+                    self.active[left] = lane;
+                    left += 1;
+                    for pair in pairs {
+                        asks = self.ask(merges, usize::from(lane), pair, asks);
+                    }
+                }
+            }
+            self.answer(merges, asks);
+            active = left;
+        }
+    }
+
+    /// Begins a stretch: its certain pairs are joined, and its other pairs asked for.
+    #[inline(always)]
+    fn begin(&mut self, merges: ByteMerges<'_>, lane: usize, stretch: &PiecePart, mut asks: usize) -> usize {
+        let ByteMerges { pairs, window, .. } = merges;
+        let (start, bytes) = (stretch.start, &window.text[stretch.start..][..stretch.len as usize]);
+        let len = bytes.len().min(LONGEST);
+        self.starts[lane] = start;
+        // The pair at `at` is that of the bytes before and at it.
+        let found = &mut self.found;
+        for (pair, bytes) in found[1..].iter_mut().zip(bytes.windows(2)) {
+            *pair = *pairs.pair(bytes[0], bytes[1]);
+        }
+        found[len] = BytePair::NONE;
+        let mut certain = 0u64;
+        for (at, three) in found.windows(3).enumerate().take(len) {
+            certain |= u64::from(three[1].is_certain(&three[0], &three[2])) << at << 1;
+        }
+        let symbols = &mut self.lanes[lane];
+        symbols.begin(len, ((1 << len) - 1) & !certain);
+        for at in 0..len {
+            let id = pairs.id(bytes[at]);
+            symbols.put(at, if certain >> at >> 1 & 1 != 0 { found[at + 1].id } else { id });
+        }
+        for pair in self.lanes[lane].pairs() {
+            if pair.len() == 2 {
+                if let Some(merge) = self.found[pair.start + 1].merge() {
+                    self.lanes[lane].wait(pair.start, merge);
+                }
+            } else {
+                asks = self.ask(merges, lane, pair, asks);
+            }
+        }
+        asks
+    }
+
+    /// Asks for the merge of two symbols of a stretch. If there may be none it is not asked for.
+    #[inline(always)]
+    fn ask(&mut self, merges: ByteMerges<'_>, lane: usize, pair: Range<usize>, asks: usize) -> usize {
+        let ByteMerges { vocab, lookup, window, .. } = merges;
+        if vocab.merge_rule() == MergeRule::Pair {
+            let [left, right] = self.lanes[lane].ids_at(pair.start);
+            if let Some(merge) = vocab.pair(left, right).filter(|_| !pair.is_empty()) {
+                self.lanes[lane].wait(pair.start, merge);
+            }
+            return asks;
+        }
+        let (sought, may_be) = lookup.seek(window, self.starts[lane] + pair.start, pair.len());
+        self.asked[asks % ASKED] = Asked { sought, lane: lane as u8, at: pair.start as u8, end: pair.end as u8 };
+        let asks = asks + usize::from(may_be);
+        if asks == ASKED {
+            self.answer(merges, asks);
+            return 0;
+        }
+        asks
+    }
+
+    /// Gives the stretches what they asked for.
+    #[inline(always)]
+    fn answer(&mut self, merges: ByteMerges<'_>, asks: usize) {
+        let ByteMerges { lookup, window, .. } = merges;
+        for asked in &self.asked[..asks] {
+            let lane = usize::from(asked.lane);
+            let start = self.starts[lane];
+            let bytes = &window.text[start + usize::from(asked.at)..start + usize::from(asked.end)];
+            if let Some(merge) = lookup.found(asked.sought, bytes) {
+                self.lanes[lane].wait(usize::from(asked.at), merge);
+            }
+        }
+    }
+}
+
+struct Merging<'m> {
+    together: &'m mut Together,
+    merges: ByteMerges<'m>,
+    stretches: &'m [PiecePart],
+}
+
+impl AsksMasks for Merging<'_> {
+    type Result = ();
+
+    #[inline(always)]
+    fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) {
+        self.together.run(self.merges, self.stretches);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawn::{Draw, bytes_vocab};
+    use crate::fast::windows::tests::{drawn, slowly};
+    use crate::kinds::bpe::Merger;
+
+    /// Stretches side by side give what each gives alone, merge after merge.
+    fn agree(merger: &Merger, stretches: &[Vec<u8>]) {
+        let text = stretches.concat();
+        let window = Window::new(&text);
+        let mut at = 0;
+        let parts: Vec<PiecePart> = stretches
+            .iter()
+            .map(|stretch| {
+                at += stretch.len();
+                window.stretch(at - stretch.len(), at)
+            })
+            .collect();
+        let mut together = Together::default();
+        for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
+            together.merge(ByteMerges::new(merger.vocab(), merger.byte_pairs().unwrap(), &window), some);
+            for (place, stretch) in stretches.iter().enumerate() {
+                let ids: Vec<u32> = together.ids(place).collect();
+                assert_eq!(ids, slowly(merger, stretch), "{}", stretch.escape_ascii());
+            }
+        }
+    }
+
+    #[test]
+    fn stretches_side_by_side_give_what_each_gives_alone() {
+        let mut draw = Draw(23);
+        for round in 0..400 {
+            let letters: &[&str] = if round % 3 == 0 { &["a", "b"] } else { &["a", "b", "c", "d", "e"] };
+            let rule = if round % 2 == 0 { MergeRule::Bytes } else { MergeRule::Pair };
+            let (count, in_order) = (1 + draw.below(60), round % 4 < 2);
+            let merger = drawn(&mut draw, letters, count, rule, in_order);
+            let stretches: Vec<Vec<u8>> = (0..=draw.below(3 * LANES))
+                .map(|_| (0..=draw.below(LONGEST)).map(|_| letters[draw.below(letters.len())].as_bytes()[0]).collect())
+                .collect();
+            agree(&merger, &stretches);
+        }
+    }
+
+    #[test]
+    fn a_pair_is_not_certain_where_its_token_merges_at_a_lower_rank() {
+        // `yx` merges before `bc` does, and only then there would be `bc` for `x` to merge with.
+        let merger = Merger::new(std::sync::Arc::new(bytes_vocab(&["xbc", "yx", "bc"])), None);
+        assert_eq!(slowly(&merger, b"yxbc"), [257, 258]);
+        agree(&merger, &[b"yxbc".to_vec()]);
+    }
+}

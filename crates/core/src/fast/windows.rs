@@ -1,0 +1,337 @@
+//! Merging a long stretch of bytes by windows: overlapping parts of it, each merged alone, and joined where they agree.
+//!
+//! A token is *made* if merging its own bytes gives it. A place between two made tokens is a *joint* if merging the bytes of
+//! both gives just these two. Merging a stretch gives the tokens `t1 … tn` exactly if they are made, their bytes are the
+//! stretch, and every place between two of them is a joint:
+//!
+//! - If merging gives `t1 … tn`, no merge crossed a place between them. Inside `ti` the merges are then those of its
+//!   bytes alone, and inside `ti t(i+1)` those of the bytes of both: a pair with the lowest rank, and the leftmost of
+//!   equals, among all pairs is so among the pairs of a part too. So each is made, and each place between two is a joint.
+//! - If all places are joints, no merge crosses one: the first to do so would be the next merge of the bytes of its two
+//!   tokens alone as well, because inside these nothing else has happened than merging them alone does. So merging makes
+//!   each token from its own bytes. Two of them do not merge either, or their joint would not hold.
+//!
+//! So what merging gives for a window consists of made tokens with joints between them. If two windows that overlap both have
+//! one token at the same bytes, then the tokens of the first up to this one and those of the second after it are again
+//! such a row. A row from the start of the stretch to its end is what merging gives for the stretch.
+//!
+//! Windows are as long as [`crate::fast::together`] can merge side by side. Where two do not agree, a window across both may
+//! agree with each: first a short one, then a long one that is merged slowly. If there is still no agreement, as when a
+//! token is longer than a window, or if long windows come too often, the stretch has to be merged in another way.
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::fast::piece_walk::PiecePart;
+use crate::fast::together::{ByteMerges, LANES, Together};
+use crate::merge::rule::{Symbols, fits};
+use crate::slots::key::LONGEST;
+use crate::threads::parallel::Stop;
+
+/// How far a window starts after the one before. The rest of its bytes are those that overlap.
+const STRIDE: usize = 24;
+
+/// The bytes of a long window.
+const LONG: usize = 1 << 10;
+
+/// Buffers that are kept from stretch to stretch.
+#[derive(Debug, Default)]
+pub struct Windows {
+    /// The windows of a batch.
+    batch: Together,
+    /// The short window across two that do not agree.
+    across: Together,
+    parts: Vec<PiecePart>,
+    /// What a long window gives.
+    long: Symbols,
+    /// The symbols of the stretch.
+    pub row: Symbols,
+}
+
+impl Windows {
+    /// The memory of the buffers.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.parts.capacity() * size_of::<PiecePart>() + self.long.bytes() + self.row.bytes()
+    }
+
+    /// Merges the text of `rule` into the row, and says whether it could. `slowly` merges a part of it, merge after merge.
+    ///
+    /// # Errors
+    /// [`crate::Error::Option`] for a text of 4 GiB; [`crate::Error::Interrupted`].
+    pub fn merge(
+        &mut self,
+        rule: ByteMerges<'_>,
+        stop: &Stop,
+        slowly: impl FnMut(&[u8], &mut Symbols) -> Result<()>,
+    ) -> Result<bool> {
+        let text = rule.window().text;
+        fits(text.len())?;
+        WindowWalk { rule, text, stop, slowly, left: text.len() / 2 }.run(self)
+    }
+}
+
+/// The way from window to window.
+struct WindowWalk<'m, S> {
+    rule: ByteMerges<'m>,
+    text: &'m [u8],
+    stop: &'m Stop,
+    slowly: S,
+    /// How many bytes may still be merged slowly.
+    left: usize,
+}
+
+impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
+    /// Invariant: `row` has made tokens with joints between them from the start of the piece on, or nothing.
+    fn run(&mut self, windows: &mut Windows) -> Result<bool> {
+        let Windows { batch, across, parts, long, row } = windows;
+        row.clear();
+        let (window, len) = (self.rule.window(), self.text.len());
+        let last = len.saturating_sub(LONGEST).div_ceil(STRIDE);
+        for first in (0..=last).step_by(LANES) {
+            self.stop.check()?;
+            let starts = (first..=last.min(first + LANES - 1)).map(|at| at * STRIDE);
+            parts.clear();
+            parts.extend(starts.map(|start| window.stretch(start, len.min(start + LONGEST))));
+            batch.merge(self.rule, parts);
+            for (place, part) in parts.iter().enumerate() {
+                let tokens = || moved(part.start, batch.symbols(place));
+                let is_done = row.starts.last().is_some_and(|&end| end as usize >= part.start + part.len as usize);
+                if !is_done && !append(row, tokens()) && !self.bridge(across, long, row, part.start, tokens)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Joins a row with tokens from `start` on by a window across both, and says whether that was possible. A long window may
+    /// take the row beyond these tokens.
+    fn bridge<I: Iterator<Item = (Range<usize>, u32)>>(
+        &mut self,
+        across: &mut Together,
+        slow: &mut Symbols,
+        row: &mut Symbols,
+        start: usize,
+        tokens: impl Fn() -> I,
+    ) -> Result<bool> {
+        let text = self.text;
+        let middle = start + (LONGEST - STRIDE) / 2;
+        let around = |len: usize| middle.saturating_sub(len / 2)..text.len().min(middle + len / 2);
+        let short = around(LONGEST);
+        across.merge(self.rule, &[self.rule.window().stretch(short.start, short.end)]);
+        if append(row, moved(short.start, across.symbols(0))) && append(row, tokens()) {
+            return Ok(true);
+        }
+        let long = around(LONG);
+        let Some(left) = self.left.checked_sub(long.len()) else { return Ok(false) };
+        self.left = left;
+        (self.slowly)(&text[long.clone()], slow)?;
+        let Symbols { ids, starts } = slow;
+        let ranges = starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
+        Ok(append(row, moved(long.start, ranges.zip(ids.iter().copied()))))
+    }
+}
+
+/// Tokens by their places in the piece, given those in a window that starts at `start`.
+fn moved(start: usize, tokens: impl Iterator<Item = (Range<usize>, u32)>) -> impl Iterator<Item = (Range<usize>, u32)> {
+    tokens.map(move |(range, id)| (start + range.start..start + range.end, id))
+}
+
+/// Lets a row go on with tokens from the first on that both have, and says whether there is one. Tokens from the start of
+/// the piece on are a row themselves.
+fn append(row: &mut Symbols, tokens: impl Iterator<Item = (Range<usize>, u32)>) -> bool {
+    let Symbols { ids, starts } = row;
+    let mut tokens = tokens.peekable();
+    if tokens.peek().is_none_or(|(first, _)| first.start == 0) {
+        ids.clear();
+        starts.clear();
+        starts.push(0);
+    } else {
+        let Some((mut range, _)) = tokens.next() else { return false };
+        let mut at = starts[..ids.len()].iter().rposition(|&start| start as usize <= range.start).unwrap_or(0);
+        while [range.start, range.end] != [at, at + 1].map(|at| starts[at] as usize) {
+            if (starts[at] as usize) < range.end && at + 1 < ids.len() {
+                at += 1;
+                continue;
+            }
+            let Some((next, _)) = tokens.next() else { return false };
+            range = next;
+        }
+        ids.truncate(at + 1);
+        starts.truncate(at + 2);
+    }
+    for (range, id) in tokens {
+        ids.push(id);
+        starts.push(range.end as u32);
+    }
+    true
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::drawn::{Draw, bytes_vocab};
+    use crate::kinds::bpe::{MergeScratch, Merger};
+    use crate::table::parse_tiktoken;
+    use crate::vocab::{MergeRule, Tables, Unit, Vocab};
+
+    /// The ids by merge after merge.
+    pub(crate) fn slowly(merger: &Merger, text: &[u8]) -> Vec<u32> {
+        let mut scratch = MergeScratch::default();
+        merger.merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
+        scratch.symbols.ids
+    }
+
+    /// The ids by windows, if they can be had.
+    fn windowed(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
+        let mut scratch = MergeScratch::default();
+        merger.merge_by_windows(text, &Stop::default(), &mut scratch).unwrap().then_some(scratch.symbols.ids)
+    }
+
+    /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of
+    /// earlier ones; otherwise they are shuffled, so that many merges rank below those of their parts.
+    pub(crate) fn drawn(draw: &mut Draw, letters: &[&str], count: usize, rule: MergeRule, in_order: bool) -> Merger {
+        let unit = if letters.iter().any(|letter| letter.len() > 1) { Unit::Char } else { Unit::Byte };
+        let first: Vec<Vec<u8>> = letters.iter().map(|letter| letter.as_bytes().to_vec()).collect();
+        let mut tokens = if unit == Unit::Byte { (0..=255u8).map(|byte| vec![byte]).collect() } else { first.clone() };
+        let mut pool = first;
+        let mut merges: Vec<[Vec<u8>; 2]> = Vec::new();
+        for _ in 0..count {
+            let pair = [0, 0].map(|_| pool[draw.below(pool.len())].clone());
+            let joined = pair.concat();
+            if joined.len() < 40 && !merges.contains(&pair) {
+                merges.push(pair);
+                pool.push(joined);
+            }
+        }
+        if !in_order {
+            for at in (1..merges.len()).rev() {
+                merges.swap(at, draw.below(at + 1));
+            }
+        }
+        for pair in &merges {
+            if !tokens.contains(&pair.concat()) {
+                tokens.push(pair.concat());
+            }
+        }
+        vocab(unit, rule, &tokens, &merges)
+    }
+
+    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Merger {
+        let blob = tokens.concat();
+        let ends: Vec<u32> = tokens
+            .iter()
+            .scan(0, |end, token| {
+                *end += token.len() as u32;
+                Some(*end)
+            })
+            .collect();
+        // Ids run against the order of the tokens, so that no rank is an id.
+        let ids: Vec<u32> = (0..tokens.len() as u32).rev().map(|id| id + 3).collect();
+        let id = |token: &[u8]| ids[tokens.iter().position(|other| other == token).unwrap()];
+        let listed: Vec<[u32; 3]> =
+            merges.iter().map(|[left, right]| [id(left), id(right), id(&[&left[..], right].concat())]).collect();
+        let merges = if rule == MergeRule::Pair { &listed[..] } else { &[] };
+        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
+        Merger::new(Arc::new(Vocab::new(unit, rule, false, tables).unwrap()), None)
+    }
+
+    #[test]
+    fn windows_give_what_merge_after_merge_does_on_drawn_vocabularies() {
+        let mut draw = Draw(5);
+        let (mut could, mut could_not) = (0, 0);
+        for round in 0..600 {
+            let letters: &[&str] = if round % 3 == 0 { &["a", "b", "c", "d", "e"] } else { &["a", "b"] };
+            let rule = if round % 2 == 0 { MergeRule::Pair } else { MergeRule::Bytes };
+            let count = 2 + draw.below(24);
+            let merger = drawn(&mut draw, letters, count, rule, round % 5 != 0);
+            for _ in 0..10 {
+                let most = 16 << draw.below(9);
+                let length = draw.below(most);
+                let text: String = (0..length).map(|_| letters[draw.below(letters.len())]).collect();
+                match windowed(&merger, text.as_bytes()) {
+                    Some(ids) => {
+                        assert_eq!(ids, slowly(&merger, text.as_bytes()), "{text}");
+                        could += 1;
+                    }
+                    None => could_not += 1,
+                }
+            }
+        }
+        assert!(could > 5_900 && could_not > 0, "{could} {could_not}");
+    }
+
+    #[test]
+    fn a_token_longer_than_a_window_is_found_all_the_same() {
+        let dashes = [2, 4, 8, 16, 32, 64].map(|count| "-".repeat(count));
+        let merger = Merger::new(Arc::new(bytes_vocab(&dashes.each_ref().map(String::as_str))), None);
+        // A window of many bytes finds it among other bytes; where there are too many of them, merging is left to others.
+        let text = |between: usize| [&b"-".repeat(64)[..], &b"x".repeat(between)].concat().repeat(9);
+        assert_eq!(windowed(&merger, &text(5_000)), Some(slowly(&merger, &text(5_000))));
+        assert_eq!(windowed(&merger, &text(1)), None);
+    }
+
+    #[test]
+    fn characters_are_left_to_others() {
+        let mut draw = Draw(1);
+        let merger = drawn(&mut draw, &["a", "日"], 4, MergeRule::Pair, true);
+        let text = "a日".repeat(20_000) + "本";
+        assert_eq!(windowed(&merger, text.as_bytes()), None);
+        let error = merger.merge(text.as_bytes(), &Stop::default(), &mut MergeScratch::default()).unwrap_err();
+        assert_eq!(error, crate::Error::NotInVocabulary { content: "本".into(), offset: 80_000 });
+    }
+
+    #[test]
+    fn it_stops_when_asked() {
+        let vocab = Merger::new(Arc::new(bytes_vocab(&["ab"])), None);
+        let stop = Stop::default();
+        stop.raise();
+        let stopped = |text: &[u8]| vocab.merge(text, &stop, &mut MergeScratch::default());
+        assert_eq!(stopped(&b"ab".repeat(1 << 17)), Err(crate::Error::Interrupted));
+        assert_eq!(stopped(&[&b"ab".repeat(1 << 17)[..], b"x"].concat()), Err(crate::Error::Interrupted));
+    }
+
+    /// A published vocabulary, if it is there.
+    fn published(name: &str) -> Option<Merger> {
+        let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
+        let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());
+        let Ok(data) = std::fs::read(format!("{folder}/vocab/{name}.tiktoken")) else {
+            println!("skipped: lacks {folder}/vocab/{name}.tiktoken (name the folder in TOKSMITH_TEST_DATA)");
+            return None;
+        };
+        let tokens = parse_tiktoken(&data).unwrap();
+        let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
+        Some(Merger::new(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap()), None))
+    }
+
+    #[test]
+    fn published_vocabularies_merge_hostile_stretches_alike() {
+        const UNITS: [&str; 14] =
+            ["a", " ", "\n", "日", "é", "\u{1F600}", "0", "ab", "aab", "=", "-", "\u{301}", "한국", "\t "];
+        const ALPHABETS: [&str; 5] = ["abcdefghijklmnopqrstuvwxyz", "0123456789", "ACGT", "+/aZ9", "{}[]\":,.5e"];
+        let mut draw = Draw(9);
+        for vocab in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(published) {
+            let check = |text: &[u8]| {
+                let slow = slowly(&vocab, text);
+                let mut scratch = MergeScratch::default();
+                vocab.merge(text, &Stop::default(), &mut scratch).unwrap();
+                assert_eq!(scratch.symbols.ids, slow, "{}", text.escape_ascii());
+                assert_eq!(windowed(&vocab, text).unwrap_or_else(|| slow.clone()), slow, "{}", text.escape_ascii());
+            };
+            for unit in UNITS {
+                for length in (1..100usize).chain((100..5000).step_by(173)) {
+                    check(unit.repeat(length.div_ceil(unit.len())).as_bytes());
+                }
+            }
+            for alphabet in ALPHABETS {
+                for length in (1..100).chain((100..5000).step_by(397)) {
+                    let text: Vec<u8> = (0..length).map(|_| alphabet.as_bytes()[draw.below(alphabet.len())]).collect();
+                    check(&text);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The one table that is searched by a hash: an array of slots, in which a free one ends a search.
+//!
+//! What a slot holds, how it is told from others, and when the table grows is the caller's: [`crate::vocab::index`] has
+//! tokens by their bytes, [`crate::slots::keyed`] stretches of text and what is known of them. A search looks at the slot
+//! that the hash names and at its neighbour, which may share its line of memory, then at the next two. The number of slots
+//! is a power of two, and one of them is always free.
+//!
+//! The pages of a large table should be huge ([`crate::allocator`]): with small ones, most looks cost a walk of the page tables.
+
+pub mod key;
+pub mod keyed;
+
+use std::ops::{Deref, DerefMut};
+
+use bytemuck::Pod;
+
+use crate::simd::prefetch;
+
+/// What a table has many of. Zeros are a free one.
+pub trait Slot: Pod {
+    /// Whether it holds nothing.
+    fn is_free(&self) -> bool;
+}
+
+impl Slot for u64 {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        *self == 0
+    }
+}
+
+impl Slot for u128 {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        *self == 0
+    }
+}
+
+/// See the module. It is an array of slots for those who look.
+#[derive(Debug)]
+pub struct Slots<S> {
+    slots: Vec<S>,
+    used: usize,
+}
+
+/// Asks for the slot that a hash names, which will be looked at soon, and says where it is.
+#[inline(always)]
+#[must_use]
+pub fn expect<S>(slots: &[S], hash: u64) -> usize {
+    let at = hash as usize & (slots.len() - 1);
+    prefetch(&slots[at]);
+    at
+}
+
+/// Where the slot is that `is_it` knows, or the free one where it belongs; the search begins where it is expected.
+#[inline(always)]
+#[must_use]
+pub fn find<S: Slot>(slots: &[S], expected: usize, is_it: impl Fn(&S) -> bool) -> usize {
+    let mask = slots.len() - 1;
+    let mut home = expected & mask;
+    loop {
+        for at in [home, home ^ 1] {
+            if is_it(&slots[at]) || slots[at].is_free() {
+                return at;
+            }
+        }
+        home = (home + 2) & mask;
+    }
+}
+
+impl<S: Slot> Slots<S> {
+    /// So many free slots, two at least, or a few more.
+    #[must_use]
+    pub fn new(least: usize) -> Self {
+        Self { slots: bytemuck::zeroed_vec(least.next_power_of_two().max(2)), used: 0 }
+    }
+
+    /// How many are not free.
+    #[must_use]
+    pub fn used(&self) -> usize {
+        self.used
+    }
+
+    /// The memory of all of them.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&**self)
+    }
+
+    /// Puts a slot where [`find`] says. Another free one must be left.
+    #[inline]
+    pub fn put(&mut self, at: usize, slot: S) {
+        self.used += usize::from(self[at].is_free());
+        debug_assert!(self.used < self.len(), "a full table cannot be searched");
+        self[at] = slot;
+    }
+
+    /// Makes the table so many times as large, a power of two. It never gets smaller, because somebody may be about to
+    /// look at a slot.
+    ///
+    /// The slots stay in their memory, so that the system gives only the memory that is new. Each line in turn gives up its
+    /// slots, and they are put in again. All lines before it have their new slots by then, so a search ends in its own line
+    /// or in new memory at the latest, and passes no slot that has yet to move. Slots at the beginning may belong to
+    /// searches that went round the end; so these wait until all others are in.
+    #[cold]
+    pub fn grow(&mut self, times: usize, hash: impl Fn(&S) -> u64) {
+        let before = self.len();
+        self.slots.reserve_exact(before * (times - 1));
+        self.slots.resize(before * times, S::zeroed());
+        let has_room = |line: &[S]| line.iter().any(Slot::is_free);
+        let first = self.slots.chunks_exact(2).position(has_room).map_or(before, |line| 2 * line + 2);
+        let last = self.slots[..first].to_vec();
+        self.slots[..first].fill(S::zeroed());
+        for at in (first..before).step_by(2) {
+            let line = [self.slots[at], self.slots[at + 1]];
+            self.slots[at..at + 2].fill(S::zeroed());
+            self.put_again(&line, &hash);
+        }
+        self.put_again(&last, &hash);
+    }
+
+    fn put_again(&mut self, slots: &[S], hash: impl Fn(&S) -> u64) {
+        for slot in slots.iter().filter(|slot| !slot.is_free()) {
+            let at = find(self, hash(slot) as usize, |_| false);
+            self.slots[at] = *slot;
+        }
+    }
+
+    /// Those that are not free, and where they are.
+    pub fn each(&self) -> impl Iterator<Item = (usize, &S)> {
+        self.iter().enumerate().filter(|(_, slot)| !slot.is_free())
+    }
+
+    /// Makes all of them free.
+    pub fn clear(&mut self) {
+        self.fill(S::zeroed());
+        self.used = 0;
+    }
+}
+
+impl<S: Pod> Deref for Slots<S> {
+    type Target = [S];
+
+    #[inline(always)]
+    fn deref(&self) -> &[S] {
+        &self.slots
+    }
+}
+
+impl<S: Pod> DerefMut for Slots<S> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [S] {
+        &mut self.slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::allocator::HUGE;
+    use crate::drawn::Draw;
+
+    /// A table of keys in the higher half of a word and values in the lower one, whose hashes have so many values.
+    struct Drawn {
+        slots: Slots<u64>,
+        hashes: u64,
+    }
+
+    impl Drawn {
+        fn at(&self, key: u64) -> usize {
+            find(&self.slots, expect(&self.slots, self.hash(key)), |slot| slot >> 32 == key)
+        }
+
+        fn hash(&self, key: u64) -> u64 {
+            key.wrapping_mul(0x9E37_79B9_7F4A_7C15) % self.hashes
+        }
+
+        fn insert(&mut self, key: u64, value: u64) {
+            if self.slots.used() + 2 > self.slots.len() {
+                let (hashes, times) = (self.hashes, 2 << (key % 3));
+                self.slots.grow(times, |slot| Self { slots: Slots::new(2), hashes }.hash(slot >> 32));
+            }
+            let at = self.at(key);
+            self.slots.put(at, key << 32 | value);
+        }
+    }
+
+    #[test]
+    fn what_is_put_in_is_found_and_nothing_else() {
+        let mut draw = Draw(3);
+        // With few hashes nearly all collide, and searches go round the end of the table.
+        for (round, hashes) in [1, 2, 7, u64::MAX].into_iter().cycle().take(80).enumerate() {
+            let (mut table, mut map) = (Drawn { slots: Slots::new(1 + draw.below(9)), hashes }, HashMap::new());
+            let keys = 1 + draw.below(if round < 40 { 20 } else { 300 });
+            for _ in 0..2 * keys {
+                let (key, value) = (1 + draw.below(keys) as u64, draw.below(1 << 20) as u64);
+                table.insert(key, value);
+                map.insert(key, value);
+                let (sought, known) = (1 + draw.below(2 * keys) as u64, table.slots.used());
+                let found = Some(table.slots[table.at(sought)]).filter(|slot| !slot.is_free());
+                assert_eq!(found.map(|slot| slot & 0xFFFF_FFFF), map.get(&sought).copied());
+                assert_eq!(known, map.len());
+            }
+            let all: HashMap<u64, u64> = table.slots.each().map(|(_, slot)| (slot >> 32, slot & 0xFFFF_FFFF)).collect();
+            assert_eq!(all, map);
+            let places = table.slots.each().all(|(at, slot)| table.at(slot >> 32) == at);
+            assert!(places && table.slots.len().is_power_of_two() && table.slots.used() < table.slots.len());
+            table.slots.clear();
+            assert_eq!(
+                (table.slots.used(), table.slots.each().count(), table.at(1) & 1),
+                (0, 0, table.hash(1) as usize & 1)
+            );
+        }
+    }
+
+    #[test]
+    fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
+        let mut slots = Slots::<u128>::new(HUGE / size_of::<u128>() - 1);
+        assert_eq!((slots.bytes(), slots.each().count()), (HUGE, 0));
+        #[cfg(target_os = "linux")]
+        assert!(slots.as_ptr().addr().is_multiple_of(HUGE));
+        for key in 1..=1000 {
+            let at = find(&slots, key * 77, |&slot| slot == key as u128);
+            slots.put(at, key as u128);
+        }
+        slots.grow(4, |&slot| slot as u64 * 77);
+        assert_eq!((slots.bytes(), slots.used()), (4 * HUGE, 1000));
+        assert!((1..=1000).all(|key| slots[find(&slots, key * 77, |&slot| slot == key as u128)] == key as u128));
+    }
+
+    #[test]
+    #[should_panic(expected = "a full table")]
+    fn the_last_free_slot_stays_free() {
+        let mut slots = Slots::<u64>::new(2);
+        slots.put(0, 1);
+        slots.put(1, 2);
+    }
+}

@@ -1,0 +1,1 @@
+"""What every wing stands on: errors, arguments, paths, threads, progress and the system."""

@@ -1,0 +1,248 @@
+"""The command tour: the lesson in the terminal, on the user's own text, a stop at a time.
+
+A stop is a function that gives paragraphs and results, and a row in `STOPS`. On a terminal the tour waits after each.
+"""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, NamedTuple
+
+import toksmith
+
+from .. import _render
+from . import params as cli
+from .arguments import STDIN, TOKENIZER, Field, GivenText, Json, Raw, RowNumber, loaded, one_text
+from .flags import reason
+from .printed import print_json, print_lines
+from .shown import print_drawn
+
+__all__ = ["STOPS", "tour"]
+
+MOST_CHARS = 200_000  # of the text that is trained on
+SHORT_CHARS = 48  # of the beginning that is looked at closely
+MERGES = 300
+PIECE_BYTES = 16  # of the piece that is merged step by step: a longer one fills the screen
+SAMPLE = (
+    "A language model does not read letters. A tokenizer cuts the text into tokens and gives each a number, and the model "
+    "reads the numbers. Frequent words are one token, rare words are several. A café, a naïve zoölogist and a 😄 show "
+    "that letters are bytes, too. The tokenizer learned its tokens from texts, and the texts that it learned from decide "
+    "which texts are short and which texts are long."
+)
+Part = str | _render.Shown
+
+
+class Traveller(NamedTuple):
+    """What the stops look at: the text, its beginning, a tokenizer trained on it, and those that were named.
+
+    `notes` say how the text differs from what was given.
+    """
+
+    text: str
+    short: str
+    tok: toksmith.Tokenizer
+    named: Mapping[str, toksmith.Tokenizer]
+    notes: tuple[str, ...] = ()
+
+
+def characters(on: Traveller) -> Iterator[Part]:
+    """Characters and bytes."""
+    yield f"To a computer your text begins with these numbers, its code points: {[ord(char) for char in on.short[:12]]}."
+    yield "Files hold bytes instead. UTF-8 takes one byte for an English letter and up to four for others."
+    yield toksmith.explain.sizes(on.short)
+    yield "With 256 ids, one for each byte, every text can be written. But it is long. So frequent bytes are joined."
+
+
+def pairs(on: Traveller) -> Iterator[Part]:
+    """Which neighbours are frequent."""
+    yield "Byte-pair encoding looks for the two neighbours that occur together most often. In your text:"
+    yield toksmith.explain.ngrams(on.text, 2, unit="byte")
+
+
+def by_hand(on: Traveller) -> Iterator[Part]:
+    """Merging by hand."""
+    yield "It joins that pair everywhere, counts again, and repeats. On the beginning of your text, three times:"
+    yield toksmith.explain.steps(on.short, merges=3)
+
+
+def training(on: Traveller) -> Iterator[Part]:
+    """Training on all of your text."""
+    record, model = on.tok.model.training, on.tok.model
+    assert record is not None
+    merges = _render.number_of(len(model.merges), "merge")
+    yield f"The same on all of your text: {merges}, until no pair repeats or there are {MERGES}. The log of the first:"
+    views = _render.merge_views(model.merges.tolist(), record.counts.tolist(), record.left.tolist(), on.tok.token_bytes)
+    yield "\n".join(_render.merge_lines(views[:8])) or "There are none: your text is too short."
+    size, ids = len(on.text.encode()), on.tok.count(on.text)
+    said = f"{_render.number_of(size, 'byte')} become{'s' if size == 1 else ''} {_render.number_of(ids, 'id')}"
+    yield f"{said}, {size / ids:.2f} bytes for each id. A longer text gives a better tokenizer."
+
+
+def pieces(on: Traveller) -> Iterator[Part]:
+    """Where merging must stop."""
+    yield "Merges would join whatever is frequent, across words. So a pattern first cuts the text into pieces:"
+    yield " ".join(map(repr, on.tok.split(on.short, special="text")))
+    yield "No token reaches from one piece into the next. A word holds the space before it, so nothing is lost."
+
+
+def encoding(on: Traveller) -> Iterator[Part]:
+    """Encoding."""
+    short = [piece for piece in on.tok.split(on.short, special="text") if len(piece.encode()) <= PIECE_BYTES]
+    word = max(short, key=len, default=on.short[: PIECE_BYTES // 4])
+    yield f"To encode, merges are applied in the order in which they were learned. The piece {word!r}, step by step:"
+    yield toksmith.explain.merges(on.tok, word)
+    yield "And the beginning of your text:"
+    yield toksmith.explain.pieces(on.tok, on.short)
+
+
+def decoding(on: Traveller) -> Iterator[Part]:
+    """Decoding."""
+    ids = on.tok.encode(on.short, special="text")
+    yield f"Each id stands for bytes. Joined, the bytes of {ids[:8]} … are your text: {on.tok.decode(ids)!r}."
+    yield f"An id may be half a character, so not every list of ids is text: id 195 alone is {on.tok.decode([195])!r}."
+
+
+def specials(on: Traveller) -> Iterator[Part]:
+    """Special tokens."""
+    tok, _ = toksmith.add_special(on.tok, ["<|endoftext|>"])
+    yield "Some ids are for the program alone, such as the end of a text. A user may type their name. Then:"
+    text = f"{on.short[:16]}<|endoftext|>"
+    view = toksmith.explain.specials(tok, text)
+    try:
+        tok.encode(text)
+    except toksmith.SpecialTokenInText as error:  # which the view says as Python does
+        view = replace(view, refusal=reason(error, {"special": "--special"}))
+    yield view
+    yield "encode refuses such a text unless you say what it is. For a text of users, give --special text."
+
+
+def model(on: Traveller) -> Iterator[Part]:
+    """In a language model."""
+    yield toksmith.explain.flow(on.tok, on.short)
+    yield "One training step asks for the next token at each place at once:"
+    yield toksmith.explain.targets(on.tok, on.short, window=8)
+
+
+def others(on: Traveller) -> Iterator[Part]:
+    """Other tokenizers on your text."""
+    if not on.named:
+        yield "Name published tokenizers to see how they cut your text: toksmith tour -t gpt2 -t o200k_base FILE."
+        return
+    yield "Your tokenizer knows your text and nothing else. Others were trained on much more text:"
+    yield toksmith.explain.compare({"yours": on.tok, **on.named}, on.short)
+    yield toksmith.explain.sizes(on.text, {"yours": on.tok, **on.named})
+
+
+def further(on: Traveller) -> Iterator[Part]:
+    """What next?"""
+    yield "Train a tokenizer that you keep: toksmith train FILE -o my.toksmith --vocab-size 1000"
+    yield "Draw a text as its tokens: toksmith show FILE -t my.toksmith --ids"
+    yield "Walk through a training: toksmith explain steps --text TEXT --merges 5"
+    yield "Open all of this in a browser: toksmith play"
+    yield "docs/lesson says more about each stop, and docs/guides about each task, with examples that run."
+
+
+STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
+    *(characters, pairs, by_hand, training, pieces, encoding, decoding, specials, model, others, further),
+)
+
+
+File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin; on a terminal, a sample")]
+
+
+def tour(
+    file: File = STDIN,
+    *,
+    tokenizer: Annotated[
+        list[str] | None,
+        cli.Option(
+            "--tokenizer", "-t", help="Published name or tokenizer file to compare with; repeatable.", **TOKENIZER
+        ),
+    ] = None,
+    text: GivenText = None,
+    stop: Annotated[int | None, cli.Option(help="Show only this stop, from 1.", default="all")] = None,
+    field: Field = None,
+    row: RowNumber = None,
+    raw: Raw = False,
+    as_json: Json = False,
+) -> None:
+    """Walk through the lesson in ten minutes, on a text of yours.
+
+    Without a text the tour shows a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
+    """
+    if stop is not None and not 1 <= stop <= len(STOPS):
+        raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
+    named = {name: loaded(name, None, None) for name in tokenizer or ()}
+    nothing = text is None and file == STDIN and sys.stdin.isatty()
+    given = "" if nothing else one_text(file, text, field=field, row=row, raw=raw)
+    on = traveller(given, named)
+    chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
+    notes = ("You gave no text, so the tour shows a sample: toksmith tour FILE shows yours.",) if nothing else on.notes
+    if as_json:
+        print_json([in_json(number, each, on) for number, each in chosen])
+        return
+    for note in notes:
+        print_lines("", *paragraph(note))
+    for number, each in chosen:
+        print_lines("", f"{number} of {len(STOPS)}: {title(each)}", "")
+        for part in each(on):
+            if isinstance(part, str):
+                print_lines(*paragraph(part), "")
+            else:
+                print_drawn(part)
+                print_lines("")
+        if number != chosen[-1][0] and not goes_on():
+            return
+
+
+def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
+    """The text and what is made of it; a sample where none is given."""
+    text = given.decode(errors="replace") if isinstance(given, bytes) else given
+    whole = text.strip()[:MOST_CHARS] or SAMPLE
+    notes = []
+    if not text.strip():
+        notes.append("Your text is empty or white space, so the tour shows a sample.")
+    if isinstance(given, bytes) and (invalid := text.count("\ufffd") - given.count("\ufffd".encode())):
+        places = _render.number_of(invalid, "place")
+        notes.append(f"Your text is not UTF-8 in {places}, where the tour shows U+FFFD. Is the file a text?")
+    if len(text.strip()) > MOST_CHARS:
+        notes.append(f"Your text is long. The tour looks at its first {MOST_CHARS:,} characters.")
+    line = next((line.strip() for line in whole.splitlines() if len(line.strip()) > 3), whole)
+    tok = toksmith.train([whole], min_count=2, progress=False)
+    tok = toksmith.rewind(tok, min(len(tok), 256 + MERGES))
+    return Traveller(whole, line[:SHORT_CHARS], tok, named, tuple(notes))
+
+
+def title(stop: Callable[..., object]) -> str:
+    """The title of a stop."""
+    return (stop.__doc__ or "").strip().rstrip(".")
+
+
+def paragraph(text: str) -> list[str]:
+    """A paragraph in lines of at most 80 columns; lines that are given stay."""
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, 80) or [""]]
+
+
+def in_json(number: int, stop: Callable[[Traveller], Iterator[Part]], on: Traveller) -> dict[str, object]:
+    """A stop as JSON values."""
+    parts = [*stop(on)]
+    views = [part.to_dict() for part in parts if not isinstance(part, str)]
+    return {
+        "stop": number,
+        "title": title(stop),
+        "says": [part for part in parts if isinstance(part, str)],
+        "views": views,
+    }
+
+
+def goes_on() -> bool:
+    """Whether to go on: at once where nobody can answer, else after Enter."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    try:
+        return input("Enter goes on, q ends: ").strip().lower() != "q"
+    except EOFError:
+        return False

@@ -1,0 +1,142 @@
+"""What the messages of an Arrow file or stream unpack to, by their own account: pyarrow makes room for that before it unpacks.
+
+A message is a flatbuffer, which says where its buffers are in the body behind it. A packed buffer begins with the number of
+its bytes, or with -1 if it is not packed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from io import FileIO
+from itertools import chain, repeat
+from pathlib import Path
+
+from .encode_files import refuse_unpacked
+
+__all__ = ["checked_batches"]
+
+CONTINUES = -1  # before the length of a message, in files of this decade
+DICTIONARY, BATCH = 2, 3  # kinds of messages
+OLD_VERSION, OLD_MARK = 3, b"experimental_compression"
+FOOTER_END = 10  # the length of the footer and the magic
+Message = tuple[bytes, int]
+
+
+def checked_batches(path: Path, is_stream: bool) -> Iterator[None]:
+    """Gives a value, again and again, when the next batch and the dictionaries before it have been checked.
+
+    Raises:
+        OSError: One of them unpacks to too much, or cannot be read.
+    """
+    with open(path, "rb", buffering=0) as file:
+        size = path.stat().st_size
+        dictionaries = 0
+        try:
+            for metadata, body in in_stream(file) if is_stream else in_file(file, size):
+                kind, unpacked = unpacked_bytes(file, metadata, body)
+                if kind == DICTIONARY:
+                    dictionaries += unpacked
+                    refuse_unpacked(dictionaries, size, "its dictionaries", "smaller dictionaries, or without")
+                elif kind == BATCH:
+                    refuse_unpacked(unpacked, size, "a batch", "smaller batches")
+                    yield
+        except (struct.error, IndexError) as problem:
+            raise OSError(f"a message cannot be read: {problem}") from problem
+    yield from repeat(None)
+
+
+def in_stream(file: FileIO) -> Iterator[Message]:
+    """The metadata of each message of a stream, and where its body begins."""
+    at = 0
+    while True:
+        metadata, body = message_at(file, at)
+        if not metadata:
+            return
+        yield metadata, body
+        (table,) = struct.unpack_from("<I", metadata)
+        length = field(metadata, table, 3)
+        at = body + (struct.unpack_from("<q", metadata, length)[0] if length else 0)
+
+
+def in_file(file: FileIO, size: int) -> Iterator[Message]:
+    """The same of a file, dictionaries first: its footer says where they are."""
+    file.seek(size - FOOTER_END)
+    (length,) = struct.unpack("<i", file.read(4))
+    file.seek(size - FOOTER_END - length)
+    footer = file.read(length)
+    (table,) = struct.unpack_from("<I", footer)
+    for at, long, _ in chain(blocks(footer, table, 2), blocks(footer, table, 3)):
+        yield message_at(file, at)[0], at + (long & 0xFFFFFFFF)
+
+
+def blocks(footer: bytes, table: int, number: int) -> list[tuple[int, int, int]]:
+    """Where messages begin, the bytes of their metadata, and of their bodies."""
+    place = field(footer, table, number)
+    if not place:
+        return []
+    start, count = vector(footer, place)
+    return [struct.unpack_from("<qqq", footer, start + 24 * each) for each in range(count)]
+
+
+def message_at(file: FileIO, at: int) -> Message:
+    """The metadata of a message, empty at the end of a stream, and where it ends."""
+    file.seek(at)
+    first = file.read(8)
+    if len(first) < 4:
+        return b"", at
+    (length,) = struct.unpack_from("<i", first)
+    start = 4
+    if length == CONTINUES:
+        (length,) = struct.unpack_from("<i", first, 4)
+        start = 8
+    file.seek(at + start)
+    return (file.read(length) if length > 0 else b""), at + start + length
+
+
+def unpacked_bytes(file: FileIO, metadata: bytes, body: int) -> tuple[int, int]:
+    """The kind of a message, and the bytes that its buffers unpack to; 0 if they are not packed."""
+    (table,) = struct.unpack_from("<I", metadata)
+    place = field(metadata, table, 1)
+    kind = metadata[place] if place else 0
+    if kind not in (DICTIONARY, BATCH):
+        return kind, 0
+    header = read_offset(metadata, field(metadata, table, 2))
+    if kind == DICTIONARY:
+        header = read_offset(metadata, field(metadata, header, 1))
+    version = field(metadata, table, 0)
+    is_old = bool(version) and metadata[version] == OLD_VERSION and OLD_MARK in metadata
+    if not (field(metadata, header, 3) or is_old):
+        return kind, 0
+    start, count = vector(metadata, field(metadata, header, 2))
+    unpacked = 0
+    for each in range(count):
+        offset, length = struct.unpack_from("<qq", metadata, start + 16 * each)
+        if length > 0:
+            file.seek(body + offset)
+            (declared,) = struct.unpack("<q", file.read(8))
+            unpacked += max(declared, 0)
+    return kind, unpacked
+
+
+# Flatbuffers
+
+
+def field(data: bytes, table: int, number: int) -> int:
+    """Where a field of a table is, or 0."""
+    rows = table - struct.unpack_from("<i", data, table)[0]
+    if 4 + 2 * number >= struct.unpack_from("<H", data, rows)[0]:
+        return 0
+    offset = int(struct.unpack_from("<H", data, rows + 4 + 2 * number)[0])
+    return table + offset if offset else 0
+
+
+def read_offset(data: bytes, place: int) -> int:
+    """What a field points to."""
+    return place + int(struct.unpack_from("<I", data, place)[0])
+
+
+def vector(data: bytes, place: int) -> tuple[int, int]:
+    """Where the items of a vector begin, and how many there are."""
+    start = read_offset(data, place)
+    return start + 4, int(struct.unpack_from("<I", data, start)[0])

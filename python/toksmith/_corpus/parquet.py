@@ -1,0 +1,362 @@
+"""Documents from Parquet and Arrow files, a row each: read by pyarrow, a batch of rows at a time.
+
+The texts of a batch are copied as one stretch of bytes; no row becomes a value of Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from io import FileIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import CorpusError
+from .._base.paths import regular, spelled, url_of
+from .._storage.remote import opened
+from .encode_files import refuse_long
+from .messages import checked_batches
+from .pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, lengths_of, rows_at_once
+
+__all__ = [
+    "batches",
+    "bounded_batches",
+    "bytes_at",
+    "bytes_of",
+    "cut",
+    "flat",
+    "no_text",
+    "parquet_file",
+    "pyarrow",
+    "row_group_ranges",
+    "row_group_sizes",
+]
+
+ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
+END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
+
+
+def pyarrow(path: str) -> Any:
+    """The module `pyarrow`, with its reader of Parquet loaded.
+
+    Raises:
+        CorpusError: It is not installed.
+    """
+    try:
+        import pyarrow.parquet
+    except ImportError as missing:
+        problem = "Parquet and Arrow files need the library pyarrow: pip install 'toksmith[parquet]'"
+        raise CorpusError(path, None, problem) from missing
+    return pyarrow
+
+
+def batches(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None = None, longest: int | None = None
+) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Columns in blocks of rows: the number of the first row, the texts, and the other columns as they are.
+
+    Args:
+        fields: The column of the texts, then others.
+        groups: Of a Parquet file, the first row group and the one behind the last; None for all.
+        longest: The most bytes that the texts of a row group, or of a batch of an Arrow file, may have.
+    Raises:
+        CorpusError: The file is not Parquet or Arrow, or has no such column of texts.
+    """
+    arrow = pyarrow(spelled(path))
+    with readable_table(path, arrow):
+        if path.suffix == ARROW:
+            of_file = arrow_batches(path, fields, arrow)
+        else:
+            if longest is not None:
+                sizes = row_group_sizes(path, fields[0])[slice(*(groups or (None,)))]
+                refuse_long(max(sizes, default=0), longest, "the text of a row group")
+            of_file = parquet_batches(path, fields, groups, arrow)
+        for first, batch in of_file:
+            refuse_long(batch.column(fields[0]).nbytes if path.suffix == ARROW else 0, longest, "the text of a batch")
+            for part in split_rows(batch, fields, arrow):
+                texts = part.column(fields[0]).cast(arrow.large_binary())
+                yield first, (texts, *(part.column(name) for name in fields[1:]))
+                first += len(part)
+
+
+def parquet_batches(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None, arrow: Any
+) -> Iterator[tuple[int, Any]]:
+    """The batches of a Parquet file, each with the number of its first row."""
+    with parquet_file(path, arrow) as file, bytes_at(path) as source:
+        check_columns(file.schema_arrow, path, fields, arrow)
+        check_groups(file, groups)
+        own = range(*(groups or (file.num_row_groups,)))
+        first = sum(file.metadata.row_group(group).num_rows for group in range(own.start))
+        for batch in bounded_batches(source, file, fields, own, arrow):
+            yield first, batch
+            first += len(batch)
+
+
+def bounded_batches(
+    source: BinaryIO,
+    file: Any,
+    fields: Sequence[str],
+    groups: Iterable[int],
+    arrow: Any,
+    *,
+    most: int = ROWS_IN_A_BATCH,
+) -> Iterator[Any]:
+    """The batches of some row groups, which take no more memory than `pages.py` says.
+
+    Args:
+        source: The bytes of the file.
+        file: The same, as pyarrow opened it.
+        most: The most rows of a batch.
+    Raises:
+        OSError: A page unpacks to too much.
+    """
+    columns = [number_of_column(file, field) for field in fields]
+    for group in groups:
+        rows = min(most, rows_at_once(source, file, group, columns, arrow))
+        yield from file.iter_batches(rows, row_groups=[group], columns=list(fields))
+
+
+def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tuple[int, Any]]:
+    """The batches of an Arrow file, or of an Arrow stream in a file, each with the number of its first row."""
+    with open(path, "rb", buffering=0) as file:
+        is_stream = file.read(len(ARROW_MAGIC)) != ARROW_MAGIC
+        file.seek(0)
+        source = arrow.PythonFile(file, mode="r")
+        with arrow.ipc.open_stream(source) if is_stream else arrow.ipc.open_file(source) as reader:
+            check_columns(reader.schema, path, fields, arrow)
+            first = 0
+            found = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            for _, batch in zip(checked_batches(path, is_stream), found, strict=False):  # a check, then its batch
+                for name in fields:
+                    check_memory(batch.column(name), arrow)
+                yield first, batch
+                first += len(batch)
+        if is_stream:
+            check_end(file)
+
+
+def split_rows(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
+    """The rows of a batch, so few at a time that their values have room: a batch has a value once that is in many rows."""
+    ends = np.cumsum(sum(repeated_bytes(batch.column(name), arrow) for name in fields))
+    start = 0
+    while start < len(batch):
+        before = ends[start - 1] if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + BYTES_IN_A_BATCH, side="right")))
+        yield batch.slice(start, stop - start)
+        start = stop
+
+
+def repeated_bytes(column: Any, arrow: Any) -> NDArray[np.int64]:
+    """The bytes of each value that a batch may have once for many rows: that of a dictionary or a view; 0 for others."""
+    types, kind = arrow.types, column.type
+    if types.is_dictionary(kind):
+        values = column.dictionary
+        own = repeated_bytes(values, arrow)
+        if is_text(values.type, arrow) and not is_view(values.type, arrow):
+            own = lengths_of(values, arrow)
+        places = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        return own[places] if len(own) else np.zeros(len(column), np.int64)
+    if is_view(kind, arrow):
+        views: Any = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)
+        there = column.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(there, views[column.offset : column.offset + len(column), 0], 0).astype(np.int64)
+    return np.zeros(len(column), np.int64)
+
+
+def is_text(kind: Any, arrow: Any) -> bool:
+    """Whether a type is one of texts, as they are."""
+    types = arrow.types
+    plain = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return is_view(kind, arrow) or any(holds(kind) for holds in plain)
+
+
+def is_view(kind: Any, arrow: Any) -> bool:
+    """Whether a type is one of texts that may share their bytes."""
+    return bool(arrow.types.is_string_view(kind) or arrow.types.is_binary_view(kind))
+
+
+def check_end(file: FileIO) -> None:
+    """Raises OSError if an Arrow stream that is read to its end does not end where its file does."""
+    size, read = os.fstat(file.fileno()).st_size, file.tell()
+    file.seek(max(0, size - len(END_OF_STREAM)))
+    if read != size or file.read() != END_OF_STREAM:
+        raise OSError("the Arrow stream does not end where the file ends; the file is cut short, or several are joined")
+
+
+def check_memory(column: Any, arrow: Any) -> None:
+    """Raises an error of Arrow or OSError if something in a column leads outside of the memory that the file gave it.
+
+    Texts may be any bytes, so `validate(full=True)`, which wants UTF-8, is for columns of other kinds.
+    """
+    types, kind = arrow.types, column.type
+    is_wide = types.is_large_string(kind) or types.is_large_binary(kind)
+    if not (is_wide or types.is_string(kind) or types.is_binary(kind)):
+        column.validate(full=True)
+        return
+    column.validate()
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return
+    kind_of_offset: Any = np.int64 if is_wide else np.int32
+    places: Any = np.frombuffer(offsets, kind_of_offset)[column.offset : column.offset + len(column) + 1]
+    if places[0] < 0 or (places[1:] < places[:-1]).any() or places[-1] > (0 if data is None else data.size):
+        raise OSError("an offset of its texts is outside of the texts")
+
+
+def cut(texts: Any, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with about so many bytes of texts; a longer text is a range of its own."""
+    if not len(texts):
+        return
+    offsets = offsets_of(texts)
+    start = 0
+    while start < len(texts):
+        stop = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
+        stop = min(max(stop, start + 1), len(texts))
+        yield start, stop
+        start = stop
+
+
+def bytes_of(texts: Any, row: int) -> int:
+    """How many bytes one text has."""
+    start, stop = offsets_of(texts)[row : row + 2].tolist()
+    return int(stop - start)
+
+
+def offsets_of(texts: Any) -> NDArray[np.int64]:
+    """Where the texts of a column that is not empty begin, and where the last ends."""
+    return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
+
+
+def no_text(field: str) -> str:
+    """What is wrong with a row that has a null."""
+    return f"has no text in the column {field!r}"
+
+
+def row_group_sizes(path: Path, field: str) -> list[int]:
+    """The bytes of the texts in each row group.
+
+    Raises:
+        CorpusError: As of `batches`.
+    """
+    arrow = pyarrow(spelled(path))
+    with readable_table(path, arrow), parquet_file(path, arrow) as file:
+        check_columns(file.schema_arrow, path, (field,), arrow)
+        column = number_of_column(file, field)
+        return [text_bytes(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
+
+
+def row_group_ranges(
+    path: Path, fields: Sequence[str], groups: tuple[int, int] | None, size: int
+) -> list[tuple[int, int]]:
+    """The bytes of a file that `batches` reads for these row groups.
+
+    Args:
+        groups: As of `batches`.
+        size: Of the file.
+    Raises:
+        CorpusError: As of `batches`.
+    """
+    arrow = pyarrow(spelled(path))
+    with readable_table(path, arrow), parquet_file(path, arrow) as file:
+        check_groups(file, groups)
+        found = [(size - file.metadata.serialized_size - 8, size), (0, 4)]
+        for group in map(file.metadata.row_group, range(*(groups or (file.num_row_groups,)))):
+            for column in map(group.column, range(group.num_columns)):
+                if column.path_in_schema.partition(".")[0] in fields:
+                    starts = (column.dictionary_page_offset, column.data_page_offset)
+                    start = min(place for place in starts if place)
+                    found.append((start, start + column.total_compressed_size))
+    return found
+
+
+def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
+    """Raises OSError for row groups that a file does not have."""
+    if groups is not None and groups[1] > file.num_row_groups:
+        raise OSError(f"it has {file.num_row_groups:,} row groups, not the {groups[1]:,} of the plan")
+
+
+@contextmanager
+def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
+    """An open Parquet file, here or behind a URL."""
+    if url_of(path) is None:
+        with arrow.parquet.ParquetFile(path, buffer_size=BYTES_READ, pre_buffer=False) as file:
+            yield file
+        return
+    with bytes_at(path) as source, arrow.parquet.ParquetFile(source) as file:
+        yield file
+
+
+@contextmanager
+def bytes_at(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, here or behind a URL."""
+    url = url_of(path)
+    with open(path, "rb", buffering=0) if url is None else opened(url) as source:
+        yield source
+
+
+def number_of_column(file: Any, field: str) -> int:
+    """The number of a column among those that a file stores."""
+    return [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))].index(field)
+
+
+def text_bytes(group: Any, column: int) -> int:
+    """The bytes of a column of a row group, unpacked."""
+    return int(group.column(column).total_uncompressed_size)
+
+
+@contextmanager
+def readable_table(path: Path, arrow: Any) -> Iterator[None]:
+    """Turns what goes wrong in reading a file into CorpusError."""
+    try:
+        regular(path)
+        yield
+    except CorpusError:
+        raise
+    except (arrow.ArrowException, OSError, ValueError) as problem:
+        raise CorpusError(spelled(path), None, f"cannot be read: {problem}") from problem
+    except MemoryError as problem:
+        raise CorpusError(spelled(path), None, "cannot be read: there is not enough memory for it") from problem
+
+
+def check_columns(schema: Any, path: Path, fields: Sequence[str], arrow: Any) -> None:
+    """Raises CorpusError unless the file has the columns and the first holds texts."""
+    check_column(schema, path, fields[0], arrow)
+    if missing := [name for name in fields if name not in schema.names]:
+        raise CorpusError(spelled(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
+    for name in fields[1:]:
+        kind = schema.field(name).type
+        kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
+        if getattr(kind, "storage_type", kind).num_fields:
+            raise CorpusError(spelled(path), None, f"the column {name!r} holds {kind} instead of names; name another")
+
+
+def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
+    """Raises CorpusError unless the file has the column and it holds texts."""
+    types = arrow.types
+    if field not in schema.names:
+        raise CorpusError(
+            spelled(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
+        )
+    if schema.names.count(field) > 1:
+        raise CorpusError(spelled(path), None, f"has several columns {field!r}; name another column with field=")
+    kind = schema.field(field).type
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if not is_text(kind, arrow):
+        raise CorpusError(
+            spelled(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
+        )
+
+
+def flat(column: Any) -> tuple[bytes, NDArray[np.uint64]]:
+    """The bytes of a column without nulls, and where each value ends."""
+    _, offsets, data = column.buffers()
+    if not len(column):
+        return b"", np.empty(0, np.uint64)
+    starts = np.frombuffer(offsets, np.int64)[column.offset : column.offset + len(column) + 1]
+    blob = data[starts[0] : starts[-1]].to_pybytes() if data is not None else b""
+    return blob, (starts[1:] - starts[0]).astype(np.uint64)

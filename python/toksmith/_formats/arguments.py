@@ -1,0 +1,112 @@
+"""The arguments of `load()` and `save()` for what a file does not contain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._base.errors import CannotRepresent, InvalidOption, quoted
+from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_split
+from .._model.patterns import UNSET, PatternArgument
+from .._model.special import check_special_tokens
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
+
+
+def refuse_arguments(
+    where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
+) -> None:
+    """Raises InvalidOption for an argument that `where` already defines."""
+    if pattern is not UNSET:
+        raise InvalidOption("pattern", pattern, f"no value: {where} defines its own split pattern")
+    if special_tokens is not None:
+        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} defines its own special tokens")
+    if format is not None:
+        raise InvalidOption("format", format, f"no value: {where} has a fixed format")
+
+
+def added_tokens(
+    special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
+) -> tuple[AddedToken, ...]:
+    """The added tokens of the argument `special_tokens`, beside the tokens of a table.
+
+    Raises:
+        InvalidOption: Two contents overlap, or an id is taken or out of range.
+    """
+    if not special_tokens:
+        return ()
+    check_special_tokens(list(special_tokens))
+    contents: dict[int, str] = {}
+    for content, id in special_tokens.items():
+        if type(id) is not int:
+            raise TypeError(f"special_tokens: the id of {quoted(content)} must be an int, not {type(id).__name__}")
+        if not 0 <= id < ID_LIMIT:
+            raise InvalidOption("special_tokens", (content, id), f"ids from 0 to {ID_LIMIT - 1}")
+        if id in contents:
+            raise InvalidOption("special_tokens", (contents[id], content), f"only one token with the id {id}")
+        contents[id] = content
+    for place in np.flatnonzero(np.isin(ids, list(contents))).tolist():
+        id, own = int(ids[place]), tokens[place]
+        if own != contents[id].encode():
+            raise InvalidOption("special_tokens", (contents[id], id), f"a free id; {own!r} already has this one")
+    return tuple(AddedToken(content, id) for content, id in special_tokens.items())
+
+
+# The fields that the caller may allow to be lost, and when a file would lose them.
+LOSABLE: dict[str, Callable[[Model], bool]] = {
+    "added_tokens": lambda model: any(token != AddedToken(token.content, token.id) for token in model.added_tokens),
+    "decoders": lambda model: bool(model.decoders),
+    "metadata": lambda model: bool(model.metadata),
+    "normalizers": lambda model: bool(model.normalizers),
+    "post": lambda model: bool(model.post),
+    "splitters": lambda model: not all(map(is_regex_split, model.splitters)),
+}
+# The fields that decide ids, which may never be lost.
+NEEDED: dict[str, Callable[[Model], bool]] = {
+    "kind": lambda model: model.kind != "bpe",
+    "scores": lambda model: model.scores is not None,
+    "unknown_id": lambda model: model.unknown_id is not None,
+    "byte_fallback": lambda model: model.byte_fallback,
+    "continuing_subword_prefix": lambda model: bool(model.continuing_subword_prefix),
+    "end_of_word_suffix": lambda model: bool(model.end_of_word_suffix),
+    "fuse_unknown": lambda model: model.fuse_unknown,
+    "max_piece_chars": lambda model: model.max_piece_chars is not None,
+    "unused_ids": lambda model: bool(model.unused_ids),
+}
+# Those of them that a format may hold with other ids for some texts, if the caller allows it.
+IN_PART = ("scores",)
+REASONS = {
+    "added_tokens": "load(special_tokens=…) supplies only contents and ids of special tokens, no flags",
+    "kind": "the format supports only byte-pair encodings",
+    "splitters": "load(pattern=…) supplies only regexes in the Rust dialect whose matches are pieces",
+}
+
+
+def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
+    """The fields that may be lost, as a set.
+
+    Raises:
+        InvalidOption: A name is not a field that can be lost.
+    """
+    names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
+    losable = sorted((*LOSABLE, *IN_PART))
+    for name in sorted(names.difference(losable)):
+        raise InvalidOption("allow_loss", name, f"names of {', '.join(losable)}")
+    return names
+
+
+def refuse_losses(model: Model, format: str, allow_loss: Collection[str], holds: Collection[str] = ()) -> None:
+    """Raises CannotRepresent for the first field, tables aside, that a format for byte-pair encodings would lose.
+
+    `holds` names the fields that the format can store. The training record and the arguments of `load()` do not count.
+    """
+    for name, would_lose in (NEEDED | LOSABLE).items():
+        if (name not in allow_loss or name in NEEDED) and name not in holds and would_lose(model):
+            reason = REASONS.get(name, "the format has no field for it")
+            leave = f"; allow_loss=[{name!r}] leaves it out" if name in LOSABLE else ""
+            raise CannotRepresent(format, name, reason + leave)

@@ -1,0 +1,163 @@
+"""The kinds `llama` and `t5` of GGUF files: SentencePiece's pieces with scores and types, as in `sentencepiece.py`.
+
+llama.cpp runs only a part of what such a model may have. `unlike_llama` is the list of the rest, which neither loading nor
+saving lets through. User-defined tokens are cut out of the text before it is normalized.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from .._base.errors import CannotRepresent
+from .._model.model import AddedToken, Model, Step, TokenTable
+from .sentencepiece import BYTE, NORMAL, UNKNOWN, UNKNOWN_SURFACE, UNUSED, USER_DEFINED, problem_of
+from .sentencepiece_save import check_kind, only, pieces
+
+__all__ = ["character_entries", "characters"]
+
+KEYS = "tokenizer.ggml."
+
+
+def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dict[str, str]) -> Model:
+    """The model of such a file."""
+    contents = source.tokens()
+    types, scores = source.numbers("token_type", "iu", len(contents)), source.numbers("scores", "f", len(contents))
+    for name, found in (("token_type", types), ("scores", scores)):
+        if found is None:
+            source.fail(name, "is missing")
+    fallback = BYTE in types
+    rows: list[tuple[bytes, int, float]] = []
+    added: list[AddedToken] = []
+    seen: dict[str, int] = {}
+    unknown: list[int] = []
+    for id, (content, kind, score) in enumerate(zip(contents, types.tolist(), scores.tolist(), strict=True)):
+        problem = problem_of(content, kind, fallback) if content else "is empty"
+        if kind == UNUSED:
+            problem = "is marked unused; GGUF files with unused pieces are not supported"
+        elif not np.isfinite(score):
+            problem = f"has the score {score}, which is not finite"
+        if not problem and seen.setdefault(content, id) != id:
+            problem = f"occurs twice; token {seen[content]} is the same"
+        if problem:
+            source.fail(f"tokens[{id}]", f"{content[:40]!r} {problem}")
+        if kind in (NORMAL, BYTE):
+            rows.append((content.encode(), id, score))
+        else:
+            added.append(AddedToken(content, id, special=kind != USER_DEFINED))
+            unknown += [id] if kind == UNKNOWN else []
+    if len(unknown) != 1 or (fallback and int(np.count_nonzero(types == BYTE)) != 256):
+        source.fail("token_type", "expected one unknown token, and tokens for all 256 bytes or for none")
+    named = source.id("unknown_token_id", len(contents))
+    if unigram and unknown[0] != (2 if named is None else named):
+        source.fail("unknown_token_id", f"is {named}, but the unknown token has the id {unknown[0]}")
+    normalizer, decoder = steps(source, unigram)
+    model = Model(
+        TokenTable.of([token for token, _, _ in rows]),
+        np.array([id for _, id, _ in rows], np.uint32),
+        kind="unigram" if unigram else "bpe",
+        unit="char",
+        merge_rule="pair" if unigram else "bytes",
+        scores=np.array([score for _, _, score in rows], np.float32),
+        unknown_id=unknown[0],
+        byte_fallback=fallback,
+        normalizers=(normalizer,),
+        decoders=(decoder,),
+        post=post,
+        added_tokens=tuple(added),
+        metadata=metadata,
+    )
+    for _, key, problem in unlike_llama(model):
+        source.fail(key, problem)
+    return model
+
+
+def unlike_llama(model: Model) -> Iterator[tuple[str, str, str]]:
+    """Each field with which llama.cpp would give other ids: its name, the key of the file, and why."""
+    normalizer = model.normalizers[0]
+    user_defined = [token for token in model.added_tokens if not token.special]
+    if model.kind == "unigram":
+        if model.byte_fallback:
+            yield "byte_fallback", "token_type", "llama.cpp gives unknown characters the unknown token, and no bytes"
+        if user_defined:
+            yield "added_tokens", "token_type", "beside user-defined tokens llama.cpp does not normalize every text"
+        if normalizer["remove_extra"] and normalizer["dummy"] == "nowhere":
+            problem = "where llama.cpp removes extra spaces it always puts one before a text"
+            yield "normalizers", "remove_extra_whitespaces", problem
+        return
+    if not model.byte_fallback:
+        yield (
+            "byte_fallback",
+            "token_type",
+            "llama.cpp ends at an unknown character, which only tokens for bytes prevent",
+        )
+    if normalizer["charsmap"]:
+        yield "normalizers", "precompiled_charsmap", "llama.cpp does not rewrite characters for byte pairs"
+    if normalizer["remove_extra"]:
+        yield "normalizers", "remove_extra_whitespaces", "llama.cpp does not remove spaces for byte pairs"
+    for token in user_defined:
+        if token.normalized and (normalizer["dummy"] == "before" or not {" ", "▁"}.isdisjoint(token.content)):
+            problem = f"llama.cpp cuts {token.content!r} out before it normalizes, and puts a space before what follows"
+            yield "added_tokens", "token_type", problem
+
+
+def steps(source: Any, unigram: bool) -> tuple[Step, Step]:
+    """What is done to a text first, and how tokens show as text."""
+    charsmap = source.get("precompiled_charsmap", np.ndarray, None, "an array of bytes")
+    data = b"" if charsmap is None else charsmap.astype(np.uint8).tobytes()
+    size = int.from_bytes(data[:4], "little")
+    if data and (len(data) < 4 + size or size % 4 or size == 0):
+        source.fail("precompiled_charsmap", f"is broken: it claims a trie of {size} bytes but has only {len(data)}")
+    dummy = "before" if source.flag("add_space_prefix", not unigram) else "nowhere"
+    remove_extra = source.flag("remove_extra_whitespaces", False)
+    options = {
+        "charsmap": base64.b64encode(data).decode(),
+        "dummy": dummy,
+        "escape": True,
+        "remove_extra": remove_extra,
+    }
+    strip = "each" if remove_extra else "once" if dummy == "before" else "nothing"
+    shown = (("strip", strip), ("unknown", UNKNOWN_SURFACE))
+    return Step("sentencepiece", tuple(sorted(options.items()))), Step("sentencepiece", shown)
+
+
+def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
+    """The values of such a model."""
+    check_kind(model, "gguf")
+    normalizer, decoder = only(model, "normalizers", "gguf"), only(model, "decoders", "gguf")
+    if normalizer["dummy"] == "after" or not normalizer["escape"]:
+        raise CannotRepresent(
+            "gguf", "normalizers", "the format writes spaces as ▁ and adds one space or none before a text"
+        )
+    strip = "each" if normalizer["remove_extra"] else "once" if normalizer["dummy"] == "before" else "nothing"
+    if dict(decoder.options) != {"strip": strip, "unknown": UNKNOWN_SURFACE}:
+        raise CannotRepresent("gguf", "decoders", f"the normalizer decides how the format decodes: {strip!r}")
+    for field, _, problem in unlike_llama(model):
+        if field not in allow_loss:
+            leave = "" if field == "byte_fallback" else f"; allow_loss=[{field!r}] writes the file all the same"
+            raise CannotRepresent("gguf", field, problem + leave)
+    rows = pieces(dataclasses.replace(model, added_tokens=as_pieces(model)), "gguf")
+    return {
+        f"{KEYS}model": "t5" if model.kind == "unigram" else "llama",
+        f"{KEYS}tokens": [content for content, _, _ in rows],
+        f"{KEYS}scores": [float(score) for _, _, score in rows],
+        f"{KEYS}token_type": [int(kind) for _, kind, _ in rows],
+        f"{KEYS}unknown_token_id": model.unknown_id,
+        f"{KEYS}add_space_prefix": normalizer["dummy"] == "before",
+        f"{KEYS}remove_extra_whitespaces": normalizer["remove_extra"],
+        f"{KEYS}precompiled_charsmap": base64.b64decode(normalizer["charsmap"]),
+    }
+
+
+def as_pieces(model: Model) -> tuple[AddedToken, ...]:
+    """The added tokens, those that are cut out before normalizing as SentencePiece has them."""
+    return tuple(
+        dataclasses.replace(token, normalized=True)
+        if token == AddedToken(token.content, token.id, special=False)
+        else token
+        for token in model.added_tokens
+    )

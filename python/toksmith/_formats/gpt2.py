@@ -1,0 +1,247 @@
+"""GPT-2's two files: a JSON object of ids by token, and a text with two tokens in each line that merge.
+
+OpenAI's release calls them `encoder.json` and `vocab.bpe`, Hugging Face `vocab.json` and `merges.txt`. Either file is
+enough to find the other. Tokens use GPT-2's alphabet. An entry that is neither a byte nor the result of a merge is a special
+token. The files contain no split pattern: without the argument `pattern` GPT-2's pattern applies, and a vocabulary with a
+token that it would cut raises an error. Saving refuses any other pattern, because other readers use GPT-2's. With
+`allow_loss=["splitters"]` the pattern is in the first line, which `load` reads and other readers skip.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _core
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
+from .._model.patterns import UNSET, PatternArgument, splitters
+from .._storage.files import is_text
+from .arguments import added_tokens, refuse_arguments, refuse_losses
+from .byte_characters import BYTE_CHARACTERS, spelt, unspelt
+from .file_sets import GPT2, FileContent, joined_lines, text_lines
+from .json import parse_json
+from .recovered_merges import pair_merges
+
+__all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "gpt2"
+FILES = GPT2
+SUFFIXES = tuple(name for names in FILES for name in names)
+READS = 2
+ARGUMENTS = ("pattern", "special_tokens")
+DOC = "GPT-2's vocab.json and merges.txt (or encoder.json and vocab.bpe): a folder with both, or either file"
+
+VERSION = "#version: 0.2"
+OURS = f"{VERSION} toksmith splits at "
+# Lines of two words. If the second word is a number, the line holds a rank instead.
+MERGES = re.compile(r"(?!(?:toksmith|minbpe) )(\S+ (?![0-9]+\s)\S+\r?\n){2}")
+ENTRY = r'"(?:[^"\\]|\\.)*"\s*:\s*[0-9]+\s*'
+VOCAB = re.compile(rf"\s*\{{\s*{ENTRY}(,|\}}\s*$)")
+LONG_NAME = re.compile(
+    r'[{,]\s*"(?!\\u[dD][89abAB]..\\u[dD][c-fC-F].."|[^"\\]"|\\u....")(?:[^"\\]|\\.){2,}"\s*:'
+)  # a name of more than one character
+HEAD = 1 << 16
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether it is an object of ids with names of more than one character, or lines of two words."""
+    head = data[:HEAD].decode("utf-8", "replace")
+    if VOCAB.match(head):
+        return LONG_NAME.search(data.decode("utf-8", "replace")) is not None
+    return head.startswith("#version") or MERGES.match(head + "\n") is not None
+
+
+def load(
+    data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
+) -> Model:
+    """The model of the vocabulary, the merges, the pattern and the special tokens that are in neither."""
+    vocab, lines = data
+    ids = checked_vocab(vocab)
+    pairs, own_steps = parsed_merges(lines)
+    steps = steps_of(own_steps, pattern, lines.path)
+    made = {left + right for _, left, right in pairs}
+    tokens: dict[str, bytes] = {}
+    added: list[AddedToken] = []
+    for text, id in ids.items():
+        token = unspelt(text)
+        if token is not None and (len(text) == 1 or text in made):
+            tokens[text] = token
+        else:
+            added.append(AddedToken(text, id))
+    table = TokenTable.of(tokens.values())
+    id_column = np.array([ids[text] for text in tokens], np.uint32)
+    more = added_tokens(other_tokens(special_tokens, added), table, id_column)
+    try:
+        model = Model(
+            table,
+            id_column,
+            merges=np.array([merge_of(merge, ids, tokens, lines.path) for merge in pairs], np.uint32),
+            splitters=steps,
+            added_tokens=(*added, *more),
+        )
+    except ModelError as error:
+        raise FormatError(vocab.path, None, str(error)) from error
+    if own_steps is None and pattern is UNSET:
+        check_fit(model, path)
+    return model
+
+
+def checked_vocab(part: FileContent) -> dict[str, int]:
+    """The ids by text; each has one of its own, and every byte has one."""
+    try:
+        value = parse_json(part.data)
+    except ValueError as error:
+        raise FormatError(part.path, None, str(error)) from error
+    if not isinstance(value, dict):
+        raise FormatError(part.path, None, f"expected a JSON object, not {type(value).__name__}")
+    texts: dict[int, str] = {}
+    for text, id in value.items():
+        if type(id) is not int or not 0 <= id < ID_LIMIT:
+            raise FormatError(part.path, repr(text[:40]), f"expected an id below {ID_LIMIT}, not {str(id)[:40]}")
+        if not text:
+            raise FormatError(part.path, "''", "an empty token has an id")
+        if id in texts:
+            raise FormatError(part.path, repr(text[:40]), f"the id {id} also belongs to {texts[id][:40]!r}")
+        texts[id] = text
+    for byte, char in enumerate(BYTE_CHARACTERS):
+        if char not in value:
+            raise FormatError(part.path, None, f"the byte 0x{byte:02X} ({char!r}) has no token; all 256 bytes need one")
+    return value
+
+
+class MergeLine(NamedTuple):
+    """A merge as its file writes it: the number of the line, and both tokens."""
+
+    number: int
+    left: str
+    right: str
+
+
+def parsed_merges(part: FileContent) -> tuple[list[MergeLine], tuple[Step, ...] | None]:
+    """The merges, and the splitters if the file names them."""
+    lines = text_lines(part)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    steps = None
+    first = 1
+    if lines and lines[0].startswith("#version"):
+        steps = own_splitters(lines.pop(0), part.path)
+        first = 2
+    merges: list[MergeLine] = []
+    seen: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines, first):
+        left, space, right = line.partition(" ")
+        if not (left and space and right) or " " in right:
+            raise FormatError(part.path, number, f"expected two tokens with a space between, not {line[:40]!r}")
+        if (other := seen.setdefault((left, right), number)) != number:
+            raise FormatError(part.path, number, f"the merge {line[:40]!r} is a repetition of line {other}")
+        merges.append(MergeLine(number, left, right))
+    return merges, steps
+
+
+def own_splitters(line: str, path: str) -> tuple[Step, ...] | None:
+    """The splitters in a first line that toksmith wrote; None for any other first line."""
+    if not line.startswith(OURS):
+        return None
+    try:
+        regexes = parse_json(line.removeprefix(OURS).encode())
+    except ValueError as error:
+        raise FormatError(path, 1, f"expected a list of regexes: {error}") from error
+    if not isinstance(regexes, list) or not all(isinstance(regex, str) for regex in regexes):
+        raise FormatError(path, 1, "expected a list of regexes")
+    return tuple(regex_split(regex) for regex in regexes)
+
+
+def steps_of(own: tuple[Step, ...] | None, pattern: PatternArgument, path: str) -> tuple[Step, ...]:
+    """The splitters of the file, otherwise of the argument, otherwise of GPT-2."""
+    if own is not None:
+        if pattern is not UNSET and splitters(pattern) != own:
+            refuse_arguments(path, pattern, None)
+        return own
+    return splitters("gpt2_original" if pattern is UNSET else pattern)
+
+
+def merge_of(merge: MergeLine, ids: Mapping[str, int], tokens: Mapping[str, bytes], path: str) -> tuple[int, int, int]:
+    """The ids of a merge: left, right, result."""
+    number, left, right = merge
+    both = left + right
+    if left in tokens and right in tokens and both in tokens:
+        return ids[left], ids[right], ids[both]
+    text = next(text for text in (left, right, both) if text not in tokens)
+    problem = "is not in the vocabulary" if text not in ids else "is neither a byte nor the result of a merge"
+    raise FormatError(path, number, f"{text[:40]!r} {problem}")
+
+
+def other_tokens(special_tokens: Mapping[str, int] | None, added: Sequence[AddedToken]) -> dict[str, int]:
+    """The special tokens of the argument that are not in the vocabulary. The others must have the same ids."""
+    own = {token.content: token.id for token in added}
+    for content, id in (special_tokens or {}).items():
+        if own.get(content, id) != id:
+            raise InvalidOption("special_tokens", (content, id), f"its id in the vocabulary, {own[content]}")
+    return {content: id for content, id in (special_tokens or {}).items() if content not in own}
+
+
+def check_fit(model: Model, path: str) -> None:
+    """Raises InvalidOption if GPT-2's pattern would cut a token, because the training used another pattern."""
+    engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
+    for token in model.tokens:
+        if len(token) > 1 and is_text(token) and engine.split(token) != [token]:
+            allowed = "the split pattern that the merges were trained with: a name of toksmith.patterns(), a regex, or"
+            reason = f"{path} does not contain it, and GPT-2's pattern would cut the token {token!r}"
+            raise InvalidOption("pattern", UNSET, f"{allowed} a list of them; {reason}")
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]:
+    """The vocabulary and the merges."""
+    refuse_losses(model, NAME, allow_loss)
+    if model.unit != "byte":
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
+    merges = pair_merges(model, NAME)
+    by_id = dict(zip(model.ids.tolist(), map(spelt, model.tokens), strict=True))
+    vocab = {text: id for id, text in by_id.items()} | dict(listed(model, by_id))
+    lines = [first_line(model), *(f"{by_id[left]} {by_id[right]}" for left, right, _ in merges.tolist())]
+    if "splitters" not in allow_loss:
+        refuse_other_patterns(model)
+    return json.dumps(vocab, ensure_ascii=False).encode(), joined_lines(lines, NAME)
+
+
+def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
+    """The entries of the special tokens."""
+    taken: dict[Any, str] = {text: text for text in by_id.values()} | dict(by_id)
+    for token in model.added_tokens:
+        for key in (token.content, token.id):
+            if key in taken:
+                problem = f"{token.content!r} (id {token.id}) has the same spelling or id as the token {taken[key]!r}"
+                raise CannotRepresent(NAME, "added_tokens", problem)
+            taken[key] = token.content
+        try:
+            token.content.encode()
+        except UnicodeEncodeError as error:
+            raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+        yield token.content, token.id
+
+
+def refuse_other_patterns(model: Model) -> None:
+    """Raises CannotRepresent unless the model splits with GPT-2's pattern; its two spellings have the same matches."""
+    if model.splitters in (splitters("gpt2_original"), splitters("gpt2")):
+        return
+    regexes = [str(step["pattern"])[:60] for step in model.splitters]
+    splits = f"splits at {', '.join(map(repr, regexes))}" if regexes else "does not split"
+    problem = (
+        f"readers of {' and '.join(FILES[0])} split with GPT-2's pattern, but this model {splits}, so they would give other "
+        "ids; save a tokenizer.json, which holds the pattern, or pass allow_loss=['splitters'], and only toksmith.load() "
+        "will split as before"
+    )
+    raise CannotRepresent(NAME, "splitters", problem)
+
+
+def first_line(model: Model) -> str:
+    """The first line, which other readers skip."""
+    if model.splitters == splitters("gpt2_original"):
+        return VERSION
+    return OURS + json.dumps([step["pattern"] for step in model.splitters])

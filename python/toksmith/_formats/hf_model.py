@@ -1,0 +1,199 @@
+"""The `model` of a `tokenizer.json`: byte-pair encoding, with all its flags; `hf_other_models.py` has the others.
+
+HF writes bytes as characters (GPT-2's alphabet) and merges characters. A plain byte-level model is read as a model of
+bytes; every other model is read as a model of characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .._base.errors import CannotRepresent, InvalidOption
+from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
+from .byte_characters import unspelt
+from .hf_steps import step
+from .json_objects import JsonObject
+
+__all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
+
+
+def read_vocab(part: JsonObject) -> dict[str, int]:
+    """The ids by token."""
+    vocab: dict[str, int] = part.take("vocab", dict)
+    taken: dict[int, str] = {}
+    for token, id in vocab.items():
+        if type(id) is not int or not 0 <= id < ID_LIMIT:
+            part.fail(f"{token!r} must have an id from 0 to {ID_LIMIT - 1}, not {id!r}", "vocab")
+        if taken.setdefault(id, token) != token:
+            part.fail(f"{token!r} and {taken[id]!r} have the same id, {id}", "vocab")
+        if not token:
+            part.fail("contains an empty token", "vocab")
+    return vocab
+
+
+def read_merges(part: JsonObject) -> list[tuple[str, str]]:
+    """The pairs in order of rank, in the old spelling (`"a b"`) or the new one (`["a", "b"]`)."""
+    merges = []
+    for at, merge in enumerate(part.take("merges", list)):
+        if isinstance(merge, str):
+            if merge.startswith("#version"):
+                continue
+            merge = merge.split(" ")
+        if type(merge) is not list or len(merge) != 2 or type(merge[0]) is not str or type(merge[1]) is not str:
+            part.fail("must be two tokens, as a list or with one space between", f"merges[{at}]")
+        merges.append((merge[0], merge[1]))
+    return merges
+
+
+def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
+    """The merges by ids. Of a repeated pair, the last place counts."""
+    merges = read_merges(part)
+    last = {pair: rank for rank, pair in enumerate(merges)}
+    rows = []
+    for rank, pair in enumerate(merges):
+        if last[pair] != rank:
+            continue
+        left, right = pair
+        if prefix and not right.startswith(prefix):
+            part.fail(f"{right!r} does not start with the prefix {prefix!r}", f"merges[{rank}]")
+        joined = left + right[len(prefix) :]
+        row = (vocab.get(left), vocab.get(right), vocab.get(joined))
+        if None in row:
+            token = (left, right, joined)[row.index(None)]
+            part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
+        rows.append(row)
+    return np.array(rows, np.uint32).reshape(-1, 3)
+
+
+def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
+    """The model of a `BPE` part with the steps and added tokens that were read around it."""
+    if part.left.get("dropout"):
+        part.fail(f"is {part.left['dropout']!r}: skipping merges at random is not supported", "dropout")
+    part.left.pop("dropout", None)
+    prefix, suffix = part.text("continuing_subword_prefix", ""), part.text("end_of_word_suffix", "")
+    unknown = part.text("unk_token", None)
+    fuse, fallback = part.flag("fuse_unk", False), part.flag("byte_fallback", False)
+    whole_piece = part.flag("ignore_merges", False)
+    vocab = read_vocab(part)
+    merges = merge_table(part, vocab, prefix)
+    fields: dict[str, Any] = {"merges": merges, "whole_piece": whole_piece, "added_tokens": added}
+    if not (prefix or suffix) and (plain := as_bytes(vocab, steps, fields)):
+        return plain
+    if unknown is not None and unknown not in vocab:
+        # HF gives up when it meets the first unknown character; here such a character is not in the vocabulary.
+        unknown = None
+    return of_characters(
+        vocab,
+        steps,
+        unknown_id=None if unknown is None else vocab[unknown],
+        fuse_unknown=fuse and unknown is not None,
+        byte_fallback=fallback,
+        continuing_subword_prefix=prefix,
+        end_of_word_suffix=suffix,
+        **fields,
+    )
+
+
+def table_of(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[np.uint32]]:
+    """Tokens and ids in order of their ids."""
+    ordered = sorted(tokens, key=lambda pair: pair[1])
+    return TokenTable.of([token for token, _ in ordered]), np.array([id for _, id in ordered], np.uint32)
+
+
+def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
+    """The model of bytes if the characters represent bytes; None for any other model."""
+    splitters, writes = steps["splitters"], step("byte_characters")
+    if steps["decoders"] != (writes,) or splitters.count(writes) != 1 or writes in steps["normalizers"]:
+        return None
+    merged = set(fields["merges"].ravel().tolist())
+    contents = {token.content: token for token in fields["added_tokens"]}
+    tokens: list[tuple[bytes, int]] = []
+    others: list[tuple[bytes, int]] = []
+    for token, id in vocab.items():
+        own = unspelt(token)
+        is_added = token in contents and id not in merged
+        if own is None and not is_added:
+            return None
+        if own is not None:
+            (others if is_added else tokens).append((own, id))
+    if len({own for own, _ in tokens if len(own) == 1}) < 256:
+        return None
+    # Added tokens are decoded like all others, so their characters must not represent other bytes.
+    shown = shown_contents(fields["added_tokens"], steps["normalizers"])
+    if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in shown):
+        return None
+    if splitters[-1] == writes:
+        splitters = splitters[:-1]
+    fields |= {"normalizers": steps["normalizers"], "splitters": splitters, "post": steps["post"]}
+    model = Model(*table_of(tokens), **fields)
+    # An added token is an ordinary one too only where the lookup of whole pieces could find it.
+    is_piece = whole_pieces(model) if model.whole_piece and others else None
+    found = [(token, id) for token, id in others if is_piece and is_piece(token)]
+    return Model(*table_of([*tokens, *found]), **fields) if found else model
+
+
+def shown_contents(added: Iterable[AddedToken], normalizers: Iterable[Step]) -> list[str]:
+    """What decoding shows of added tokens: of those that are found in the normalized text, the normal form."""
+    tokens = [(token.content, 256 + place, False) for place, token in enumerate(added)]
+    stages = {
+        "normalizers": [(each.kind, list(each.options)) for each in normalizers],
+        "splitters": [],
+        "decoders": [],
+        "flags": {token.content: (False, False, False, token.normalized) for token in added},
+        "symbols": None,
+    }
+    bare = Model(*table_of((bytes([byte]), byte) for byte in range(256)))
+    engine = _core.Engine(bare.vocab, [], tokens, None, stages)
+    return [(engine.token(id) or b"").decode("utf-8", "replace") for _, id, _ in tokens]
+
+
+def whole_pieces(model: Model) -> Callable[[bytes], bool]:
+    """Whether there may be a text that our splitters leave whole and that these bytes are."""
+    if model.normalizers or any(each.kind != "regex" or each["dialect"] != "rust" for each in model.splitters):
+        return lambda token: True
+    try:
+        engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
+    except InvalidOption as error:  # of a model that was loaded, and that nothing can run
+        raise CannotRepresent("tokenizer_json", "splitters", str(error)) from None
+    return lambda token: engine.split(token) == [token]
+
+
+def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
+    """The model whose tokens are what the vocabulary holds."""
+    table, ids = table_of([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
+    return Model(table, ids, unit="char", **{**steps, **fields})
+
+
+def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
+    """The `BPE` part of a model whose tokens are spelt as in `vocab`."""
+    spelt = {id: token for token, id in vocab.items()}
+    prefix = model.continuing_subword_prefix
+    if model.unit == "byte":
+        for field, given in (("byte_fallback", model.byte_fallback), ("unknown_id", model.unknown_id is not None)):
+            if given:
+                raise CannotRepresent(format, field, "a model of bytes knows every text, so that nothing uses it")
+        merges = model.vocab.recover_merges()
+    elif model.merge_rule != "pair":
+        raise CannotRepresent(format, "merge_rule", "the format merges characters by a list of pairs")
+    else:
+        merges = model.merges
+    unknown = None if model.unknown_id is None else spelt.get(model.unknown_id)
+    if unknown is None and model.unknown_id is not None:
+        raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": unknown,
+        "continuing_subword_prefix": prefix or None,
+        "end_of_word_suffix": model.end_of_word_suffix or None,
+        "fuse_unk": model.fuse_unknown,
+        "byte_fallback": model.byte_fallback,
+        "ignore_merges": model.whole_piece,
+        "vocab": vocab,
+        "merges": [[spelt[left], spelt[right]] for left, right, _ in merges.tolist()],
+    }

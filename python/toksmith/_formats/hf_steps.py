@@ -1,0 +1,320 @@
+"""The parts of a `tokenizer.json` that are steps: normalizers, pre-tokenizers and decoders, one row for each type.
+
+A row maps a type to a kind of step, and its fields to options, without loss in either direction. `Sequence` has no row:
+its steps are listed one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+from .._base.errors import CannotRepresent
+from .._model.model import Step
+from .json_objects import JsonObject
+from .oniguruma import NotTranslatable, to_onig
+
+__all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "read_steps", "step"]
+
+BEHAVIORS = {
+    "Removed": "removed",
+    "Isolated": "isolated",
+    "MergedWithPrevious": "merged_with_previous",
+    "MergedWithNext": "merged_with_next",
+    "Contiguous": "contiguous",
+}
+SCHEMES = {"always": "always", "first": "first", "never": "never"}
+# What `ByteLevel` splits by.
+BYTE_LEVEL_REGEX = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+Load = Callable[[JsonObject], list[Step]]
+Dump = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+class StepType(NamedTuple):
+    """One type of a part.
+
+    Attributes:
+        kinds: The kinds of steps that it is written for.
+        load: The part as steps.
+        dump: The options of a step of `kinds` as a part, without its type.
+    """
+
+    kinds: tuple[str, ...]
+    load: Load
+    dump: Dump
+
+
+def step(kind: str, **options: Any) -> Step:
+    """The step of a kind with these options."""
+    return Step(kind, tuple(sorted(options.items())))
+
+
+def bare(kind: str) -> StepType:
+    """A type without fields."""
+    return StepType((kind,), lambda part: [step(kind)], lambda options: {})
+
+
+def renamed(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
+    """A type whose fields are options under other names: field to (option, how it is read)."""
+    load = lambda part: [step(kind, **{to: getattr(part, how)(name) for name, (to, how) in fields.items()})]
+    return StepType((kind,), load, lambda options: {name: options[to] for name, (to, _) in fields.items()})
+
+
+def read_pattern(part: JsonObject) -> tuple[str, str]:
+    """The pattern and its dialect: Oniguruma's, unless the regex is known to mean the same in Rust's."""
+    inner = part.part("pattern")
+    if "String" in inner.left:
+        found = inner.text("String"), "literal"
+    else:
+        regex = inner.text("Regex")
+        found = regex, "rust" if is_same(regex) else "onig"
+    inner.finish()
+    return found
+
+
+def is_same(regex: str) -> bool:
+    """Whether a regex of Oniguruma has the same matches in the Rust dialect."""
+    try:
+        return to_onig(regex) == regex
+    except NotTranslatable:
+        return False
+
+
+def dump_pattern(pattern: str, dialect: str) -> dict[str, str]:
+    """The other way round."""
+    if dialect == "literal":
+        return {"String": pattern}
+    return {"Regex": to_onig(pattern) if dialect == "rust" else pattern}
+
+
+def load_replace(part: JsonObject) -> list[Step]:
+    """`Replace`, of a normalizer or decoder: its regexes are always Oniguruma's, whose empty matches count."""
+    pattern, dialect = read_pattern(part)
+    dialect = "literal" if dialect == "literal" else "onig"
+    return [step("replace", pattern=pattern, dialect=dialect, content=part.text("content"))]
+
+
+def dump_replace(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round."""
+    return {"pattern": dump_pattern(options["pattern"], options["dialect"]), "content": options["content"]}
+
+
+def load_split(part: JsonObject) -> list[Step]:
+    """`Split`, by a regex or a text."""
+    pattern, dialect = read_pattern(part)
+    options = {"pattern": pattern, "behavior": part.choice("behavior", BEHAVIORS), "invert": part.flag("invert")}
+    return [step("literal", **options) if dialect == "literal" else step("regex", dialect=dialect, **options)]
+
+
+def dump_split(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round."""
+    pattern = dump_pattern(options["pattern"], options.get("dialect", "literal"))
+    return {"pattern": pattern, "behavior": behavior(options), "invert": options["invert"]}
+
+
+def behavior(options: Mapping[str, Any]) -> str:
+    """The name of a behaviour there."""
+    return next(name for name, own in BEHAVIORS.items() if own == options["behavior"])
+
+
+def load_byte_level(part: JsonObject) -> list[Step]:
+    """`ByteLevel` as a pre-tokenizer: up to three steps. Its `trim_offsets` does nothing here."""
+    steps = [step("prefix_space")] if part.flag("add_prefix_space") else []
+    part.flag("trim_offsets")
+    if part.flag("use_regex", True):
+        steps.append(step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False))
+    return [*steps, step("byte_characters")]
+
+
+def load_metaspace(part: JsonObject) -> list[Step]:
+    """`Metaspace` as a pre-tokenizer, in its new and its old spelling."""
+    scheme = metaspace_scheme(part)
+    return [step("metaspace", replacement=part.char("replacement"), prepend=scheme, split=part.flag("split", True))]
+
+
+def metaspace_scheme(part: JsonObject) -> str:
+    """Which pieces get the mark."""
+    part.text("str_rep", None)
+    old = part.flag("add_prefix_space", None)
+    new = str(part.choice("prepend_scheme", SCHEMES, "never" if old is False else "always"))
+    if old is False and new != "never":
+        part.fail(f"contradicts the prepend_scheme {new!r}", "add_prefix_space")
+    return new
+
+
+def dump_metaspace(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round, in the new spelling."""
+    return {name: options[own] for name, own in METASPACE.items()}
+
+
+METASPACE = {"replacement": "replacement", "prepend_scheme": "prepend", "split": "split"}
+
+
+def load_metaspace_decoder(part: JsonObject) -> list[Step]:
+    """`Metaspace` as a decoder: whether it splits means nothing here."""
+    scheme = metaspace_scheme(part)
+    part.flag("split", None)
+    return [step("metaspace", replacement=part.char("replacement"), drop_first=scheme != "never")]
+
+
+def dump_metaspace_decoder(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The other way round."""
+    scheme = "always" if options["drop_first"] else "never"
+    return {"replacement": options["replacement"], "prepend_scheme": scheme, "split": True}
+
+
+def load_byte_level_decoder(part: JsonObject) -> list[Step]:
+    """`ByteLevel` as a decoder, whose fields mean nothing."""
+    for name in ("add_prefix_space", "trim_offsets", "use_regex"):
+        part.flag(name, None)
+    return [step("byte_characters")]
+
+
+BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": False, "use_regex": False}
+REPLACE = StepType(("replace",), load_replace, dump_replace)
+
+NORMALIZERS: Mapping[str, StepType] = {
+    "BertNormalizer": StepType(
+        ("bert",),
+        lambda part: [
+            step(
+                "bert",
+                clean_text=part.flag("clean_text"),
+                handle_chinese_chars=part.flag("handle_chinese_chars"),
+                strip_accents=part.flag("strip_accents", None),
+                lowercase=part.flag("lowercase"),
+            )
+        ],
+        lambda options: {**options, "strip_accents": options["strip_accents"]},  # the others are required there
+    ),
+    "ByteLevel": bare("byte_characters"),
+    "Lowercase": bare("lowercase"),
+    "NFC": bare("nfc"),
+    "NFD": bare("nfd"),
+    "NFKC": bare("nfkc"),
+    "NFKD": bare("nfkd"),
+    "Nmt": bare("nmt"),
+    "Precompiled": renamed("precompiled", {"precompiled_charsmap": ("charsmap", "text")}),
+    "Prepend": renamed("prepend", {"prepend": ("prepend", "text")}),
+    "Replace": REPLACE,
+    "Strip": renamed("strip", {"strip_left": ("left", "flag"), "strip_right": ("right", "flag")}),
+    "StripAccents": bare("strip_accents"),
+}
+PRE_TOKENIZERS: Mapping[str, StepType] = {
+    "BertPreTokenizer": bare("bert"),
+    "ByteLevel": StepType(("byte_characters",), load_byte_level, lambda options: dict(BYTE_LEVEL)),
+    "CharDelimiterSplit": renamed("delimiter", {"delimiter": ("delimiter", "char")}),
+    "Digits": renamed("digits", {"individual_digits": ("individual", "flag")}),
+    "FixedLength": StepType(
+        ("fixed_length",),
+        lambda part: [step("fixed_length", length=part.number("length", 5))],
+        lambda options: {"length": options["length"]},
+    ),
+    "Metaspace": StepType(("metaspace",), load_metaspace, dump_metaspace),
+    "Punctuation": StepType(
+        ("punctuation",),
+        lambda part: [step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],
+        lambda options: {"behavior": behavior(options)},
+    ),
+    "Split": StepType(("regex", "literal"), load_split, dump_split),
+    "UnicodeScripts": bare("unicode_scripts"),
+    "Whitespace": bare("whitespace"),
+    "WhitespaceSplit": bare("whitespace_split"),
+}
+DECODERS: Mapping[str, StepType] = {
+    "BPEDecoder": renamed("word_end", {"suffix": ("suffix", "text")}),
+    "ByteFallback": bare("byte_fallback"),
+    "ByteLevel": StepType(("byte_characters",), load_byte_level_decoder, lambda options: dict(BYTE_LEVEL)),
+    "CTC": renamed(
+        "ctc",
+        {
+            "pad_token": ("pad", "text"),
+            "word_delimiter_token": ("delimiter", "text"),
+            "cleanup": ("cleanup", "flag"),
+        },
+    ),
+    "Fuse": bare("fuse"),
+    "Metaspace": StepType(("metaspace",), load_metaspace_decoder, dump_metaspace_decoder),
+    "Replace": REPLACE,
+    "Strip": renamed(
+        "strip", {"content": ("content", "char"), "start": ("start", "number"), "stop": ("stop", "number")}
+    ),
+    "WordPiece": renamed("wordpiece", {"prefix": ("prefix", "text"), "cleanup": ("cleanup", "flag")}),
+}
+
+
+class StepTypes(NamedTuple):
+    """The types of one part of the file.
+
+    Attributes:
+        rows: By type.
+        field: The field of `Model` that holds the steps.
+        members: The name of the list in a `Sequence`.
+    """
+
+    rows: Mapping[str, StepType]
+    field: str
+    members: str
+
+
+TABLES: Mapping[str, StepTypes] = {
+    "normalizer": StepTypes(NORMALIZERS, "normalizers", "normalizers"),
+    "pre_tokenizer": StepTypes(PRE_TOKENIZERS, "splitters", "pretokenizers"),
+    "decoder": StepTypes(DECODERS, "decoders", "decoders"),
+}
+
+
+def read_steps(part: JsonObject, table: StepTypes) -> Iterator[Step]:
+    """The steps of a part, those of sequences in them one after another."""
+    kind = part.text("type")
+    if kind == "Sequence":
+        for member in part.parts(table.members):
+            yield from read_steps(member, table)
+    elif kind in table.rows:
+        yield from table.rows[kind].load(part)
+    else:
+        part.fail(f"{kind!r} is not supported; supported are Sequence, {', '.join(table.rows)}", "type")
+    part.finish()
+
+
+def dump_steps(steps: Sequence[Step], table: StepTypes, format: str) -> dict[str, Any] | None:
+    """The steps as a part: none, one, or a sequence."""
+    parts = []
+    rest = list(steps)
+    while rest:
+        folded = folded_byte_level(rest) if table.field == "splitters" else None
+        parts.append(folded or dump_step(rest.pop(0), table, format))
+    if len(parts) > 1:
+        return {"type": "Sequence", table.members: parts}
+    return parts[0] if parts else None
+
+
+def folded_byte_level(rest: list[Step]) -> dict[str, Any] | None:
+    """Takes the next steps if together they are a `ByteLevel`, and returns it; None otherwise."""
+    regex = step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False)
+    prefix = rest[0] == step("prefix_space")
+    splits = rest[prefix : prefix + 1] == [regex]
+    if not (prefix or splits) or rest[prefix + splits : prefix + splits + 1] != [step("byte_characters")]:
+        return None
+    del rest[: prefix + splits + 1]
+    return {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": False, "use_regex": splits}
+
+
+def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
+    """One step as a part."""
+    for name, row in table.rows.items():
+        if each.kind in row.kinds:
+            try:
+                written = {"type": name, **row.dump(dict(each.options))}
+                # What is written can be read, and no option is lost.
+                again = list(read_steps(JsonObject(deepcopy(written), format, table.field), table))
+                if lost := dict(each.options).keys() - {name for back in again for name, _ in back.options}:
+                    raise ValueError(f"unknown {sorted(lost)}")
+                return written
+            except NotTranslatable as error:
+                raise CannotRepresent(format, table.field, str(error)) from error
+            except (KeyError, StopIteration, ValueError) as error:
+                raise CannotRepresent(format, table.field, f"{each} has invalid options: {error!r}") from error
+    raise CannotRepresent(format, table.field, f"the format has no equivalent of {each}")

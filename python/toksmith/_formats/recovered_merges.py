@@ -1,0 +1,79 @@
+"""Recovers the merges of a model for formats that list pairs and do not look up whole pieces."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import CannotRepresent, number_of
+from .._model.model import Model
+
+__all__ = ["pair_merges", "unreached"]
+
+
+def unreached(model: Model, merges: NDArray[np.uint32]) -> list[int]:
+    """The ids of the tokens that are longer than one symbol and that none of these merges makes."""
+    made = set(merges[:, 2].tolist())
+    single = 1 if model.unit == "byte" else None
+    return [
+        id
+        for id, token in zip(model.ids.tolist(), model.tokens, strict=True)
+        if id not in made and len(token if single else token.decode("utf-8", "replace")) > 1
+    ]
+
+
+def pair_merges(model: Model, format: str) -> NDArray[Any]:
+    """The merges with which pairs alone give the ids that the model gives.
+
+    Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of last
+    merges is the same rule. Only tokens that merging does not reach, but that the whole-piece lookup would find, are lost;
+    each token is checked for this.
+
+    Raises:
+        CannotRepresent: There are such tokens; or a model by pairs takes whole pieces that its merges do not make.
+    """
+    merges = model.vocab.recover_merges()
+    if model.whole_piece:
+        lost = whole_pieces(model, merges)
+        if lost:
+            shown = ", ".join(str(model.vocab.token(id)) for id in lost[:3])
+            problem = (
+                f"{number_of(len(lost), 'token')} can be found only as whole pieces, not by merging, such as {shown}"
+            )
+            raise CannotRepresent(format, "whole_piece", problem)
+    return merges
+
+
+def whole_pieces(model: Model, merges: NDArray[np.uint32]) -> list[int]:
+    """The ids of the tokens that merging their own symbols does not give."""
+    missing = unreached(model, merges)
+    if model.merge_rule == "bytes" or missing:
+        return missing
+    ranks = {(left, right): (rank, result) for rank, (left, right, result) in enumerate(merges.tolist())}
+    single = {token: id for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
+    lost = []
+    for token, id in single.items():
+        symbols = [token[at : at + 1] for at in range(len(token))] if model.unit == "byte" else characters(token)
+        if merged([single[symbol] for symbol in symbols], ranks) != [id]:
+            lost.append(id)
+    return lost
+
+
+def characters(token: bytes) -> list[bytes]:
+    """The characters of a token, in UTF-8."""
+    return [char.encode() for char in token.decode()]
+
+
+def merged(ids: list[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    """The ids after all merges: the lowest rank first, and the leftmost of equals."""
+    while len(ids) > 1:
+        found = [(*ranks[pair], at) for at, pair in enumerate(itertools.pairwise(ids)) if pair in ranks]
+        if not found:
+            break
+        _, result, at = min(found, key=lambda merge: (merge[0], merge[2]))
+        ids[at : at + 2] = [result]
+    return ids

@@ -1,0 +1,145 @@
+"""`.tiktoken` files: one line for each token, its bytes in base64 and its rank.
+
+The file contains nothing else. Ranks are ids. Two neighbours merge if their joined bytes are a token, lowest rank first,
+and a piece that equals a token becomes that token. Arguments of `load()` supply the split pattern and the special tokens. A
+model with an explicit list of merges can be saved if its tokens imply that list, which is checked for every token.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import _core
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._model.model import AddedToken, Model, Step, TokenTable
+from .._model.patterns import UNSET, PatternArgument, splitters
+from .arguments import added_tokens, refuse_losses
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "ranks", "ranks_of", "save", "sniff"]
+
+NAME = "tiktoken"
+SUFFIXES = (".tiktoken",)
+ARGUMENTS = ("pattern", "special_tokens")
+DOC = "tiktoken's ranks: tokens only; load() takes the pattern and the special tokens as arguments"
+
+# Two lines, because the first line of our own format looks like a rank too.
+FIRST_LINES = re.compile(rb"\s*([A-Za-z0-9+/]+={0,2} [0-9]+(\s+|$)){2}")
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether the first two lines are base64 and a number each."""
+    return FIRST_LINES.match(data) is not None
+
+
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model of the ranks, the pattern and the special tokens."""
+    if pattern is UNSET:
+        allowed = (
+            "the split pattern that the ranks were trained with: a name of toksmith.patterns(), a regex, a list of "
+        )
+        raise InvalidOption("pattern", pattern, f"{allowed}them, or None for no split; {path} does not contain it")
+    steps = splitters(pattern)
+    tokens, ids = parsed(data, path)
+    added = added_tokens(special_tokens, tokens, ids)
+    with repeats_named(data, path):
+        return model_of(tokens, ids, steps, added)
+
+
+def ranks(data: bytes, path: str, steps: tuple[Step, ...], added: tuple[AddedToken, ...]) -> Model:
+    """The model of a file's ranks with these splitters and added tokens."""
+    with repeats_named(data, path):
+        return model_of(*parsed(data, path), steps, added)
+
+
+def parsed(data: bytes, path: str) -> tuple[TokenTable, NDArray[np.uint32]]:
+    """The tokens of a file in rank order, and their ranks."""
+    blob, ends, ids = _core.parse_tiktoken(data, path)
+    return TokenTable(blob, ends), ids
+
+
+def model_of(
+    tokens: TokenTable, ids: NDArray[np.uint32], steps: tuple[Step, ...], added: tuple[AddedToken, ...]
+) -> Model:
+    """The model of a table of ranks."""
+    return Model(tokens, ids, merge_rule="bytes", whole_piece=True, splitters=steps, added_tokens=added)
+
+
+@contextmanager
+def repeats_named(data: bytes, path: str) -> Iterator[None]:
+    """Turns errors of the model into errors of the file, with the line if a token or rank occurs twice."""
+    try:
+        yield
+    except ModelError as error:
+        _core.refuse_repeats(data, path)
+        raise FormatError(path, None, str(error)) from error
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """The ranks, in their order."""
+    refuse_losses(model, NAME, allow_loss)
+    if model.unit != "byte":
+        raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
+    if len(model.splitters) > 1 and "splitters" not in allow_loss:
+        problem = (
+            f"tiktoken splits with one regex, but this model splits in {len(model.splitters)} steps; save a tokenizer.json, "
+            "which holds all of them, or pass allow_loss=['splitters'], and only toksmith.load(pattern=[…]) will split as "
+            "before"
+        )
+        raise CannotRepresent(NAME, "splitters", problem)
+    ranked = ranks_of(model)
+    lines = (
+        b"%b %d\n" % (binascii.b2a_base64(token, newline=False), id)
+        for token, id in zip(ranked.tokens, ranked.ids.tolist(), strict=True)
+    )
+    return b"".join(lines)
+
+
+def ranks_of(model: Model, format: str = NAME) -> Model:
+    """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`.
+
+    Raises:
+        CannotRepresent: There is none.
+    """
+    if model.merge_rule == "bytes" and not rising(model.ids):
+        raise CannotRepresent(format, "ids", "the format uses ranks as ids, and these ids do not rise with the ranks")
+    if model.merge_rule == "bytes" and model.whole_piece:
+        return model
+    order = np.argsort(model.ids)
+    tokens = TokenTable.of([model.tokens[place] for place in order.tolist()])
+    ranked = Model(tokens, model.ids[order], merge_rule="bytes", whole_piece=True, splitters=model.splitters)
+    implied = ranked.vocab.recover_merges()
+    if model.merge_rule == "pair":
+        refuse_other_merges(model.merges, implied, format)
+    if not model.whole_piece and len(implied) < len(tokens) - 256:
+        problem = "merging does not reach some tokens, but this format would find them as whole pieces"
+        raise CannotRepresent(format, "whole_piece", problem)
+    return ranked
+
+
+def rising(ids: NDArray[np.uint32]) -> bool:
+    """Whether ids rise along the table."""
+    return bool(np.all(ids[1:] > ids[:-1]))
+
+
+def refuse_other_merges(merges: NDArray[np.uint32], implied: NDArray[np.uint32], format: str) -> None:
+    """Raises unless the tokens' bytes imply exactly these merges in this order.
+
+    Then the two rules give the same ids, because `Vocab.recover_merges` lists what the rule by bytes does.
+    """
+    if np.array_equal(merges, implied):
+        return
+    both = min(len(merges), len(implied))
+    differs = np.flatnonzero((merges[:both] != implied[:both]).any(axis=1))
+    rank = int(differs[0]) if len(differs) else both
+    listed = [table[rank].tolist() if rank < len(table) else "nothing" for table in (merges, implied)]
+    problem = f"merge {rank} is {listed[0]} (left, right, result), but the tokens in the order of their ids imply "
+    raise CannotRepresent(format, "merges", f"{problem}{listed[1]}")

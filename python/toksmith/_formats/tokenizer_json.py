@@ -1,0 +1,286 @@
+"""HF's `tokenizer.json`: a model with its steps and added tokens, each part a row of a table.
+
+HF tokenizers 0.23.3 defines the meaning of each part. Its regexes are Oniguruma's: Oniguruma runs them, or the Rust engine
+if they are known to mean the same there. HF ignores the `id` of an added token. A content that is not in the vocabulary
+takes the next free number, in toksmith too, so saving adds it to the vocabulary if that number would differ.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._model.model import AddedToken, Model, Step
+from .._model.patterns import PatternArgument
+from .arguments import refuse_arguments, refuse_losses
+from .byte_characters import spelt, unspelt
+from .hf_model import dump_bpe, read_bpe, whole_pieces
+from .hf_numbers import read_number, spell_number
+from .hf_other_models import DUMPS, READERS, ids_of
+from .hf_post import dump_post, read_padding, read_post, read_truncation
+from .hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
+from .hf_steps import TABLES, dump_steps, read_steps, step
+from .json import SURROGATE, check_texts, refuse_constant, refuse_crowds, unique_names
+from .json_objects import JsonObject
+
+__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+
+NAME = "tokenizer_json"
+MOST_BYTES = 1 << 28
+SUFFIXES = ("tokenizer.json",)
+DOC = "HF's tokenizer.json"
+
+HEAD_BYTES = 1 << 16
+ADDED_LIMIT = 1 << 16
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
+HOLDS = (
+    "added_tokens",
+    "byte_fallback",
+    "continuing_subword_prefix",
+    "decoders",
+    "end_of_word_suffix",
+    "fuse_unknown",
+    "kind",
+    "max_piece_chars",
+    "normalizers",
+    "post",
+    "scores",
+    "splitters",
+    "unknown_id",
+)
+MODELS = {"BPE": read_bpe, **READERS}
+
+
+def sniff(data: bytes, path: str) -> bool:
+    """Whether it is a JSON object that names parts of a tokenizer near its start."""
+    head = data[:HEAD_BYTES].lstrip()
+    return head.startswith(b"{") and (b'"added_tokens"' in head or b'"pre_tokenizer"' in head)
+
+
+def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
+    """The model that the file holds."""
+    refuse_arguments("a tokenizer.json", pattern, special_tokens)
+    try:
+        return read(parsed(data, path), path)
+    except RecursionError as error:
+        raise FormatError(path, None, "the JSON is nested too deeply") from error
+
+
+def read(value: Any, path: str) -> Model:
+    """The model in a JSON value."""
+    top = JsonObject(value, path, "")
+    if (version := top.text("version", "1.0")) != "1.0":
+        top.fail(f"is {version!r}; only 1.0 is supported", "version")
+    spaces = top.left.get("decoder") is None
+    steps = {table.field: steps_of(top, name) for name, table in TABLES.items()}
+    if spaces:
+        steps["decoders"] = (step("spaced"),)
+    elif steps["decoders"] == (step("fuse"),):  # one token after another, as without a step
+        steps["decoders"] = ()
+    steps["post"] = post_of(top)
+    model = top.part("model")
+    kind = model.text("type", untold_kind(model.left))
+    if kind not in MODELS:
+        model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
+    added = as_found(added_tokens(top, model.left.get("vocab")), steps["normalizers"])
+    top.finish()
+    try:
+        made = MODELS[kind](model, steps, added)
+    except (ModelError, InvalidOption) as error:
+        raise FormatError(path, "model", str(error)) from error
+    model.finish()
+    return made
+
+
+def as_found(added: tuple[AddedToken, ...], normalizers: tuple[Step, ...]) -> tuple[AddedToken, ...]:
+    """The tokens; where nothing normalizes, they are all found in the text as it is, and none before another."""
+    if normalizers or not all(token.normalized for token in added):
+        return added
+    return tuple(dataclasses.replace(token, normalized=False) for token in added)
+
+
+def untold_kind(fields: Mapping[str, object]) -> str:
+    """The type of a model by its fields: the first tokenizer.json files leave it out."""
+    if "merges" in fields:
+        return "BPE"
+    if isinstance(fields.get("vocab"), list):
+        return "Unigram"
+    if {"continuing_subword_prefix", "max_input_chars_per_word"} <= fields.keys():
+        return "WordPiece"
+    return "WordLevel" if "unk_token" in fields else ""
+
+
+def parsed(data: bytes, path: str) -> Any:
+    """The JSON of the file, which repeats no name and holds no lone surrogate."""
+    try:
+        refuse_crowds(data)
+        text = data.decode()
+        value = json.loads(
+            text, object_pairs_hook=unique_names, parse_float=read_number, parse_constant=refuse_constant
+        )
+        if SURROGATE.search(data):
+            check_texts(value)
+    except UnicodeDecodeError as error:
+        raise FormatError(path, f"byte {error.start}", "is not UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise FormatError(path, f"line {error.lineno}", f"is not JSON: {error.msg}") from error
+    except ValueError as error:
+        raise FormatError(path, None, str(error)) from error
+    return value
+
+
+def steps_of(top: JsonObject, name: str) -> tuple[Step, ...]:
+    """The steps of a part that may be null."""
+    if top.left.get(name) is None:
+        top.left.pop(name, None)
+        return ()
+    return tuple(read_steps(top.part(name), TABLES[name]))
+
+
+def post_of(top: JsonObject) -> tuple[Step, ...]:
+    """What is done to ids: truncation, post-processors and padding."""
+    names = ("truncation", "post_processor", "padding")
+    given = {name: top.part(name) for name in names if top.left.get(name) is not None}
+    for name in names:
+        top.left.pop(name, None)
+    first = [read_truncation(given["truncation"])] if "truncation" in given else []
+    last = [read_padding(given["padding"])] if "padding" in given else []
+    return (*first, *(read_post(given["post_processor"]) if "post_processor" in given else ()), *last)
+
+
+def added_tokens(top: JsonObject, vocab: object) -> tuple[AddedToken, ...]:
+    """The added tokens with the ids that HF gives them: of a content that is listed twice, the flags come last."""
+    known = ids_of(vocab)
+    found: dict[str, AddedToken] = {}
+    if top.left.get("added_tokens") is None:
+        top.left["added_tokens"] = []
+    free = len(known)
+    if isinstance(listed := top.left["added_tokens"], list) and len(listed) > ADDED_LIMIT:
+        top.fail(f"has {len(listed)} tokens; at most {ADDED_LIMIT} are allowed", "added_tokens")
+    for part in top.parts("added_tokens"):
+        content = part.text("content")
+        part.number("id")
+        flags = {name: part.flag(name) for name in FLAGS}
+        part.finish()
+        if not content:
+            continue
+        before = found.get(content)
+        flags["special"] |= before is not None and before.special
+        id = before.id if before else known.get(content)
+        if id is None:
+            id, free = free, free + 1
+        if type(id) is not int or not 0 <= id < 1 << 24:
+            part.fail(f"has the id {id!r} in the vocabulary", "content")
+        found[content] = AddedToken(content, id, **flags)
+    return tuple(found.values())
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """The JSON that HF tokenizers loads; it gives the same ids for every text."""
+    refuse_losses(model, NAME, allow_loss, holds=HOLDS if model.metadata.keys() - NAMES else (*HOLDS, "metadata"))
+    if is_sentencepiece(model):
+        model = in_steps_of_hf(model, allow_loss)
+    dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
+    if dump is None:
+        raise CannotRepresent(NAME, "kind", f"the format has no model of kind {model.kind!r}")
+    if model.kind == "bpe" and model.scores is not None:
+        raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
+    vocab = spelt_vocab(model)
+    added = in_order(as_found(model.added_tokens, model.normalizers), vocab)
+    vocab |= tokens_for_vocab(model, added, vocab)
+    vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
+    splitters, decoders = model.splitters, model.decoders
+    writes = step("byte_characters")
+    if of_bytes(model):
+        splitters = splitters if writes in splitters else (*splitters, writes)
+        decoders = decoders or (writes,)
+    post = dump_post(model.post, NAME)
+    tokenizer = {
+        "version": "1.0",
+        "truncation": post["truncation"],
+        "padding": post["padding"],
+        "added_tokens": [{"id": token.id, **vars(token)} for token in added],
+        "normalizer": dump_steps(model.normalizers, TABLES["normalizer"], NAME),
+        "pre_tokenizer": dump_steps(splitters, TABLES["pre_tokenizer"], NAME),
+        "post_processor": post["post_processor"],
+        "decoder": decoder(decoders),
+        "model": dump(model, vocab, NAME),
+    }
+    return encoded(tokenizer)
+
+
+def of_bytes(model: Model) -> bool:
+    """Whether tokens are bytes, which the format writes as characters."""
+    return model.kind == "bpe" and model.unit == "byte"
+
+
+def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
+    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
+    if decoders == (step("spaced"),):
+        return None
+    return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
+
+
+def encoded(tokenizer: Mapping[str, Any]) -> bytes:
+    """The JSON in UTF-8, in which scores are spelt so that HF reads them as they are."""
+    model = tokenizer["model"]
+    rows = model["vocab"] if isinstance(model["vocab"], list) else []
+    text = json.dumps({**tokenizer, "model": {**model, "vocab": []}} if rows else tokenizer, ensure_ascii=False)
+    head, vocab, tail = text.rpartition('"vocab": [' if rows else "\0")
+    spelt = ", ".join(f"[{json.dumps(token, ensure_ascii=False)}, {spell_number(score)}]" for token, score in rows)
+    try:
+        return f"{head}{vocab}{spelt}{tail}\n".encode()
+    except UnicodeEncodeError as error:
+        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+
+
+def spelt_vocab(model: Model) -> dict[str, int]:
+    """The ids by token as they are written there, in order of the ids."""
+    tokens = zip(model.ids.tolist(), model.tokens, strict=True)
+    try:
+        return {spelt(token) if of_bytes(model) else token.decode(): id for id, token in sorted(tokens)}
+    except UnicodeDecodeError as error:
+        raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
+
+
+def in_order(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> list[AddedToken]:
+    """The added tokens as they are listed; by id where HF would give them other ids."""
+    return list(added) if has_given_ids(added, vocab) else sorted(added, key=lambda token: token.id)
+
+
+def has_given_ids(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> bool:
+    """Whether the ids are those that HF gives: a content in the vocabulary has its id, any other the next free one."""
+    free = len(vocab)
+    for token in added:
+        if token.id != vocab.get(token.content, free):
+            return False
+        free += token.content not in vocab
+    return True
+
+
+def tokens_for_vocab(model: Model, added: list[AddedToken], vocab: Mapping[str, int]) -> dict[str, int]:
+    """The added tokens that must also be in the vocabulary, so that HF gives them their ids."""
+    ids = [token.id for token in added]
+    if len(set(ids)) < len(ids):
+        raise CannotRepresent(
+            NAME, "added_tokens", "two of them share an id, and the format gives each content its own id"
+        )
+    if has_given_ids(added, vocab):
+        return {}
+    used = set(vocab.values())
+    is_piece = whole_pieces(model)
+    for token in added:
+        content = token.content
+        if vocab.get(content, token.id) != token.id:
+            problem = f"{content!r} is the spelling of the token with the id {vocab[content]}"
+            raise CannotRepresent(NAME, "added_tokens", problem)
+        if token.id in used and content not in vocab:
+            raise CannotRepresent(NAME, "added_tokens", f"{content!r} has the id of a token with another spelling")
+        written = unspelt(content) if of_bytes(model) else content.encode("utf-8", "surrogatepass")
+        if model.whole_piece and content not in vocab and written and is_piece(written):
+            problem = f"{content!r} must be in the vocabulary to keep its id, and would be found as an ordinary piece"
+            raise CannotRepresent(NAME, "added_tokens", problem)
+    return {token.content: token.id for token in added}

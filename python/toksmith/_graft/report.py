@@ -1,0 +1,171 @@
+"""What a graft did or would do, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from .. import _render
+from .._base.errors import number_of
+
+__all__ = ["GraftProof", "GraftReport", "GraftedTensor", "SpecialRow"]
+
+SHOWN = 24
+
+
+class GraftedTensor(NamedTuple):
+    """One tensor that follows the vocabulary: where it is, what it is, and its shape before and after."""
+
+    name: str
+    file: str
+    role: str
+    dtype: str
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+
+class SpecialRow(NamedTuple):
+    """One special token of the new tokenizer, and where its rows come from."""
+
+    token: str
+    id: int
+    source: str
+
+
+class GraftProof(NamedTuple):
+    """What a comparison of both folders found; `differences` is empty where all is as planned."""
+
+    untouched: int
+    kept: int
+    made: int
+    files: int
+    differences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GraftReport(_render.Shown):
+    """What `graft` wrote, or would write.
+
+    Attributes:
+        source: The checkpoint.
+        out: The new folder.
+        written: Whether it was written by this call.
+        tokenizer: The fingerprint of the new tokenizer.
+        rows: How many rows the matrices had, and how many they have.
+        kept: Tokens that keep their row, bit for bit.
+        new: Tokens with a new row.
+        dropped: Old tokens that are gone.
+        empty: New rows without a token: holes and padding.
+        tied: Whether one matrix is for input and output.
+        init: The rule for new rows, as it was applied.
+        tensors: What follows the vocabulary.
+        specials: Where the row of each special token comes from.
+        files: The names of the files that differ from the checkpoint's.
+        left_out: What the checkpoint's folder holds and the new one does not.
+        size: The bytes of all tensors.
+        notes: What needs attention.
+        expect: What a model without further training does; figures are
+            published ones, not measured on this model.
+        command: The command that verifies the new folder.
+        proof: What verification found; None if nobody asked.
+    """
+
+    source: str
+    out: str
+    written: bool
+    tokenizer: str
+    rows: tuple[int, int]
+    kept: int
+    new: int
+    dropped: int
+    empty: int
+    tied: bool
+    init: str
+    tensors: tuple[GraftedTensor, ...]
+    specials: tuple[SpecialRow, ...]
+    files: tuple[str, ...]
+    left_out: tuple[str, ...]
+    size: int
+    notes: tuple[str, ...]
+    expect: tuple[str, ...]
+    command: str
+    proof: GraftProof | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether verification found no difference, or was not asked for."""
+        return self.proof is None or not self.proof.differences
+
+    def view(self) -> _render.View:
+        """What is to be seen, as plain data."""
+        return _render.View(f"Graft: {_render.one_line(self.source)} -> {_render.one_line(self.out)}", [*blocks(self)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        own = {name: value for name, value in asdict(self).items() if name not in ("tensors", "specials", "proof")}
+        return {
+            **own,
+            "rows": [*self.rows],
+            **{name: [*own[name]] for name in ("files", "left_out", "notes", "expect")},
+            "tensors": [{**each._asdict(), "before": [*each.before], "after": [*each.after]} for each in self.tensors],
+            "specials": [each._asdict() for each in self.specials],
+            "proof": None if self.proof is None else {**self.proof._asdict(), "differences": [*self.proof.differences]},
+            "ok": self.ok,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"<GraftReport {self.rows[0]:,} to {number_of(self.rows[1], 'row')}: {self.kept:,} kept, {self.new:,} new>"
+        )
+
+
+def blocks(report: GraftReport) -> Iterator[_render.Block]:
+    """The parts of the view."""
+    done = "written" if report.written else "checked" if report.proof else "nothing is written"
+    figures = [
+        ["rows", f"{report.rows[0]:,} -> {report.rows[1]:,}"],
+        ["kept, bit for bit", f"{report.kept:,}"],
+        ["new", f"{report.new:,}"],
+        ["dropped", f"{report.dropped:,}"],
+        ["holes and padding", f"{report.empty:,}"],
+    ]
+    yield _render.Line(f"{done}; {'tied' if report.tied else 'untied'}; {report.size:,} bytes of tensors")
+    yield _render.Table(("tokens", "count"), figures)
+    yield _render.Line(f"new rows: {report.init}")
+    rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in report.tensors]
+    yield _render.Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
+    if report.specials:
+        listed = [[_render.one_line(each.token), str(each.id), each.source] for each in report.specials[:SHOWN]]
+        more = len(report.specials) - SHOWN
+        caption = f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
+        yield _render.Table(("token", "id", "row"), listed, caption, left=(0, 2))
+    for note in report.notes:
+        yield _render.Line(f"note: {note}", "warn")
+    for each in report.expect:
+        yield _render.Line(f"expect: {each}")
+    if report.left_out:
+        yield _render.Line(f"left out: {', '.join(map(_render.one_line, report.left_out))}")
+    yield from proof_lines(report)
+
+
+def proof_lines(report: GraftReport) -> Iterator[_render.Block]:
+    """What verification found, and how to do it."""
+    proof = report.proof
+    if proof is not None:
+        said = (
+            f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
+            f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
+        )
+        yield _render.Line(
+            said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
+            "good" if report.ok else "bad",
+        )
+        for each in proof.differences[:SHOWN]:
+            yield _render.Line(each, "bad")
+    yield _render.Line(f"verify: {report.command}")
+
+
+def shape(sizes: tuple[int, ...]) -> str:
+    """A shape in words."""
+    return " x ".join(f"{size:,}" for size in sizes)

@@ -1,0 +1,162 @@
+"""Which tensors of a checkpoint follow its vocabulary, and whether they fit each other and the tokenizer.
+
+Every tensor with an axis as long as the input matrix has rows is listed. One whose name is in no family is refused unless
+the caller says what it is. Whether a checkpoint is tied, its tensors say, not its settings.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+from .._base.errors import FormatError, InvalidOption, number_of
+from .._storage.files import shown
+from .._tokenizer.tokenizer import Tokenizer
+from .model_folder import ModelFolder
+from .weights import FAMILIES, TYPES, Matrix, Role, Tensor, role_of
+
+__all__ = ["ROLES", "VocabTensor", "check_size", "vocab_tensors", "with_place"]
+
+OTHER = "other"
+ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
+NAMES = ("weight", "bias")
+FEW = 0.75  # of the rows: a tokenizer with fewer ids is probably another model's
+
+
+class VocabTensor(NamedTuple):
+    """One tensor that follows the vocabulary: the tensor, and its numbers as a matrix with a row for each id."""
+
+    tensor: Tensor
+    matrix: Matrix
+
+    @property
+    def role(self) -> Role:
+        """What it is."""
+        return self.matrix.role
+
+    def shape(self, rows: int) -> tuple[int, ...]:
+        """Its shape with so many rows."""
+        shape = [*self.tensor.shape]
+        shape[shape.index(len(self.matrix))] = rows
+        return tuple(shape)
+
+
+def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTensor]:
+    """The tensors that follow the vocabulary: the input matrix first.
+
+    Args:
+        given: By name or pattern of names, what a tensor is: one of `ROLES`.
+    Raises:
+        FormatError: No input matrix is known, two tensors disagree, one is quantised, or one is unknown.
+        InvalidOption: `given` says something that cannot be.
+    """
+    roles = roles_of(folder, given)
+    known = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
+    inputs = [tensor for tensor in known if roles[tensor.name] == "input"]
+    refuse_quantised(folder, [tensor.name for tensor in known])
+    if not inputs:
+        listed = ", ".join(sorted(tensor.name for tensor in folder.tensors() if len(tensor.shape) == 2)[:6])
+        problem = (
+            f"has no tensor with the name of an input matrix, such as {FAMILIES[0].input[0]}; its matrices: {listed}. "
+            "Say which it is with tensors={'NAME': 'input'}"
+        )
+        raise FormatError(shown(folder.place), None, problem)
+    rows = inputs[0].shape[0] if inputs[0].shape else 0
+    found = [VocabTensor(tensor, as_matrix(tensor, roles[tensor.name], inputs[0])) for tensor in known]
+    refuse_unknown(folder, roles, rows, inputs[0].name)
+    return sorted(found, key=lambda each: (each.role != "input", each.role != "output"))
+
+
+def roles_of(folder: ModelFolder, given: Mapping[str, str]) -> dict[str, str]:
+    """What each tensor is, by name: as the caller says, else as the table says."""
+    names = [tensor.name for tensor in folder.tensors()]
+    said: dict[str, str] = {name: known for name in names if (known := role_of(name)) is not None}
+    for pattern, role in given.items():
+        matching = [name for name in names if name == pattern] or fnmatch.filter(names, pattern)
+        if role not in ROLES:
+            raise InvalidOption("tensors", f"{pattern}={role}", f"one of the roles {', '.join(ROLES)}")
+        if not matching:
+            raise InvalidOption("tensors", pattern, f"the name of a tensor of {shown(folder.place)}, or a pattern")
+        said |= dict.fromkeys(matching, role)
+    return said
+
+
+def as_matrix(tensor: Tensor, role: str, first: Tensor) -> Matrix:
+    """The tensor as a matrix with a row for each id; a bias has rows of one number."""
+    path, rows = shown(tensor.path), first.shape[0] if first.shape else 0
+    if tensor.dtype not in TYPES:
+        problem = f"has the dtype {tensor.dtype}: it is quantised; graft the checkpoint in {', '.join(TYPES)} and quantise the result"
+        raise FormatError(path, tensor.name, problem)
+    wanted = 2 if role != "bias" else 1
+    plain = tensor.shape if role != "bias" else tuple(size for size in tensor.shape if size != 1)
+    if len(plain) != wanted or 0 in plain:
+        expected = "rows and columns" if wanted == 2 else "a number for each id"
+        raise FormatError(path, tensor.name, f"has the shape {[*tensor.shape]}; expected {expected}")
+    if plain[0] != rows:
+        problem = f"has {number_of(plain[0], 'row')}, but {first.name} has {rows:,}; expected equally many. Is the checkpoint whole?"
+        raise FormatError(path, tensor.name, problem)
+    width = plain[1] if wanted == 2 else 1
+    found: Role = "input" if role == "input" else "output" if role == "output" else "bias"
+    return Matrix(Path(tensor.path), tensor.name, found, (rows, width), TYPES[tensor.dtype], tensor.begin)
+
+
+def refuse_quantised(folder: ModelFolder, names: list[str]) -> None:
+    """Refuses what belongs to a matrix and is neither its weight nor its bias: scales, zeros, packed numbers, adapters."""
+    modules = {name.rpartition(".")[0] for name in names if "." in name}
+    modules |= {name.rpartition(".")[0] for family in FAMILIES for name in (*family.input, *family.output)}
+    for tensor in folder.tensors():
+        module = next((each for each in modules if each and tensor.name.startswith(f"{each}.")), None)
+        rest = "" if module is None else tensor.name.removeprefix(f"{module}.")
+        if module is not None and rest not in NAMES and is_part(rest):
+            problem = f"belongs to a quantised or adapted {module}; graft the checkpoint that it was made from, and quantise the result"
+            raise FormatError(shown(tensor.path), tensor.name, problem)
+
+
+PARTS = ("scale", "qweight", "qzeros", "g_idx", "zero_point", "absmax", "quant_map", "quant_state", "nested_", "lora_")
+MORE_PARTS = ("packed", "SCB", "original_module", "modules_to_save", "codebook")
+
+
+def is_part(rest: str) -> bool:
+    """Whether this is what quantising or an adapter adds to a matrix."""
+    return any(part in rest for part in (*PARTS, *MORE_PARTS))
+
+
+def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, first: str) -> None:
+    """Refuses a tensor that may follow the vocabulary and has no role."""
+    unknown = [tensor for tensor in folder.tensors() if rows in tensor.shape and tensor.name not in roles]
+    if unknown:
+        names = [f"{tensor.name} {[*tensor.shape]}" for tensor in unknown]
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        problem = (
+            f"has an axis of {rows:,}, as many as {first} has rows, and no known name: {', '.join(names[:4])}{more}. Say what it "
+            f"is with tensors={{'{unknown[0].name}': 'other'}}, which copies it as it is, or 'input', 'output' or 'bias'"
+        )
+        raise FormatError(shown(unknown[0].path), None, problem)
+
+
+def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
+    """Whether the old tokenizer fits the rows.
+
+    Raises:
+        FormatError: It has ids without a row.
+    """
+    rows, size = len(first.matrix), old.vocab_size
+    if size > rows:
+        problem = (
+            f"has {number_of(rows, 'row')}, but the old tokenizer has ids up to {size - 1:,}; it belongs to another model. "
+            "Name the tokenizer of this checkpoint with old="
+        )
+        raise FormatError(shown(first.tensor.path), first.tensor.name, problem)
+    if size < FEW * rows:
+        return [f"the old tokenizer has {size:,} ids for {rows:,} rows; make sure that it is the checkpoint's"]
+    return []
+
+
+def with_place(each: VocabTensor, tensor: Tensor) -> VocabTensor:
+    """The same tensor in another file, where it has other rows."""
+    rows = tensor.shape[[*each.tensor.shape].index(len(each.matrix))]
+    placed = replace(each.matrix, path=tensor.path, shape=(rows, each.matrix.shape[1]), begin=tensor.begin)
+    return VocabTensor(tensor, placed)

@@ -1,0 +1,354 @@
+"""A job in a folder: planned once, run by anybody who can write there, finished when all of its shards are done.
+
+The folder is all that runs share. No run waits for another: two that make the same shard write equal bytes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..._base.arguments import checked
+from ..._base.errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
+from ..._base.threads import thread_count
+from ..._render.progress import Progress
+from ..._storage.files import shown
+from ..._storage.folders import folder_at
+from ..._tokenizer.tokenizer import Tokenizer
+from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
+from ..folder.job_files import ANY_NAME, FOLDERS, running_units
+from ..make.opened import opened_job
+from ..plans.plan import JOB, Plan, read_plan, sizes_of
+from ..plans.room import check_room
+from ..written.receipts import Receipt, read_receipts
+from .cost import JobCost, cost_of
+from .watch import JobEvent, JobWatch, unit_of
+
+__all__ = ["RUNNERS", "Job", "JobStatus"]
+
+# By name, the module of `runners/`. It is above this layer, so it is imported by its name when a run asks for it.
+RUNNERS = {"local": "local", "ray": "ray"}
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """How far a job is.
+
+    Attributes: `shards`, how many there are to make (with a shuffle, in both
+    rounds), and how many are `done`; `documents`, `ids`, `text_bytes` and
+    `bad_rows` of those; `finished`, whether the manifest is written; `bytes`
+    of the inputs of all shards, and `done_bytes` of those that are done;
+    `running`, the shards that processes are making now, on any machine that
+    sees the folder and its locks (of a URL nobody knows); `unit`, what `ids`
+    are: "id", or "piece" if the job counts.
+    """
+
+    shards: int
+    done: int
+    documents: int
+    ids: int
+    text_bytes: int
+    bad_rows: int
+    finished: bool
+    bytes: int = 0
+    done_bytes: int = 0
+    running: tuple[int, ...] = ()
+    unit: str = "id"
+
+
+class Job:
+    """A planned job that encodes a corpus into shards; made by `plan`, or by
+    `Job.at` for a folder with a plan.
+
+    Attributes: `folder` of the job, a URL as a path too; `place`, its name or
+        URL.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        *,
+        written: bool = True,
+        tok: Tokenizer | None = None,
+        max_memory: int | None = None,
+    ) -> None:
+        self.folder, self.place = folder, shown(folder)
+        self._folder = folder_at(folder)
+        self._plan, self._written, self._tok, self._max_memory = plan, written, tok, max_memory
+
+    @staticmethod
+    @checked
+    def at(folder: str | os.PathLike[str]) -> Job:
+        """The job that was planned in a folder.
+
+        Raises:
+            JobError: There is none.
+        """
+        return Job(Path(folder), read_plan(folder_at(folder)))
+
+    @property
+    def shards(self) -> int:
+        """The number of shards of the result."""
+        return len(self._plan.shards)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files that are read."""
+        return self._plan.size
+
+    @property
+    def files(self) -> int:
+        """The number of files that are read."""
+        return len(self._plan.inputs)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the job is finished."""
+        return is_finished(self._folder)
+
+    def missing(self) -> list[int]:
+        """The numbers for `run_shard` of what is not done: shards without a
+        receipt, or without their files.
+
+        With a shuffle, numbers from `shards` on are those of the second round,
+        which needs all of the first.
+
+        Raises:
+            JobError: A receipt cannot be read.
+        """
+        return missing_units(self._folder, self._plan)
+
+    def status(self) -> JobStatus:
+        """How far the job is.
+
+        Raises:
+            JobError: A receipt cannot be read.
+        """
+        units, final, unit = self._plan.units, self._plan.final, unit_of(self._plan)
+        if self.finished:
+            found = tokenized(self._folder)
+            sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
+            return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
+        missing, sizes = {*self.missing()}, sizes_of(self._plan)
+        done = [number for number in range(units) if number not in missing]
+        there = [*read_receipts(self._folder, done)]
+        last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
+        documents, ids, size = (
+            sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")
+        )
+        bad = sum(each.bad_rows for each in there if each is not None and each.shard < self.shards)
+        return JobStatus(
+            shards=units,
+            done=len(there),
+            documents=documents,
+            ids=ids,
+            text_bytes=size,
+            bad_rows=bad,
+            finished=False,
+            bytes=sum(sizes),
+            done_bytes=sum(sizes[number] for number in range(units) if number not in missing),
+            running=tuple(running_units(self._folder, self._plan)),
+            unit=unit,
+        )
+
+    def cost(self) -> JobCost:
+        r"""What the job will cost: core-hours, bytes that are read and written,
+        and room on the disk, also of 1 TB and 60 TB.
+
+        Raises:
+            CorpusError: An input cannot be read.
+            InvalidOption: The job counts; only jobs of ids have a cost.
+            JobError: A sample of the inputs has no text, or the tokenizer is
+                another than in the plan.
+        Cost: encodes at most 16 MB of the inputs on one thread.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
+        ...     cost = toksmith.plan(tok, Path(folder), f"{folder}/out", dry_run=True).cost()
+        >>> [row.what for row in cost.rows], cost.rows[0].text_bytes
+        (['this input', '1 TB', '60 TB'], 297)
+        """
+        tok = opened_job(self._folder)[1] if self._written else self._tok
+        if tok is None:
+            raise InvalidOption("job", self, "a job of ids; nobody has measured what counting costs")
+        return cost_of(self._plan, tok)
+
+    @staticmethod
+    @checked
+    def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
+        """Refuses the arguments that `run` would refuse; of use before `plan`
+        with `force=True` removes a job.
+
+        Args:
+            run: As of `run`.
+            part: As of `run`.
+            workers: As of `run`.
+            threads: As of `run`.
+        Raises:
+            ImportError: The library of the runner is not installed.
+            InvalidOption: A value is not possible.
+            UnknownName: There is no such runner.
+
+        >>> import toksmith
+        >>> toksmith.Job.check_run(workers=8, part="0/4")
+        """
+        checked_run(run, part, workers=workers, threads=threads)
+
+    @checked
+    def run(
+        self,
+        run: str = "local",
+        *,
+        part: str | None = None,
+        workers: int = 1,
+        threads: int | None = None,
+        max_memory: int | None = None,
+        progress: Callable[[Progress], object] | bool | None = None,
+        events: Callable[[JobEvent], object] | None = None,
+    ) -> Tokenized | None:
+        r"""Makes the shards that are missing, and finishes the job.
+
+        A run that was stopped or killed leaves only whole shards; the next
+        goes on with the others. Several runs may work in one folder at once.
+
+        Args:
+            run: "local" for processes of this machine, "ray" for tasks of Ray,
+                which is started or joined, or an address "ray://HOST:PORT"
+                (the extra `ray`).
+            part: "I/N" makes every Nth shard from the Ith on, counted from 0,
+                and does not finish the job. For arrays of a batch system: call
+                `finish` when all of them are done.
+            workers: How many processes; 1 works in this one. More start with
+                `spawn`, so a script needs `if __name__ == "__main__":`. With
+                Ray, how many tasks at once; 1 leaves that to Ray.
+            threads: Of each process, at least 1; None for all processors,
+                which the processes share.
+            max_memory: As of `plan`, of each process; None for what `plan` was
+                given.
+            progress: None draws the job and each worker on a terminal, and
+                elsewhere writes a line a minute to the log; False does
+                nothing; a callable gets `Progress` values.
+            events: Gets a `JobEvent` at the start, for each shard that is
+                started, finished or failed, and at the end. With it, None as
+                `progress` does nothing.
+        Returns: what the job contains; None with `part`.
+        Raises:
+            CorpusError: A file cannot be read or was changed after the plan,
+                or a row has no text and the job stops there; or a document is
+                too long for `max_memory`.
+            FormatError: A file cannot be written.
+            InvalidOption: `max_memory` is too little for one thread and the
+                longest document that is known.
+            JobError: A process died again and again, or a library or the
+                tokenizer is another than in the plan.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
+        ...     job = toksmith.plan(tok, toksmith.files(f"{folder}/*.jsonl"), f"{folder}/out", to="megatron")
+        ...     done = job.run(progress=False)
+        >>> done.documents, done.ids, done.files
+        (99, 99, ('00000_text_document.bin', '00000_text_document.idx'))
+        """
+        if not self._written:
+            raise JobError(self.place, "the plan was a dry run and is not written; plan it without dry_run")
+        runner = checked_run(run, part, workers=workers, threads=threads)
+        index, count = (0, 1) if part is None else part_of(part)
+        threads = thread_count(None) // workers or 1 if threads is None else threads
+        most = self._max_memory if max_memory is None else max_memory
+        check_room(self._plan, most)
+        opened_job(self._folder)  # what is wrong with it is said before any process starts
+        self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
+        address = run if "://" in run else None
+        missing = self.missing()
+        watch = JobWatch(self._plan, missing, progress, events, own=self._own(missing, index, count))
+        try:
+            way = {"workers": workers, "threads": threads, "max_memory": most, "address": address, "seen": watch}
+            with watch:
+                for numbers in self._rounds(index, count):
+                    watch.begins(numbers)
+                    made: Generator[Receipt, None, None] = runner.run(self._folder.at(JOB), numbers, **way)
+                    with closing(made):  # which ends all workers, wherever an error comes from
+                        for receipt in made:
+                            watch.finished(receipt)
+                done = self.finish() if part is None else None
+        except ToksmithError:
+            if (done := self._done_by_another()) is None:
+                raise
+        watch.tell("finished")
+        return done if part is None else None
+
+    def _done_by_another(self) -> Tokenized | None:
+        """What this job contains, if another run has finished it meanwhile and removed files that this run was reading."""
+        if not is_finished(self._folder) or read_plan(self._folder) != self._plan:
+            return None
+        remove_parts(self._folder, self._plan)  # which this run may have made again
+        return tokenized(self._folder)
+
+    def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
+        """What is missing of a part, round by round; the second round needs all of the first."""
+        for first in range(0, self._plan.units, max(self.shards, 1)):
+            missing = self.missing()
+            if any(number < first for number in missing):
+                return
+            yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]
+
+    def _own(self, missing: list[int], index: int, count: int) -> list[int]:
+        """What this run will make of what is missing. Others must end the first round of a shuffle before its second."""
+        waits = any(n < self.shards and n % count != index for n in missing)
+        return [n for n in missing if n % self.shards % count == index and (n < self.shards or not waits)]
+
+    def finish(self) -> Tokenized:
+        """Writes the files that a job has once (those of some formats,
+        `manifest.json`, `SHA256SUMS`) if no shard is missing.
+
+        Raises:
+            FormatError: A file cannot be written.
+            JobError: Shards are missing, or there are more bad rows than
+                `max_errors`.
+        """
+        plan, tok = opened_job(self._folder)
+        try:
+            return finish_job(self._folder, plan, tok)
+        except ToksmithError:
+            if (done := self._done_by_another()) is None:
+                raise
+            return done
+
+    def __repr__(self) -> str:
+        return f"<Job {self.place!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
+
+
+def checked_run(run: str, part: str | None, *, workers: int, threads: int | None) -> Any:
+    """The module of the runner, if `Job.run` can take these arguments."""
+    name, _, host = run.partition("://")
+    if name not in RUNNERS or (host and name != "ray"):
+        raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
+    if workers < 1:
+        raise InvalidOption("workers", workers, "at least 1")
+    if part is not None:
+        part_of(part)
+    thread_count(threads)
+    runner = import_module(f"...runners.{RUNNERS[name]}", __name__)
+    if name == "ray":
+        runner.library()  # which says how to install it
+    return runner
+
+
+def part_of(text: str) -> tuple[int, int]:
+    """The numbers of "I/N"."""
+    index, slash, count = text.partition("/")
+    if not (slash and all(each.isascii() and each.isdigit() and len(each) < 10 for each in (index, count))):
+        raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")
+    if int(index) >= int(count):
+        raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")
+    return int(index), int(count)

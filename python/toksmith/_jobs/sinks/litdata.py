@@ -1,0 +1,102 @@
+"""LitData's chunks, which its `TokensLoader` reads: an item for each document, and `index.json`.
+
+A chunk has the number of items (u32), their places (u32), and the ids. The loader reads rows of a length of its own from the
+ids of a chunk, without regard to documents; what is left at the end of a chunk it never reads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._storage.folders import Folder
+from ..._storage.guarded_files import open_guarded, status_of
+from ..written.durable import ShardFiles
+from ..written.receipts import Receipt, WrittenFile, written_small
+from .offsets import OffsetsFirst, items_of, read_places
+from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed
+
+__all__ = ["ROW"]
+
+FORMATS = {"uint16": "no_header_tensor:20", "int32": "no_header_tensor:16"}
+# One tensor, as LitData's tree of an item says it.
+ITEM = '[1, {"type": null, "context": null, "children_spec": []}]'
+
+
+class LitdataSink:
+    """`chunk-0-00017.bin`. A shard without an id has no file, because the loader cannot map an empty array."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        self._files, self._spec = files, spec
+        self._out: OffsetsFirst | None = None
+        self._own = DocumentLengths()
+        self._before: list[NDArray[np.int64]] = []  # the lengths of documents before the first with ids
+
+    def add(self, rows: SinkRows) -> None:
+        """Writes documents."""
+        lengths = self._own.of(len(rows.ids), rows.ends) * np.dtype(self._spec.dtype).itemsize
+        if self._out is None:
+            self._before.append(lengths)
+            if not len(rows.ids):
+                return
+            self._out = OffsetsFirst(self._files, chunk_name(self._spec))
+            lengths = np.concatenate(self._before)
+        self._out.add(np.ascontiguousarray(rows.ids).data, lengths)
+
+    def close(self) -> None:
+        """Completes the file."""
+        if self._out is not None:
+            self._out.close()
+
+
+def chunk_name(spec: SinkSpec) -> str:
+    """The name of a shard's file."""
+    return f"chunk-0-{spec.stem}.bin"
+
+
+def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """`index.json`."""
+    files = [each for receipt in receipts for each in receipt.files]
+    chunks: list[dict[str, Any]] = []
+    for each in files:
+        items = items_of(folder, each.name)
+        dim = (each.bytes - 4 * (items + 2)) // np.dtype(spec.dtype).itemsize
+        chunks.append({"chunk_bytes": each.bytes, "chunk_size": items, "dim": dim, "filename": each.name})
+    config: dict[str, Any] = {"chunk_bytes": max((each.bytes for each in files), default=0), "chunk_size": None}
+    config |= {"compression": None, "data_format": [FORMATS[spec.dtype]], "data_spec": ITEM, "encryption": None}
+    index = json.dumps({"chunks": chunks, "config": config | {"item_loader": "TokensLoader"}}, sort_keys=True)
+    return [*files, written_small(folder, "index.json", index.encode())]
+
+
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents."""
+    path = folder / chunk_name(spec)
+    if status_of(path) is None:
+        return
+    with open_guarded(path) as file:
+        places = read_places(file)
+    yield np.diff(places) // np.dtype(spec.dtype).itemsize
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    path = folder / chunk_name(spec)
+    for some in lengths(folder, spec):
+        yield from streamed(path, spec.dtype, [some], offset=4 * (len(some) + 2))
+
+
+ROW = SinkRow(
+    "litdata",
+    "LitData's chunks for its TokensLoader, with index.json",
+    ("uint16", "int32"),
+    lambda size: "uint16" if size <= 1 << 16 else "int32",
+    LitdataSink,
+    finish=finished,
+    lengths=lengths,
+    stream=stream,
+)

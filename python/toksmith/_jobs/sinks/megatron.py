@@ -1,0 +1,150 @@
+"""Megatron's pairs `.bin` and `.idx`: a sequence for each document.
+
+The index has the magic bytes, the version, a code for the type, the numbers of sequences and of documents + 1, then the
+lengths in tokens (i32), the places in bytes (i64), and the first sequence of each document (i64).
+"""
+
+from __future__ import annotations
+
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._storage.atomic_files import writable
+from ..._storage.guarded_files import open_guarded, status_of
+from ..written.durable import ShardFile, ShardFiles
+from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
+
+__all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
+
+MAGIC = b"MMIDIDX\x00\x00"
+HEAD = struct.Struct("<9sQBQQ")
+CODES = {"uint16": 8, "int32": 4}
+# Megatron takes a type by the size of the vocabulary, and one that is this large has i32.
+LEAST_I32 = 65_500
+MOST = (1 << 31) - 1
+HELD_BYTES = 1 << 24
+
+
+class MegatronSink:
+    """`00017_text_document.bin` and `.idx`. A shard without an id has no files: Megatron cannot map an empty `.bin`."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        self._files, self._spec = files, spec
+        self._bin: ShardFile | None = None
+        # The index has three parts of all documents: the lengths wait in a file without a name where they are many.
+        self._lengths: Any = tempfile.SpooledTemporaryFile(HELD_BYTES, dir=str(files.folder))  # noqa: SIM115
+        self._count, self._own = 0, DocumentLengths()
+        files.at_end(self._lengths.close)
+
+    def add(self, rows: SinkRows) -> None:
+        """Writes documents."""
+        lengths = self._own.of(len(rows.ids), rows.ends)
+        if len(lengths) and lengths.max() > MOST:
+            raise DoesNotFit(
+                str(self._files.folder), f"a document has more than {MOST:,} ids, the most that Megatron reads"
+            )
+        with writable(self._files.folder):
+            self._lengths.write(lengths.astype("<i4").tobytes())
+        self._count += len(lengths)
+        if len(rows.ids):
+            if self._bin is None:
+                self._bin = self._files.new(f"{stem(self._spec)}.bin")
+            self._bin.write(np.ascontiguousarray(rows.ids).data)
+
+    def close(self) -> None:
+        """Completes the files."""
+        if self._bin is not None:
+            index = self._files.new(f"{stem(self._spec)}.idx")
+            for data in index_of(self._read_lengths, self._count, self._spec.dtype):
+                index.write(data)
+
+    def _read_lengths(self) -> Iterator[NDArray[np.int64]]:
+        """The lengths from the first on."""
+        with writable(self._files.folder):  # what is in memory may go to the file now
+            self._lengths.seek(0)
+        while data := self._lengths.read(4 * AT_A_TIME):
+            yield np.frombuffer(data, "<i4").astype(np.int64)
+
+
+def stem(spec: SinkSpec) -> str:
+    """The name of a pair without its suffixes."""
+    return f"{spec.stem}_text_document"
+
+
+def index_of(lengths: Callable[[], Iterator[NDArray[np.int64]]], count: int, dtype: str) -> Iterator[bytes]:
+    """The parts of an index with a sequence for each document, in bounded memory.
+
+    Args:
+        lengths: Gives the lengths of all documents, some at a time; it is called twice.
+        count: How many they are.
+    """
+    yield HEAD.pack(MAGIC, 1, CODES[dtype], count, count + 1)
+    for some in lengths():
+        yield some.astype("<i4").tobytes()
+    place = 0
+    for some in lengths():
+        ends = place + np.cumsum(some * np.dtype(dtype).itemsize)
+        yield np.concatenate([[place], ends[:-1]]).astype("<i8").tobytes()
+        place = int(ends[-1])
+    for first in range(0, count + 1, AT_A_TIME):
+        yield np.arange(first, min(first + AT_A_TIME, count + 1), dtype="<i8").tobytes()
+
+
+def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
+    """The type of the ids, the lengths of the sequences, and the first sequences of the documents.
+
+    Raises:
+        ValueError: It is not an index of Megatron's.
+    """
+    if len(data) < HEAD.size:
+        raise ValueError("it is shorter than the head of an index")
+    magic, version, code, sequences, documents = HEAD.unpack_from(data)
+    names = {code: name for name, code in CODES.items()}
+    if (magic, version) != (MAGIC, 1) or code not in names:
+        raise ValueError("it does not begin as an index of uint16 or int32 ids does")
+    if len(data) != HEAD.size + 12 * sequences + 8 * documents:
+        raise ValueError("its size is not that of its numbers of sequences and documents")
+    lengths = np.frombuffer(data, "<i4", sequences, HEAD.size).astype(np.int64)
+    firsts = np.frombuffer(data, "<i8", documents, HEAD.size + 12 * sequences)
+    return names[code], lengths, firsts
+
+
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """How long the documents of a shard are."""
+    path = folder / f"{stem(spec)}.idx"
+    if status_of(path) is None:
+        return
+    with open_guarded(path) as file:
+        head = file.read(HEAD.size)
+        if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
+            raise ValueError(f"{path.name} is not an index of Megatron")
+        left = HEAD.unpack(head)[3]
+        while left:
+            some = np.fromfile(file, "<i4", min(left, AT_A_TIME)).astype(np.int64)
+            if not len(some):
+                raise ValueError(f"{path.name} has fewer lengths than it says")
+            left -= len(some)
+            yield some
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    path = folder / f"{stem(spec)}.bin"
+    return streamed(path, spec.dtype, lengths(folder, spec)) if status_of(path) is not None else iter(())
+
+
+ROW = SinkRow(
+    "megatron",
+    "Megatron's .bin and .idx, a pair for each shard",
+    ("uint16", "int32"),
+    lambda size: "uint16" if size < LEAST_I32 else "int32",
+    MegatronSink,
+    lengths=lengths,
+    stream=stream,
+)

@@ -1,0 +1,57 @@
+"""`.npy` files: the ids of a shard, and the ends of its documents beside them, as `encode_corpus` writes both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..written.durable import ShardFiles
+from ..written.npy import HEADER_BYTES, GrowingArray
+from .rows import SinkRow, SinkRows, SinkSpec, lengths_in, streamed
+
+__all__ = ["ROW"]
+
+
+class NpySink:
+    """`00017.npy` and `00017.ends.npy`."""
+
+    def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
+        names = (f"{spec.stem}.npy", f"{spec.stem}.ends.npy")
+        ids, ends = (files.folder / name for name in names)
+        # Receipts have sums of the whole files.
+        self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype, is_summed=False)
+        self._ends = GrowingArray(files.together(names[1]), ends, "uint64", is_summed=False)
+
+    def add(self, rows: SinkRows) -> None:
+        """Writes documents."""
+        self._ends.append(rows.ends + np.uint64(self._ids.count))
+        self._ids.append(rows.ids)
+
+    def close(self) -> None:
+        """Completes the files."""
+        self._ids.finish()
+        self._ends.finish()
+
+
+def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """How long the documents of a shard are."""
+    return lengths_in(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
+
+
+def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+    """The documents of a shard, a few MiB at a time."""
+    return streamed(folder / f"{spec.stem}.npy", spec.dtype, lengths(folder, spec), offset=HEADER_BYTES)
+
+
+ROW = SinkRow(
+    "npy",
+    "numpy arrays: the ids, and the ends of documents",
+    ("uint16", "uint32"),
+    lambda size: "uint16" if size <= 1 << 16 else "uint32",
+    NpySink,
+    lengths=lengths,
+    stream=stream,
+)

@@ -1,0 +1,88 @@
+"""Files in which the places of all items come before the items. Until their number is known, the items wait in a file that
+has no name to stay."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._storage.atomic_files import Temporary, readable, real, writable
+from ..._storage.folders import Folder
+from ..._storage.guarded_files import open_guarded
+from ..written.durable import ShardFiles
+from .rows import DoesNotFit
+
+__all__ = ["OffsetsFirst", "items_of", "read_places"]
+
+MOST = 1 << 32
+COPIED_AT_A_TIME = 1 << 22
+
+
+class OffsetsFirst:
+    """A file of the number of items (u32), where each begins and the last ends (u32, from the file's start), something
+    between, and the items."""
+
+    def __init__(self, files: ShardFiles, name: str) -> None:
+        self._files, self._name = files, name
+        self._path = files.folder / name
+        self._lengths: list[NDArray[np.int64]] = []
+        self._waiting = Temporary(real(self._path, follow=False))
+        files.at_end(self._waiting.drop)
+        with writable(self._path):
+            self._waiting.create()
+
+    def add(self, data: bytes | memoryview, lengths: NDArray[np.int64]) -> None:
+        """Adds items of these lengths in bytes."""
+        with writable(self._path):
+            self._waiting.file.write(data)
+        self._lengths.append(lengths)
+
+    def close(self, between: bytes = b"") -> None:
+        """Writes the file.
+
+        Raises:
+            DoesNotFit: It has 4 GiB or more, so that its places do not fit.
+        """
+        lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
+        places = np.cumsum(lengths) + (4 + 4 * len(lengths) + len(between))
+        if places[-1] >= MOST:
+            said = f"{self._name} would have {places[-1]:,} bytes, and its format ends at {MOST:,}"
+            raise DoesNotFit(str(self._files.folder), f"{said}; plan the job again with a smaller shard_size")
+        out = self._files.new(self._name)
+        out.write(np.array([len(lengths) - 1], "<u4").tobytes())
+        out.write(places.astype("<u4").tobytes())
+        out.write(between)
+        with writable(self._path):
+            self._waiting.file.flush()
+        with readable(self._path), open_guarded(self._waiting.name) as items:
+            while data := items.read(COPIED_AT_A_TIME):
+                out.write(data)
+        self._waiting.drop()
+
+
+def items_of(folder: Folder, name: str) -> int:
+    """The number of items in such a file.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
+    with readable(folder.at(name)):
+        return int.from_bytes(folder.read(name, 0, 4), "little")
+
+
+def read_places(file: BinaryIO) -> NDArray[np.int64]:
+    """Where the items of such a file begin, and the last ends.
+
+    Raises:
+        ValueError: The file is shorter than its places say.
+    """
+    count, size = int.from_bytes(file.read(4), "little"), os.fstat(file.fileno()).st_size
+    if 4 * (count + 2) > size:
+        raise ValueError(f"it has {size:,} bytes, too few for the places of {count:,} items")
+    places = np.fromfile(file, "<u4", count + 1).astype(np.int64)
+    if places[0] < 4 * (count + 2) or places[-1] > size or (np.diff(places) < 0).any():
+        raise ValueError("the places of its items do not ascend from their end to the end of the file")
+    return places

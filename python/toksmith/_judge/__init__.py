@@ -1,0 +1,1 @@
+"""What is wrong with a tokenizer, and which one suits."""

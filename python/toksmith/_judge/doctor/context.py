@@ -1,0 +1,140 @@
+"""Checks of the context of the tokens: the split pattern, special tokens, and the tokens that a corpus never needed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import _core
+from ..._base.errors import number_of
+from ..._model.patterns import patterns
+from ..._tokenizer.pattern_fit import not_alone
+from ...explain import lint
+from .diagnosis import CheckFinding, Witness
+from .subject import Subject
+
+__all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
+
+# A pattern is reported as wrong if another has at most this share of its misfits, and the difference is more than a few
+# tokens.
+MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
+
+
+def pattern(subject: Subject) -> CheckFinding:
+    """Whether the split pattern is the one that the vocabulary was made with."""
+    model = subject.tok.model
+    if model.kind != "bpe" or model.unit != "byte" or model.normalizers or not subject.texts.texts:
+        return CheckFinding("pattern", "not applicable", "this check needs a byte-level BPE vocabulary")
+    own = int(subject.misfits.sum())
+    regexes = tuple(step["pattern"] for step in model.splitters if step.kind == "regex")
+    rows = patterns().values()
+    name = next((row.name for row in rows if row.regexes == regexes), "its own" if regexes else "none")
+    counts: dict[str, int | float | str | None] = {f"misfits of the pattern ({name})": own}
+    if not own:
+        says = f"every token that is text encodes to itself under the pattern ({name})"
+        return CheckFinding("pattern", "pass", says, counts)
+    others = {row.name: fitted(subject, row.regexes) for row in rows if row.regexes != regexes}
+    counts |= {f"misfits of {other}": count for other, count in others.items()}
+    best, least = min(others.items(), key=lambda item: item[1])
+    few = max(FEW, len(subject.texts.texts) // FEW_OF_ALL)
+    if own - least > few and least * MUCH_BETTER <= own:
+        says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, but {least:,} with {best!r}"
+        advice = f"Load the vocabulary with pattern={best!r}; it was not trained with this one."
+        first = np.flatnonzero(subject.misfits).tolist()
+        found = subject.witnesses(subject.texts.ids[first], "misfit")
+        return CheckFinding("pattern", "fail", says, counts, found, advice)
+    return CheckFinding(
+        "pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts
+    )
+
+
+def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
+    """How many tokens do not encode to themselves under other regexes."""
+    engine = _core.Engine(subject.tok.model.vocab, list(regexes), [], None)
+    return int(not_alone(engine, subject.texts.pieces, subject.texts.ids).sum())
+
+
+def special_tokens(subject: Subject) -> CheckFinding:
+    """Special tokens whose id ordinary text can produce, so that a user's text can control the program."""
+    added = subject.tok.model.added_tokens
+    special = [token for token in added if token.special]
+    if not added:
+        return CheckFinding("special_tokens", "not applicable", "there are no special tokens")
+    tok = subject.tok
+    spelt = [token for token in special if tok.encode(token.content, special="text") == [token.id]]
+    plain = [token for token in added if not token.special]
+    counts = {
+        "special tokens": len(special),
+        "produced by ordinary text": len(spelt),
+        "added tokens that are always found": len(plain),
+    }
+    found = [Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in spelt]
+    found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
+    if spelt:
+        says = f"untrusted text can produce {number_of(len(spelt), 'special token')}: ordinary tokens have the same ids"
+        return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
+    says = f"no text that is encoded as plain text produces any of the special tokens ({len(special):,})"
+    advice = "" if not special else "Encode untrusted text as plain text, or refuse its special tokens."
+    return CheckFinding("special_tokens", "pass", says, counts, found, advice)
+
+
+def never_emitted(subject: Subject) -> CheckFinding:
+    """Tokens that the corpus never gave, and among them scaffolds: those that other tokens are merged from."""
+    sample = subject.sample
+    if sample is None:
+        return CheckFinding("never_emitted", "not applicable", "no corpus was given")
+    if not sample.tokens:
+        return CheckFinding("never_emitted", "not applicable", "the corpus has no text")
+    facts = subject.facts
+    own = ~facts.special
+    inner = np.zeros(len(own), np.bool_)
+    inner[facts.places(subject.merges[:, :2].ravel())] = True
+    never = own & (sample.emitted == 0)
+    scaffold = never & inner & (facts.lengths > 1)
+    counts = {
+        "tokens": int(own.sum()),
+        "tokens that others are merged from": int((own & inner).sum()),
+        "never emitted": int(never.sum()),
+        "never emitted, but others are merged from them": int(scaffold.sum()),
+        "documents": sample.documents,
+        "bytes of text": sample.bytes,
+    }
+    found = subject.witnesses(facts.ids[scaffold], "scaffold")
+    found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
+    says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
+    advice = "A token for a language that the corpus lacks is not dead: first check with text in every language."
+    return CheckFinding("never_emitted", "pass", says, counts, found, advice)
+
+
+def text_forms(subject: Subject) -> CheckFinding:
+    """Unicode forms and hidden characters in the corpus, and how many tokens they cost."""
+    if subject.sample is None:
+        return CheckFinding("text_forms", "not applicable", "no corpus was given")
+    linted = [lint(subject.tok, document) for document in subject.head]
+    if not any(each.text for each in linted):
+        return CheckFinding("text_forms", "not applicable", "the corpus has no text")
+    counts: dict[str, int] = {"characters looked at": sum(len(each.text) for each in linted)}
+    counts["tokens"] = sum(each.tokens for each in linted)
+    witnesses: dict[str, Witness] = {}
+    for each in linted:
+        for found in each.findings:
+            counts[f"{found.name}: places"] = counts.get(f"{found.name}: places", 0) + found.count
+            saved = f"{found.name}: additional tokens if repaired"
+            counts[saved] = counts.get(saved, 0) + found.tokens - each.tokens
+            there, around = each.text[found.start : found.end], each.text[max(found.start - 8, 0) : found.end + 8]
+            data, seen = (as_bytes(text) for text in (there, around))
+            witnesses.setdefault(found.name, Witness(None, data, found.name, seen.decode("utf-8", "replace")))
+        for form, tokens in each.forms.items():
+            counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
+    if not witnesses:
+        return CheckFinding("text_forms", "pass", "the text contains no hidden or look-alike characters", counts)
+    says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
+    advice = "Each may be intended; toksmith.explain.lint repairs those that are not."
+    return CheckFinding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
+
+
+def as_bytes(text: str) -> bytes:
+    """The bytes of a part of a document: invalid bytes unchanged, lone surrogates encoded as characters."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")

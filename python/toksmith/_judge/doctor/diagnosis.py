@@ -1,0 +1,159 @@
+"""What the doctor says: findings, each with exact counts and witnesses, and the diagnosis that they make together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ... import _render
+from ..._base.arguments import checked
+from ..._base.errors import UnknownName, number_of
+
+__all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
+
+Severity = Literal["pass", "warn", "fail", "not applicable"]
+ORDER: Mapping[str, int] = {"fail": 0, "warn": 1, "pass": 2, "not applicable": 3}
+TONES: Mapping[Severity, _render.Tone] = {"fail": "bad", "warn": "warn", "pass": "good", "not applicable": "dim"}
+SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Witness:
+    """One token that a finding is about, or one text that shows it.
+
+    Attributes:
+        id: The token's id; None if it is not a token.
+        token: Its bytes.
+        kind: Which of the finding's counts it belongs to.
+        text: A text that shows the problem, or None.
+        figure: A number that ranks it, or None.
+    """
+
+    id: int | None
+    token: bytes
+    kind: str
+    text: str | None = None
+    figure: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The witness as JSON values: the token readable and as hex."""
+        shown = {"id": self.id, "token": self.token.decode("utf-8", "replace"), "hex": self.token.hex()}
+        more = {"text": self.text, "figure": self.figure}
+        return {**shown, "kind": self.kind, **{name: value for name, value in more.items() if value is not None}}
+
+
+@dataclass(frozen=True)
+class CheckFinding:
+    """What one check found.
+
+    Attributes:
+        check: The check's name.
+        severity: "pass", "warn" (worth knowing), "fail" (ids are wrong or lost), or "not applicable".
+        says: The finding in a sentence.
+        counts: Exact counts by name.
+        witnesses: The tokens behind the counts, all of them unless `says` or a count says otherwise.
+        advice: What to do about it; "" for nothing.
+    """
+
+    check: str
+    severity: Severity
+    says: str
+    counts: Mapping[str, int | float | str | None] = field(default_factory=dict)
+    witnesses: Sequence[Witness] = ()
+    advice: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON values."""
+        own = {"check": self.check, "severity": self.severity, "says": self.says, "advice": self.advice}
+        return {**own, "counts": {**self.counts}, "witnesses": [each.to_dict() for each in self.witnesses]}
+
+
+@dataclass(frozen=True)
+class Diagnosis(_render.Shown):
+    """All findings about one tokenizer.
+
+    Attributes:
+        tokenizer: Its fingerprint, or the name that a program gave it.
+        findings: In the order of the checks.
+    """
+
+    tokenizer: str
+    findings: tuple[CheckFinding, ...]
+
+    @property
+    def severity(self) -> Severity:
+        """The worst of all findings."""
+        return min((each.severity for each in self.findings), key=ORDER.__getitem__)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a check failed: the command line then exits with 3."""
+        return self.severity == "fail"
+
+    @checked
+    def __getitem__(self, check: str) -> CheckFinding:
+        """The finding of a check.
+
+        Raises:
+            UnknownName: There is no such check.
+        """
+        for each in self.findings:
+            if each.check == check:
+                return each
+        raise UnknownName("check", check, [each.check for each in self.findings])
+
+    def view(self) -> _render.View:
+        """What is to be seen, as plain data; at most twelve witnesses of each
+        finding."""
+        rows: list[list[str | _render.Cell]] = [
+            [_render.Cell(each.severity, TONES[each.severity]), each.check, each.says] for each in self.findings
+        ]
+        blocks: list[_render.Block] = [
+            _render.Line(f"tokenizer {self._short}"),
+            _render.Table(("severity", "check", "finding"), rows, left=(0, 1, 2)),
+        ]
+        blocks += [block for each in self.findings for block in _details(each)]
+        return _render.View(f"Diagnosis: {self.severity}", blocks)
+
+    @property
+    def _short(self) -> str:
+        """The beginning of a fingerprint, or all of a name."""
+        return self.tokenizer[:12] if re.fullmatch("[0-9a-f]{64}", self.tokenizer) else self.tokenizer
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was found, as JSON values."""
+        findings = [each.to_dict() for each in self.findings]
+        return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self._short}>"
+
+
+def _details(finding: CheckFinding) -> Iterator[_render.Block]:
+    """The counts, the advice and the first witnesses of a finding."""
+    if finding.counts and finding.severity != "not applicable":
+        said = [[name, _figure(count)] for name, count in finding.counts.items()]
+        yield _render.Table((finding.check, "count"), said, left=(0,))
+    if finding.advice:
+        yield _render.Line(finding.advice)
+    if finding.witnesses:
+        rows = [_row(each) for each in finding.witnesses[:SHOWN]]
+        more = len(finding.witnesses) - SHOWN
+        caption = f"{finding.check}: witnesses" + (
+            f" (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else ""
+        )
+        yield _render.Table(("id", "token", "kind", "seen in", "figure"), rows, caption, left=(1, 2, 3))
+
+
+def _row(witness: Witness) -> list[str]:
+    id = "" if witness.id is None else str(witness.id)
+    text = "" if witness.text is None else _render.token_text(witness.text.encode("utf-8", "replace"))
+    return [id, _render.token_text(witness.token), witness.kind, text, _figure(witness.figure)]
+
+
+def _figure(value: float | str | None) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -1,0 +1,150 @@
+"""What the figures of a study say: a range of sizes with its reasons, and what they cannot say.
+
+The range is that of the published laws, cut where the corpus cannot teach more tokens or the planned training would hardly
+see them. Compute and compression say which end to prefer. Rényi efficiency decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from .measure import SELDOM, StudyRow
+from .scaling import ModelPlan, ScalingRow, amount, rounded_up
+from .split import Split
+
+__all__ = ["RENYI", "Advice", "advice_of"]
+
+MULTIPLE = 128
+MOST_TOKENS = 1 << 60  # no limit
+FEWEST_LAST = 10  # occurrences of the last pair below which a merge is an accident of the sample: a convention
+MOST_SELDOM = 0.05  # the share of hardly seen tokens up to which a size is in the range: a convention
+ALIKE = 0.01  # differences of lengths and of compute that decide nothing
+RENYI = (
+    "Rényi efficiency is shown and ranks nothing: it followed translation scores in one study (r = 0.78), and changes that "
+    "raise it while translations get worse are known (2402.14614)."
+)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to take.
+
+    Attributes:
+        low, high: The range of sizes, multiples of 128.
+        reasons: Where the range comes from, in words.
+        tokenizers: The candidates whose texts are within 1 % of the shortest.
+        compared_at: The size at which they were compared.
+        cautions: What the figures do not show here.
+    """
+
+    low: int
+    high: int
+    reasons: tuple[str, ...]
+    tokenizers: tuple[str, ...]
+    compared_at: int
+    cautions: tuple[str, ...]
+
+
+def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelPlan, split: Split) -> Advice:
+    """What the rows say."""
+    sizes = [law.vocab_size for law in laws]
+    low, high = rounded_up(min(sizes), MULTIPLE), rounded_up(max(sizes), MULTIPLE)
+    names = list(dict.fromkeys(row.tokenizer for row in rows))
+    at, best = compared(rows, names, (low * high) ** 0.5)
+    own = [row for row in rows if row.tokenizer == best[0]]
+    outside = ", an extrapolation" if any(law.beyond for law in laws) else ""
+    shape = f"{amount(plan.params)} parameters and rows of {plan.width:,}"
+    reasons = [f"The scaling laws give {min(sizes):,} to {max(sizes):,} tokens for {shape}{outside}."]
+    if len(names) > 1:
+        reasons.append(alike_reason(at, best, own, rows))
+        reasons += fair_reason(at, rows)
+    limit, why = supported(own)
+    if limit < high:
+        reasons.append(why)
+        high = max(MULTIPLE, limit // MULTIPLE * MULTIPLE)
+        low = min(low, max(MULTIPLE, high // 2 // MULTIPLE * MULTIPLE))
+    reasons += compute_reason(own, low, high)
+    reasons += length_reason(own, low, high)
+    return Advice(low, high, tuple(reasons), best, at, tuple(cautions(rows, laws, split)))
+
+
+def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> tuple[int, tuple[str, ...]]:
+    """The size nearest to the middle that most candidates have, and the candidates that are best there, the best first."""
+    of_size: dict[int, list[StudyRow]] = {}
+    for row in rows:
+        of_size.setdefault(row.vocab_size, []).append(row)
+    most = max(map(len, of_size.values()))
+    at = min((size for size, own in of_size.items() if len(own) == most), key=lambda size: abs(size - middle))
+    shortest = min(row.tokens for row in of_size[at])
+    alike = [row for row in of_size[at] if row.tokens <= shortest * (1 + ALIKE)]
+    return at, tuple(row.tokenizer for row in sorted(alike, key=lambda row: (row.tokens, names.index(row.tokenizer))))
+
+
+def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Sequence[StudyRow]) -> str:
+    """Which candidates make the shortest text, and how far the others are."""
+    here = {row.tokenizer: row.tokens for row in rows if row.vocab_size == at}
+    others = [f"{name} {tokens / max(1, here[best[0]]) - 1:+.1%}" for name, tokens in here.items() if name not in best]
+    more = f" ({', '.join(others)})" if others else ""
+    also = f", and {', '.join(best[1:])} within 1 %" if best[1:] else ""
+    return f"At {at:,} tokens, {best[0]} makes the shortest text{also}{more}. What follows is about {own[0].tokenizer}."
+
+
+def fair_reason(at: int, rows: Sequence[StudyRow]) -> Iterator[str]:
+    """Which candidate the languages share most equally, where they were compared."""
+    found = sorted((row.gini, row.tokenizer) for row in rows if row.vocab_size == at and row.gini is not None)
+    if found:
+        others = ", ".join(f"{name} {gini:.3f}" for gini, name in found[1:])
+        yield f"Languages pay most equally with {found[0][1]}: Gini {found[0][0]:.3f} ({others})."
+
+
+def supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
+    """The largest size that this corpus and the planned training support, and why not a larger one."""
+    for before, row in zip([None, *rows], rows, strict=False):
+        size = before.vocab_size if before else row.vocab_size
+        if row.last_count is not None and row.last_count < FEWEST_LAST:
+            said = (
+                f"At {row.vocab_size:,} tokens the last pair occurs {row.last_count} times in the training text: such tokens are "
+                f"accidents of this sample. Train on more text before you go beyond {size:,}."
+            )
+            return size, said
+        if row.seldom > MOST_SELDOM * max(1, row.learned):
+            said = (
+                f"At {row.vocab_size:,} tokens, {row.seldom:,} of them are hardly seen (never in the sample, or expected fewer than "
+                f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
+            )
+            return size, said
+    return MOST_TOKENS, ""
+
+
+def compute_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
+    """Where training on this text costs least."""
+    least = min(rows, key=lambda row: row.training_flops)
+    flat = [row.vocab_size for row in rows if row.training_flops <= least.training_flops * (1 + ALIKE)]
+    edge = least in (rows[0], rows[-1]) and len(rows) > 1
+    where = f"{flat[0]:,} to {flat[-1]:,} tokens (within 1 %)" if len(flat) > 1 else f"{least.vocab_size:,} tokens"
+    end = "lower" if least.vocab_size < low else "upper" if least.vocab_size > high else ""
+    said = f"This text costs least compute at {where}" + (", the end of what was measured" if edge else "")
+    yield f"{said}: prefer the {end} end." if end else f"{said}."
+
+
+def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
+    """What a doubling still saves inside of the range."""
+    inside = [row for row in rows if low / 2 <= row.vocab_size <= high * 2]
+    if len(inside) > 1:
+        first, last = inside[0], inside[-1]
+        saved = 1 - last.tokens / max(1, first.tokens)
+        yield f"From {first.vocab_size:,} to {last.vocab_size:,} tokens, the text becomes {saved:.1%} shorter."
+
+
+def cautions(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], split: Split) -> Iterator[str]:
+    """What the figures do not show."""
+    for reason in dict.fromkeys(part for law in laws for part in law.beyond.split("; ") if part):
+        yield f"The laws were {reason}: what they give here is an extrapolation."
+    if split.held_out_bytes < 1 << 17:
+        yield f"The held-out text has only {split.held_out_bytes:,} bytes: small differences say nothing."
+    changed = {row.tokenizer for row in rows if row.changed}
+    if changed:
+        yield f"{', '.join(sorted(changed))}: decoding does not restore all texts, and what is lost makes them look shorter."
+    yield "Fewer tokens are not always better for a model: 64 models with different cuts did not follow the count (PathPiece)."
+    yield RENYI

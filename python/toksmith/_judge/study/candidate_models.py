@@ -1,0 +1,102 @@
+"""What a study compares: kinds of tokenizers, and split patterns of those kinds that take one. A row is a kind.
+
+Byte-pair encoding of bytes is trained once, at its largest size, and rewound; other kinds are trained for each size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from ..._base.arguments import items, text
+from ..._base.errors import InvalidOption, UnknownName, close_names
+from ..._model.patterns import patterns as known_patterns
+from ..._model.patterns import splitters
+
+__all__ = ["KINDS", "StudyCandidate", "candidates"]
+
+
+TAKEN = "a list of str, or None for no split"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind: its name, the arguments of `train` that ask for it, whether it takes a split pattern, whether one training
+    gives all sizes, and how many tokens it has before it learns one (None: the corpus decides)."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    patterned: bool = False
+    rewinds: bool = False
+    alphabet: int | None = None
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            Kind("bpe", {"min_count": 2}, patterned=True, rewinds=True, alphabet=256),
+            Kind("bpe-characters", {"unit": "char", "byte_fallback": True}),
+            Kind("unigram", {"kind": "unigram", "byte_fallback": True}),
+            Kind("wordpiece", {"kind": "wordpiece", "lowercase": False}),
+        )
+    }
+)
+
+
+@dataclass(frozen=True)
+class StudyCandidate:
+    """One tokenizer of a study, at any size: its name, its kind, and its pattern if the kind takes one."""
+
+    name: str
+    kind: Kind = field(repr=False)
+    pattern: str | None = None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `train`, without corpus and size."""
+        return {**self.kind.arguments, **({"pattern": self.pattern} if self.kind.patterned else {})}
+
+    def file(self, vocab_size: int) -> str:
+        """The name of the file of one size."""
+        plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", self.name).strip("-")
+        if plain != self.name.replace(" ", "-") or len(plain) > 60:
+            plain = f"{plain[:40]}-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
+        return f"{plain}-{vocab_size}.toksmith"
+
+
+def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[StudyCandidate]:
+    """Each kind with each pattern that it takes, in order.
+
+    Raises:
+        InvalidOption: There are none, or one comes twice.
+        PatternError: A regex is wrong.
+        UnknownName: There is no such kind or pattern.
+    """
+    patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
+    for name, values in (("kinds", kinds), ("patterns", patterns)):
+        if not values or len({*values}) < len(values):
+            raise InvalidOption(name, list(values), "at least one, each once")
+    found = []
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("kind", kind, close_names(kind, KINDS) or list(KINDS))
+        row = KINDS[kind]
+        if row.patterned:
+            found += [StudyCandidate(f"{kind} {named(each)}", row, each) for each in patterns]
+        else:
+            found.append(StudyCandidate(kind, row))
+    for pattern in patterns:
+        splitters(pattern)
+    return found
+
+
+def named(pattern: str | None) -> str:
+    """A pattern in words."""
+    if pattern is None:
+        return "none"
+    return pattern if pattern in known_patterns() else f"/{pattern}/"

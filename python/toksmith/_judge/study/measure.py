@@ -1,0 +1,184 @@
+"""One row of a study: what one tokenizer of one size makes of the held-out texts, and what it costs the planned model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._model.byte_tokens import BYTE_TOKENS
+from ..._tokenizer.tokenizer import Tokenizer
+from ...metrics import Sample, parity
+from ...metrics._rows import METRICS
+from ...metrics._sample import counted
+from .scaling import ModelPlan, rounded_up
+from .split import Split
+
+__all__ = ["SELDOM", "StudyRow", "measured"]
+
+SELDOM = 100  # occurrences in the planned corpus below which a row is hardly trained: a convention, not a finding
+RAREST = 100  # one token in so many
+BATCH_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """One tokenizer of one size.
+
+    Attributes:
+        tokenizer: Its candidate, such as "bpe o200k".
+        kind, pattern: What `train` was asked for.
+        vocab_size: Special tokens included.
+        tokens: Of the held-out texts.
+        bytes_per_token: Bytes of held-out text for a token, on average.
+        unigram_bits_per_byte: What a model that knows only how often each
+            token occurs in training needs for the held-out texts.
+        renyi_efficiency: Of order 2.5, on the held-out texts.
+        changed: Held-out texts that decoding does not restore.
+        training_flops: Operations of one pass of training over the held-out
+            texts, 6(N + Vd) for each token.
+        inference_flops_per_byte: Operations of reading a byte, 2(N + Vd) for
+            each token.
+        embedding_share: Of all parameters.
+        learned: Tokens that training learned: not special, not a single byte.
+        rarest: How often the rarest 1 % of them occur in the planned corpus
+            at most, expected from the sample.
+        resolution: What one occurrence in the sample is in the planned corpus;
+            below it, figures of rare tokens are coarse.
+        seldom: How many of them the sample does not have, or are expected
+            fewer than 100 times: candidates for glitch tokens.
+        last_count: How often the last pair occurred when it was merged; None
+            for kinds without merges.
+        padded_64, padded_128: The size, rounded up to a multiple.
+        gini, worst, worst_premium: Of the languages, if texts were given.
+        file: Where the tokenizer was kept.
+    """
+
+    tokenizer: str
+    kind: str
+    pattern: str | None
+    vocab_size: int
+    tokens: int
+    bytes_per_token: float
+    unigram_bits_per_byte: float
+    renyi_efficiency: float
+    changed: int
+    training_flops: float
+    inference_flops_per_byte: float
+    embedding_share: float
+    learned: int
+    rarest: float
+    resolution: float
+    seldom: int
+    last_count: int | None
+    padded_64: int
+    padded_128: int
+    gini: float | None = None
+    worst: str | None = None
+    worst_premium: float | None = None
+    file: str | None = None
+
+
+def measured(
+    tok: Tokenizer,
+    split: Split,
+    plan: ModelPlan,
+    *,
+    languages: Mapping[str, Any],
+    threads: int,
+) -> dict[str, Any]:
+    """The figures of a row, without its names."""
+    sample = counted(tok, [*split.held_out], special="text", threads=threads)
+    seen = occurrences(tok, split.sampled(), threads)
+    learned = np.sort(seen[learned_ids(tok)])
+    total = max(1, int(seen.sum()))
+    expected = learned * (plan.tokens / total)
+    place = max(1, -(-len(learned) // RAREST)) - 1
+    size = len(tok)
+    record = tok.model.training
+    counts = record.counts if record is not None and tok.model.kind == "bpe" else None
+    fair = fairness(tok, languages, threads)
+    efficiency = METRICS["renyi_efficiency"].function(sample)
+    return {
+        "vocab_size": size,
+        "tokens": sample.tokens,
+        "bytes_per_token": sample.bytes / max(1, sample.tokens),  # WordPiece makes none of white space
+        "unigram_bits_per_byte": cross_entropy(sample, seen) / sample.bytes,
+        "renyi_efficiency": efficiency.numerator / efficiency.denominator if efficiency.denominator else 0.0,
+        "changed": sample.changed,
+        "training_flops": plan.training_flops(size, sample.tokens),
+        "inference_flops_per_byte": plan.inference_flops(size, sample.tokens) / sample.bytes,
+        "embedding_share": plan.embedding_share(size),
+        "learned": len(learned),
+        "rarest": float(expected[place]) if len(learned) else plan.tokens,
+        "resolution": plan.tokens / total,
+        "seldom": int((expected < SELDOM).sum()),
+        "last_count": None if counts is None or not len(counts) else int(counts[-1]),
+        "padded_64": rounded_up(size, 64),
+        "padded_128": rounded_up(size, 128),
+        **fair,
+    }
+
+
+def occurrences(tok: Tokenizer, texts: Iterable[bytes], threads: int) -> NDArray[np.int64]:
+    """How often each id occurs in the texts."""
+    found = np.zeros(tok.vocab_size, np.int64)
+    for batch in batches(texts):
+        found += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=tok.vocab_size)
+    return found
+
+
+def batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The texts in batches."""
+    batch: list[bytes] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def learned_ids(tok: Tokenizer) -> NDArray[np.intp]:
+    """The ids of tokens that training learned: not special, and neither a byte nor one that means a byte."""
+    model = tok.model
+    special = {added.id for added in model.added_tokens}
+    single = model.unit == "byte"
+    kept = [
+        id
+        for id, token in zip(model.ids.tolist(), model.tokens, strict=True)
+        if id not in special and not (single and len(token) == 1) and token not in BYTE_TOKENS
+    ]
+    return np.array(kept, np.intp)
+
+
+def cross_entropy(sample: Sample, seen: NDArray[np.int64]) -> float:
+    """Bits of the held-out tokens under their frequencies in training; half an occurrence is added to each token's."""
+    emitted = sample.ids.astype(np.float64)
+    weights = np.zeros(len(emitted))
+    weights[: len(seen)] = seen
+    there = np.zeros(len(emitted), np.bool_)
+    there[sample.vocabulary.ids] = True
+    weights[there] += 0.5
+    used = emitted > 0
+    return float(-(emitted[used] * np.log2(weights[used] / weights.sum())).sum())
+
+
+def fairness(tok: Tokenizer, languages: Mapping[str, Any], threads: int) -> dict[str, Any]:
+    """The Gini coefficient of the languages, and the one that pays most."""
+    if not languages:
+        return {}
+    found = parity(tok, languages, threads=threads)
+    paid = [each for each in found.languages if each.premium is not None]
+    worst = max(paid, key=lambda each: each.premium or 0) if paid else None
+    return {
+        "gini": found.gini,
+        "worst": None if worst is None else worst.name,
+        "worst_premium": None if worst is None else worst.premium,
+    }

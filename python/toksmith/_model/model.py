@@ -1,0 +1,513 @@
+"""Model: the waist of toksmith. Training produces it, every format loads and saves it, every engine runs on it.
+
+A model is plain data in flat buffers: one frozen value, which `_core.Vocab` checks once, in Rust, on construction. A
+model can hold, save and load a kind, step or flag that toksmith cannot execute yet; building a tokenizer from it raises
+an error that names it.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+
+from .. import _core
+from .._base.arguments import checked_fields, checked_late, flag, items, whole_number
+from .._base.errors import ModelError, first_of, number_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = [
+    "ID_LIMIT",
+    "RARE_FIELDS",
+    "AddedToken",
+    "Model",
+    "Step",
+    "TokenTable",
+    "TrainingRecord",
+    "is_regex_split",
+    "regex_split",
+]
+
+Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
+MergeRule = Literal["pair", "bytes"]
+ID_LIMIT = 1 << 24
+ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
+
+
+class TokenTable(Sequence[bytes]):
+    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made
+    on demand.
+
+    Args of the constructor: `blob` all tokens, concatenated; `ends` uint32,
+    shape (n,), where each ends. The table keeps an immutable copy of both.
+    """
+
+    __slots__ = ("blob", "ends")
+    blob: bytes
+    ends: NDArray[np.uint32]
+
+    def __init__(self, blob: bytes | bytearray | memoryview, ends: NDArray[np.uint32]) -> None:
+        if not isinstance(blob, (bytes, bytearray, memoryview)):
+            raise TypeError(f"blob: expected bytes, not {type(blob).__name__}")
+        object.__setattr__(self, "blob", bytes(blob))
+        object.__setattr__(self, "ends", frozen(ends, np.uint32, "ends"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
+
+    @classmethod
+    def of(cls, tokens: Iterable[bytes]) -> TokenTable:
+        """The table that holds `tokens` in their order."""
+        listed = items(tokens, "tokens", "a list of bytes")
+        for token in listed:
+            if not isinstance(token, bytes):
+                raise TypeError(f"tokens: expected a list of bytes, not of {type(token).__name__}")
+        ends = np.cumsum([len(token) for token in listed], dtype=np.uint32)
+        return cls(b"".join(listed), ends.astype(np.uint32))
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TokenTable, (self.blob, self.ends)
+
+    def __repr__(self) -> str:
+        return f"<TokenTable {number_of(len(self), 'token')}: {first_of(self[:7])}>"
+
+    def _repr_html_(self) -> str:
+        from .._render import Line, Table, View, notebook, token_text  # when asked for: it imports rich
+
+        size = f"{number_of(len(self), 'token')}, {number_of(len(self.blob), 'byte')}"
+        rows = [[str(place), token_text(self[place]), self[place].hex(" ")] for place in both_ends(len(self))]
+        more = [Line(f"the first and last {ENDS_SHOWN} of {len(self):,}", "dim")] if len(rows) < len(self) else []
+        return notebook(View(size, [Table(["place", "token", "bytes"], rows, left=(1, 2)), *more]))
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    @checked_late
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        start = int(self.ends[place - 1]) if place else 0
+        return self.blob[start : int(self.ends[place])]
+
+    def __iter__(self) -> Iterator[bytes]:
+        start = 0
+        for end in self.ends.tolist():
+            yield self.blob[start:end]
+            start = end
+
+
+def both_ends(length: int) -> list[int]:
+    """The places of a long table that a notebook shows."""
+    places = range(length)
+    return [*places] if length <= 2 * ENDS_SHOWN else [*places[:ENDS_SHOWN], *places[-ENDS_SHOWN:]]
+
+
+def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
+    """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
+
+    Its memory is a `_core.Memory`, to which nobody can write. A read-only array that owns its memory is not enough: its
+    owner may set the flag `writeable` again, and earlier views of it stay writable.
+
+    Raises:
+        ModelError: A number does not fit `dtype`.
+        TypeError: They are not numbers, or not integers where `dtype` holds integers.
+    """
+    array = plain_array(values, name)
+    if array.dtype != dtype:
+        array = array.copy()  # what is checked is what is kept
+        check_numbers(array, np.dtype(dtype), name)
+        array = array.astype(dtype)
+    elif array.flags.c_contiguous and is_constant(array):
+        return array
+    memory = _core.Memory(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
+    flat: NDArray[Any] = np.frombuffer(memory, dtype)  # type: ignore[call-overload]  # numpy lists a few buffers only
+    return flat.reshape(array.shape)
+
+
+def plain_array(values: object, name: str) -> NDArray[Any]:
+    """The values as a plain array, whatever class they have.
+
+    Raises:
+        TypeError: numpy makes no array of them.
+    """
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, OverflowError, MemoryError):
+        raise TypeError(f"{name}: expected an array of numbers, not {type(values).__name__}") from None
+
+
+def is_constant(array: NDArray[Any]) -> bool:
+    """Whether nobody can write to the memory of an array, because `frozen` or the core made it."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return type(base) is _core.Memory
+
+
+def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
+    """Refuses numbers that would change in `dtype`."""
+    if not array.size:
+        return
+    if array.dtype.kind not in ("iu" if dtype.kind == "u" else "iuf"):
+        raise TypeError(f"{name}: expected {'integers' if dtype.kind == 'u' else 'numbers'}, not {array.dtype}")
+    if dtype.kind == "u":
+        most = np.iinfo(dtype).max
+        wrong = [int(number) for number in (array.min(), array.max()) if not 0 <= int(number) <= most]
+        if wrong:
+            raise ModelError(f"{name} holds {wrong[0]}; expected numbers from 0 to {most}")
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    """A token that is found in the text before anything else happens to it.
+
+    `special` tokens are found only where the call allows them; the others
+    always. The remaining flags are those of HF's tokenizer.json:
+    white space before or behind the token belongs to it; it is found only as a
+    whole word; it is normalized and found in the normalized text.
+    """
+
+    content: str
+    id: int
+    special: bool = True
+    lstrip: bool = False
+    rstrip: bool = False
+    single_word: bool = False
+    normalized: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tagged step of a pipeline (normalizer, splitter, decoder or
+    post-processor): a kind and its options.
+
+    `options` are the kind's arguments by name, sorted, JSON values only.
+    """
+
+    kind: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @checked_late
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return dict(self.options)[name]
+        except KeyError:
+            raise ModelError(f"the step {self.kind!r} lacks the option {name!r}") from None
+
+
+def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolated", invert: bool = False) -> Step:
+    """The splitter step that cuts a text at the matches of a regex."""
+    options = {"pattern": pattern, "dialect": dialect, "behavior": behavior, "invert": invert}
+    return Step("regex", tuple(sorted(options.items())))
+
+
+def is_regex_split(step: Step) -> bool:
+    """Whether `regex_split` of a pattern alone makes this step: pieces are the matches and the stretches between."""
+    options = dict(step.options)
+    pattern = options.get("pattern")
+    return step.kind == "regex" and isinstance(pattern, str) and options == dict(regex_split(pattern).options)
+
+
+@checked_fields
+@dataclass(frozen=True, eq=False)
+class TrainingRecord:
+    """What training did: order-independent facts only, the same for any machine,
+    thread count or sharding.
+
+    Attributes:
+        options: The options of the training (rule of ties, pattern, limits),
+            JSON values.
+        documents: Documents in the corpus.
+        bytes: UTF-8 bytes in them.
+        digest: Hex digest of the counted pieces; equal corpora (in any order)
+            have equal digests.
+        symbols: Symbols before the first merge (bytes, or characters for
+            `unit="char"`).
+        counts: uint64, shape (merges,): how often each merge's pair occurred
+            in the text when it was chosen.
+        left: uint64, shape (merges,): symbols left in the text after each
+            merge.
+        stopped_because: The rule that ended training, in words.
+    """
+
+    options: Mapping[str, Any]
+    documents: int
+    bytes: int
+    digest: str
+    symbols: int
+    counts: NDArray[np.uint64]
+    left: NDArray[np.uint64]
+    stopped_because: str
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
+        set_field(self, "counts", frozen(self.counts, np.uint64, "counts"))
+        set_field(self, "left", frozen(self.left, np.uint64, "left"))
+
+    def __repr__(self) -> str:
+        corpus = f"{number_of(self.documents, 'document')}, {number_of(self.bytes, 'byte')}"
+        return f"<TrainingRecord {corpus}, {number_of(len(self.counts), 'merge')}: {first_of(self.counts)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        return _rebuild, (TrainingRecord, own | {"options": dict(self.options)})
+
+
+# Fields that few models use, with their usual value. `score_type` is the type of the scores.
+RARE_FIELDS: Mapping[str, Any] = {
+    "continuing_subword_prefix": "",
+    "end_of_word_suffix": "",
+    "fuse_unknown": False,
+    "max_piece_chars": None,
+    "score_type": "float32",
+    "unused_ids": [],
+}
+
+
+@checked_fields
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".
+
+    Attributes:
+        tokens: The ordinary tokens' bytes, unique. For `merge_rule="bytes"`
+            without scores, in rank order.
+        ids: uint32, shape (len(tokens),): the id of each; unique, holes
+            allowed.
+        merges: uint32, shape (n, 3): left id, right id, result id, in rank
+            order. Empty for `merge_rule="bytes"`.
+        merge_rule: "pair": the pairs of `merges` merge. "bytes": any two
+            neighbours whose joined bytes are a token.
+        whole_piece: Whether a piece that is a token becomes that token without
+            merging.
+        splitters: Steps that cut the text into pieces, each working on the
+            pieces of the one before; none: the raw stream.
+        added_tokens: In order; several may share an id, and decoding gives the
+            first.
+        scores: float32 or float64, shape (len(tokens),); `kind="unigram"`
+            computes its sums in this type.
+        continuing_subword_prefix: The prefix of tokens that continue a piece
+            (`##`); a merge removes that of its right part.
+        end_of_word_suffix: The suffix of tokens that end a piece (`</w>`); ""
+            for none.
+        fuse_unknown: Whether a run of unknown characters becomes one unknown
+            token.
+        unused_ids: Ids of tokens that no text becomes, ascending: a restricted
+            vocabulary. They still have bytes, and merge on the way to others.
+        max_piece_chars: Longer pieces become the unknown token, for
+            `kind="wordpiece"`; None for no limit.
+        training: The record, or None for a tokenizer that was not trained
+            here.
+        metadata: Free text by name; equality and fingerprint ignore it, as
+            they ignore `training`.
+    """
+
+    tokens: TokenTable
+    ids: NDArray[np.uint32]
+    kind: Kind = "bpe"
+    unit: Literal["byte", "char"] = "byte"
+    merges: NDArray[np.uint32] = field(default_factory=lambda: np.empty((0, 3), np.uint32))
+    merge_rule: MergeRule = "pair"
+    whole_piece: bool = False
+    scores: NDArray[np.float32] | NDArray[np.float64] | None = None
+    unknown_id: int | None = None
+    byte_fallback: bool = False
+    continuing_subword_prefix: str = ""
+    end_of_word_suffix: str = ""
+    fuse_unknown: bool = False
+    max_piece_chars: int | None = None
+    unused_ids: tuple[int, ...] = ()
+    normalizers: tuple[Step, ...] = ()
+    splitters: tuple[Step, ...] = ()
+    decoders: tuple[Step, ...] = ()
+    post: tuple[Step, ...] = ()
+    added_tokens: tuple[AddedToken, ...] = ()
+    training: TrainingRecord | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    vocab: _core.Vocab = field(init=False, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = f"{number_of(len(self.tokens), 'token')}, {number_of(len(self.merges), 'merge')}"
+        return f"<Model {self.kind}/{self.unit}, {sizes}: {first_of(self.tokens[:7])}>"
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "ids", frozen(self.ids, np.uint32, "ids"))
+        if self.ids.ndim != 1:
+            raise ModelError(f"ids has {self.ids.ndim} dimensions; expected one id for each token")
+        set_field(self, "whole_piece", flag(self.whole_piece, "whole_piece"))
+        merges = plain_array(self.merges, "merges")
+        if merges.size % 3:
+            raise ModelError(f"merges holds {merges.size} numbers; expected three for each merge")
+        set_field(self, "merges", frozen(merges.reshape(-1, 3), np.uint32, "merges"))
+        if self.scores is not None:
+            scores = plain_array(self.scores, "scores")
+            exact = scores.dtype == np.float64
+            set_field(self, "scores", frozen(scores, np.float64 if exact else np.float32, "scores"))
+        # Lists and objects in the options of steps also belong to the caller.
+        for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
+            set_field(self, name, copy.deepcopy(self._listed(name)))
+        unused = items(self.unused_ids, "unused_ids", "a tuple of ids")
+        set_field(self, "unused_ids", tuple(whole_number(id, "unused_ids: an id") for id in unused))
+        set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
+        table = self.tokens
+        cover = self.cover()
+        vocab = _core.Vocab(
+            self.kind,
+            self.unit,
+            table.blob,
+            table.ends,
+            self.ids,
+            self.merges,
+            self.merge_rule,
+            self.whole_piece,
+            self.continuing_subword_prefix if self.kind == "bpe" else "",
+            cover,
+        )
+        set_field(self, "vocab", vocab)
+        self._check_added_tokens()
+        for before, id in zip((-1, *self.unused_ids), self.unused_ids, strict=False):
+            if not before < id < ID_LIMIT or vocab.token(id) is None:
+                raise ModelError("unused_ids must be ids of tokens, ascending", id)
+
+    def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
+        """The steps or added tokens of a field."""
+        kind = AddedToken if name == "added_tokens" else Step
+        listed = items(getattr(self, name), name, f"a tuple of {kind.__name__}")
+        for item in listed:
+            if not isinstance(item, kind):
+                raise TypeError(f"{name}: expected a tuple of {kind.__name__}, not of {type(item).__name__}")
+        return listed
+
+    def _check_added_tokens(self) -> None:
+        contents: set[str] = set()
+        for added in self.added_tokens:
+            if not isinstance(added.content, str):
+                raise TypeError(f"added_tokens: expected a content of str, not {type(added.content).__name__}")
+            whole_number(added.id, "added_tokens: an id")
+            if not added.content:
+                raise ModelError("an added token has no content", added.id)
+            if added.content in contents:
+                raise ModelError(f"the added token {added.content!r} is listed twice", added.id)
+            if not 0 <= added.id < ID_LIMIT:
+                raise ModelError(f"the added token {added.content!r} has an id outside [0, 16777216)", added.id)
+            own = self.vocab.token(added.id)
+            if own is not None and own != added.content.encode():
+                raise ModelError(f"the added token {added.content!r} has the id of the token {own!r}", added.id)
+            contents.add(added.content)
+
+    def cover(self) -> dict[str, Any] | None:
+        """What the core needs to cover pieces with tokens; None if it merges, or
+        if something is missing."""
+        if self.kind == "bpe" or (self.kind in ("words", "chars") and self.unknown_id is None):
+            return None
+        scores = None
+        if self.kind == "unigram":
+            from .byte_tokens import BYTE_TOKENS  # not above: most models have none
+
+            bytes_are_there = not self.byte_fallback or BYTE_TOKENS.keys() <= set(self.tokens)
+            whole_text = any(step.kind == "sentencepiece" for step in self.normalizers)
+            fits = self.scores is not None and len(self.scores) == len(self.tokens) and np.isfinite(self.scores).all()
+            if self.scores is None or not fits or not bytes_are_there or whole_text:
+                return None
+            scores = self.scores.astype(np.float64)
+        return {
+            "unknown": self.unknown_id,
+            "prefix": self.continuing_subword_prefix,
+            "longest": self.max_piece_chars,
+            "scores": scores,
+            "single": self.scores is not None and self.scores.dtype == np.float32,
+            "byte_fallback": self.byte_fallback,
+        }
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """The special tokens' ids by content, in order."""
+        return {added.content: added.id for added in self.added_tokens if added.special}
+
+    @property
+    def vocab_size(self) -> int:
+        """The largest id + 1; 0 for no token at all."""
+        largest = -1 if len(self.ids) == 0 else int(self.ids.max())
+        return max([largest, *(added.id for added in self.added_tokens)]) + 1
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that are not tables, as JSON values by name, without
+        `training` and `metadata`.
+
+        Fields of `RARE_FIELDS` are included only if they differ from the usual
+        value.
+        """
+        rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
+        if self.scores is not None:
+            rare["score_type"] = str(self.scores.dtype)
+        rare["unused_ids"] = [*self.unused_ids]
+        return {
+            **{name: value for name, value in rare.items() if value != RARE_FIELDS[name]},
+            "added_tokens": [vars(added) for added in self.added_tokens],
+            "byte_fallback": self.byte_fallback,
+            "decoders": steps_to_json(self.decoders),
+            "kind": self.kind,
+            "merge_rule": self.merge_rule,
+            "normalizers": steps_to_json(self.normalizers),
+            "post": steps_to_json(self.post),
+            "splitters": steps_to_json(self.splitters),
+            "unit": self.unit,
+            "unknown_id": self.unknown_id,
+            "whole_piece": self.whole_piece,
+        }
+
+    def fingerprint(self) -> str:
+        """The sha256 (hex) of all content but `training` and `metadata`: equal
+        models have equal fingerprints."""
+        import hashlib  # slow to import
+
+        digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
+        scores = np.empty(0, np.float32) if self.scores is None else self.scores
+        for table in (self.tokens.ends, self.ids, self.merges, scores):
+            digest.update(f"{table.shape}".encode())
+            digest.update(table.astype(table.dtype.newbyteorder("<")).tobytes())
+        digest.update(self.tokens.blob)
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
+        return _rebuild, (Model, own | {"metadata": dict(self.metadata)})
+
+    def __copy__(self) -> Model:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Model:
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Model) and self.fingerprint() == other.fingerprint()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+
+def _rebuild(kind: type[Any], fields: Mapping[str, Any]) -> Any:
+    return kind(**fields)
+
+
+def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:
+    """The steps as JSON objects, `kind` among the options."""
+    return [{"kind": step.kind, **dict(step.options)} for step in steps]

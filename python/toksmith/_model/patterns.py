@@ -1,0 +1,81 @@
+"""The split patterns by name: a read-only view of the core's table, and what `pattern=` arguments mean."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+from typing import Final
+
+from .. import _core
+from .._base.errors import InvalidOption, UnknownName, close_names
+from .model import Step, regex_split
+
+__all__ = ["UNSET", "Pattern", "PatternArgument", "Unset", "patterns", "splitters"]
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`: "this argument was not given", where None has a meaning of its own."""
+
+    UNSET = "UNSET"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
+PatternArgument = str | Sequence[str] | None | Unset
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """One row of the pattern table: regexes in the Rust dialect, each applied to
+    the pieces of the one before.
+
+    `hard_texts` tells the row from its neighbours: why a text is hard, and its
+    pieces.
+    """
+
+    name: str
+    regexes: tuple[str, ...]
+    source: str
+    hard_texts: tuple[tuple[str, tuple[str, ...]], ...] = field(default=(), repr=False)
+
+
+@cache
+def patterns() -> Mapping[str, Pattern]:
+    """The split patterns that `train` and `load` know by name.
+
+    Returns: a read-only mapping of names to `Pattern`, sorted by name.
+
+    >>> import toksmith
+    >>> sorted(toksmith.patterns())[:3]
+    ['cl100k', 'cl100k_minbpe', 'gpt2']
+    """
+    rows = {}
+    for name, regexes, source, hard_texts in _core.patterns():
+        texts = tuple((why, tuple(pieces)) for why, pieces in hard_texts)
+        rows[name] = Pattern(name, tuple(regexes), source, texts)
+    return MappingProxyType(rows)
+
+
+def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
+    """The splitter steps that a `pattern=` argument asks for.
+
+    A word is a name of the table; any other string is a regex; a list holds either, applied in order; None is the raw
+    stream.
+    """
+    if pattern is None:
+        return ()
+    if not isinstance(pattern, str):
+        return tuple(step for part in pattern for step in splitters(part))
+    if pattern in patterns():
+        return tuple(regex_split(regex) for regex in patterns()[pattern].regexes)
+    if not pattern:
+        raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
+    if pattern.replace("-", "_").isidentifier():
+        # No tokenizer splits at one fixed word, so this is a misspelt name.
+        raise UnknownName("pattern", pattern, close_names(pattern, patterns()) or patterns())
+    return (regex_split(pattern),)

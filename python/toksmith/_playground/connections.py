@@ -1,0 +1,114 @@
+"""What one connection of the playground's server may cost the others: how long its turns are, its bodies, and the end.
+
+The event loop hands a connection what has come, and answers nobody until all of that is taken apart. Of a body in chunks
+of one byte that is long work: so a turn is a few kilobytes, and such a body is short. The bodies of all connections share one
+room, and a value in them has a price. Left out: what is asked, which is `server`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.requests import ClientDisconnect, Request
+
+if TYPE_CHECKING:  # it is a variable, of which no class can be derived for a type checker
+    from asyncio import Protocol as AutoHTTPProtocol
+else:
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+__all__ = ["MOST_CHUNKED", "MOST_VALUES", "TURN", "Bodies", "EndingServer", "FairConnection", "values_of"]
+
+TURN = 1 << 13  # bytes
+MOST_CHUNKED = 1 << 16  # bytes of a body whose length nobody said before: each chunk is work, however short it is
+
+
+MOST_VALUES = 3_000_000  # of a body: as JSON a value takes three bytes or more, in memory up to 70
+
+
+class FairConnection(AutoHTTPProtocol):
+    """uvicorn's connection, on a transport that reads little at a time."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Takes the transport."""
+        bounded: Any = transport
+        bounded.max_size = TURN  # what asyncio's own transports read at once
+        super().connection_made(transport)
+
+
+class EndingServer(uvicorn.Server):
+    """uvicorn's server, which waits for no answer when it stops."""
+
+    def __init__(self, config: uvicorn.Config, forget: Callable[[], None]) -> None:
+        super().__init__(config)
+        self.forget = forget
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends the connections."""
+        self.forget()
+        await super().shutdown(sockets)
+
+
+class Bodies:
+    """The bodies of all requests, from their first byte until they are answered: together of at most `most` bytes."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.held = most, 0
+
+    @asynccontextmanager
+    async def receive(self, request: Request, most: int) -> AsyncIterator[bytes | tuple[int, str]]:
+        """The body of a request; or the status and the sentence that refuse it, and nothing of it is kept.
+
+        If a body is too long but states its length, the rest is still read, so that its sender reads the answer.
+        """
+        chunked = "transfer-encoding" in request.headers
+        longest = min(most, MOST_CHUNKED) if chunked else most
+        refusal: tuple[int, str] | None = None
+        parts: list[bytes] = []
+        kept = 0
+        try:
+            try:
+                async for part in request.stream():
+                    if refusal is None and kept + len(part) > longest:
+                        refusal = 413, f"the body is longer than {most:,} bytes, or than {MOST_CHUNKED:,} in chunks"
+                    elif refusal is None and self.held + len(part) > self.most:
+                        refusal = 503, f"the requests that wait have {self.most:,} bytes; ask again in a moment"
+                    if refusal is None:
+                        parts.append(part)
+                        kept += len(part)
+                        self.held += len(part)
+                        continue
+                    parts.clear()
+                    self.held, kept = self.held - kept, 0
+                    if chunked:
+                        break  # the answer ends the connection
+            except ClientDisconnect:
+                refusal = 400, "the body ends early"  # its sender has left
+            data = b"".join(parts)
+            parts.clear()
+            yield refusal or data
+        finally:
+            self.held -= kept
+
+
+def values_of(data: bytes) -> object:
+    """The JSON value of a body.
+
+    Raises:
+        ValueError: It is not JSON in UTF-8, or has too many values.
+        RecursionError: It is nested too deeply.
+    """
+    bare = data.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in data else data
+    count = bare.count(b'"') // 2
+    if count <= MOST_VALUES:
+        outside = b"".join(bare.split(b'"')[::2])  # of the texts
+        count = sum(map(outside.count, (b",", b"[", b"{")))
+    if count > MOST_VALUES:
+        raise ValueError(f"it has {count:,} values; at most {MOST_VALUES:,} are allowed")
+    value: object = json.loads(data)
+    return value

@@ -1,0 +1,150 @@
+"""The page over HTTP, on this machine only: access, limits, and what the browser may do.
+
+The rules: a request is answered only if it names this server as its host and does not come from another origin, so no
+other page can send requests (not by DNS rebinding either); requests are JSON and limited in size; the files come from a
+table that is read at the start, so no path leads anywhere else; the browser may run this server's scripts and ask this
+server, and nothing else. Left out: what a view is, which `views` says.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from importlib.resources import files
+from threading import Event
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+import toksmith
+
+from .connections import Bodies, values_of
+from .policy import headers_for
+from .turns import Turns
+from .views import EXPORTS, VIEWS, Asked, AskerLeft, Session, UnknownText, exported, is_long, shown
+from .words import words
+
+__all__ = ["application"]
+
+LOG = logging.getLogger("toksmith")
+MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
+MOST_BODIES = 2 * MOST_BODY  # of all requests at once
+# Questions that run at once, and others that wait.
+SHORT_TURNS, LONG_TURNS = (4, 2048), (2, 16)
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+def static_files() -> dict[str, Response]:
+    """The files of the page by the path that they are asked for."""
+    found: dict[str, Response] = {}
+    folders = [("/static", files("toksmith._playground") / "static")]
+    for path, folder in folders:  # which grow by those inside
+        for file in folder.iterdir():
+            if file.is_dir():
+                folders.append((f"{path}/{file.name}", file))
+            elif (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
+                own = "/" if file.name == "index.html" else f"{path}/{file.name}"
+                found[own] = Response(file.read_bytes(), media_type=kind)
+    return found
+
+
+class Guard:
+    """Answers only allowed requests, and adds the headers to every answer."""
+
+    def __init__(self, app: ASGIApp, authorities: frozenset[str], forget: Callable[[], None]) -> None:
+        self.app, self.authorities, self.forget = app, authorities, forget
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.encode(), value.encode()) for name, value in headers_for(scope).items()]
+                message = {**message, "headers": [*message["headers"], *own]}
+            await send(message)
+
+        if scope["type"] != "http":
+            return
+        refusal = refused(Request(scope), self.authorities)
+        answer = self.app if refusal is None else problem(403, refusal)
+        await answer(scope, receive, send_guarded)
+
+
+def refused(request: Request, authorities: frozenset[str]) -> str | None:
+    """Why a request is not answered; None where it is."""
+    hosts = request.headers.getlist("host")
+    if len(hosts) != 1 or hosts[0].lower() not in authorities:
+        return f"this server only answers for the host {', '.join(sorted(authorities))}"
+    origins = {f"http://{authority}" for authority in authorities}
+    if any(origin not in origins for origin in request.headers.getlist("origin")):
+        return "a page from another origin may not ask this server"
+    site, mode = request.headers.get("sec-fetch-site", "none"), request.headers.get("sec-fetch-mode")
+    if site not in ("none", "same-origin") and not (mode == "navigate" and request.method == "GET"):
+        return "a page from another site may not ask this server"
+    return None
+
+
+def problem(status: int, said: str, kind: str = "") -> Response:
+    """An answer with an error message."""
+    headers = {"connection": "close"} if status in (413, 503) else None
+    return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
+
+
+def application(session: Session, authorities: frozenset[str]) -> Guard:
+    """The whole server, for requests to these authorities (host and port)."""
+    short, long, bodies = Turns(*SHORT_TURNS), Turns(*LONG_TURNS), Bodies(MOST_BODIES)
+    files = static_files()
+
+    async def static(request: Request) -> Response:
+        return files.get(request.scope["path"]) or PlainTextResponse("no such file", 404)
+
+    async def about(_: Request) -> Response:
+        return JSONResponse(session.about())
+
+    async def view(request: Request) -> Response:
+        name, dot, format = request.path_params["view"].partition(".")
+        if name not in VIEWS or (dot and format not in EXPORTS):
+            return problem(
+                404, f"no view {name!r}; the views are {', '.join(VIEWS)}, each also as {', '.join(EXPORTS)}"
+            )
+        if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+            return problem(415, "expected a body of type application/json")
+        async with bodies.receive(request, MOST_BODY) as data:
+            if isinstance(data, tuple):
+                return problem(*data)
+            turns = long if is_long(session, name, data) else short
+            found = await turns.answer(request, lambda left: answer(session, name, format, data, left))
+        return found or problem(503, "the server has other long questions to answer, or stops; ask again in a moment")
+
+    def forget() -> None:
+        short.stop()
+        long.stop()
+
+    routes = [Route("/api/about", about), Route("/api/{view}", view, methods=["POST"]), Route("/{path:path}", static)]
+    return Guard(Starlette(routes=routes), authorities, forget)
+
+
+def answer(session: Session, name: str, format: str, data: bytes, left: Event | None = None) -> Response:
+    """What one view answers to a body; `left` is set when its asker has left."""
+    try:
+        values = values_of(data)
+    except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers
+        return problem(400, f"the body cannot be read as JSON: {error}")
+    try:
+        asked = Asked(session, values, left)
+        if format:
+            kind, text = exported(name, format, asked)
+            return Response(text.encode("utf-8", "replace"), media_type=kind)
+        # In ASCII, where a lone surrogate has its place too.
+        return Response(json.dumps(shown(name, asked)), media_type="application/json")
+    except AskerLeft as error:
+        return problem(503, str(error))
+    except UnknownText:
+        return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
+    except toksmith.ToksmithError as error:
+        return problem(400, words(error), kind=type(error).__name__)
+    except Exception as error:
+        LOG.exception("the view %s failed", name)
+        return problem(500, f"unexpected {type(error).__name__}: {error}")

@@ -1,0 +1,286 @@
+"""The views as HTML: a fragment for notebooks, and a self-contained page.
+
+The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
+let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
+characters, so that the cuts are read where styles are taken away. Every token is isolated (`bdi`), so that a text from
+right to left does not move its neighbours, and no line breaks inside a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+from .areas import first_bars
+from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from .markup import attribute, escaped
+from .palette import LIGHT, TICK
+from .view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
+
+__all__ = ["document", "fragment", "page_of"]
+
+MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
+TONES = {
+    "": "",
+    "strong": "font-weight:bold",
+    "dim": "opacity:0.75",
+    "good": "border-left:4px solid #2b8a3e;padding-left:4px",
+    "warn": "border-left:4px double #e67700;padding-left:4px",
+    "bad": "border-left:4px solid #c92a2a;padding-left:4px;font-weight:bold",
+}
+PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw};font-style:italic"}
+SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
+SPACED = "border-collapse:collapse;margin:8px 0"
+MOST_UNBROKEN = 80  # characters of a caption that is kept in one line, however narrow its table is
+SHORT = 24  # the same of a cell
+BAR = "#1a73e8"  # seen on light and on dark notebooks; a fragment does not know which it is in
+SMALL = "font-size:70%"
+THIN = "\u202f"  # between the ids beside a character that tokens share
+WHOLE = "white-space:nowrap"
+SCOPE = ' scope="col"'
+MARKED = "text-decoration:underline"
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+{body}
+</html>
+"""
+STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
+main { overflow-x: auto; }"""
+
+
+def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
+    """A page that needs nothing else: the head of every page that is written, around the element `body`.
+
+    Args:
+        policy: What the browser may do besides nothing; a page with a script names it by its hash.
+    """
+    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+
+
+def document(view: View) -> str:
+    """One page that needs nothing else; a treemap is drawn as areas."""
+    if not any(isinstance(block, Areas) for block in view.blocks):
+        return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
+    from .areas_html import AREAS_STYLE, draw_areas  # few views have one
+
+    drawn = [f"<h1>{escaped(view.title)}</h1>"]
+    for block in view.blocks:
+        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+    return page_of(view.title, f"\n{STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
+
+
+def main(inner: str) -> str:
+    """The body of a page whose content is all of it."""
+    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
+
+
+def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
+    """The view as one `div`.
+
+    Args:
+        items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
+        chars: The maximum number of characters to draw of each text; None for all.
+    """
+    drawn = [f"<p><strong>{escaped(view.title, chars)}</strong></p>"]
+    for block in view.blocks:
+        drawn += DRAW[type(block)](block, items, chars)
+    return "<div>" + "\n".join(drawn) + "</div>"
+
+
+def draw_line(line: Line, items: int | None, chars: int | None) -> Iterator[str]:
+    text = "<br>".join(escaped(line.text, chars).split("\n"))
+    yield element("p", TONES[line.tone], text)
+
+
+def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[str]:
+    left = frozenset(table.left)
+
+    def cells(row: Sequence[str | Cell], tag: str, more: str = "") -> str:
+        found = []
+        for column, cell in enumerate(row):
+            text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
+            side = f"text-align:{'left' if column in left else 'right'}"
+            font = MONO if tag == "td" else ""  # cells hold tokens and figures
+            kept = WHOLE if len(text) <= SHORT else ""
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, kept, TONES[tone])))
+            found.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
+        return f"<tr>{''.join(found)}</tr>"
+
+    head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>" if any(table.heads) else ""
+    body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
+    yield f'<table style="{SPACED}">{caption(table.caption, chars)}{head}<tbody>{body}</tbody></table>'
+    yield from left_out(len(table.rows), items, "rows")
+
+
+def cell_html(text: str, chars: int | None) -> str:
+    """The text of a cell; where it holds ticked tokens its lines break between two of them."""
+    if TICK not in text:
+        return escaped(text, chars)
+    kept = text if chars is None or len(text) <= chars else text[:chars]
+    first, *runs = kept.split(TICK)
+    more = escaped(text, chars).removeprefix(escaped(kept))
+    return escaped(first) + "<wbr>".join(element("span", WHOLE, TICK + escaped(run)) for run in runs) + more
+
+
+def caption(text: str, chars: int | None) -> str:
+    """The caption of a table or of bars, which may be wider than they are."""
+    style = f"padding:8px;text-align:left{';' + WHOLE if len(text) <= MOST_UNBROKEN else ''}"
+    return element("caption", style, escaped(text, chars)) if text else ""
+
+
+def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
+    if block.caption:
+        yield element("p", "", escaped(block.caption, chars))
+    drawn = map(joined, drawn_clusters(block, InlineTokens(block, chars), items))
+    yield element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
+    yield from left_out(len(block.tokens), items, "tokens")
+
+
+def joined(cluster: Sequence[str]) -> str:
+    """One cluster; no line breaks between its tokens, which share a character."""
+    return cluster[0] if len(cluster) == 1 else element("span", WHOLE, "".join(cluster))
+
+
+class TokenTags(Protocol):
+    """How a medium writes the elements of a token."""
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token; `first` for the one that it begins with."""
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """What is in it."""
+
+
+def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iterator[list[str]]:
+    """The elements of each cluster. A character that several tokens share has the numbers of its bytes above it."""
+    shown = block.tokens[:items]
+    begun: set[int] = set()
+
+    def drawn(place: int, inner: str, *, last: bool) -> str:
+        first = place not in begun
+        begun.add(place)
+        if block.ids and last:
+            tail = "<br></span>" if inner.endswith("<br></span>") else "<br>" if inner.endswith("<br>") else ""
+            inner = f"{inner.removesuffix(tail)}{number(place)}{tail}"
+        return tags.token(place, inner, first=first)
+
+    def number(place: int, behind: str = "") -> str:
+        return f"<sub>{shown[place].id}{behind}</sub>"
+
+    for cluster in clusters([view.token for view in shown]):
+        ends = {place: at for at, each in enumerate(cluster) for place in places_of(each)}
+        elements = []
+        for at, each in enumerate(cluster):
+            if isinstance(each, TokenRun):
+                inner = "".join(tags.part(each.place, part) for part in each.parts)
+                elements.append(drawn(each.place, inner, last=ends[each.place] == at))
+                continue
+            numbers: list[str] = []
+            byte = 0
+            for place, count in each.shares:
+                said = "".join(str(byte + number) for number in range(1, count + 1))
+                numbers.append(drawn(place, said, last=False))
+                byte += count
+            glyph = escaped(each.part.text)  # on no token's colour
+            elements.append(f"<ruby>{glyph}{element('rt', SMALL, ''.join(numbers))}</ruby>")
+            if block.ids:  # beside it: above it there is no room
+                ended = [place for place, _ in each.shares if ends[place] == at]
+                elements += [tags.token(place, number(place, THIN), first=False) for place in ended]
+        yield elements
+
+
+def places_of(part: TokenRun | SharedCharacter) -> list[int]:
+    """The tokens that a part of a cluster belongs to."""
+    return [part.place] if isinstance(part, TokenRun) else [place for place, _ in part.shares]
+
+
+class InlineTokens(NamedTuple):
+    """Tokens with inline styles, for notebooks."""
+
+    block: TokenText
+    chars: int | None
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token; the first has its tick."""
+        view, block = self.block.tokens[place], self.block
+        color = LIGHT.quiet if place in block.quiet else LIGHT.tokens[place % len(LIGHT.tokens)]
+        style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
+        tick = TICK if first else ""
+        if place in block.marked and first:
+            style, tick = f"{style};{MARKED}", TICK * 2
+        said = block.titles[place] if block.titles else title(view)
+        return f'<bdi title="{attribute(said[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """A part of it."""
+        text = "<br>".join(escaped(part.text, self.chars).split("\n"))
+        style = "" if self.block.tokens[place].special else PARTS[part.kind]
+        return f'<span style="{style}">{text}</span>' if style else text
+
+
+def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str]:
+    longest = max((value for _, value, _ in block.bars), default=0) or 1.0
+    rows = []
+    for name, value, said in block.bars[:items]:
+        wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # as a sanitiser writes it
+        bar = f'<div style="background-color:{BAR};height:12px;{wide}"></div>'
+        rows.append(
+            f'<tr><td style="text-align:right;padding:0 8px;{MONO}">{escaped(name, chars)}</td>'
+            f'<td style="width:320px">{bar}</td>'
+            f'<td style="text-align:left;padding:0 8px;{MONO}">{escaped(said, chars)}</td></tr>'
+        )
+    if rows:
+        yield f'<table style="{SPACED}">{caption(block.caption, chars)}<tbody>{"".join(rows)}</tbody></table>'
+    yield from left_out(len(block.bars), items, "bars")
+
+
+def draw_branch(branch: Branch, items: int | None, chars: int | None) -> Iterator[str]:
+    room = [len(branch.below) if items is None else items]
+
+    def inside(node: Branch) -> str:
+        text = element("span", ";".join(filter(None, (MONO, TONES[node.tone]))), escaped(node.text, chars))
+        found = []
+        for below in node.below:
+            if items is not None:
+                if room[0] <= 0:
+                    found.append("<li>…</li>")
+                    break
+                room[0] -= 1
+            found.append(inside(below))
+        return element("li", "", text + (element("ul", "", "".join(found)) if found else ""))
+
+    yield f"<ul>{inside(branch)}</ul>"
+
+
+def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
+    if items is not None and total > items:
+        yield f"<p>showing {items:,} of {total:,} {unit}; to_html() has all</p>"
+
+
+def title(token: TokenView) -> str:
+    """The description of a token under a pointer."""
+    more = " …" if len(token.token) > 32 else ""
+    return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"
+
+
+def element(tag: str, style: str, inner: str) -> str:
+    return f'<{tag} style="{style}">{inner}</{tag}>' if style else f"<{tag}>{inner}</{tag}>"
+
+
+DRAW: dict[type[Block], Any] = {
+    Line: draw_line,
+    Table: draw_table,
+    TokenText: draw_tokens,
+    Bars: draw_bars,
+    Branch: draw_branch,
+    Areas: lambda block, items, chars: draw_bars(first_bars(block), items, chars),
+}

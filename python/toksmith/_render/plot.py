@@ -1,0 +1,113 @@
+"""Charts as SVG, drawn by matplotlib, which needs no network: bars of several tokenizers, and curves on log scales.
+
+A result that has a chart gives `plot()`, plain data like `view()`, and takes `to_chart`. matplotlib is an extra
+(`toksmith[charts]`) and is imported when a chart is asked for. The same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from .view import plain
+
+__all__ = ["Charted", "Plot", "to_chart"]
+
+# Okabe and Ito's colours, which colour-blind readers can distinguish; hatches and dashes repeat the distinction.
+INKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+HATCHES = ("", "//", "..", "xx", "\\\\", "++")
+DASHES = ("-", "--", ":", "-.", (0, (3, 1, 1, 1, 1, 1)), (0, (1, 3)))
+LOOKS = {"svg.fonttype": "none", "svg.hashsalt": "toksmith", "font.family": "sans-serif", "text.usetex": False}
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One chart.
+
+    Attributes:
+        title, x_label, y_label: What is written at it.
+        series: By name, the values of each: for `kind` "bars" one for each of `names`, for "curves" pairs of x and y.
+        names: The labels of the bars.
+        kind: "bars", side by side; "across", the same from left to right; "curves" on two logarithmic scales.
+        reference: A value that a line is drawn at, such as 1 for "as much as English".
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    series: Mapping[str, Sequence[Any]]
+    names: Sequence[str] = ()
+    kind: Literal["bars", "across", "curves"] = "bars"
+    reference: float | None = None
+
+
+class Charted(Protocol):
+    """What a result with a chart gives."""
+
+    def plot(self) -> Plot:
+        """What is to be drawn, as plain data."""
+
+
+def to_chart(result: Charted) -> str:
+    """The result's chart as SVG.
+
+    Raises:
+        ImportError: matplotlib is missing.
+    """
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("charts need matplotlib: pip install 'toksmith[charts]'") from error
+    plot = result.plot()
+    with mpl.rc_context(LOOKS):
+        tall = 0.6 + 0.22 * len(plot.names) * max(1, len(plot.series)) if plot.kind == "across" else 4.5
+        figure = Figure(figsize=(8, max(3.0, tall)), layout="constrained")
+        axes = figure.subplots()
+        (draw_curves if plot.kind == "curves" else draw_bars)(axes, plot)
+        axes.set(title=literal(plot.title), xlabel=literal(plot.x_label), ylabel=literal(plot.y_label))
+        if len(plot.series) > 1:
+            axes.legend()
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return out.getvalue()
+
+
+def draw_bars(axes: Any, plot: Plot) -> None:
+    """Bars of each series beside each other, the first name at the left or at the top."""
+    across = plot.kind == "across"
+    wide = 0.8 / max(1, len(plot.series))
+    for place, (name, values) in enumerate(plot.series.items()):
+        at = [number - 0.4 + (place + 0.5) * wide for number in range(len(values))]
+        looks = {"color": INKS[place % 6], "hatch": HATCHES[place % 6], "edgecolor": "white", "label": literal(name)}
+        if across:
+            axes.barh(at, values, height=wide, **looks)
+        else:
+            axes.bar(at, values, width=wide, **looks)
+    names = [literal(name) for name in plot.names]
+    if across:
+        axes.set_yticks(range(len(names)), names)
+        axes.invert_yaxis()
+    else:
+        step = -(-len(names) // 30) or 1
+        axes.set_xticks(range(0, len(names), step), names[::step])
+    if plot.reference is not None:
+        (axes.axvline if across else axes.axhline)(plot.reference, color="#444444", linewidth=1)
+
+
+def draw_curves(axes: Any, plot: Plot) -> None:
+    """A curve for each series, both scales logarithmic."""
+    for place, (name, points) in enumerate(plot.series.items()):
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        axes.plot(xs, ys, color=INKS[place % 6], linestyle=DASHES[place % 6], label=literal(name))
+    if any(plot.series.values()):
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+
+
+def literal(text: str) -> str:
+    """`text` as matplotlib writes it as it is: `$` would begin a formula, and `` before a name hides it."""
+    shown = plain(text.encode("utf-8", "backslashreplace").decode()).replace("\n", " ").replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

@@ -1,0 +1,273 @@
+"""The views as terminal text: rows of tokens, tables, bars and trees for rich, plain lines for merges.
+
+Every token begins with the tick `▏`, so that the cuts are read without colour too; the colours go round a palette in
+which neighbours differ even where a terminal has 16 colours. A row ends between two tokens; only a token that is wider
+than the terminal is cut. All other wrapping, and what the terminal can do, are rich's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.style import Style
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from .._base.errors import number_of
+from .areas import first_bars
+from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
+from .chart import bar_lines
+from .palette import COLORS, LIGHT, TICK
+from .view import MergeView, TokenView, one_line, plain, token_parts, token_text
+
+__all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
+
+PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
+QUIET = Style(color="black", bgcolor=LIGHT.quiet)
+SPECIAL = Style(color="bright_white", bgcolor=LIGHT.special, bold=True)
+TONES = {
+    "": Style(),
+    "strong": Style(bold=True),
+    "dim": Style(dim=True),
+    "good": Style(color="green"),
+    "warn": Style(color="yellow"),
+    "bad": Style(color="red", bold=True),
+}
+NARROWEST = 20  # cells for the text of a node, however deep it is in its tree
+KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=LIGHT.raw, italic=True)}
+
+
+def draw_tokens(
+    tokens: Sequence[TokenView], *, ids: bool = False, marked: Collection[int] = (), quiet: Collection[int] = ()
+) -> Iterator[RenderableType]:
+    """The tokens of one text, coloured and ticked, line by line of the text.
+
+    Args:
+        tokens: In order.
+        ids: Put under each row the ids of the tokens that begin on it, ticked and coloured like them.
+        marked: The places of tokens that begin with two ticks.
+        quiet: The places of tokens in one quiet colour.
+    """
+    line: list[tuple[Text, Text | None]] = []
+    parts_of = token_parts([view.token for view in tokens])
+    for place, (view, parts) in enumerate(zip(tokens, parts_of, strict=True)):
+        style = SPECIAL if view.special else QUIET if place in quiet else PALETTE[place % len(PALETTE)]
+        run = Text(TICK * 2 if place in marked else TICK, style)
+        id: Text | None = Text(f"{TICK}{view.id}", style) if ids else None
+        for part in parts:
+            kind = style if view.special else style + KINDS[part.kind]
+            for text in part.text.splitlines(keepends=True):
+                run.append(text.rstrip("\n"), kind)
+                if text.endswith("\n"):
+                    yield TokenRows([*line, (run, id)])
+                    line, run, id = [], Text(), None
+        if run:
+            line.append((run, id))
+    if line:
+        yield TokenRows(line)
+
+
+class TokenRows:
+    """Runs of tokens in rows as wide as the terminal; a row ends between two runs, unless one alone is wider."""
+
+    def __init__(self, runs: Sequence[tuple[Text, Text | None]]) -> None:
+        self.runs = runs
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.no_wrap:  # printed for a file, not for a screen
+            yield Text(overflow="ignore").join(run for run, _ in self.runs)
+            if ids := [id for _, id in self.runs if id is not None]:
+                yield Text(overflow="ignore").join(ids)
+            return
+        for row, below in self.rows(options.max_width):
+            yield row
+            if below:
+                yield below
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        widths = [run.cell_len for run, _ in self.runs] or [0]
+        return Measurement(max(widths), sum(widths)).with_maximum(options.max_width)
+
+    def rows(self, width: int) -> Iterator[tuple[Text, Text]]:
+        """Each row, and the ids of the tokens that begin on it."""
+        row, ids, used, ids_used = empty(), empty(), 0, 0
+        for run, id in self.runs:
+            cells, id_cells = run.cell_len, 0 if id is None else id.cell_len
+            if used and (used + cells > width >= cells or ids_used + id_cells > width):
+                yield row, ids
+                row, ids, used, ids_used = empty(), empty(), 0, 0
+            row.append_text(run)
+            used = (used + cells) % width if used + cells > width else used + cells
+            if id is not None:
+                ids.append_text(id)
+                ids_used += id_cells
+        yield row, ids
+
+
+def empty() -> Text:
+    """A row without anything in it; what is too wide for a row is folded."""
+    return Text(overflow="fold")
+
+
+def renderables(view: View, *, items: int | None = None, chars: int | None = None) -> Iterator[RenderableType]:
+    """A view for a rich console, from top to bottom.
+
+    Args:
+        items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
+        chars: The maximum number of characters to draw of each line and cell; None for all.
+    """
+    yield Text(one_line(view.title), style=TONES["strong"])
+    before: Block | None = None
+    for block in view.blocks:
+        if (
+            isinstance(block, Table | Bars | Areas)
+            and not block.caption
+            and isinstance(before, Table | Bars | Branch | Areas)
+        ):
+            yield Text()  # a caption has its own empty line
+        yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
+        before = block
+
+
+def bounded(block: Block, chars: int, items: int | None) -> Block:
+    """The block with so many characters of each line and cell."""
+
+    def cut(text: str) -> str:
+        return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
+
+    if isinstance(block, Line):
+        return replace(block, text=cut(block.text))
+    if isinstance(block, Table):
+        shown = [
+            [cell._replace(text=cut(cell.text)) if isinstance(cell, Cell) else cut(cell) for cell in row]
+            for row in block.rows[:items]
+        ]
+        return replace(block, rows=[*shown, *block.rows[len(shown) :]], caption=cut(block.caption))
+    return block
+
+
+def draw_line(line: Line, items: int | None) -> Iterator[RenderableType]:
+    yield Text(plain(line.text), style=TONES[line.tone])
+
+
+def draw_table(block: Table, items: int | None) -> Iterator[RenderableType]:
+    table = RichTable(
+        box=None, show_header=any(block.heads), pad_edge=False, padding=(0, 1), header_style=TONES["strong"]
+    )
+    for column, head in enumerate(block.heads):
+        table.add_column(Text(plain(head)), justify="left" if column in block.left else "right", overflow="fold")
+    for row in islice(block.rows, items):
+        cells = [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
+        table.add_row(*map(draw_cell, cells))
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield table
+    yield from left_out(len(block.rows), items, "rows")
+
+
+def draw_cell(cell: Cell) -> RenderableType:
+    """A cell; where it holds ticked tokens its rows end between two of them."""
+    text = Text(plain(cell.text), style=TONES[cell.tone], overflow="fold")
+    if TICK not in cell.text or "\n" in cell.text:
+        return text
+    cuts = [place for place, char in enumerate(text.plain) if char == TICK and place]
+    return TokenRows([(run, None) for run in text.divide(cuts)])
+
+
+def draw_token_block(block: TokenText, items: int | None) -> Iterator[RenderableType]:
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked, quiet=block.quiet)
+    yield from left_out(len(block.tokens), items, "tokens")
+
+
+def draw_bars(block: Bars, items: int | None) -> Iterator[RenderableType]:
+    if block.caption:
+        yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
+    yield from map(
+        Text, bar_lines([(one_line(name), value, one_line(said)) for name, value, said in block.bars[:items]])
+    )
+    yield from left_out(len(block.bars), items, "bars")
+
+
+def draw_branch(branch: Branch, items: int | None) -> Iterator[RenderableType]:
+    room = [len(branch.below) if items is None else items]
+
+    def lines(node: Branch, first: str, others: str) -> Iterator[RenderableType]:
+        yield TreeLine(Text(plain(node.text), style=TONES[node.tone]), first, others)
+        for place, below in enumerate(node.below, 1):
+            if items is not None and room[0] <= 0:
+                yield TreeLine(Text("…"), others + "└── ", others)
+                return
+            room[0] -= 1
+            last = place == len(node.below)
+            yield from lines(below, others + ("└── " if last else "├── "), others + ("    " if last else "│   "))
+
+    yield from lines(branch, "", "")
+
+
+class TreeLine:
+    """A node of a tree behind its guides; a deep one is wider than the terminal, and nothing of it is lost."""
+
+    def __init__(self, text: Text, first: str, others: str) -> None:
+        self.text, self.first, self.others = text, first, others
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(NARROWEST, options.max_width - len(self.first))
+        for place, line in enumerate(self.text.wrap(console, room, overflow="fold")):
+            yield Text(self.others if place else self.first, overflow="fold").append_text(line)
+
+
+def left_out(total: int, items: int | None, unit: str) -> Iterator[RenderableType]:
+    if items is not None and total > items:
+        yield Text(f"showing {items:,} of {total:,} {unit}")
+
+
+DRAW: dict[type[Block], Any] = {
+    Line: draw_line,
+    Table: draw_table,
+    TokenText: draw_token_block,
+    Bars: draw_bars,
+    Branch: draw_branch,
+    Areas: lambda block, items: draw_bars(first_bars(block), items),
+}
+
+
+def summary(tokens: Sequence[TokenView]) -> str:
+    """Tokens, characters, bytes and bytes per token, in one line; an invalid byte counts as the U+FFFD it decodes to."""
+    data = b"".join(view.token for view in tokens)
+    amounts = ((len(tokens), "token"), (len(data.decode("utf-8", "replace")), "character"), (len(data), "byte"))
+    sizes = ", ".join(number_of(amount, unit) for amount, unit in amounts)
+    return f"{sizes}, {len(data) / len(tokens):.2f} bytes per token" if tokens else sizes
+
+
+def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str]:
+    """One line for each merge: which pair became which id, the new token, its count, and how many ids are left.
+
+    Args:
+        merges: In order.
+        width: Terminal cells for the token; a longer one pushes the rest of its line to the right.
+
+    >>> print(*merge_lines([MergeView(1, 105, 110, 256, b"in", 6, 244)]))
+    merge 1: (105, 110) → 256  ▏in▏            6 times, 244 ids left
+    """
+    columns = [
+        [str(merge.number) for merge in merges],
+        [f"({merge.left_id}, {merge.right_id})" for merge in merges],
+        [str(merge.id) for merge in merges],
+        [f"{merge.count:,}" for merge in merges],
+        [f"{merge.left:,}" for merge in merges],
+    ]
+    widths = [max(map(len, column), default=0) for column in columns]
+    for merge, *cells in zip(merges, *columns, strict=True):
+        number, pair, id, count, left = (cell.rjust(size) for cell, size in zip(cells, widths, strict=True))
+        token = f"{TICK}{token_text(merge.token)}{TICK}"
+        padding = " " * (width - cell_len(token))
+        yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"

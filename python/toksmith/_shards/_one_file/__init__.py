@@ -1,5 +1,0 @@
-"""A corpus to one file of ids (`encode_corpus`): the simplest case of a job, with no plan and no shards.
-
-In reading order: `_encode.py` reads, encodes and writes, `_around.py` puts special tokens around documents (shards do so
-too), and `_manifest.py` records which files belong together, and reads them.
-"""

@@ -1,0 +1,454 @@
+"""convert: writes a tokenizer in another format and verifies that the ids stay the same.
+
+The new file is loaded again, and both tokenizers encode a corpus. If the library that the format comes from is installed,
+it encodes the corpus too, in a process of its own and as its users run it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _formats
+from .._base.arguments import checked
+from .._base.errors import number_of
+from .._corpus import Corpus, documents
+from .._formats import Format, PeerProcess
+from .._model.model import Model, TokenTable
+from .._model.patterns import UNSET, PatternArgument
+from .._storage.files import shown
+from .._tokenizer.results import Ragged
+from .._tokenizer.tokenizer import Tokenizer
+from .._training.surgery import IdMap
+from .load import load
+from .sample import SAMPLE
+
+__all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
+
+BATCH_CHARS = 1 << 20
+AROUND = 4  # ids that are shown before and after the first that differs
+
+
+@dataclass(frozen=True)
+class IdDifference:
+    """The first place where two tokenizers differ.
+
+    Attributes:
+        document: The number of the document in the corpus, from 0.
+        place: The number of equal ids before it.
+        text: The start of the text that follows.
+        expected: The tokens of the source around the place, as (id, bytes).
+        found: The tokens of the target.
+    """
+
+    document: int
+    place: int
+    text: str
+    expected: tuple[tuple[int, bytes], ...]
+    found: tuple[tuple[int, bytes], ...]
+
+    def __str__(self) -> str:
+        rows = (" | ".join(seen(token) for _, token in row) for row in (self.expected, self.found))
+        expected, found = rows
+        return f"document {self.document}, id {self.place}: {expected}\n  became {found}\n  in {self.text!r}"
+
+
+@dataclass(frozen=True)
+class PeerRun:
+    """The result of the format's own library.
+
+    Attributes:
+        library: Its name and version; only the name if it was not run.
+        documents: The number of documents that it encoded.
+        difference: The first difference, or None.
+        problem: Why it was not run or failed; None if it succeeded.
+        differing: The number of documents with other ids.
+    """
+
+    library: str | None
+    documents: int = 0
+    difference: IdDifference | None = None
+    problem: str | None = None
+    differing: int = 0
+
+    def __str__(self) -> str:
+        if self.problem is not None:
+            return f"{self.library or 'the real library'} was not run: {self.problem}"
+        if self.difference is not None:
+            return f"{self.library} differs{share(self.differing, self.documents)}: {self.difference}"
+        return f"{self.library}: {number_of(self.documents, 'document')}, all ids equal"
+
+
+@dataclass(frozen=True)
+class ConversionReport:
+    """What `convert` wrote, and the result of the comparison.
+
+    Attributes:
+        source: The source as text.
+        target: The file or folder that was written.
+        from_format: The format of the source; None for a published encoding or
+            a tokenizer in memory.
+        to_format: The format of the target.
+        lost: The fields that the format cannot hold exactly, and that
+            `allow_loss` named.
+        documents: The number of documents that both encoded.
+        difference: The first difference; None if all ids are equal.
+        peer: The result of the format's own library.
+        reasons: For each of `lost`, why the format cannot hold it, and which
+            texts may get other ids.
+        differing: The number of documents with other ids.
+        id_map: The map from the ids of the source to those of the target, if
+            the format requires other ids and `renumber` allows them.
+    """
+
+    source: str
+    target: str
+    from_format: str | None
+    to_format: str
+    lost: tuple[str, ...]
+    documents: int
+    difference: IdDifference | None
+    peer: PeerRun
+    reasons: tuple[str, ...] = ()
+    differing: int = 0
+    id_map: IdMap | None = None
+
+    @property
+    def equal(self) -> bool:
+        """Whether all ids are equal, those of the library that was run included."""
+        return self.difference is None and self.peer.difference is None
+
+    def __str__(self) -> str:
+        lines = [f"{self.source} -> {self.target} ({self.to_format})"]
+        if self.id_map is not None:
+            moved = sum(old != new for old, new in self.id_map.old_to_new.items())
+            lines.append(f"{number_of(moved, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
+        lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
+        lines += [f"  {name}: {reason}" for name, reason in zip(self.lost, self.reasons, strict=False)]
+        lines.append(
+            f"{number_of(self.documents, 'document')}, all ids equal"
+            if self.difference is None
+            else f"differs{share(self.differing, self.documents)}: {self.difference}"
+        )
+        return "\n".join([*lines, str(self.peer)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values; bytes are in hex, and `id_map` lists pairs
+        of an old and a new id."""
+        ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
+        report = dataclasses.replace(self, id_map=None)
+        return {**plain(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
+
+    def to_json(self) -> str:
+        """The report as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+@checked
+def convert(
+    source: str | os.PathLike[str] | Tokenizer,
+    target: str | os.PathLike[str],
+    *,
+    from_format: str | None = None,
+    to_format: str | None = None,
+    verify: Corpus | None = None,
+    allow_loss: Collection[str] = (),
+    pattern: PatternArgument = UNSET,
+    special_tokens: Mapping[str, int] | None = None,
+    renumber: bool = False,
+) -> ConversionReport:
+    """Writes a tokenizer in another format, loads it back, and encodes a corpus
+    with both.
+
+    The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes
+    the corpus too if it is installed: in a fresh process, and with what its
+    users have, the files and no more (tiktoken's users also supply the
+    pattern). If ids differ, the file is still written
+    and the report's `equal` is False; no error is raised.
+
+    Args:
+        source: A value for `load`, or a tokenizer.
+        target: The file, or the folder for formats of several files. Its name
+            decides the format unless `to_format` does.
+        from_format: The format of the source; None to detect it from the
+            content.
+        to_format: A name of `toksmith.formats()`.
+        verify: The corpus, as for `train`; None for a built-in sample of
+            difficult texts.
+        allow_loss: Names of model fields that the format may hold only in
+            part; the report says why, and which texts may differ.
+        pattern: As for `load`, for sources without a split pattern.
+        special_tokens: As for `load`, for the same sources.
+        renumber: Whether tokens get the ids that the format requires: for
+            `tekken` special tokens first, then the bytes. The report's `id_map`
+            converts the rows of a model, and the ids that are compared.
+    Returns: A report, which can be printed.
+    Raises:
+        CannotRepresent: The format cannot store a field that is not in
+            `allow_loss`.
+        FormatError: The source cannot be read, or the target cannot be written.
+        InvalidOption: As `load`.
+    Cost: time grows with the corpus and the number of libraries that run.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = toksmith.convert(tok, f"{folder}/low.tiktoken", verify=["low", "slow"])
+    >>> report.documents, report.equal
+    (2, True)
+    """
+    chosen = None if to_format is None else _formats.target_format(target, to_format)
+    tok, name, found = opened(source, from_format, pattern, special_tokens)
+    before, id_map = tok, None
+    if renumber and chosen is None:
+        chosen = _formats.target_format(target, None)
+    if renumber and chosen is not None and chosen.renumber is not None:
+        tok, id_map = renumbered(tok, chosen.renumber(tok.model))
+    row = chosen or _formats.holding(tok.model, shown(target), allow_loss)
+    lost = _formats.losses(tok.model, row, allow_loss)
+    tok.save(target, format=row.name, allow_loss=allow_loss)
+    files = _formats.written_files(target, row)
+    back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
+    run = PeerCheck(row, files, tok)
+    try:
+        same = compared(Converted(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
+    finally:
+        run.close()
+    if same.first is None:
+        same.first = special_difference(tok, back, same.documents)
+    return ConversionReport(
+        source=name,
+        target=shown(target),
+        from_format=found,
+        to_format=row.name,
+        lost=(*lost,),
+        documents=same.documents,
+        difference=same.first,
+        peer=run.result(),
+        reasons=(*lost.values(),),
+        differing=same.differing,
+        id_map=id_map,
+    )
+
+
+def opened(
+    source: str | os.PathLike[str] | Tokenizer,
+    format: str | None,
+    pattern: PatternArgument,
+    special_tokens: Mapping[str, int] | None,
+) -> tuple[Tokenizer, str, str | None]:
+    """The tokenizer of a source, its name, and its format."""
+    if isinstance(source, Tokenizer):
+        _formats.refuse_arguments("the tokenizer", pattern, special_tokens, format)
+        return source, repr(source), None
+    tok = load(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    return tok, shown(source), format or _formats.format_of(source)
+
+
+def arguments_of(model: Model, row: Format) -> dict[str, Any]:
+    """The arguments that `load` needs for files that do not contain them."""
+    given: dict[str, Any] = {}
+    if "pattern" in row.arguments:
+        given["pattern"] = [step["pattern"] for step in model.splitters] or None
+    if "special_tokens" in row.arguments:
+        given["special_tokens"] = model.special_tokens
+    return given
+
+
+@dataclass
+class Compared:
+    """The documents that two tokenizers encoded so far, those with other ids, and the first difference."""
+
+    documents: int = 0
+    differing: int = 0
+    first: IdDifference | None = None
+
+    def add(self, text: str | bytes, number: int, one: Encoded, two: Encoded) -> None:
+        """Counts a document with the ids of both."""
+        self.documents += 1
+        if one.ids != two.ids:
+            self.differing += 1
+            self.first = self.first or difference_of(number, text, one, two)
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What is converted: the tokenizer as it was and with the ids that it gets, and the map between them, if any."""
+
+    was: Tokenizer
+    tok: Tokenizer
+    id_map: IdMap | None
+
+    def encode(self, texts: Sequence[str | bytes]) -> Ragged:
+        """The ids as it was, with the numbers that they get."""
+        found = self.was.encode_ragged(texts, special="text")
+        if self.id_map is None:
+            return found
+        table = np.zeros(self.id_map.old_size, np.uint32)
+        table[[*self.id_map.old_to_new]] = [*self.id_map.old_to_new.values()]
+        return Ragged(table[found.ids], found.ends)
+
+
+def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
+    """The tokenizer with these ids, and the map to them."""
+    model = tok.model
+    ids = np.array([new[id] for id in model.ids.tolist()], np.uint32)
+    order = np.argsort(ids, kind="stable")
+    changed = dataclasses.replace(
+        model,
+        tokens=TokenTable.of([model.tokens[place] for place in order.tolist()]),
+        ids=ids[order],
+        merges=np.array([[new[id] for id in row] for row in model.merges.tolist()], np.uint32).reshape(-1, 3),
+        scores=None if model.scores is None else model.scores[order],
+        unknown_id=None if model.unknown_id is None else new[model.unknown_id],
+        added_tokens=tuple(dataclasses.replace(token, id=new[token.id]) for token in model.added_tokens),
+        training=None,
+    )
+    size = max(new.values(), default=-1) + 1
+    sources = {to: (old,) for old, to in new.items()}
+    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), sources, tok.fingerprint)
+
+
+def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
+    """What is found when both encode the corpus."""
+    same, tok = Compared(), source.tok
+    for batch in batches(corpus):
+        expected = source.encode(batch)
+        found = other.encode_ragged(batch, special="text")
+        run.check(batch, expected, same.documents)
+        if expected.ids.tobytes() == found.ids.tobytes() and expected.ends.tobytes() == found.ends.tobytes():
+            same.documents += len(batch)
+            continue
+        for text, one, two in zip(batch, expected, found, strict=True):
+            same.add(text, same.documents, Encoded(tok, one.tolist()), Encoded(other, two.tolist()))
+    return same
+
+
+def share(differing: int, documents: int) -> str:
+    """How many documents differ, for a message; nothing if only special tokens do."""
+    return f" ({differing} of {number_of(documents, 'document')})" if differing else ""
+
+
+def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDifference | None:
+    """The first difference when special tokens are allowed in the text."""
+    text = " ".join([f"a{content}" for content in tok.special_tokens])
+    one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
+    return None if one == two else difference_of(number, text, Encoded(tok, one), Encoded(other, two))
+
+
+def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    """The documents, about 1 MiB at a time."""
+    batch: list[str | bytes] = []
+    size = 0
+    for text in corpus:
+        batch.append(text)
+        size += len(text)
+        if size >= BATCH_CHARS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+class PeerCheck:
+    """The format's own library on the files that were written, batch by batch until it fails."""
+
+    def __init__(self, row: Format, paths: Sequence[str], tok: Tokenizer) -> None:
+        self.tok = tok
+        self.problem: str | None = None
+        self.found = Compared()
+        self.process: PeerProcess | None = None
+        self.library: str | None = None
+        try:
+            self.process = _formats.opened_by_peer(row.name, paths, tok.model)
+            self.library = self.process.library
+        except (_formats.NotComparable, _formats.PeerFailed) as error:
+            self.problem = str(error)
+
+    def check(self, texts: Sequence[str | bytes], expected: Ragged, first: int) -> None:
+        """Compares a batch without documents that are not UTF-8, because these libraries take only texts."""
+        if self.process is None or self.problem is not None:
+            return
+        rows = [(number, text, own) for number, (text, own) in enumerate(zip(texts, expected, strict=True), first)]
+        rows = [row for row in rows if as_text(row[1]) is not None]
+        plain_texts = [str(as_text(text)) for _, text, _ in rows]
+        own_ids = [own.tolist() for _, _, own in rows]
+        if self.process.finds_special:
+            own_ids = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
+        try:
+            theirs = self.process.encode(plain_texts)
+        except (_formats.NotComparable, _formats.PeerFailed) as error:
+            self.problem = str(error)
+            return
+        for (number, text, _), own, ids in zip(rows, own_ids, theirs, strict=True):
+            self.found.add(text, number, Encoded(self.tok, own), Encoded(self.tok, ids))
+
+    def close(self) -> None:
+        """Ends the library's process."""
+        if self.process is not None:
+            self.process.close()
+
+    def result(self) -> PeerRun:
+        """The result for the report."""
+        found = self.found
+        documents = 0 if self.problem else found.documents
+        return PeerRun(self.library, documents, found.first, self.problem, found.differing)
+
+
+def as_text(text: str | bytes) -> str | None:
+    """The text without lone surrogates, as toksmith encodes it; None for bytes that are not UTF-8."""
+    if isinstance(text, str):
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+class Encoded(NamedTuple):
+    """The ids that a tokenizer gives for a text."""
+
+    tok: Tokenizer
+    ids: list[int]
+
+
+def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> IdDifference:
+    """The first place where two lists of ids differ, with the tokens around it."""
+    expected, found = one.ids, two.ids
+    least = min(len(expected), len(found))
+    place = next((at for at in range(least) if expected[at] != found[at]), least)
+    start = max(0, place - AROUND)
+    rows = [tuple((id, token_of(side.tok, id)) for id in side.ids[start : place + AROUND]) for side in (one, two)]
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+    before = sum(len(token_of(one.tok, id)) for id in expected[:start])
+    excerpt = data[before : before + 80].decode("utf-8", "replace")
+    return IdDifference(number, place, excerpt, rows[0], rows[1])
+
+
+def token_of(tok: Tokenizer, id: int) -> bytes:
+    """The bytes of an id, or a placeholder for an id without a token."""
+    try:
+        return tok.token_bytes(id)
+    except ValueError:
+        return b"<id %d>" % id
+
+
+def seen(token: bytes) -> str:
+    """A token in readable form."""
+    return repr(token.decode("utf-8", "backslashreplace"))
+
+
+def plain(value: Any) -> Any:
+    """A value of dataclasses as JSON values."""
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else value

@@ -1,0 +1,231 @@
+"""The encodings that tiktoken publishes, by name: one row for each.
+
+A row's file is looked for in our cache, then in tiktoken's own, then downloaded (with the extra `download`); whatever
+its place, it counts only if its SHA-256 is the published one. What Meta, Mistral and others publish has no row here,
+because their files are not free for all to download.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import _formats, _render
+from .._base.errors import DownloadError, FormatError
+from .._base.system import SYSTEM
+from .._model.model import AddedToken, Model
+from .._model.patterns import splitters
+from .._storage.atomic_files import write_file
+from .._storage.files import read_file
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+__all__ = ["ENCODINGS", "Published", "encodings", "published"]
+
+SITE = "https://openaipublic.blob.core.windows.net/encodings/"
+TIMEOUT_S = 30
+CHUNK = 1 << 16
+ENDOFTEXT = "<|endoftext|>"
+ENDOFPROMPT = "<|endofprompt|>"
+FILL_IN_THE_MIDDLE = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
+
+
+class Published(NamedTuple):
+    """One row: a file of ranks, and what goes with it.
+
+    Attributes:
+        name: What `load` calls it.
+        url: Where its file is published; the last part of it is the file's name in the cache.
+        sha256: Of the file, in hex.
+        pattern: A name of `toksmith.patterns()`.
+        special_tokens: Ids by content; where two contents share an id, decoding gives the first.
+    """
+
+    name: str
+    url: str
+    sha256: str
+    pattern: str
+    special_tokens: Mapping[str, int] = MappingProxyType({})
+
+
+def harmony_tokens() -> dict[str, int]:
+    """The special tokens of o200k_harmony: some ids from 199998 on have a use, and all others are reserved.
+
+    200018 has two contents; the one that o200k_base gives it comes first.
+    """
+    used = {ENDOFTEXT: 199999, ENDOFPROMPT: 200018, "<|startoftext|>": 199998, "<|call|>": 200012}
+    used |= {"<|return|>": 200002, "<|constrain|>": 200003}
+    used |= {f"<|{name}|>": id for id, name in enumerate(("channel", "start", "end", "message"), 200005)}
+    taken = {*used.values()} - {used[ENDOFPROMPT]}
+    reserved = [id for id in range(200000, 201088) if id not in taken]
+    return used | {f"<|reserved_{id}|>": id for id in reserved}
+
+
+R50K = f"{SITE}r50k_base.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
+P50K = f"{SITE}p50k_base.tiktoken", "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069"
+CL100K = f"{SITE}cl100k_base.tiktoken", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
+O200K = f"{SITE}o200k_base.tiktoken", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+
+CL100K_TOKENS = {
+    ENDOFTEXT: 100257,
+    **dict(zip(FILL_IN_THE_MIDDLE, range(100258, 100261), strict=True)),
+    ENDOFPROMPT: 100276,
+}
+P50K_EDIT_TOKENS = {ENDOFTEXT: 50256, **dict(zip(FILL_IN_THE_MIDDLE, range(50281, 50284), strict=True))}
+
+ENCODINGS: dict[str, Published] = {
+    row.name: row
+    for row in (
+        # GPT-2 is published as merges and a vocabulary of its own; r50k_base is the same table as ranks.
+        Published("gpt2", *R50K, "gpt2", {ENDOFTEXT: 50256}),
+        Published("r50k_base", *R50K, "gpt2", {ENDOFTEXT: 50256}),
+        Published("p50k_base", *P50K, "gpt2", {ENDOFTEXT: 50256}),
+        Published("p50k_edit", *P50K, "gpt2", P50K_EDIT_TOKENS),
+        Published("cl100k_base", *CL100K, "cl100k", CL100K_TOKENS),
+        Published("o200k_base", *O200K, "o200k", {ENDOFTEXT: 199999, ENDOFPROMPT: 200018}),
+        Published("o200k_harmony", *O200K, "o200k", harmony_tokens()),
+    )
+}
+
+
+def encodings() -> list[str]:
+    """The names of published encodings that `load` accepts.
+
+    >>> import toksmith
+    >>> toksmith.encodings()[:3]
+    ['gpt2', 'r50k_base', 'p50k_base']
+    """
+    return list(ENCODINGS)
+
+
+def published(name: str, *, download: bool = True) -> Model:
+    """The model of a published encoding.
+
+    Raises:
+        DownloadError: Its file is not cached and cannot be downloaded, or may not be.
+    """
+    row = ENCODINGS[name]
+    path, data = next(cached(row), None) or downloaded(row, download)
+    added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
+    return _formats.ranks(data, path, splitters(row.pattern), added)
+
+
+def places(row: Published) -> Iterator[str]:
+    """Where the row's file may be cached: in our folder by its name, in tiktoken's by the SHA-1 of its URL."""
+    yield os.path.join(cache_folder(), row.url.rpartition("/")[2])
+    folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
+    tiktoken_folder = next((folder for folder in folders if folder is not None), None)
+    if tiktoken_folder is None:
+        import tempfile  # slow to import
+
+        tiktoken_folder = os.path.join(tempfile.gettempdir(), "data-gym-cache")
+    if tiktoken_folder:  # tiktoken takes the empty name for "no cache"
+        import hashlib
+
+        yield os.path.join(tiktoken_folder, hashlib.sha1(row.url.encode()).hexdigest())
+
+
+def cache_folder() -> str:
+    """The folder named by `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
+    if named := os.environ.get("TOKSMITH_CACHE"):
+        return named
+    return SYSTEM.cache_folder(os.path.expanduser("~"))
+
+
+def sha256(data: bytes) -> str:
+    """In hex."""
+    import hashlib  # slow to import, and files need it alone
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def warn(message: str, *values: object) -> None:
+    """Writes to the log, whose module is seldom needed here and takes a while to import."""
+    from .._render.log import LOG
+
+    LOG.warning(message, *values)
+
+
+def cached(row: Published) -> Iterator[tuple[str, bytes]]:
+    """The cached files of the row that are what was published, with their paths."""
+    for place in places(row):
+        try:
+            data = read_file(place)
+        except FormatError:
+            continue
+        if sha256(data) == row.sha256:
+            yield place, data
+        else:
+            warn("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
+
+
+def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
+    """The row's file from the network, published into the cache, with its path there."""
+    target = next(places(row))
+
+    def failure(problem: str) -> DownloadError:
+        return DownloadError(row.url, row.sha256, target, problem)
+
+    if not allowed:
+        raise failure("not cached, and download=False forbids the network")
+    try:
+        import pooch  # type: ignore[import-untyped, unused-ignore]
+    except ImportError:
+        raise failure("not cached, and downloading needs pooch (pip install toksmith[download])") from None
+    content = io.BytesIO()
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with _render.make_progress(*columns, disable=not sys.stderr.isatty()) as display:
+        bar = Bar(display, os.path.basename(target))
+        fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK, timeout=TIMEOUT_S)
+        try:
+            fetch(row.url, content, None)
+        except (OSError, ValueError) as error:
+            if (response := getattr(error, "response", None)) is not None:
+                response.close()  # pooch leaves the connection of an answer that it refuses open
+            # What lies below (sockets, urllib3, requests) says the same again, each with a traceback of its own.
+            raise failure(f"not cached, and the download failed ({said(error)})") from None
+    data = content.getvalue()
+    digest = sha256(data)
+    if digest != row.sha256:
+        raise failure(f"the downloaded file is not the published one (its sha256 is {digest}, {len(data)} bytes)")
+    try:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_file(target, data)
+    except (OSError, FormatError) as error:
+        warn("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
+    return target, data
+
+
+def said(error: Exception) -> str:
+    """Why a download failed, in words: the first cause, which is the shortest."""
+    first: BaseException = error
+    while (cause := first.__cause__ or first.__context__) is not None:
+        first = cause
+    return " ".join(str(first if str(first) else error).split())[:200] or type(error).__name__
+
+
+class Bar:
+    """A task of a rich progress display as pooch drives it: `total` is set, then `update` is called."""
+
+    def __init__(self, display: Progress, name: str) -> None:
+        self.display = display
+        self.task = display.add_task(f"Downloading {name}", total=None)
+        self.total = 0
+
+    def update(self, size: int) -> None:
+        """Adds `size` bytes; a server that does not say the total leaves it 0."""
+        self.display.update(self.task, advance=size, total=self.total or None)
+
+    def reset(self) -> None:
+        """Goes back to the start."""
+        self.display.reset(self.task)
+
+    def close(self) -> None:
+        """Does nothing: the display ends with its block."""

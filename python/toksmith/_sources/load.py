@@ -1,0 +1,131 @@
+"""load: makes a tokenizer from a published name, a file, a model's name or a repository of the Hugging Face hub."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from .. import _formats
+from .._base.arguments import checked
+from .._base.errors import FormatError, InvalidOption, UnknownName, close_names
+from .._base.paths import SUFFIXES, missing, similar
+from .._formats import refuse_arguments
+from .._model.patterns import UNSET, PatternArgument
+from .._storage.files import shown
+from .._tokenizer.tokenizer import Tokenizer
+from .encodings import encodings, published
+from .model_names import encoding_of
+
+__all__ = ["load"]
+
+
+@checked
+def load(
+    source: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    pattern: PatternArgument = UNSET,
+    special_tokens: Mapping[str, int] | None = None,
+    revision: str | None = None,
+    download: bool = True,
+) -> Tokenizer:
+    """Loads a published encoding, a tokenizer file, the encoding of a model, or
+    the tokenizer of a repository.
+
+    A `str` means the first of these that exists:
+
+    1. one of `toksmith.encodings()`;
+    2. a path. The content of the file decides its format, not its name;
+    3. the name of an OpenAI model (`gpt-4o`, `gpt-4-turbo`, `o3`), which means
+       its encoding;
+    4. `org/name` or `org/name@revision`, a repository of the Hugging Face hub
+       (extra `hub`). Its cache comes first, then the network. Of several files,
+       the first of these is loaded: a `.toksmith` file, tokenizer.json,
+       tekken.json, a `.model`, a `.tiktoken`, vocab.json with merges.txt,
+       vocab.txt; the log (level INFO) says which.
+
+    A `pathlib.Path` is always a path, and so is `./gpt2`.
+
+    Args:
+        source: A published name, a path, a model's name, or a repository.
+        format: A name of `toksmith.formats()`; None to detect the format from
+            the content.
+        pattern: For files without a split pattern (required for `.tiktoken`,
+            optional for `merge_dict.json`): a name of `toksmith.patterns()`, a
+            regex in the Rust dialect, a list applied in order, or None for no
+            split.
+        special_tokens: For the same files: ids by content. No content may
+            contain or overlap another.
+        revision: For repositories: a branch, a tag or a commit; None for the
+            main branch.
+        download: Whether what this machine does not have may come from the
+            network. False raises `DownloadError` instead, at once.
+    Raises:
+        FormatError: The file cannot be read, or is not valid in its format. The
+            message names the place.
+        InvalidOption: An argument that the file requires is missing, or an
+            argument contradicts the file.
+        ModelError: The file contains a feature that this version can load and
+            save but not run. The message names it.
+        UnknownName: There is no encoding, file or model of this name, or no
+            such format or pattern.
+        DownloadError: The file of the encoding or of the repository is not
+            cached and cannot be downloaded. The message says why, and what to
+            do.
+    Cost: time and memory grow with the file.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tok.save(f"{folder}/low.toksmith")
+    ...     toksmith.load(f"{folder}/low.toksmith") == tok
+    True
+    """
+    if isinstance(source, str) and (name := encoding_named(source)):
+        refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
+        refuse_revision(revision, f"{name!r} is a published encoding")
+        return Tokenizer(published(name, download=download))
+    source = found(source, revision, download=download)
+    model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
+    try:
+        return Tokenizer(model)
+    except InvalidOption as error:
+        if pattern is not UNSET:
+            raise
+        # The invalid regex comes from the file, not from the caller.
+        raise FormatError(shown(source), None, str(error)) from error
+
+
+def encoding_named(source: str) -> str | None:
+    """The encoding that a name means, itself or as a model's name. A file of a model's name comes first."""
+    if source in encodings():
+        return source
+    named = None if "/" in source or os.path.splitext(source)[1] in SUFFIXES else encoding_of(source)
+    return None if named is None or os.path.lexists(source) else named
+
+
+def found(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
+    """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
+    if not isinstance(source, str) and os.fspath(source) in encodings() and not os.path.lexists(source):
+        name = os.fspath(source)
+        raise FormatError(name, None, f"cannot be read: {missing(source)}; toksmith.load({name!r}) is the encoding")
+    if not isinstance(source, str) or os.path.lexists(source):
+        refuse_revision(revision, f"{shown(source)} is a path")
+        return source
+    from .hub import downloaded_from_hub, hub_name  # not above: a file loads sooner without it
+
+    named = hub_name(source)
+    if named is None or os.path.isdir(os.path.dirname(source)):
+        raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
+    repository, own = named
+    if own is not None:
+        refuse_revision(revision, f"{source!r} names a revision already")
+    return downloaded_from_hub(repository, own or revision, download=download)
+
+
+def refuse_revision(revision: str | None, reason: str) -> None:
+    """Refuses an argument that only repositories of the hub take."""
+    if revision is not None:
+        raise InvalidOption(
+            "revision", revision, f"None, because {reason}; only repositories of the Hugging Face hub have revisions"
+        )

@@ -1,0 +1,1 @@
+"""The tokenizer, its results, and what follows a text or a conversation."""

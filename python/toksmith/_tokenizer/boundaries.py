@@ -1,0 +1,307 @@
+"""Where texts and ids can be cut: parts of a text by number of ids, ids that later text can change, ids that change
+when they are decoded and encoded again.
+
+Everything is defined by `encode`: a part of a text has as many ids as it has when it is encoded alone. If the core
+knows places where the text can be cut without changing an id (`encode/boundaries.rs`), only the necessary part is encoded;
+otherwise all of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from .. import _core
+from .._base.arguments import items
+from .._base.errors import InvalidOption, moved
+from .._model.model import Model
+from .stream import CONTEXT, Special, as_utf8, offset_in
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .results import Chunk, Encoding, Healing, RaggedEncoding
+
+__all__ = [
+    "Continuations",
+    "chunks",
+    "encoding",
+    "encodings",
+    "first_drift",
+    "healed",
+    "longest_added",
+    "truncated",
+]
+
+Some = TypeVar("Some", str, bytes)
+PER_ID = 8  # a first guess of the bytes per id
+
+
+def longest_added(model: Model) -> int:
+    """The bytes of the longest added token."""
+    return max((len(token.content.encode()) for token in model.added_tokens), default=0)
+
+
+def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
+    """The ids of one text with their ranges."""
+    from .results import Encoding  # not above, as in all of this file: tokenizers load sooner without it
+
+    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
+
+
+def encodings(
+    engine: _core.Engine,
+    batch: Sequence[str | bytes],
+    *,
+    unit: str,
+    special: Special,
+    errors: str,
+    threads: int,
+) -> RaggedEncoding:
+    """The ids of each text with their ranges."""
+    from .results import RaggedEncoding
+
+    characters = in_characters(unit)
+    ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
+    return RaggedEncoding(*ranges, text_ends, unit, engine.token)
+
+
+def in_characters(unit: str) -> bool:
+    """Whether offsets count characters, not bytes."""
+    if unit not in ("char", "byte"):
+        raise InvalidOption("unit", unit, "'char' or 'byte'")
+    return unit == "char"
+
+
+class PartEncoder:
+    """The ids of parts of texts, with one choice of `special`.
+
+    A part begins at `base` of the caller's text, to which errors refer.
+    """
+
+    def __init__(self, engine: _core.Engine, model: Model, special: Special) -> None:
+        self.engine, self.special = engine, special
+        self.context = longest_added(model) + CONTEXT
+
+    def count(self, text: str | bytes, base: int) -> int:
+        """The number of ids."""
+        with moved(lambda offset: base + offset):
+            return self.engine.count(text, self.special, "replace")
+
+    def ids(self, text: str | bytes, base: int) -> list[int]:
+        """The ids."""
+        with moved(lambda offset: base + offset):
+            return self.engine.encode(text, self.special, "replace", None)
+
+    def places(self, text: str | bytes, base: int) -> list[int | None]:
+        """For each number of ids, where to cut the text behind them: None inside a character."""
+        with moved(lambda offset: base + offset):
+            ids, starts, ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", True)
+        shared = [False, *(starts[1:] < ends[:-1]).tolist(), False][: len(ids) + 1]
+        if isinstance(text, bytes):
+            ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", False)[2]
+        return [None if inside else end for inside, end in zip(shared, [0, *ends.tolist()], strict=True)]
+
+    def enough(self, text: Some, start: int, most: int) -> Some:
+        """The text from `start` on, or a part of it with more than `most` ids, which are the same in the whole text."""
+        size = PER_ID * (most + 1) + 32 * CONTEXT
+        while start + size < len(text):
+            data = plain(text[start : start + size])
+            cut = None if data is None else _core.find_cut(self.engine, data, 0, last=True)
+            if data is not None and cut is not None:
+                part: Some = like(text, data[:cut])
+                if self.count(part, start) > most:
+                    return part
+            size *= 2
+        return text[start:]
+
+    def enough_of_end(self, text: Some, most: int, base: int) -> Some:
+        """The text, or its end with more than `most` ids, which are the same in the whole text."""
+        size = PER_ID * (most + 1) + 32 * CONTEXT + self.context
+        while size < len(text):
+            data = plain(text[len(text) - size :])
+            cut = None if data is None else _core.find_cut(self.engine, data, self.context, last=False)
+            if data is not None and cut is not None:
+                part: Some = like(text, data[cut:])
+                if self.count(part, base + len(text) - len(part)) > most:
+                    return part
+            size *= 2
+        return text
+
+    def first(self, text: Some, start: int, most: int) -> Some:
+        """The longest prefix of the text from `start` on that ends behind one of its first `most` ids, with no more ids."""
+        known = self.enough(text, start, most)
+        places = self.places(known, start)
+        if len(places) == 1:  # no id at all
+            return known
+        for place in reversed(places[: most + 1]):
+            if place is not None and (place == 0 or self.count(known[:place], start) <= most):
+                return known[:place]
+        return text[:0]
+
+    def last(self, text: Some, most: int, base: int = 0) -> Some:
+        """The longest suffix of the text that starts before one of its last `most` ids, with no more ids."""
+        known = self.enough_of_end(text, most, base)
+        base += len(text) - len(known)
+        places = self.places(known, base)
+        if len(places) == 1:
+            return known
+        for place in places[max(0, len(places) - 1 - most) :]:
+            if place is not None and (place == len(known) or self.count(known[place:], base + place) <= most):
+                return known[place:]
+        return text[:0]
+
+
+def plain(text: str | bytes) -> bytes | None:
+    """The bytes of a text; None for one with lone surrogates, which must not be separated."""
+    try:
+        return text if isinstance(text, bytes) else text.encode()
+    except UnicodeEncodeError:
+        return None
+
+
+def like(text: object, data: bytes) -> Any:
+    """The bytes in the type of the text."""
+    return data if isinstance(text, bytes) else data.decode()
+
+
+def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
+    """See `Tokenizer.truncate`."""
+    checked_count("max_tokens", max_tokens, 0)
+    if side not in ("left", "right"):
+        raise InvalidOption("side", side, "'left' or 'right': the side to cut off")
+    return parts.first(text, 0, max_tokens) if side == "right" else parts.last(text, max_tokens)
+
+
+def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
+    """See `Tokenizer.chunk`."""
+    from .results import Chunk
+
+    checked_count("max_tokens", max_tokens, 1)
+    checked_count("overlap", overlap, 0)
+    if overlap >= max_tokens:
+        raise InvalidOption("overlap", overlap, f"less than max_tokens={max_tokens}")
+    found: list[Chunk] = []
+    start = end = 0
+    while end < len(text):
+        part = parts.first(text, start, max_tokens)
+        if start + len(part) <= end and start < end:  # the overlap leaves no room for new text
+            start = end
+            continue
+        if not part:
+            raise too_small(parts, text, start, max_tokens)
+        end = start + len(part)
+        found.append(Chunk(part, start, end, parts.ids(part, start)))
+        start = end - len(parts.last(part, overlap, start)) if overlap else end
+    return found
+
+
+def too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> InvalidOption:
+    """The error for a character, or other text that cannot be cut, with more ids than a chunk may have."""
+    known = parts.enough(text, start, max_tokens)
+    first = next((place for place in parts.places(known, start) if place), len(known))
+    needed = parts.count(known[:first], start)
+    return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for the text at {start}, which cannot be cut")
+
+
+def checked_count(argument: str, value: int, least: int) -> None:
+    """Checks that an argument is a count."""
+    if value < least:
+        raise InvalidOption(argument, value, f"at least {least}")
+
+
+def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int | None:
+    """See `Tokenizer.first_drift`."""
+    listed = items(ids, "ids", "ids (integers)")
+    engine.decode_bytes(listed)  # an unknown id is an error with its position among all
+    special = {token.id for token in model.added_tokens if token.special}
+    cuts = [place for place, id in enumerate(listed) if id in special]
+    start = 0
+    for end in [*cuts, len(listed)]:
+        run = np.array(listed[start:end], np.uint32)
+        again = engine.encode_array(engine.decode_bytes(run), "text", "replace", None)
+        common = min(len(run), len(again))
+        differs = np.flatnonzero(run[:common] != again[:common])
+        if len(differs) or len(run) != len(again):
+            return start + (int(differs[0]) if len(differs) else common)
+        start = end + 1
+    return None
+
+
+class OrderedTokens(NamedTuple):
+    """What each ordinary token shows, in order; its id; and the length of the longest."""
+
+    contents: list[bytes]
+    ids: NDArray[np.uint32]
+    longest: int
+
+
+class Continuations:
+    """The tokens that may continue a text, sorted by their decoded bytes. `heal` makes them on demand."""
+
+    def __init__(self, engine: _core.Engine, model: Model) -> None:
+        self._engine, self._model = engine, model
+        self._made: dict[bool, OrderedTokens] = {}
+
+    def tokens(self, first: bool) -> OrderedTokens:
+        """The tokens; `first` says that nothing was shown before them."""
+        key, made = first and bool(self._model.decoders), self._made
+        if key not in made:
+            made[key] = self._ordered(key)
+        return made[key]
+
+    def _ordered(self, first: bool) -> OrderedTokens:
+        model = self._model
+        listed = zip(model.tokens, model.ids.tolist(), strict=True)
+        shown = self._engine.decode_more
+        pairs = sorted((shown([id], fresh=first)[0] if model.decoders else token, id) for token, id in listed)
+        ids = np.array([id for _, id in pairs], np.uint32)
+        return OrderedTokens([token for token, _ in pairs], ids, max((len(token) for token, _ in pairs), default=0))
+
+    def made(self) -> list[list[bytes]]:
+        """What the tokens show that were made so far."""
+        return [tokens.contents for tokens in self._made.values()]
+
+    def release(self) -> None:
+        """Forgets what was made."""
+        self._made = {}
+
+
+def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
+    """See `Tokenizer.heal`."""
+    from .results import Healing
+
+    data = as_utf8(text)
+    cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
+    with moved(lambda offset: offset_in(text, offset)):
+        settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
+    with moved(lambda offset: offset_in(text, cut + offset)):
+        ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
+    # No token begins with a rest that is longer than all tokens.
+    longest = max(continuations.tokens(first).longest for first in (False, True))
+    # Text that a normalizer removes from the end has no id; it is not a rest if no token begins with it.
+    rests = ((count, cut + end) for count, end in enumerate([0, *ends.tolist()]) if len(data) - cut - end <= longest)
+    fresh = True
+    for count, start in chain(rests, [(len(ids), len(data))]):
+        rest = data[start:]
+        # Once something is decoded, later tokens are no longer first.
+        fresh = fresh and parts.engine.decode_more([*settled, *ids[:count].tolist()], fresh=True)[1]
+        tokens = continuations.tokens(fresh)
+        first, last = prefix_range(tokens.contents, rest)
+        if first < last or not rest:
+            known = [*settled, *ids[:count].tolist()]
+            return Healing(known, rest, np.sort(tokens.ids[first:last]), stable=count == 0)
+    raise AssertionError("an empty rest begins every token")
+
+
+def prefix_range(tokens: Sequence[bytes], prefix: bytes) -> tuple[int, int]:
+    """The range of the sorted tokens that begin with a prefix."""
+    following = prefix.rstrip(b"\xff")
+    first = bisect_left(tokens, prefix)
+    if not following:
+        return first, len(tokens)
+    return first, bisect_left(tokens, following[:-1] + bytes([following[-1] + 1]))

@@ -1,0 +1,232 @@
+"""Text that knows where each part of it comes from, through everything that a chat template does with it.
+
+A template mixes its own text with that of messages: `"<|user|>" + message["content"] | trim`. `Marked` is a `str` that keeps
+an `Origin` for each run of characters. An operation that is not followed here gives a plain `str`, whose origin is `UNKNOWN`
+from then on. No operation makes text trusted.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from operator import itemgetter
+from typing import Any, NamedTuple, SupportsIndex
+
+from .budget import RUN, pay_text, spend
+
+__all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "everywhere", "marked"]
+
+
+class Origin(NamedTuple):
+    """Where a run of characters comes from."""
+
+    trusted: bool = False  # the template wrote it
+    message: int = -1  # the number of the message that holds it
+    content: bool = False  # whether it is the message's "content", and not its role or name
+    generated: bool = False  # whether it is within {% generation %}
+
+
+Run = tuple[str, Origin]
+TEMPLATE = Origin(trusted=True)
+UNKNOWN = Origin()
+
+
+class Marked(str):
+    """A text with its runs: each has the place where it ends, and its origin."""
+
+    ends: tuple[tuple[int, Origin], ...]
+
+    def __new__(cls, text: object = "") -> Marked:  # noqa: PYI034 - `Self` came with Python 3.11
+        """The text, of unknown origin. Jinja's `format` makes one so."""
+        made = super().__new__(cls, text)
+        made.ends = ((len(made), UNKNOWN),) if made else ()
+        return made
+
+    @staticmethod
+    def of(runs: Iterable[Run]) -> Marked:
+        """The text of these runs."""
+        texts: list[str] = []
+        ends: list[tuple[int, Origin]] = []
+        for text, origin in runs:
+            if not text:
+                continue
+            end = len(text) + (ends[-1][0] if ends else 0)
+            if ends and ends[-1][1] == origin:
+                ends.pop()
+            texts.append(text)
+            ends.append((end, origin))
+        if ends:
+            spend(ends[-1][0] + RUN * len(texts))
+        made = Marked("".join(texts))
+        made.ends = tuple(ends)
+        return made
+
+    def runs(self) -> list[Run]:
+        """The parts of the text with their origins, in order."""
+        found, start = [], 0
+        for end, origin in self.ends:
+            found.append((str.__getitem__(self, slice(start, end)), origin))
+            start = end
+        return found
+
+    def part(self, start: int, end: int) -> Marked:
+        """`self[start:end]` for places in the text."""
+        return self if start <= 0 and end >= len(self) else Marked.of(self.runs_within(start, end))
+
+    def runs_within(self, start: int, end: int) -> list[Run]:
+        """The runs of a part."""
+        found: list[Run] = []
+        first = bisect_right(self.ends, start, key=itemgetter(0))
+        for stop, origin in islice(self.ends, first, None):
+            if start >= end:
+                break
+            found.append((str.__getitem__(self, slice(start, min(stop, end))), origin))
+            start = stop
+        return found
+
+    def changed(self, text: str) -> str:
+        """What an operation makes of the whole text: followed if it changed no length, or if there is one origin."""
+        origins = {origin for _, origin in self.ends}
+        if len(origins) == 1:
+            return marked(text, *origins)
+        if len(text) != len(self):
+            return text
+        starts = [0, *(end for end, _ in self.ends)]
+        return Marked.of((text[start:end], origin) for start, (end, origin) in zip(starts, self.ends, strict=False))
+
+    def __str__(self) -> str:
+        return self
+
+    def __add__(self, other: object) -> Any:
+        return concat([self, other]) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: object) -> Any:
+        return concat([other, self]) if isinstance(other, str) else NotImplemented
+
+    def __mul__(self, count: SupportsIndex) -> Any:
+        if len(self.ends) > 1:
+            return concat([self] * count.__index__())
+        return Marked.of((str.__mul__(self, count), origin) for _, origin in self.ends)
+
+    __rmul__ = __mul__
+
+    def __getitem__(self, place: Any) -> Any:
+        if not isinstance(place, slice):
+            index = range(len(self))[place]
+            return self.part(index, index + 1)
+        start, end, step = place.indices(len(self))
+        return self.part(start, end) if step == 1 else concat([self[index] for index in range(start, end, step)])
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[index] for index in range(len(self)))
+
+    def strip(self, chars: str | None = None, /) -> Any:
+        start = len(self) - len(str.lstrip(self, chars))
+        return self.part(start, max(start, len(str.rstrip(self, chars))))
+
+    def lstrip(self, chars: str | None = None, /) -> Any:
+        return self.part(len(self) - len(str.lstrip(self, chars)), len(self))
+
+    def rstrip(self, chars: str | None = None, /) -> Any:
+        return self.part(0, len(str.rstrip(self, chars)))
+
+    def removeprefix(self, prefix: str, /) -> Any:
+        return self.part(len(prefix) if self.startswith(prefix) else 0, len(self))
+
+    def removesuffix(self, suffix: str, /) -> Any:
+        return self.part(0, len(self) - (len(suffix) if self.endswith(suffix) else 0))
+
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
+        return self.pieces(str.split(self, sep, maxsplit), sep)
+
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> Any:
+        return self.pieces(str.rsplit(self, sep, maxsplit), sep)
+
+    def splitlines(self, keepends: bool = False) -> Any:
+        return self.pieces(str.splitlines(self, keepends))
+
+    def partition(self, sep: str, /) -> Any:
+        return tuple(self.pieces(str.partition(self, sep), ""))
+
+    def rpartition(self, sep: str, /) -> Any:
+        return tuple(self.pieces(str.rpartition(self, sep), ""))
+
+    def pieces(self, texts: Iterable[str], between: str | None = None) -> list[Marked]:
+        """Parts of the text that follow each other, with a separator between them; None for white space, which no part begins with."""
+        return [Marked.of(runs) for runs in self.runs_of_pieces(texts, between)]
+
+    def runs_of_pieces(self, texts: Iterable[str], between: str | None) -> Iterator[list[Run]]:
+        """The runs of each of these parts."""
+        if len(self.ends) == 1:
+            yield from ([(text, self.ends[0][1])] for text in texts)
+            return
+        place = 0
+        for number, text in enumerate(texts):
+            if between is None:
+                place = str.index(self, text, place)
+            elif number:
+                place += len(between)
+            yield self.runs_within(place, place + len(text))
+            place += len(text)
+
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Any:
+        most = count.__index__()
+        if old:
+            between, runs = concat([new]).runs(), list[Run]()
+            for number, part in enumerate(self.runs_of_pieces(str.split(self, old, most), old)):
+                runs += [*between, *part] if number else part
+            return Marked.of(runs)
+        parts: list[object] = []  # it is before each character, and at the end
+        place = len(self) + 1 if most < 0 else min(most, len(self) + 1)
+        for index in range(place):
+            parts += [new, self.part(index, index + 1)]
+        return concat([*parts, self.part(place, len(self))])
+
+    def join(self, texts: Iterable[str], /) -> Any:
+        parts: list[object] = []
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise TypeError(f"sequence item {number}: expected str instance, {type(text).__name__} found")
+            parts += [self, text] if number else [text]
+        return concat(parts)
+
+    def upper(self) -> Any:
+        return self.changed(str.upper(self))
+
+    def lower(self) -> Any:
+        return self.changed(str.lower(self))
+
+    def title(self) -> Any:
+        return self.changed(str.title(self))
+
+    def capitalize(self) -> Any:
+        return self.changed(str.capitalize(self))
+
+
+def marked(text: str, origin: Origin) -> Marked:
+    """A text of one origin."""
+    return Marked.of([(str.__str__(text), origin)])
+
+
+def concat(parts: Iterable[object]) -> Marked:
+    """The parts as one text; a part without marks is of unknown origin."""
+    runs: list[Run] = []
+    for part in parts:
+        if isinstance(part, Marked):
+            runs += part.runs()
+        else:
+            pay_text(part)
+            runs.append((str(part), UNKNOWN))
+    return Marked.of(runs)
+
+
+def everywhere(value: Any, change: Callable[[str], str]) -> Any:
+    """A value of JSON with each text in it changed, keys included."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {everywhere(key, change): everywhere(each, change) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [everywhere(each, change) for each in value]
+    return value

@@ -1,0 +1,348 @@
+"""A chat template of Hugging Face, rendered so that each character of the result keeps its origin.
+
+The environment is that of transformers: a Jinja sandbox that trims blocks, with `tojson`, `raise_exception`, `strftime_now`,
+`break`, `continue` and `{% generation %}`. `RULES` change the template before Jinja compiles it: each text that the template
+itself spells becomes `Marked`, and `~` becomes our `concat`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache, partial, wraps
+from typing import Any
+
+from jinja2 import Environment, TemplateError, TemplateSyntaxError, nodes, pass_environment
+from jinja2.ext import Extension, loopcontrols
+from jinja2.filters import make_attrgetter
+from jinja2.parser import Parser
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+from ..._base.errors import FormatError, InvalidOption
+from .budget import (
+    OPERATION,
+    OverBudget,
+    allow_work,
+    pay_filter,
+    pay_items,
+    pay_method,
+    pay_operator,
+    pay_text,
+    pay_value,
+    size_of,
+    spend,
+)
+from .marked import TEMPLATE, Marked, concat, marked
+
+__all__ = ["rendered"]
+
+MOST_CHARACTERS = 1 << 18
+COMPARING = {
+    "eq",
+    "==",
+    "equalto",
+    "ne",
+    "!=",
+    "lt",
+    "<",
+    "lessthan",
+    "le",
+    "<=",
+    "gt",
+    ">",
+    "greaterthan",
+    "ge",
+    ">=",
+    "in",
+}
+
+FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
+    """The value, after paying."""
+    pay(value)
+    return value
+
+
+class Refused(TemplateError):
+    """The template refuses the messages."""
+
+
+class Rewritten(NodeTransformer):
+    """Marks the texts that the template spells, and makes the template pay for its loops and for what Python does in one go."""
+
+    def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
+        return self.call("own_text", [nodes.Const(node.data)], node)
+
+    def visit_Const(self, node: nodes.Const) -> nodes.Node:
+        return self.call("own_text", [node], node) if isinstance(node.value, str) else node
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:
+        self.generic_visit(node)
+        return self.call("concat", [nodes.List(node.nodes)], node)
+
+    def visit_For(self, node: nodes.For) -> nodes.Node:
+        price = self.price(node)
+        self.generic_visit(node)
+        node.body.insert(0, price)
+        if isinstance(node.test, nodes.Expr):
+            node.test = self.call("pay_operation", [node.test], node)
+        return node
+
+    def visit_Macro(self, node: nodes.Macro | nodes.Block) -> nodes.Node:
+        price = self.price(node)
+        self.generic_visit(node)
+        node.body.insert(0, price)
+        return node
+
+    visit_Block = visit_Macro
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Expr:
+        self.generic_visit(node)
+        node.expr = self.call("pay_items", [node.expr], node)
+        for operand in node.ops:
+            membership = operand.op in ("in", "notin")
+            operand.expr = self.call("pay_value" if membership else "pay_items", [operand.expr], node)
+        return node
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:
+        self.generic_visit(node)
+        return self.call("pay_value", [node], node) if isinstance(node.arg, nodes.Slice) else node
+
+    def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:
+        self.generic_visit(node)
+        return self.call("pay_items", [node], node) if node.ctx == "load" else node
+
+    def price(self, node: nodes.Node) -> nodes.Node:
+        """A statement that pays for a body: each of its nodes is an operation."""
+        size = nodes.Const(OPERATION * sum(1 for _ in node.find_all(nodes.Node)))
+        return nodes.ExprStmt(self.call("spend", [size], node)).set_lineno(node.lineno)
+
+    def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
+        """A call of a function of the environment in the place of a node. No name that a template writes reaches it."""
+        made = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
+        made.set_lineno(node.lineno)
+        return made
+
+
+class Generation(Extension):
+    """`{% generation %}`: what the model writes."""
+
+    tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """The block as a call."""
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        return nodes.CallBlock(self.call_method("written"), [], [], body).set_lineno(line)
+
+    def written(self, caller: Callable[[], str]) -> str:
+        """The block's text."""
+        return Marked.of((text, origin._replace(generated=True)) for text, origin in concat([caller()]).runs())
+
+
+class TemplateEnvironment(ImmutableSandboxedEnvironment):
+    """The environment, with texts that keep their origins."""
+
+    concat = staticmethod(concat)
+    own_text = staticmethod(partial(marked, origin=TEMPLATE))
+    spend = staticmethod(spend)
+    pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
+    pay_value = staticmethod(partial(pay_and_return, pay_value))
+    pay_items = staticmethod(partial(pay_and_return, pay_items))
+    intercepted_binops = frozenset(ImmutableSandboxedEnvironment.default_binop_table)
+
+    def __init__(self) -> None:
+        # Jinja's optimizer would run parts of the template when it compiles them, without a budget.
+        options: dict[str, Any] = {
+            "trim_blocks": True,
+            "lstrip_blocks": True,
+            "optimized": False,
+            "finalize": pay_output,
+        }
+        super().__init__(extensions=[Generation, loopcontrols], **options)
+        self.filters |= {"tojson": as_json, "join": joined}
+        self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
+        comparing: dict[str, Any] = {name: self.tests[name] for name in COMPARING}
+        self.tests |= {name: wrap_test(function) for name, function in comparing.items()}
+        self.globals |= {"raise_exception": refuse, "strftime_now": now}
+        del self.globals["lipsum"]  # random text
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """A text has the methods of `str`, and not those that make text trusted; bytes can only be decoded."""
+        known = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
+        return known and super().is_safe_attribute(obj, attr, value)
+
+    def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
+        """The result of a call, which is paid for before."""
+        spend(OPERATION)
+        method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
+        values = [*args, *named.values()]
+        text = getattr(method, "__self__", None)
+        if isinstance(text, (str, bytes)):
+            if method.__name__ == "join" and args:
+                values = args = ([*args[0]],)  # type: ignore[assignment]
+            pay_method(text, method.__name__, values)
+        else:
+            for value in (text, *values):
+                pay_value(value)
+        return super().call(context, function, *args, **named)
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """The result of an operator, which is paid for before."""
+        pay_operator(operator, left, right)
+        return super().call_binop(context, operator, left, right)
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        changed: nodes.Template = Rewritten().visit(super()._parse(source, name, filename))
+        changed.set_environment(self)
+        return changed
+
+
+def pay_output(value: Any) -> Any:
+    """A value that the template writes, which is paid for before Jinja makes it a text."""
+    if not isinstance(value, str):
+        pay_text(value)
+    return value
+
+
+def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter that is paid for before it runs."""
+    first = 1 if hasattr(function, "jinja_pass_arg") else 0
+
+    @wraps(function)
+    def paying(*args: Any, **named: Any) -> Any:
+        pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *named.values()])
+        found = function(*args, **named)
+        return pay_for_each(found) if isinstance(found, Iterator) else found
+
+    return paying
+
+
+def wrap_test(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A test that compares its arguments, and is paid for before it runs."""
+
+    @wraps(function)
+    def paying(*args: Any) -> Any:
+        spend(OPERATION)
+        for value in args:
+            pay_items(value)
+        return function(*args)
+
+    return paying
+
+
+def pay_for_each(values: Iterator[Any]) -> Iterator[Any]:
+    """The values that a filter makes one by one."""
+    for value in values:
+        spend(OPERATION)
+        yield value
+
+
+def refuse(message: str) -> None:
+    """What templates call when they cannot go on."""
+    raise Refused(message)
+
+
+def now(form: str) -> str:
+    """The time, as the template wants to see it."""
+    return datetime.now().astimezone().strftime(form)
+
+
+@pass_environment
+def joined(environment: Environment, value: Any, d: str = "", attribute: str | int | None = None) -> str:
+    """Jinja's filter `join`, which otherwise loses the origins."""
+    values = value if attribute is None else map(make_attrgetter(environment, attribute), value)
+    parts: list[object] = []
+    for number, each in enumerate(values):
+        parts += [d, each] if number and d else [each]
+    return concat(parts)
+
+
+def as_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | str | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """The filter `tojson`, without the escapes for HTML.
+
+    Its result has an origin if all texts that it is made of have the same. It is trusted only if it is made of nothing else.
+    """
+    text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+    leaves = [*leaves_of([value, indent if isinstance(indent, str) else "", *(separators or ())])]
+    origins = {origin for leaf in leaves if isinstance(leaf, str) for _, origin in concat([leaf]).runs()}
+    if len(origins) != 1 or (next(iter(origins)).trusted and not all(isinstance(leaf, str) for leaf in leaves)):
+        return text
+    return marked(text, *origins)
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What a value of JSON consists of, keys included."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from leaves_of(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from leaves_of(each)
+    else:
+        yield value
+
+
+@lru_cache(maxsize=16)
+def compiled(source: str) -> Any:
+    """The template.
+
+    Raises:
+        FormatError: It is no Jinja.
+    """
+    if len(source) > MOST_CHARACTERS:
+        raise FormatError(
+            "the chat template", None, f"has more than {MOST_CHARACTERS:,} characters, the limit for a template"
+        )
+    try:
+        return TemplateEnvironment().from_string(source)
+    except TemplateSyntaxError as error:
+        raise FormatError("the chat template", error.lineno, f"is not valid Jinja: {error.message}") from error
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise FormatError("the chat template", None, "is nested too deeply") from error
+    except ValueError as error:
+        raise FormatError("the chat template", None, f"cannot be read: {error}") from error
+
+
+def rendered(source: str, variables: Mapping[str, object]) -> Marked:
+    """The text that the template makes of the variables.
+
+    Raises:
+        FormatError: It is no Jinja, or fails.
+        InvalidOption: It refuses the messages.
+    """
+    template = compiled(source)
+    size = len(source) + size_of(variables)
+    try:
+        with allow_work(size):
+            return concat(template.root_render_func(template.new_context(dict(variables))))
+    except Refused as error:
+        raise InvalidOption("messages", variables["messages"], f"what the template accepts; it says: {error}") from None
+    except OverBudget as error:
+        advice = "pass a template that does less (docs/spec.md, Bounds)"
+        raise FormatError("the chat template", None, f"{error}; {advice}") from error
+    except TemplateError as error:
+        raise FormatError("the chat template", None, f"fails: {error}") from error
+    except FAILURES as error:
+        raise FormatError("the chat template", None, f"fails with {type(error).__name__}: {error}") from error

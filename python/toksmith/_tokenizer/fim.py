@@ -1,0 +1,144 @@
+"""Filling in the middle: a prompt from the text before a gap and the text behind it, with a vocabulary's own marks.
+
+The rule: the parts are untrusted text, in which no added token is found (`encode_segments`), and each is encoded by itself.
+A model only understands the order that it was trained with. Left out: Code Llama and the first Codestral, whose
+SentencePiece models join the parts in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from .._base.arguments import checked, checked_fields
+from .._base.errors import InvalidOption
+from .tokenizer import Text, Tokenizer
+
+__all__ = ["FimMarks", "fim", "fim_marks"]
+
+
+@checked_fields
+@dataclass(frozen=True)
+class FimMarks:
+    """The marks of one family of vocabularies, as the contents of their special
+    tokens.
+
+    Attributes:
+        prefix: The mark before the text in front of the gap.
+        suffix: The mark before the text behind the gap.
+        middle: The mark after which the model writes; None if it writes on at
+            the end of the prompt.
+        orders: The orders that models with these marks are trained with, the
+            usual one first.
+        used_by: Vocabularies that have these marks.
+    """
+
+    prefix: str
+    suffix: str
+    middle: str | None
+    orders: tuple[str, ...]
+    used_by: str
+
+
+ROWS = {
+    "openai": FimMarks(
+        "<|fim_prefix|>",
+        "<|fim_suffix|>",
+        "<|fim_middle|>",
+        ("psm", "spm"),
+        "p50k_edit, cl100k_base; Qwen2.5-Coder, CodeGemma",
+    ),
+    "starcoder": FimMarks("<fim_prefix>", "<fim_suffix>", "<fim_middle>", ("psm", "spm"), "StarCoder, StarCoder2"),
+    "santacoder": FimMarks("<fim-prefix>", "<fim-suffix>", "<fim-middle>", ("psm", "spm"), "SantaCoder"),
+    "deepseek": FimMarks(
+        "<｜fim▁begin｜>", "<｜fim▁hole｜>", "<｜fim▁end｜>", ("psm",), "DeepSeek-Coder, DeepSeek-V2, V3"
+    ),
+    "codestral": FimMarks("[PREFIX]", "[SUFFIX]", None, ("spm",), "Codestral as tekken"),
+}
+
+
+def fim_marks() -> Mapping[str, FimMarks]:
+    """The marks for filling in the middle that `fim` finds in a vocabulary, by
+    family.
+
+    Returns: a read-only mapping.
+
+    >>> import toksmith
+    >>> toksmith.fim_marks()["starcoder"].orders
+    ('psm', 'spm')
+    """
+    return MappingProxyType(ROWS)
+
+
+@checked
+def fim(
+    tok: Tokenizer,
+    prefix: Text,
+    suffix: Text,
+    middle: Text | None = None,
+    *,
+    order: Literal["psm", "spm"] | None = None,
+    marks: FimMarks | None = None,
+) -> list[int]:
+    """The ids of a prompt for filling in the middle.
+
+    "psm" is mark, prefix, mark, suffix, mark; "spm" puts the suffix first, so
+    that the model continues the prefix: prefix mark, suffix mark, suffix,
+    middle mark, prefix. A family without a middle mark has suffix mark, suffix,
+    prefix mark, prefix.
+
+    Args:
+        prefix: The text before the gap, plain text even where it spells a mark.
+        suffix: The text behind the gap.
+        middle: The text of the gap, for an example to train on; None for a
+            prompt.
+        order: None for the usual order of the family.
+        marks: None to find those of `fim_marks()` that the tokenizer has.
+    Raises:
+        InvalidOption: The tokenizer has no such marks, or the family does not
+            have the order.
+    Source: Bavarian et al. 2022, "Efficient Training of Language Models to Fill
+        in the Middle"; the publishers' pages.
+
+    >>> import toksmith
+    >>> marks = toksmith.fim_marks()["starcoder"]
+    >>> tok = toksmith.train("low", 259, special_tokens=[marks.prefix, marks.suffix, marks.middle])
+    >>> tok.decode(toksmith.fim(tok, "def f(", "return x"))
+    '<fim_prefix>def f(<fim_suffix>return x<fim_middle>'
+    >>> tok.decode(toksmith.fim(tok, "def f(", "return x", "x): ", order="spm"))
+    '<fim_prefix><fim_suffix>return x<fim_middle>def f(x): '
+    """
+    own = marks or found(tok)
+    chosen = order or own.orders[0]
+    if chosen not in own.orders:
+        raise InvalidOption("order", order, " or ".join(map(repr, own.orders)) + f", the orders of {own.used_by}")
+    ids = {content: mark_id(tok, content) for content in (own.prefix, own.suffix, own.middle) if content is not None}
+    before, behind = tok.encode_segments([(prefix, False)]), tok.encode_segments([(suffix, False)])
+    if own.middle is None:
+        parts = [ids[own.suffix], *behind, ids[own.prefix], *before]
+    elif chosen == "psm":
+        parts = [ids[own.prefix], *before, ids[own.suffix], *behind, ids[own.middle]]
+    else:
+        parts = [ids[own.prefix], ids[own.suffix], *behind, ids[own.middle], *before]
+    return parts if middle is None else parts + tok.encode_segments([(middle, False)])
+
+
+def found(tok: Tokenizer) -> FimMarks:
+    """The first family whose marks the tokenizer has."""
+    contents = {added.content for added in tok.model.added_tokens}
+    for row in ROWS.values():
+        if {row.prefix, row.suffix, row.middle} <= contents | {None}:
+            return row
+    known = "; ".join(", ".join(filter(None, (row.prefix, row.suffix, row.middle))) for row in ROWS.values())
+    advice = f"a tokenizer with one of these sets of special tokens: {known}. toksmith.add_special adds tokens"
+    raise InvalidOption("tok", tok, advice)
+
+
+def mark_id(tok: Tokenizer, content: str) -> int:
+    """The id of a mark."""
+    ids = {added.content: added.id for added in tok.model.added_tokens}
+    if content not in ids:
+        raise InvalidOption("marks", content, "special or added tokens of the tokenizer")
+    return ids[content]

@@ -1,0 +1,203 @@
+"""Marks: the tokens that only trusted text may spell; and the ids of a text of which some parts are trusted.
+
+The rule: every added token is a mark, whatever a file says about it, unless it is white space or a single character of the
+ordinary vocabulary. In text that is not trusted no mark is found, and ordinary text cannot make one either.
+
+The walk: `TrustedEncoder` writes the marks of trusted text in a spelling that holds a secret, and encodes the result with a
+model that finds marks in this spelling only. Left out: whose text is trusted, which callers say (`_tokenizer/segments.py`, `chat/`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import accumulate
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import OF_A_PLACE
+from .._model.byte_tokens import BYTE_TOKENS
+from .._model.model import AddedToken, Model, TokenTable
+
+__all__ = ["PlacedIds", "TrustedEncoder", "is_mark", "marks_of"]
+
+Some = TypeVar("Some", str, bytes)
+
+# Characters that no normalization form changes, and that are parts of no word: the patterns of Braille.
+SIGNS = [chr(code) for code in range(0x2801, 0x2900)]
+SECRET_SIGNS = 16
+
+
+def is_mark(model: Model, token: AddedToken) -> bool:
+    """Whether only trusted text may spell this added token."""
+    blank = not token.special and token.content.replace("▁", " ").isspace()
+    alone = len(token.content.encode() if model.unit == "byte" else token.content) == 1
+    byte = model.byte_fallback and token.content.encode() in BYTE_TOKENS
+    return not blank and not ((alone or byte) and is_ordinary(model, token))
+
+
+def is_ordinary(model: Model, token: AddedToken) -> bool:
+    """Whether the ordinary vocabulary has the token too."""
+    return model.vocab.token(token.id) is not None
+
+
+def marks_of(model: Model) -> list[AddedToken]:
+    """The added tokens that only trusted text may spell."""
+    return [token for token in model.added_tokens if is_mark(model, token)]
+
+
+class PlacedIds(NamedTuple):
+    """Ids with the places in the text where each begins and ends."""
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+
+class Respelled(NamedTuple):
+    """A text in which marks have another spelling.
+
+    Attributes:
+        text: The text.
+        places: Where each mark is in it: its start and its end.
+        original: The same in the text before.
+    """
+
+    text: Any
+    places: list[tuple[int, int]]
+    original: list[tuple[int, int]]
+
+    def places_before(self, places: NDArray[Any]) -> NDArray[np.int64]:
+        """The places in the text before for places in this one, none of which is inside a mark."""
+        after, before = (np.array([0, *(end for _, end in each)], np.int64) for each in (self.places, self.original))
+        run = np.searchsorted(after, places, side="right") - 1
+        return before[run] + (places.astype(np.int64) - after[run])
+
+    def place_before(self, place: int) -> int:
+        """The same for one place."""
+        return int(self.places_before(np.array([place]))[0])
+
+
+class TrustedEncoder:
+    """Encodes texts of which some parts are trusted, for one tokenizer. Only trusted text can spell a mark."""
+
+    def __init__(self, tok: Any) -> None:
+        model: Model = tok.model
+        secret = "".join(secrets.choice(SIGNS) for _ in range(SECRET_SIGNS))
+        self._marks = {token.content: token for token in tok._marks}
+        self._ids = {token.id for token in self._marks.values()}
+        self._spellings = {
+            content: secret + "".join(SIGNS[number // len(SIGNS) ** place % len(SIGNS)] for place in range(3))
+            for number, content in enumerate(self._marks)
+        }
+        longest_first = sorted(self._marks, key=len, reverse=True)
+        pattern = "|".join(map(re.escape, longest_first)) or "(?!)"
+        self._finders: dict[type, re.Pattern[Any]] = {str: re.compile(pattern), bytes: re.compile(pattern.encode())}
+        self._tokenizer = type(tok)(self._respell_model(model))
+
+    def _respell_model(self, model: Model) -> Model:
+        """The model that finds marks in their secret spelling only. Its ordinary vocabulary has none."""
+        added = [
+            dataclasses.replace(token, content=self._spellings.get(token.content, token.content))
+            for token in model.added_tokens
+        ]
+        hidden = np.array([token.id for token in self._marks.values() if is_ordinary(model, token)], np.uint32)
+        if not len(hidden):
+            return dataclasses.replace(model, added_tokens=tuple(added), post=())
+        left = ~np.isin(model.ids, hidden)
+        return dataclasses.replace(
+            model,
+            tokens=TokenTable.of([token for token, stays in zip(model.tokens, left.tolist(), strict=True) if stays]),
+            ids=model.ids[left],
+            scores=None if model.scores is None else model.scores[left],
+            merges=model.merges[~np.isin(model.merges, hidden).any(axis=1)],
+            added_tokens=tuple(added),
+            post=(),
+            training=None,
+        )
+
+    def encode(self, runs: Sequence[tuple[Some, bool]]) -> list[int]:
+        """The ids of the text that the runs form. Each has its text and whether it is trusted; neighbours differ in that."""
+        made = self._respell(*join_runs(runs), set())
+        with suppress(*OF_A_PLACE):
+            ids: list[int] = self._tokenizer.encode(made.text, special="allow")
+            if sum(id in self._ids for id in ids) == len(made.places):
+                return ids
+        careful: list[int] = self.encode_with_offsets(runs).ids.tolist()
+        return careful
+
+    def encode_with_offsets(self, runs: Sequence[tuple[Some, bool]]) -> PlacedIds:
+        """The same with places, which are characters of a text of `str` and bytes of a text of `bytes`.
+
+        A mark that the model does not find in its secret spelling, because a normalizer rewrites what is around it, stays text.
+        """
+        text, trusted = join_runs(runs)
+        skipped: set[tuple[int, int]] = set()
+        while True:
+            made = self._respell(text, trusted, skipped)
+            unit = "char" if isinstance(text, str) else "byte"
+            try:
+                found = self._tokenizer.encode_with_offsets(made.text, unit=unit, special="allow")
+                missed = self._find_missed(made, found)
+            except OF_A_PLACE as error:
+                if error.offset is None:
+                    raise
+                places = zip(made.original, made.places, strict=True)
+                missed = {before for before, (start, end) in places if start <= error.offset < end}
+                if not missed:
+                    raise error.at(made.place_before(error.offset), error.index) from None
+            if not missed:
+                return PlacedIds(found.ids, made.places_before(found.starts), made.places_before(found.ends))
+            skipped |= missed
+
+    def _respell(self, text: Any, trusted: list[tuple[int, int]], skipped: set[tuple[int, int]]) -> Respelled:
+        """The text, with the secret spelling of each mark that trusted text spells, but those at the skipped places."""
+        parts: list[Any] = []
+        places: list[tuple[int, int]] = []
+        original: list[tuple[int, int]] = []
+        at = length = 0
+        for first, last in trusted:
+            for found in self._finders[type(text)].finditer(text, first, last):
+                content = found[0] if isinstance(text, str) else found[0].decode()
+                if found.span() in skipped or (self._marks[content].single_word and in_word(text, *found.span())):
+                    continue
+                spelling: Any = self._spellings[content]
+                spelling = spelling if isinstance(text, str) else spelling.encode()
+                parts += [text[at : found.start()], spelling]
+                length += found.start() - at + len(spelling)
+                places.append((length - len(spelling), length))
+                original.append(found.span())
+                at = found.end()
+        return Respelled(type(text)().join([*parts, text[at:]]), places, original)
+
+    def _find_missed(self, made: Respelled, found: Any) -> set[tuple[int, int]]:
+        """The places of marks that the model does not find there."""
+        of_marks = np.flatnonzero(np.isin(found.ids, [*self._ids]))
+        starts, ends = found.starts[of_marks].tolist(), found.ends[of_marks].tolist()
+        missed, number = set(), 0
+        for (start, end), before in zip(made.places, made.original, strict=True):
+            while number < len(ends) and ends[number] < end:
+                number += 1
+            if number == len(ends) or starts[number] > start:
+                missed.add(before)
+        return missed
+
+
+def join_runs(runs: Sequence[tuple[Any, bool]]) -> tuple[Any, list[tuple[int, int]]]:
+    """The text that the runs form, and where those of it that are trusted begin and end."""
+    parts = [part for part, _ in runs]
+    text = type(parts[0])().join(parts) if parts else ""
+    ends = accumulate(map(len, parts))
+    return text, [(end - len(part), end) for end, (part, trusted) in zip(ends, runs, strict=True) if trusted]
+
+
+def in_word(text: Any, start: int, end: int) -> bool:
+    """Whether a part of a word comes right before or after this stretch."""
+    around = text[max(0, start - 4) : start], text[end : end + 4]
+    before, after = (part if isinstance(part, str) else part.decode(errors="ignore") for part in around)
+    return re.match(r"\w", before[-1:]) is not None or re.match(r"\w", after[:1]) is not None

@@ -1,0 +1,82 @@
+"""MemoryUse: how much memory a tokenizer holds, and for what.
+
+Every figure is the memory allocated for tables and buffers, summed by their owners. Left out: Python's own objects,
+compiled regexes, the memory of running calls, and the 32 MiB at most that the process keeps for its next large result, which
+`release` frees too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core, _render
+from .._base.errors import number_of
+from .._model.model import Model
+from .._render import Block, Table, View
+
+__all__ = ["MemoryUse", "memory_use"]
+
+
+@dataclass(frozen=True, repr=False)
+class MemoryUse(_render.Shown):
+    """What a tokenizer holds in memory, in bytes.
+
+    Attributes:
+        model: The arrays of the model: tokens, ids, merges, scores.
+        tables: The tables made from them with the tokenizer.
+        first_use: Tables that were made when a call first needed them, such as
+            that for decoding. They stay, and do not grow.
+        healing: The sorted tokens that `heal` searches; made at its first
+            call, freed by `release`.
+        session_bytes: What the tokenizer keeps for later calls, mostly pieces
+            with their ids; freed by `release`.
+        sessions: How many concurrent calls can use it: at most the number of
+            processors, or 4.
+    """
+
+    model: int
+    tables: int
+    first_use: int
+    healing: int
+    session_bytes: int
+    sessions: int
+
+    @property
+    def total(self) -> int:
+        """The sum of all bytes."""
+        return self.model + self.tables + self.first_use + self.healing + self.session_bytes
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures by name."""
+        return {**vars(self), "total": self.total}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"{self.total:,} bytes of memory", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
+        rows = [
+            ("model", self.model, ""),
+            ("tables", self.tables, ""),
+            ("tables made at first use", self.first_use, ""),
+            ("tokens that heal searches", self.healing, "yes"),
+            (waiting, self.session_bytes, "yes"),
+        ]
+        yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
+
+    def __repr__(self) -> str:
+        return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"
+
+
+def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:
+    """What a model, its engine and the tables of `heal` hold."""
+    arrays = [model.ids, model.merges, model.tokens.ends, model.scores]
+    held = len(model.tokens.blob) + sum(array.nbytes for array in arrays if array is not None)
+    made = (sys.getsizeof(tokens) + sum(map(sys.getsizeof, tokens)) for tokens in healing)
+    tables, first_use, sessions, session_bytes = engine.memory()
+    return MemoryUse(held, tables, first_use, sum(made), session_bytes, sessions)

@@ -1,0 +1,424 @@
+"""The results of a tokenizer's calls that are more than a list: ragged batches and streaming decoders."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.arguments import checked, checked_late
+from .._base.errors import InvalidOption, UnknownName, first_of, number_of, quoted
+from .._base.threads import alone
+from .._model.steps import character_options
+
+if TYPE_CHECKING:
+    from .. import _core
+    from .._model.model import Model
+    from .._render import View
+
+__all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "StreamDecoder", "stream_decoder"]
+
+FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # what transformers calls the ids, ones, and the ranges
+UNITS = {"char": "character", "byte": "byte"}
+MOST_TEXTS = 50  # a notebook shows so many texts of a batch
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ragged:
+    """The ids of many texts in one array: text i has `ids[ends[i - 1]:ends[i]]`,
+    which is `ragged[i]`.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        ends: uint64, shape (texts,), ascending; the last is n.
+    """
+
+    ids: NDArray[np.uint32]
+    ends: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def to_arrow(self) -> Any:
+        """A column of Arrow, `list<uint32>`, that shares the ids; needs the extra
+        `parquet`. With 2**31 ids or more it is a `large_list<uint32>`.
+        """
+        try:
+            import pyarrow as arrow
+        except ImportError:
+            raise ImportError("columns of Arrow need pyarrow: pip install 'toksmith[parquet]'") from None
+        small = len(self.ids) < 1 << 31
+        offsets = np.concatenate([[0], self.ends]).astype(np.int32 if small else np.int64)
+        lists = arrow.ListArray if small else arrow.LargeListArray
+        return lists.from_arrays(arrow.array(offsets), arrow.array(self.ids))
+
+    @checked_late
+    def __getitem__(self, index: int) -> NDArray[np.uint32]:
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {quoted(index)} is out of range; it has {number_of(len(self), 'text')}")
+        place = range(len(self))[index]
+        start = int(self.ends[place - 1]) if place else 0
+        return self.ids[start : int(self.ends[place])]
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        return (self[index] for index in range(len(self)))
+
+    def __repr__(self) -> str:
+        shown = [first_of(ids) for ids in first_texts(self, 4)]
+        return f"<Ragged {number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}: {joined(shown, len(self))}>"
+
+    def _repr_html_(self) -> str:
+        from .._render import Table, View, notebook  # when asked for: it imports rich
+
+        rows = [[str(place), f"{len(ids):,}", first_of(ids, 20)[1:-1]] for place, ids in enumerate(first_texts(self))]
+        title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *left_out(self)]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Encoding:
+    """The ids of a text, and where in it each comes from: id i encodes
+    `text[starts[i]:ends[i]]`.
+
+    With `unit="byte"` the ranges partition the text as UTF-8: each starts
+    where the one before it ends, and only text that a normalizer added has an
+    empty range. With `unit="char"` they are widened to whole characters, so
+    ids that share a character have the same range.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        starts: int64, shape (n,), ascending.
+        ends: int64, shape (n,), ascending.
+        unit: What `starts` and `ends` count: "char" or "byte".
+
+    The names of transformers work too: `encoding["input_ids"]`,
+    `["attention_mask"]` and `["offset_mapping"]` are lists.
+    """
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    unit: str
+    _token: Callable[[int], bytes | None] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def spans(self) -> list[tuple[int, int]]:
+        """Start and end of each id."""
+        return list(zip(self.starts.tolist(), self.ends.tolist(), strict=True))
+
+    def keys(self) -> tuple[str, ...]:
+        """The names that `encoding[name]` takes, so that `dict(encoding)` works."""
+        return FIELDS
+
+    @checked
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in FIELDS:
+            raise UnknownName("field of an Encoding", name, FIELDS)
+        ids = self.ids.tolist()
+        return ids if name == "input_ids" else [1] * len(ids) if name == "attention_mask" else self.spans
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.ids.tolist())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Encoding, (self.ids, self.starts, self.ends, self.unit)  # without the engine
+
+    def __repr__(self) -> str:
+        spans = first_of(self.spans)
+        return f"<Encoding {number_of(len(self), 'id')}: {first_of(self.ids)}, {UNITS[self.unit]}s {spans}>"
+
+    def _repr_html_(self) -> str:
+        from .._render import notebook  # when asked for: it imports rich
+
+        return notebook(self.view())
+
+    def view(self) -> View:
+        """What is to be seen: the tokens with their ids, and under a pointer the
+        range of each."""
+        from .._render import Table, TokenText, TokenView, View
+
+        said = f"{number_of(len(self), 'id')}, {number_of(int(self.ends[-1]) if len(self) else 0, UNITS[self.unit])}"
+        if self._token is None:
+            rows = [[str(id), str(start), str(end)] for id, (start, end) in zip(self, self.spans, strict=True)]
+            return View(said, [Table(["id", "starts", "ends"], rows, left=())])
+        tokens = [TokenView(id, self._token(id) or b"") for id in self]
+        titles = [
+            f"id {id}: {UNITS[self.unit]}s {start} to {end}" for id, (start, end) in zip(self, self.spans, strict=True)
+        ]
+        return View(said, [TokenText(tokens, ids=True, titles=titles)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RaggedEncoding:
+    """The encodings of many texts in one: text i has the ids from `text_ends[i -
+    1]` to `text_ends[i]`, `ragged[i]`.
+
+    Attributes:
+        ids: uint32, shape (n,).
+        starts: int64, shape (n,); in each text from 0.
+        ends: int64, shape (n,).
+        text_ends: uint64, shape (texts,), ascending; the last is n.
+        unit: What `starts` and `ends` count: "char" or "byte".
+    """
+
+    ids: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    text_ends: NDArray[np.uint64]
+    unit: str
+    _token: Callable[[int], bytes | None] | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.text_ends)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names that `ragged[name]` takes: lists with one list for each text;
+        see `Encoding`."""
+        return FIELDS
+
+    @overload
+    def __getitem__(self, index: int) -> Encoding: ...
+    @overload
+    def __getitem__(self, index: str) -> list[list[Any]]: ...
+    @checked_late
+    def __getitem__(self, index: int | str) -> Encoding | list[list[Any]]:
+        if isinstance(index, str):
+            if index not in FIELDS:
+                raise UnknownName("field of a RaggedEncoding", index, FIELDS)
+            return [one[index] for one in self]
+        place = range(len(self))[index]
+        own = slice(int(self.text_ends[place - 1]) if place else 0, int(self.text_ends[place]))
+        return Encoding(self.ids[own], self.starts[own], self.ends[own], self.unit, self._token)
+
+    def __iter__(self) -> Iterator[Encoding]:
+        return (self[index] for index in range(len(self)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RaggedEncoding, (self.ids, self.starts, self.ends, self.text_ends, self.unit)  # without the engine
+
+    def __repr__(self) -> str:
+        shown = [first_of(one.ids) for one in first_texts(self, 4)]
+        size = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        return f"<RaggedEncoding {size}: {joined(shown, len(self))}>"
+
+    def _repr_html_(self) -> str:
+        from .._render import Line, View, notebook  # when asked for: it imports rich
+
+        title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
+        blocks = [block for one in first_texts(self) for block in (Line(one.view().title, "dim"), *one.view().blocks)]
+        return notebook(View(title, [*blocks, *left_out(self)]))
+
+
+def first_texts(batch: Any, most: int = MOST_TEXTS) -> list[Any]:
+    """The first texts of a batch."""
+    return [batch[place] for place in range(min(most, len(batch)))]
+
+
+def joined(shown: list[str], total: int) -> str:
+    """Some texts of a batch, in brackets."""
+    return f"[{', '.join([*shown, '…'] if total > len(shown) else shown)}]"
+
+
+def left_out(batch: Any) -> list[Any]:
+    """The line under a view that does not show all texts."""
+    from .._render import Line
+
+    return [Line(f"showing {MOST_TEXTS} of {len(batch):,} texts", "dim")] if len(batch) > MOST_TEXTS else []
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A part of a text: `text == whole[start:end]`.
+
+    Attributes:
+        text: The part, as the text was given: `str` or `bytes`.
+        start: Where it starts: a character of a `str`, a byte of `bytes`.
+        end: Where it ends.
+        ids: Its ids, encoded as a text of its own.
+    """
+
+    text: str | bytes
+    start: int
+    end: int
+    ids: list[int]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Healing:
+    """A prompt, cut back to a place that allows every continuation.
+
+    Attributes:
+        ids: The ids of the beginning of the prompt.
+        rest: The bytes of the prompt behind them; empty if nothing was cut
+            off.
+        continuations: The ids of all tokens that begin with `rest`: uint32,
+            ascending. Special tokens are not among them.
+        stable: Whether no text after the prompt can change `ids`; False if
+            `rest` would have to be longer than any token that begins with it.
+    """
+
+    ids: list[int]
+    rest: bytes
+    continuations: NDArray[np.uint32]
+    stable: bool
+
+    def __repr__(self) -> str:
+        size = number_of(len(self.continuations), "continuation")
+        last = f"ids={first_of(self.ids)}, rest={self.rest!r}, {size} {first_of(self.continuations)}"
+        return f"<Healing {last}, stable={self.stable}>"
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well a vocabulary fits the pattern that splits its texts; made by
+    `Tokenizer.pattern_fits`.
+
+    Attributes:
+        tokens: How many tokens were encoded: those that are UTF-8, without
+            added tokens and tokens for single bytes of a fallback.
+        misfits: How many of them do not encode to themselves. About 0 with the
+            pattern of the training.
+        examples: Some of these, as (id, token), the lowest ids first.
+    """
+
+    tokens: int
+    misfits: int
+    examples: tuple[tuple[int, bytes], ...]
+
+    def __bool__(self) -> bool:
+        return self.misfits == 0
+
+    def __str__(self) -> str:
+        if self:
+            return f"each of {self.tokens} tokens encodes to itself"
+        shown = ", ".join(repr(token.decode()) for _, token in self.examples)
+        return f"{self.misfits} of {self.tokens} tokens do not encode to themselves, such as {shown}"
+
+
+class StreamDecoder:
+    """Decodes ids as they come; made by `Tokenizer.decoder`.
+
+    `feed` returns the characters that no later id can change. It holds back
+    the bytes of an incomplete character, so a stream of valid UTF-8 never
+    shows U+FFFD, wherever its tokens end. One call at a time may use it:
+    another raises RuntimeError.
+    """
+
+    def __init__(
+        self,
+        decode_more: Callable[[Iterable[int], bool], tuple[bytes, bool]],
+        errors: str,
+        rest: Callable[[], bytes] = bytes,
+    ) -> None:
+        try:
+            codecs.lookup_error(errors)
+        except (LookupError, ValueError):  # ValueError: a zero byte or lone surrogates
+            raise InvalidOption("errors", errors, "a name that bytes.decode knows: 'replace', 'strict', …") from None
+        self._decode_more, self._rest = decode_more, rest
+        self._fresh = True
+        self._characters = codecs.getincrementaldecoder("utf-8")(errors)
+        self._free, self._what = Lock(), "decoder"
+
+    @alone
+    def feed(self, ids: Iterable[int] | int) -> str:
+        """The text that these ids complete and that was not returned before.
+
+        Args:
+            ids: One id or several.
+        Returns: zero or more whole characters.
+        Raises:
+            UnknownId: An id belongs to no token; the decoder is unchanged.
+        """
+        several = [ids] if isinstance(ids, (int, np.integer)) else ids
+        decoded, self._fresh = self._decode_more(several, self._fresh)
+        return self._characters.decode(decoded)
+
+    @alone
+    def finish(self) -> str:
+        """The text of the bytes that were held back; the decoder then starts
+        again.
+
+        Returns: "" if the stream ended with a whole character; otherwise the
+            rest, decoded as `errors` says.
+        """
+        rest = self._characters.decode(self._rest(), final=True)
+        self._characters.reset()
+        self._fresh = True
+        return rest
+
+
+REPLACEMENT = "\ufffd".encode()
+
+
+class Withheld:
+    """The bytes of a stream of ids, if a denormalizer may rewrite all of them together: they come at its end."""
+
+    def __init__(self, decode: Callable[[list[int]], bytes]) -> None:
+        self._decode = decode
+        self._ids: list[int] = []
+
+    def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
+        """No bytes yet, and that the stream is not fresh any more."""
+        self._ids = [*([] if fresh else self._ids), *ids]
+        return b"", False
+
+    def rest(self) -> bytes:
+        """All bytes; the stream begins anew."""
+        ids, self._ids = self._ids, []
+        return self._decode(ids)
+
+
+class Retold:
+    """The bytes of a stream of ids, if steps need all tokens together: it decodes from the start each time.
+
+    The settled bytes are those that another token does not change. `breaker` is the token that changes most: a byte
+    that makes the bytes before it invalid UTF-8, or any token if there are no byte tokens.
+    """
+
+    def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
+        self._decode = decode
+        self._breaker = [] if breaker is None else [breaker]
+        self._ids: list[int] = []
+        self._told = b""
+
+    def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
+        """The bytes that are settled by these ids, and that the stream is not fresh any more."""
+        if fresh:
+            self._ids, self._told = [], b""
+        longer = [*self._ids, *ids]
+        now, then = self._decode(longer), self._decode(longer + self._breaker)
+        self._ids = longer
+        same = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
+        settled = now[:same]
+        while settled.endswith(REPLACEMENT):  # bytes that may yet become a character
+            settled = settled[: -len(REPLACEMENT)]
+        if not settled.startswith(self._told):
+            return b"", False
+        told, self._told = self._told, settled
+        return settled[len(told) :], False
+
+    def rest(self) -> bytes:
+        """The bytes that were not returned yet; the stream begins anew."""
+        ids, told, self._ids, self._told = self._ids, self._told, [], b""
+        return self._decode(ids)[len(told) :] if ids else b""
+
+
+def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDecoder:
+    """The decoder for a model's ids that come one by one."""
+    if any(step.kind == "denormalizer" for step in model.decoders):
+        withheld = Withheld(engine.decode_bytes)
+        return StreamDecoder(withheld.more, errors, withheld.rest)
+    if not model.decoders or character_options(model):
+        return StreamDecoder(engine.decode_more, errors)
+    breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := model.vocab.id(token)) is not None)
+    breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
+    retold = Retold(engine.decode_bytes, breaker)
+    return StreamDecoder(retold.more, errors, retold.rest)

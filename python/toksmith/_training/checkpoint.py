@@ -1,0 +1,146 @@
+"""Stores the merges of a training in a file, one line per merge, so that a killed run can continue.
+
+The first line identifies the corpus and the options. Every other line holds phase, left id, right id, new id, count, and
+the lead of that count over the next pair. Lines are only appended, so only the last line can be incomplete, and reading
+drops it. A continued run applies the stored merges again, and their counts must match.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from .. import _core
+from .._base.errors import CheckpointError, FormatError, InvalidOption
+from .._storage.atomic_files import write_file
+from .._storage.files import Room, read_file, shown
+
+__all__ = ["Checkpoint"]
+
+Line = tuple[int, int, int, int, int]
+NUMBERS = 6
+# The digits of the largest number in the file.
+DIGITS = 20
+MOST_BYTES = 1 << 30
+VERSION = 2
+
+
+class Checkpoint:
+    """The checkpoint of one training. Without a path it stores nothing.
+
+    Args of the constructor: `identity` JSON values by name that decide which merges are learned.
+    Attributes: `problem` the error that stopped writing; None while writing works.
+    Raises:
+        CheckpointError: The file cannot be read or written.
+        FormatError: The file is not a checkpoint.
+        InvalidOption: The checkpoint belongs to another training.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
+        self._path = None if path is None else Path(path)
+        self._lines: dict[int, list[Line]] = {}
+        self._known: dict[int, int] = {}
+        self.problem: CheckpointError | None = None
+        if self._path is None:
+            return
+        with kept(self._path):
+            whole = begin(self._path, identity)
+            self._lines = lines_of(whole, str(self._path))
+            os.truncate(self._path, len(whole))
+
+    def learned(self, phase: int) -> list[tuple[int, int, int]]:
+        """The stored merges of a phase, in order."""
+        return [line[:3] for line in self._lines.get(phase, [])]
+
+    def leads(self, phase: int) -> list[int]:
+        """The leads of these merges over the next pair."""
+        return [line[4] for line in self._lines.get(phase, [])]
+
+    def add(self, phase: int, merges: _core.LearnedMerges, done: int = 0) -> None:
+        """Appends the next merges of a phase, without the first `done`. Merges that are already stored must have the same
+        counts. A write error sets `problem` and ends all writing.
+
+        Raises:
+            InvalidOption: A stored merge has another count, so the file belongs to another corpus.
+        """
+        if self._path is None or self.problem is not None:
+            return
+        old = self._lines.get(phase, [])
+        fresh: list[str] = []
+        columns = (merges.merges[done:], merges.counts[done:], merges.leads[done:])
+        for (left, right, id), count, lead in zip(*(column.tolist() for column in columns), strict=True):
+            place = self._known.get(phase, 0)
+            self._known[phase] = place + 1
+            if place >= len(old):
+                fresh.append(f"{phase} {left} {right} {id} {count} {lead}\n")
+            elif old[place][:4] != (left, right, id, count):
+                told = f"merge {place} has the count {old[place][3]} in the file and {count} in this corpus"
+                raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
+        if not fresh:
+            return
+        try:
+            with kept(self._path), open(self._path, "ab") as file:
+                file.write("".join(fresh).encode())
+        except CheckpointError as problem:
+            self.problem = problem
+
+
+@contextmanager
+def kept(path: Path) -> Iterator[None]:
+    """Turns errors of the file into CheckpointError."""
+    try:
+        yield
+    except FormatError as problem:
+        if not isinstance(problem.__cause__, OSError):
+            raise
+        cause = problem.__cause__
+        raise CheckpointError(
+            cause.errno, shown(path), problem.problem.removeprefix("cannot be written: ")
+        ) from problem
+    except OSError as problem:
+        raise CheckpointError(problem.errno, shown(path), problem.strerror or str(problem)) from problem
+
+
+def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
+    """The complete lines of the file. A missing file is created with its first line."""
+    head = (json.dumps({"toksmith_checkpoint": VERSION, **identity}, sort_keys=True) + "\n").encode()
+    if path.is_dir():
+        problem = "this is a folder; give the name of a file, which is created if it does not exist"
+        raise IsADirectoryError(errno.EISDIR, problem, str(path))
+    if not path.exists():
+        write_file(path, head)
+    data = read_file(path, lambda ends: Room(MOST_BYTES, "a checkpoint"))
+    whole = data[: data.rfind(b"\n") + 1]
+    first = whole.partition(b"\n")[0]
+    try:
+        found = json.loads(first)
+        if found.pop("toksmith_checkpoint") != VERSION:
+            raise ValueError
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        raise FormatError(str(path), 1, "this is not a checkpoint; give the name of a new file") from None
+    expected = json.loads(head)
+    differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
+    if differ or found.keys() != identity.keys():
+        names = ", ".join(differ) or "its fields"
+        allowed = f"a checkpoint of the same corpus and options; {names} of this one differ (delete it to start again)"
+        raise InvalidOption("checkpoint", str(path), allowed)
+    return whole
+
+
+def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
+    """The merges and counts by phase."""
+    phases: dict[int, list[Line]] = {}
+    for number, line in enumerate(whole.split(b"\n")[1:-1], 2):
+        words = line.split(b" ")
+        if len(words) != NUMBERS or not all(word.isdigit() and len(word) <= DIGITS for word in words):
+            raise FormatError(
+                path, number, f"expected six numbers, found {line[:60]!r}; delete the file to start again"
+            )
+        phase, left, right, id, count, lead = map(int, words)
+        phases.setdefault(phase, []).append((left, right, id, count, lead))
+    return phases

@@ -1,0 +1,112 @@
+"""What `train` can train: one row per kind, which says how to ask for the kind and which options it takes.
+
+`train` refuses an option that the row of the chosen kind does not list. `toksmith train --help` and the table in
+docs/spec.md show the same rows. Left out: which values an option may have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from .._base.errors import InvalidOption
+
+__all__ = ["TrainingKind", "chosen_kind", "refuse_untaken", "training_kinds"]
+
+EVERY_KIND = ("corpus", "vocab_size", "kind", "unit", "pattern", "special_tokens", "threads", "progress")
+MERGING = ("merges", "ties", "min_count", "max_token_bytes")
+RARE_AND_LONG = ("min_piece_count", "max_piece_bytes")
+COUNTING = (*RARE_AND_LONG, "max_memory", "spill_to", "errors")
+CHARACTERS = ("character_coverage", "unknown_token")
+AS_SENTENCEPIECE = (*CHARACTERS, "byte_fallback", "dummy_prefix", "user_symbols")
+BYTES = ("alphabet", "digits", "whole_characters", "seed_tokens", "base", "checkpoint")
+SUPERWORDS = ("superwords", "superword_pattern")
+LANGUAGES = ("parity", "languages", "development", "ratios", "global_merges", "parity_window", "parity_alpha")
+
+
+@dataclass(frozen=True)
+class TrainingKind:
+    """One kind of tokenizer that `train` makes.
+
+    Attributes: `name`; `arguments`, which ask `train` for this kind;
+        `options`, the arguments of `train` that it takes.
+    """
+
+    name: str
+    arguments: tuple[tuple[str, str], ...]
+    options: frozenset[str]
+
+    def __str__(self) -> str:
+        """The arguments as a call writes them."""
+        return " with ".join(f"{name}={value!r}" for name, value in self.arguments)
+
+
+def kind(name: str, arguments: Mapping[str, str], *options: str) -> TrainingKind:
+    """A row, which also takes the options of every kind."""
+    return TrainingKind(name, tuple(arguments.items()), frozenset([*EVERY_KIND, *options]))
+
+
+KINDS = (
+    # With unit="char", alphabet="ascii" as well: the ASCII characters are those bytes.
+    kind("bpe of bytes", {"kind": "bpe", "unit": "byte"}, *BYTES, *SUPERWORDS, *LANGUAGES, *MERGING, *COUNTING),
+    kind("bpe of characters", {"kind": "bpe", "unit": "char"}, *AS_SENTENCEPIECE, *MERGING, *RARE_AND_LONG),
+    kind(
+        "bpe with word ends",
+        {"kind": "bpe", "end_of_word_suffix": "</w>"},
+        *(*CHARACTERS, "end_of_word_suffix", *MERGING),
+    ),
+    kind("unigram", {"kind": "unigram"}, *AS_SENTENCEPIECE, *RARE_AND_LONG),
+    kind("wordpiece", {"kind": "wordpiece"}, *CHARACTERS, "lowercase", *MERGING),
+    kind("chars", {"kind": "chars"}, "min_count", "unknown_token", *COUNTING),
+    kind("words", {"kind": "words"}, "min_count", "unknown_token", *COUNTING),
+)
+BY_NAME = MappingProxyType({row.name: row for row in KINDS})
+
+
+def training_kinds() -> Mapping[str, TrainingKind]:
+    """The kinds of tokenizers that `train` makes, and the options that each takes.
+
+    Returns: a read-only mapping of names to `TrainingKind`.
+
+    >>> import toksmith
+    >>> [str(row) for row in toksmith.training_kinds().values() if "byte_fallback" in row.options]
+    ["kind='bpe' with unit='char'", "kind='unigram'"]
+    """
+    return BY_NAME
+
+
+def chosen_kind(given: Mapping[str, Any]) -> TrainingKind:
+    """The kind that the arguments of `train` ask for.
+
+    Raises:
+        InvalidOption: `kind` or `unit` is unknown.
+    """
+    name, unit = given["kind"], given["unit"]
+    known = list(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS))
+    if name not in known:
+        raise InvalidOption("kind", name, one_of(map(repr, known), "or"))
+    if unit not in ("byte", "char"):
+        raise InvalidOption("unit", unit, "'byte' or 'char'")
+    if name != "bpe":
+        return BY_NAME[name]
+    if given["end_of_word_suffix"]:
+        return BY_NAME["bpe with word ends"]
+    return BY_NAME["bpe of characters" if unit == "char" and given["alphabet"] is None else "bpe of bytes"]
+
+
+def refuse_untaken(chosen: TrainingKind, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Raises InvalidOption for an argument that is not its default and that the chosen kind does not take."""
+    for option, default in defaults.items():
+        if option not in chosen.options and given[option] != default:
+            takers = [str(row) for row in KINDS if option in row.options]
+            does = "does" if len(takers) == 1 else "do"
+            why = f"{chosen} does not take this option, only {one_of(takers, 'and')} {does}"
+            raise InvalidOption(option, given[option], f"the default, {default!r}: {why}")
+
+
+def one_of(words: Iterable[str], conjunction: str) -> str:
+    """The words as a list in a sentence."""
+    *first, last = words
+    return f"{', '.join(first)} {conjunction} {last}" if first else last

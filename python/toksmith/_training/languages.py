@@ -1,0 +1,261 @@
+"""Parity-aware training: the corpora of several languages, what each language needs, and who chose which merge.
+
+The core (`train/parity.rs`) takes turns; this module checks the arguments, counts the corpora, and says what came out. Left
+out: whether development texts do have the same meaning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._base.errors import InvalidOption, number_of
+from .._corpus import Corpus
+from .._render.log import LOG
+from .counts import PieceCounts
+from .merge_loop import NO_LIMIT
+
+__all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "parity_options"]
+
+MODES = ("hybrid", "parity", "window")
+WINDOW, ALPHA = 100, 2.0
+ARGUMENTS = ("parity", "languages", "development", "ratios", "global_merges", "parity_window", "parity_alpha")
+NO_LANGUAGE = np.iinfo(np.uint32).max
+
+
+@dataclass(frozen=True)
+class ParityOptions:
+    """The checked arguments of parity-aware training.
+
+    Attributes: `mode`; `other`, text of no language; `languages` and `development`, the texts of each language by name;
+    `ratios` in place of the latter; `global_merges` as it was asked for; `window` and `alpha`.
+    """
+
+    mode: str
+    other: Corpus | PieceCounts | None
+    languages: Mapping[str, Corpus | PieceCounts]
+    development: Mapping[str, Corpus | PieceCounts] | None
+    ratios: Mapping[str, float] | None
+    global_merges: int | None
+    window: int
+    alpha: float
+
+    def shared(self, limit: int, seeds: int) -> int:
+        """How many of `limit` merges all corpora choose together, after those of seed tokens.
+
+        Raises:
+            InvalidOption: It is half of an unknown number.
+        """
+        if self.global_merges is not None:
+            return self.global_merges
+        if self.mode != "hybrid":
+            return 0
+        if limit == NO_LIMIT:
+            raise InvalidOption(
+                "global_merges", None, "a number: half of the merges is not known without vocab_size= or merges="
+            )
+        return max(limit - seeds, 0) // 2
+
+
+def parity_options(asked: Mapping[str, Any]) -> ParityOptions:
+    """The arguments of parity-aware training.
+
+    Raises:
+        InvalidOption: One is missing, out of range, or contradicts another.
+    """
+    names = language_names(asked["languages"])
+    mode = asked["parity"] or "hybrid"
+    if mode not in MODES:
+        raise InvalidOption("parity", mode, " or ".join(map(repr, MODES)))
+    check_turns(asked, mode)
+    development, ratios = asked["development"], asked["ratios"]
+    if development is not None and ratios is not None:
+        raise InvalidOption("ratios", [*ratios], "None when development is given: one of them decides who is worst off")
+    if development is None and ratios is None:
+        raise InvalidOption(
+            "development", None, "for each language a text with the same meaning; or pass ratios= in its place"
+        )
+    if development is not None:
+        check_names("development", development, names, "a text")
+    else:
+        check_names("ratios", ratios, names, "a ratio")
+        for name, ratio in ratios.items():
+            if not (math.isfinite(ratio) and ratio > 0):
+                raise InvalidOption("ratios", {name: ratio}, "finite numbers above 0")
+    refuse_others(asked)
+    return ParityOptions(
+        mode,
+        asked["corpus"],
+        asked["languages"],
+        development,
+        ratios,
+        asked["global_merges"],
+        asked["parity_window"],
+        float(asked["parity_alpha"]),
+    )
+
+
+def language_names(languages: Mapping[str, Any] | None) -> list[str]:
+    """The names of the languages."""
+    if languages is None:
+        raise InvalidOption(
+            "languages", None, "the corpus of each language by its name: parity-aware training needs them"
+        )
+    if "" in languages:
+        raise InvalidOption("languages", [*languages], "names that are not empty")
+    if len(languages) < 2:
+        raise InvalidOption("languages", [*languages], "at least two; with one, train on its corpus alone")
+    return [*languages]
+
+
+def check_turns(asked: Mapping[str, Any], mode: str) -> None:
+    """Raises InvalidOption for an option of the mode that is out of range."""
+    shared, window, alpha = asked["global_merges"], asked["parity_window"], asked["parity_alpha"]
+    if shared is not None and not 0 <= shared <= NO_LIMIT:
+        raise InvalidOption("global_merges", shared, f"at least 0 and at most {NO_LIMIT}, or None for the default")
+    if mode == "parity" and shared:
+        raise InvalidOption(
+            "global_merges", shared, "0 or None with parity='parity'; 'hybrid' and 'window' take a number"
+        )
+    if mode != "window" and (window, alpha) != (WINDOW, ALPHA):
+        name, value, usual = ("parity_alpha", alpha, ALPHA) if window == WINDOW else ("parity_window", window, WINDOW)
+        raise InvalidOption(name, value, f"the default, {usual}: only parity='window' has a window")
+    if not 1 <= window <= NO_LIMIT:
+        raise InvalidOption("parity_window", window, f"at least 1 and at most {NO_LIMIT}")
+    if not (math.isfinite(alpha) and alpha >= 1):
+        raise InvalidOption("parity_alpha", alpha, "a number of at least 1: below it, all languages could have to wait")
+
+
+def check_names(argument: str, given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    """Raises InvalidOption unless there is one thing for each language."""
+    if missing := [name for name in names if name not in given]:
+        raise InvalidOption(argument, [*given], f"{what} of each language; there is none of {listed(missing)}")
+    if unknown := [name for name in given if name not in names]:
+        raise InvalidOption(
+            argument,
+            [*given],
+            f"the languages {listed(names)}; {listed(unknown)} {'is' if len(unknown) == 1 else 'are'} not among them",
+        )
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names in a sentence; at most five."""
+    more = [] if len(names) <= 5 else [f"{len(names) - 5} more"]
+    return ", ".join([*map(repr, names[:5]), *more])
+
+
+def refuse_others(asked: Mapping[str, Any]) -> None:
+    """Raises InvalidOption for options of `train` that several languages do not take."""
+    if asked["ties"] != "lowest_ids":
+        raise InvalidOption("ties", asked["ties"], "'lowest_ids' with languages: their corpora have no common order")
+    if asked["superwords"]:
+        allowed = "0 with languages: turns are taken in one phase; extend the trained tokenizer with base= instead"
+        raise InvalidOption("superwords", asked["superwords"], allowed)
+
+
+@dataclass
+class LanguageCounts:
+    """The counts of the corpora, and what the core says of the languages.
+
+    Attributes: `languages` by name; `others`, text of no language; `development` by name; `found`, what the core found: the
+    language of each merge, the tokens of each language before and after, and when a language had no pair left.
+    """
+
+    asked: ParityOptions
+    languages: Mapping[str, PieceCounts]
+    others: Sequence[PieceCounts]
+    development: Mapping[str, PieceCounts]
+    shared: int = 0
+    seeds: int = 0
+    found: tuple[Any, list[tuple[int, int]], list[int | None]] | None = field(default=None, repr=False)
+
+    def sum(self) -> PieceCounts:
+        """The counts of all corpora together."""
+        return PieceCounts.sum([*self.languages.values(), *self.others])
+
+    def record(self) -> dict[str, Any]:
+        """What decides the turns, as JSON values."""
+        asked = self.asked
+        values: dict[str, Any] = {"mode": asked.mode, "global_merges": self.shared}
+        if asked.mode == "window":
+            values |= {"window": asked.window, "alpha": asked.alpha}
+        values["languages"] = {name: counts.digest for name, counts in self.languages.items()}
+        if asked.ratios is not None:
+            return values | {"ratios": dict(asked.ratios)}
+        return values | {"development": {name: counts.digest for name, counts in self.development.items()}}
+
+    def train(
+        self,
+        counts: _core.CountedPieces,
+        options: Mapping[str, Any],
+        progress: Callable[[_core.LearnedMerges], object] | None,
+    ) -> _core.LearnedMerges:
+        """Calls the core as `_core.train` does; `counts` has the sum."""
+        asked = self.asked
+        wanted = {
+            "languages": [each._core for each in self.languages.values()],
+            "others": [each._core for each in self.others],
+            "development": [self.development[name]._core for name in self.languages] if asked.ratios is None else [],
+            "ratios": [] if asked.ratios is None else [asked.ratios[name] for name in self.languages],
+            "shared": self.shared,
+            "seeds": self.seeds,
+            "window": (asked.window, asked.alpha) if asked.mode == "window" else None,
+        }
+        learned, chosen, tokens, ran_out = _core.train_parity(counts, options, wanted, progress)
+        self.found = (chosen, tokens, ran_out)
+        return learned
+
+    def doubtful(self, first: int | None) -> int | None:
+        """The first merge that left-out pieces could have changed, if `first` is the first whose count they could have changed.
+
+        They also count in the compression of a corpus, and a language without pairs might have had some of theirs.
+        """
+        assert self.found is not None
+        chosen, _, ran_out = self.found
+        by_languages = np.flatnonzero(chosen != NO_LANGUAGE)
+        by_ratio = [int(by_languages[0])] if self.asked.ratios is not None and len(by_languages) else []
+        return min([*by_ratio, *(place for place in (first, *ran_out) if place is not None)], default=None)
+
+    def facts(self, whole: bool) -> dict[str, Any]:
+        """What training did for each language, for the report; tokens if training was not interrupted."""
+        if self.found is None:
+            return {}
+        chosen, tokens, ran_out = self.found
+        facts: dict[str, Any] = {}
+        for place, name in enumerate(self.languages):
+            before, after = tokens[place] if whole else (tokens[place][0], None)
+            facts[name] = {"merges": int((chosen == place).sum()), "tokens_before": before, "tokens_after": after}
+            facts[name]["no_pairs_after"] = ran_out[place]
+        return {"global_merges": self.shared, "languages": facts}
+
+
+def warn_of_lines(development: Mapping[str, PieceCounts]) -> None:
+    """Logs a warning if the texts do not seem to have the same meaning: their numbers of lines differ.
+
+    A last line may end or not, in each document.
+    """
+    sizes = {
+        name: (each.documents, sum(n * piece.count(b"\n") for piece, n in each.items()))
+        for name, each in development.items()
+    }
+    least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
+    if sizes[least][0] < sizes[most][0] or sizes[most][1] - sizes[least][1] > sizes[most][0]:
+        least_said, most_said = (
+            f"{name} has {number_of(sizes[name][0], 'document')} with {number_of(sizes[name][1], 'line feed')}"
+            for name in (least, most)
+        )
+        said = "the development texts may not have the same meaning: %s, %s"
+        LOG.warning(said, least_said, most_said)
+
+
+def warn_of_turns(shared: int, limit: int) -> None:
+    """Logs a warning if no language gets a turn."""
+    if 0 < limit <= shared:
+        LOG.warning(
+            "global_merges=%d leaves no merge for the languages to choose: %d are learned at most", shared, limit
+        )

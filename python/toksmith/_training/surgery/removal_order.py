@@ -1,0 +1,94 @@
+"""The order in which tokens can be removed: the leaves of the forest of merges first."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from ..._model.byte_tokens import BYTE_TOKENS
+from ..._model.model import Model
+
+__all__ = ["Forest", "apart"]
+
+
+class Forest:
+    """The tokens that can be removed, and the parts from which each is merged."""
+
+    def __init__(self, model: Model) -> None:
+        self.parts: dict[int, list[int]] = {}
+        if model.kind == "bpe" and model.merge_rule == "bytes" and model.scores is not None:
+            self.parts = dict(derived(model))
+        elif model.kind == "bpe":
+            for left, right, id in model.vocab.recover_merges().tolist():
+                self.parts.setdefault(id, []).extend((left, right))
+        self.uses = Counter(part for parts in self.parts.values() for part in parts)
+        kept = {token.id for token in model.added_tokens} | {model.unknown_id}
+        base = (id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if is_base(token, model))
+        self.scores = (
+            None if model.scores is None else dict(zip(model.ids.tolist(), model.scores.tolist(), strict=True))
+        )
+        self.kept = kept | set(base)
+        self.free = [id for id in model.ids.tolist() if id not in self.kept]
+
+    def leaves(self, counts: Mapping[int, int] | None) -> Iterator[tuple[int, int]]:
+        """The tokens in the order of removal, with their counts. A count includes the tokens that are merged from it."""
+        total = Counter(dict(counts) if counts is not None else {})
+
+        def entry(id: int) -> tuple[int, float, int]:
+            score = 0.0 if self.scores is None or counts is not None else self.scores[id]
+            return total[id], score, -id
+
+        heap = [entry(id) for id in self.free if not self.uses[id]]
+        heapq.heapify(heap)
+        free = set(self.free)
+        while heap:
+            count, _, negative = heapq.heappop(heap)
+            yield -negative, count
+            for part in self.parts.get(-negative, ()):
+                total[part] += count
+                self.uses[part] -= 1
+                if not self.uses[part] and part in free:
+                    heapq.heappush(heap, entry(part))
+
+
+def is_base(token: bytes, model: Model) -> bool:
+    """Whether texts need a token: a byte, or a character with or without its mark."""
+    if model.unit == "byte" and model.kind == "bpe":
+        return len(token) == 1
+    if model.byte_fallback and token in BYTE_TOKENS:
+        return True
+    content = token.decode("utf-8", "replace").removesuffix(model.end_of_word_suffix)
+    return model.kind != "words" and len(content.removeprefix(model.continuing_subword_prefix)) <= 1
+
+
+def apart(model: Model) -> frozenset[int]:
+    """The ids without a text of their own: the unknown token, added tokens, and bytes of unknown characters."""
+    found = {token.id for token in model.added_tokens}
+    if model.unknown_id is not None:
+        found.add(model.unknown_id)
+    if model.byte_fallback:
+        found |= {id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token in BYTE_TOKENS}
+    return frozenset(found)
+
+
+def derived(model: Model) -> Iterator[tuple[int, list[int]]]:
+    """Each token with the parts of its last merge, in a model whose scores order the merges.
+
+    Merging goes as in a text: the highest score first, the leftmost of equals. A character without a token can be a part.
+    """
+    assert model.scores is not None
+    without_text = apart(model)
+    rows = zip(model.tokens, model.ids.tolist(), model.scores.tolist(), strict=True)
+    own = {token: (id, score) for token, id, score in rows if id not in without_text}
+    for token, (id, _) in own.items():
+        parts = [char.encode() for char in token.decode()]
+        while len(parts) > 2:
+            joined = (parts[at] + parts[at + 1] for at in range(len(parts) - 1))
+            found = [(-own[both][1], at) for at, both in enumerate(joined) if both in own]
+            if not found:
+                break
+            at = min(found)[1]
+            parts[at : at + 2] = [parts[at] + parts[at + 1]]
+        if len(parts) == 2:
+            yield id, [own[part][0] for part in parts if part in own]

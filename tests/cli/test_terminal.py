@@ -1,0 +1,296 @@
+"""On a terminal no name, token or text moves the cursor, colours, hides or turns a line: every command, on a pty."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_folders import EXTENDED, checkpoint
+from processors import LIMIT_S
+from systems import needs
+
+import toksmith
+from toksmith import _cli, _render
+from toksmith._render import streams
+
+PACKAGE = Path(_cli.__file__).parent.parent
+COLOUR = "\x1b[35;7m"  # which nothing of ours writes
+HOSTILE = f"{COLOUR}X\x1b[3A\x1b]0;t\x07\x1b[8m\x08\x7f\x9b2J\x85\u202e\u2066\u2069\u200e\u200f\u061c\u2028\u2029\r\n\t"
+ESCAPED = "\\x1b[35;7mX\\x1b[3A\\x1b]0;t"
+OURS = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]|\x1b\[1A|\x1b\[2K|\r")  # rich's colours, and how it moves its bars
+REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+# Runs commands in turn as `toksmith` does, on the terminal that it is given, with bars from the start.
+DRIVER = """
+import json, logging, os, socket, sys, warnings
+from toksmith import _cli, _playground
+from toksmith._cli import progress as _progress
+
+def serve(self):
+    warnings.warn(sys.argv[2])
+    with socket.create_connection(("127.0.0.1", self.port)) as asker:
+        asker.sendall(sys.argv[2].encode() + b"\\r\\n\\r\\n")
+        asker.recv(100)
+
+_playground.Playground.wait = serve
+_progress.SOON_S = 0.0
+streams = sys.stdout, sys.stderr
+for words in json.load(open(sys.argv[1])):
+    sys.argv = ["toksmith", *words]
+    code = None
+    try:
+        _cli.main()
+    except SystemExit as ended:
+        code = ended.code
+    sys.stdout.flush()
+    os.write(1, f"\\n@@{code}\\n".encode())
+    sys.stdout, sys.stderr = streams
+    logging.getLogger("toksmith").handlers.clear()
+"""
+
+
+def shown_on_terminal(script: str, *words: str, folder: Path) -> str:
+    """What a program writes to the terminal that is its stdout and stderr; it must be UTF-8."""
+    import pty  # systems without terminals lack them
+    import tty
+
+    reading, writing = pty.openpty()
+    tty.setraw(writing)  # so that a newline comes as it is written
+    environment = os.environ | {
+        "TERM": "xterm-256color",
+        "COLUMNS": "2000",
+        "COLORTERM": "truecolor",
+        "FORCE_COLOR": "",
+    }
+    command = [sys.executable, "-c", script, *words]
+    child = subprocess.Popen(
+        command, cwd=folder, stdin=subprocess.DEVNULL, stdout=writing, stderr=writing, env=environment
+    )
+    os.close(writing)
+    found = b""
+    while data := read(reading):
+        found += data
+    os.close(reading)
+    assert child.wait(LIMIT_S) == 0, found.decode(errors="replace")
+    return found.decode()
+
+
+def read(file: int) -> bytes:
+    """What a terminal holds; on Linux its end is an error."""
+    try:
+        return os.read(file, 1 << 16)
+    except OSError:
+        return b""
+
+
+def check(shown: str) -> None:
+    assert COLOUR not in shown, ascii(shown)
+    left = OURS.sub("", shown)
+    assert not REFUSED.search(left), ascii(left)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of this name with files of this name, made of this text."""
+    folder = tmp_path_factory.mktemp("terminal") / HOSTILE
+    folder.mkdir()
+    tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=[f"<{HOSTILE}>"], progress=False)
+    text = f"low <{HOSTILE}> lower slow {HOSTILE}\n" * 3
+    (folder / f"{HOSTILE}.txt").write_text(text, encoding="utf-8")
+    (folder / f"{HOSTILE}.jsonl").write_text(f"{json.dumps({HOSTILE: text, 'id': HOSTILE})}\n" * 9, encoding="utf-8")
+    talk = [{"role": HOSTILE, "content": text}, {"role": "user", "content": HOSTILE}]
+    (folder / f"{HOSTILE}.json").write_text(json.dumps(talk), encoding="utf-8")
+    (folder / f"{HOSTILE}.ids").write_text(json.dumps(tok.encode(text, special="text")), encoding="utf-8")
+    for name in (f"{HOSTILE}.toksmith", f"{HOSTILE}.2.toksmith"):
+        tok.save(folder / name)
+    toksmith.count_pieces(text).save(folder / f"{HOSTILE}.parquet")
+    for name in ("model", "no model"):
+        checkpoint(folder / f"{HOSTILE}.{name}")
+    (folder / f"{HOSTILE}.no model" / "config.json").write_text(json.dumps({"vocab_size": HOSTILE}), encoding="utf-8")
+    EXTENDED.save(folder / f"{HOSTILE}.more.toksmith")
+    return folder
+
+
+def named(words: str) -> list[str]:
+    """The words of a command, where @ is the hostile name."""
+    return [word.replace("@", HOSTILE) for word in words.split()]
+
+
+TOK = "-t @.toksmith"
+JOB = f"tokenize @.jsonl {TOK} --special text --field @"
+# By command, what it does well (exit code 0, or 3 of a check), and then what it refuses.
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "train": (["train @.txt -o @.made.toksmith --merges 3 --special-token <@>", "train @.txt --merges 3 --show-merges"], []),
+    "encode": (
+        [f"encode @.txt {TOK} --special allow", f"encode @.jsonl --field @ {TOK} --special text -o @.npy"],
+        [f"encode @.txt {TOK}", f"encode @.jsonl --field @@ {TOK}", f"encode @.txt {TOK} --append @ -o @.npy"],
+    ),
+    "decode": ([f"decode @.ids {TOK}", f"decode @.ids {TOK} --json"], [f"decode @.txt {TOK}"]),
+    "count": ([f"count @.txt @.txt {TOK}", f"count @.txt {TOK} --json"], [f"count @.jsonl {TOK}"]),
+    "show": ([f"show @.txt {TOK} --ids", f"show @.txt {TOK} --special allow", f"show @.txt {TOK} --svg @.svg"], []),
+    "explain": ([f"explain @.txt {TOK}", f"explain {TOK} --text @ --merges"], [f"explain {TOK} --token @"]),
+    "explain-steps": (["explain steps @.txt --merges 3"], []),
+    "compare": ([f"compare @.txt {TOK} -t @.2.toksmith"], []),
+    "chat": (
+        [f"chat @.json {TOK} --template chatml", f"chat @.json {TOK} --template @"],
+        [f"chat @.txt {TOK} --template chatml", f"chat @.json {TOK} --variable @"],
+    ),
+    "stability": ([f"stability @.txt {TOK} --most 9"], []),
+    "convert": (["convert @.toksmith tokenizer.json"], ["convert @.txt tokenizer.json", "convert @.toksmith @.@", "convert @.toksmith @.model"]),
+    "encodings": (["encodings"], []),
+    "formats": (["formats"], []),
+    "measure": ([f"measure @.txt {TOK}"], []),
+    "parity": ([f"parity @=@.txt b=@.txt {TOK}"], [f"parity @=@.txt {TOK} --reference @@"]),
+    "fairness": ([f"fairness @=@.txt b=@.txt {TOK}"], []),
+    "doctor": ([f"doctor @.txt {TOK}"], [f"doctor {TOK} --embeddings @.txt"]),
+    "study": (
+        ["study @.jsonl --field @ --sizes 270 --params 3e7 --tokens 1e9 --keep @.kept", "study @.txt --language @=@.txt --language b=@.txt --sizes 270 --params 3e7 --tokens 1e9"],
+        ["study @.jsonl --sizes 270 --params 3e7 --tokens 1e9"],
+    ),
+    "map": ([f"map . {TOK}"], []),
+    "graft": (["graft @.model -t @.more.toksmith -o @.grafted"], ["graft @.no@model -t @.more.toksmith -o @.none"]),
+    "tour": ([f"tour @.txt {TOK}"], []),
+    "snapshot": ([f"snapshot @.txt {TOK} -o @.html --title @"], []),
+    "play": (["play @.toksmith @.txt --port 0"], ["play @.txt"]),
+    "count-pieces": (["count-pieces @.txt -o @.tsv"], ["count-pieces @.txt -o @.@"]),
+    "merge-counts": (["merge-counts @.parquet -o @.2.parquet"], ["merge-counts @.txt -o @.3.parquet"]),
+    "tokenize": (
+        [f"{JOB} -o @.job", f"{JOB} -o @.part --plan", f"{JOB} -o @.two --shard-size 2K --workers 2 --id-field id --sources"],
+        [f"{JOB}@ -o @.failed", f"tokenize @.txt @.jsonl {TOK} -o @.failed --shard-size 1K --workers 2"],
+    ),
+    "status": (["status @.job"], ["status @.txt"]),
+    "verify": (["verify @.job --decode"], ["verify @.part"]),
+    "shards": (["shards @.job --first 2", "shards @.two"], []),
+    "merge-shards": (["merge-shards @.job @.two -o @.all"], ["merge-shards @.job @.part -o @.none"]),
+    "help": (["help train"], []),
+    "completion": (["completion bash"], []),
+}  # fmt: skip
+
+
+def refused(name: str) -> list[list[str]]:
+    """What every command refuses: options and words that it does not have, and files that are not there."""
+    word = HOSTILE + "\udcff"
+    given = [[f"--{word}"], [f"{word}.gone"], ["--debug", f"{word}.gone", "-t", f"{word}.gone"], [word] * 9]
+    return [[name, *words] for words in given]
+
+
+@pytest.mark.slow
+@needs("terminals", "any names")
+def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> None:
+    assert [*COMMANDS] == [row.name for row in _cli.COMMANDS], "a command has no row here"
+    commands: list[tuple[bool, list[str]]] = []
+    for name, (done, wrong) in COMMANDS.items():
+        commands += [(True, named(words)) for words in done]
+        commands += [(False, words) for words in (*map(named, wrong), *refused(name))]
+    commands.append((False, [HOSTILE]))
+    (folder / "commands").write_text(json.dumps([words for _, words in commands]), encoding="utf-8")
+    *shown, end = re.split(r"\n@@(.*)\n", shown_on_terminal(DRIVER, "commands", folder=folder))
+    assert (len(shown), end) == (2 * len(commands), "")
+    told: dict[str, str] = {}
+    for (good, words), said, code in zip(commands, shown[::2], shown[1::2], strict=True):
+        check(said)
+        told[words[0]] = told.get(words[0], "") + said
+        where = f"{words!a}: {code}, {said!a}"
+        assert code in (("None", "0", "3") if good else ("1", "2")) and "unexpected" not in said, where
+    assert not [name for name, said in told.items() if ESCAPED not in said]
+    assert "\nWARNING:  Invalid HTTP request" in told["play"]  # uvicorn's own, without its colours
+
+
+@needs("terminals")
+def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
+    """A warning of a library, the traceback of a thread, and a worker of a job, which has no entry point."""
+    script = f"""
+import sys, threading, warnings
+from multiprocessing import Pipe
+from toksmith import _render
+from toksmith._jobs.runners import work as _work
+
+own, other = Pipe()
+other.close()
+_work.work(own, "job", {{}})
+warnings.warn({HOSTILE!r})
+thread = threading.Thread(target=int, args=({HOSTILE!r},), name={HOSTILE!r})
+thread.start()
+thread.join()
+print({HOSTILE!r}, {HOSTILE!r}, file=sys.stderr)
+sys.stdout.writelines([{HOSTILE!r}, "\\udcff", "a\u200db"])
+"""
+    shown = shown_on_terminal(script, folder=tmp_path)
+    check(shown)
+    assert shown.count(ESCAPED) >= 5 and shown.endswith("\\udcffa\u200db")
+
+
+def test_a_pipe_has_no_net(monkeypatch: pytest.MonkeyPatch) -> None:
+    pipe = io.StringIO()
+    monkeypatch.setattr("sys.stdout", pipe)
+    _render.guard_terminals()
+    assert sys.stdout is pipe and _render.drawn_stream(pipe) is pipe
+
+
+def test_colours_are_ours_alone() -> None:
+    out = io.StringIO()
+    console = _render.make_console(streams.Terminal(out), force_terminal=True, color_system="truecolor", width=500)
+    console.print(f"[green]{HOSTILE}", style="bold")
+    check(out.getvalue())
+    assert "\x1b[1;32m" in out.getvalue() and ESCAPED in out.getvalue()
+
+
+def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
+    """A name may look like the markup of rich, too: such a mark without its beginning is an error there."""
+    from toksmith._jobs.job import watch
+
+    out = io.StringIO()
+    bar = watch.JobBar(_render.make_console(out, force_terminal=True, width=500))
+    failed: dict[str, Any] = dict.fromkeys(watch.JobEvent.__dataclass_fields__, 0)
+    with bar.drawn:
+        bar.show(watch.JobEvent(**failed | {"event": "shard_failed", "worker": 1, "problem": f"[/red]{HOSTILE}"}))
+        bar.drawn.refresh()
+        shown = out.getvalue()
+    check(shown)
+    assert f"shard 0: [/red]{_render.one_line(HOSTILE)}" in shown
+
+
+def test_the_log_holds_no_control(caplog: pytest.LogCaptureFixture) -> None:
+    from toksmith._render.log import LOG
+
+    LOG.warning("%s is read %d times: %s", HOSTILE, 2, ValueError(HOSTILE))
+    [record] = caplog.records
+    check(record.getMessage())
+    assert record.getMessage().count(ESCAPED) == 2 and record.levelno == logging.WARNING
+
+
+@needs("posix")
+def test_completion_offers_no_name_with_controls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.toksmith", "a\x9b2J.toksmith", "a\nb.toksmith"):
+        (tmp_path / name).touch()
+    environment = os.environ | {
+        "_TOKSMITH_COMPLETE": "bash_complete",
+        "COMP_WORDS": "toksmith count -t a",
+        "COMP_CWORD": "3",
+    }
+    ran = subprocess.run([sys.executable, "-m", "toksmith"], env=environment, capture_output=True, check=True, timeout=LIMIT_S)  # fmt: skip
+    assert ran.stdout == b"plain,a.toksmith\n"
+
+
+def test_every_console_and_bar_is_made_in_one_place() -> None:
+    makers = {"Console", "Progress", "Live", "Status"}
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        nodes = [*ast.walk(ast.parse(text))] if "rich" in text or "drawn_stream" in text else []
+        of_rich = {"console.Console", "progress.Progress", "live.Live", "drawn_stream", "_render.drawn_stream"}
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
+                of_rich |= {alias.asname or alias.name for alias in node.names if alias.name in makers}
+        made = of_rich & {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+        own = {"console.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
+        assert made <= own.get(path.name, set()), f"{path} makes {made}"

@@ -1,0 +1,187 @@
+"""Jobs on a real Ray of two nodes: what dies is made again, and the manifest is that of the runner of this machine.
+
+`make test-ray` runs them in an environment of their own.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from job_corpus import END, TOK
+from processors import LIMIT_S, new_words, until
+
+import toksmith
+
+ray: Any = pytest.importorskip("ray", reason="lacks ray, which make test-ray has")
+Cluster: Any = pytest.importorskip("ray.cluster_utils").Cluster
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+SHARDS = 16
+SHARD_BYTES = 2_000_000
+STORE_BYTES = 80 << 20
+DRIVER = """
+import sys, toksmith
+if __name__ == "__main__":
+    toksmith.Job.at(sys.argv[1]).run("ray", threads=1, progress=False)
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Texts in as many files as there are shards."""
+    folder = tmp_path_factory.mktemp("corpus")
+    words = new_words(30).decode()
+    for number in range(SHARDS):
+        text = words[number * SHARD_BYTES :][:SHARD_BYTES]
+        rows = (json.dumps({"text": text[at : at + 5000]}) for at in range(0, SHARD_BYTES, 5000))
+        (folder / f"{number:02d}.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local(corpus: Path) -> bytes:
+    """The manifest of the runner of this machine."""
+    out = corpus.parent / "local"
+    planned(corpus, out).run(progress=False)
+    return (out / "manifest.json").read_bytes()
+
+
+def planned(corpus: Path, out: Path) -> toksmith.Job:
+    files = toksmith.files(f"{corpus}/*.jsonl")
+    return toksmith.plan(TOK, files, out, to="megatron", append=END, shard_size=SHARD_BYTES)
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A head without processors, and two nodes of one."""
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    folders = (Path(toksmith.__file__).parent.parent, *Path(__file__).parents[:2])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, folders)))
+    found = started(
+        lambda: Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": STORE_BYTES})
+    )
+    try:
+        found.own = [
+            started(lambda: found.add_node(num_cpus=1, object_store_memory=STORE_BYTES, wait=True)) for _ in range(2)
+        ]
+        found.wait_for_nodes()
+        started(lambda: ray.init(address=found.address, log_to_driver=False))
+        yield found
+    finally:
+        ray.shutdown()
+        found.shutdown()
+
+
+def started(call: Callable[[], Any]) -> Any:
+    """What a call returns; Ray gives up if its processes do not start in some seconds, which a busy machine may not manage."""
+    for left in (2, 1, 0):
+        try:
+            return call()
+        except Exception:
+            if not left:
+                raise
+    return None
+
+
+def in_background(job: toksmith.Job) -> tuple[Thread, list[Any]]:
+    """Runs a job on another thread; what it gives or raises is in the list."""
+    found: list[Any] = []
+
+    def run() -> None:
+        try:
+            found.append(job.run("ray", threads=1, progress=False))
+        except Exception as problem:  # noqa: BLE001 - the test shows it
+            found.append(problem)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    return thread, found
+
+
+def receipts(out: Path) -> int:
+    return len(list((out / "receipts").glob("*.json"))) if (out / "receipts").exists() else 0
+
+
+def at_work() -> list[int]:
+    """The processes that make a shard: Ray names them after the task."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if path.read_bytes().startswith(b"ray::made"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def kill_one() -> bool:
+    """Kills a process that makes a shard; says whether there was one."""
+    for process in at_work()[:1]:
+        os.kill(process, signal.SIGKILL)
+        return True
+    return False
+
+
+def manifest(out: Path) -> bytes:
+    assert not list(out.glob("*.tmp")), "what a killed worker left is swept by the next run, or was"
+    return (out / "manifest.json").read_bytes()
+
+
+def test_a_worker_is_killed(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+    job = planned(corpus, tmp_path / "out")
+    thread, found = in_background(job)
+    until(kill_one, "a worker works")
+    thread.join(LIMIT_S)
+    assert isinstance(found[0], toksmith.Tokenized), found
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == local
+
+
+def test_a_node_is_removed(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+    job = planned(corpus, tmp_path / "out")
+    thread, found = in_background(job)
+    until(lambda: receipts(tmp_path / "out"), "a shard is done")
+    assert not found, "the job has ended before the node was removed"
+    cluster.remove_node(cluster.own[1], allow_graceful=False)
+    thread.join(LIMIT_S)
+    assert isinstance(found[0], toksmith.Tokenized), found
+    assert (tmp_path / "out" / "manifest.json").read_bytes() == local
+
+
+def test_the_driver_is_killed_and_run_again(
+    cluster: Any, corpus: Path, local: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    planned(corpus, out)
+    monkeypatch.setenv("RAY_ADDRESS", cluster.address)
+    driver = subprocess.Popen([sys.executable, "-c", DRIVER, str(out)])
+    until(lambda: receipts(out) or driver.poll() is not None, "a shard is done")
+    driver.send_signal(signal.SIGKILL)
+    assert driver.wait(LIMIT_S) == -signal.SIGKILL
+    before = receipts(out)
+    assert 0 < before < SHARDS and not (out / "SHA256SUMS").exists()
+    until(lambda: not at_work(), "Ray ends what the driver had started")
+    done = toksmith.Job.at(out).run("ray", threads=1, progress=False)
+    assert done is not None and manifest(out) == local
+    with pytest.raises(toksmith.JobError, match="is finished"):
+        planned(corpus, out)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 7])
+def test_any_number_of_workers(workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+    """With Ray, on this machine, and in parts of both in any order: one manifest."""
+    for name, run in (("ray", "ray"), ("here", "local")):
+        job = planned(corpus, tmp_path / name)
+        job.run(run, workers=workers, threads=1, progress=False)
+        assert (tmp_path / name / "manifest.json").read_bytes() == local
+    job = planned(corpus, tmp_path / "parts")
+    for part, run in (("2/3", "ray"), ("0/3", "local"), ("1/3", "ray")):
+        job.run(run, part=part, workers=workers, threads=1, progress=False)
+    job.finish()
+    assert (tmp_path / "parts" / "manifest.json").read_bytes() == local

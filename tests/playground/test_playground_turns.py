@@ -1,0 +1,319 @@
+"""What strangers can make the playground's server do: how long a text may be, what runs at once, and when work ends.
+
+No clock is asked: the tests hold views with events, and count what began.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processors import LIMIT_S, until
+from systems import needs
+from test_playground import Parts, asked, request
+
+import toksmith
+from toksmith import _playground
+from toksmith._playground import server, views
+from toksmith._playground.connections import Bodies, values_of
+from toksmith._playground.views import asked as _asked
+from toksmith._playground.views import folder as _folder
+
+
+@pytest.fixture(scope="module")
+def toks() -> dict[str, toksmith.Tokenizer]:
+    small, large = (toksmith.train("low lower lowest", merges=each, progress=False) for each in (3, 8))
+    return {"small": small, "large": large}
+
+
+@pytest.fixture
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+    with toksmith.play(toks) as running:
+        yield running
+
+
+class Held:
+    """A view that begins and then waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.begun, self.given_up = 0, 0
+        self.go_on = threading.Event()
+
+    def __call__(self, asked: views.Asked) -> dict[str, Any]:
+        self.begun += 1
+        assert self.go_on.wait(LIMIT_S)
+        try:
+            asked.go_on()
+        except views.AskerLeft:
+            self.given_up += 1
+            raise
+        return {}
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
+    """The view `lint` is held, and long."""
+    view = Held()
+    monkeypatch.setattr(views, "VIEWS", {**views.VIEWS, "lint": view})
+    monkeypatch.setattr(views, "LONG", frozenset({"lint"}))
+    yield view
+    view.go_on.set()
+
+
+def left_open(playground: toksmith.Playground, view: str) -> socket.socket:
+    """A connection on which a question was asked."""
+    raw = socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S)
+    head = f"POST /api/{view} HTTP/1.1\r\nHost: localhost:{playground.port}\r\nContent-Type: application/json\r\n"
+    raw.sendall(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
+    return raw
+
+
+# How long a text may be
+
+
+@pytest.mark.parametrize("view", [*views.MOST, "rows"])
+def test_a_text_that_is_too_long_for_a_view_is_refused(
+    view: str, toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    most = views.MOST.get(view, 100_000)
+    monkeypatch.setattr(views, "MOST_AT_ONCE", most)
+    name = {"merges": "piece", "search": "query", "chat": "messages"}.get(view, "text")
+    questions = [(most + 1, ["small"])]
+    if name == "text":  # each tokenizer makes something of all of it
+        questions.append((most // 2 + 1, ["small", "large"]))
+    for size, names in questions:
+        asked = views.Asked(views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
+        with pytest.raises(toksmith.InvalidOption, match=rf"{most:,} bytes.*command or Python") as caught:
+            views.shown(view, asked)
+        assert caught.value.argument == name
+        assert ("2 tokenizers" in str(caught.value)) == (len(names) == 2)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
+    known: bool, toks: dict[str, toksmith.Tokenizer]
+) -> None:
+    session, most = views.Session(toks, {}, {}), views.MOST["tokens"]
+    for size in (most // 3, most // 3 + 1):
+        values = {"tokenizers": ["small"], "text": "낮" * size}
+        if known:
+            values["key"] = views.shown("counts", views.Asked(session, values))["key"]
+            del values["text"]
+        question = views.Asked(session, values)
+        if 3 * size > most:
+            with pytest.raises(toksmith.InvalidOption, match=f"{3 * size:,} bytes"):
+                views.shown("tokens", question)
+        else:
+            assert views.shown("tokens", question)["result"]
+
+
+@pytest.mark.slow
+def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Tokenizer]) -> None:
+    """One tokenizer takes a text of the largest size in every view that the page asks for while it shows a text."""
+    session, text = views.Session(toks, {}, {}), "low lower\n" * (views.MOST_BYTES // 10)
+    for view in ("counts", "rows", "ids", "differences", "difference", "place", "piece", "prompt", "specials", "lint"):
+        values = {"tokenizers": ["small"], "text": text, "token": 0, "last": 10}
+        assert views.shown(view, views.Asked(session, values))["result"]
+
+
+def test_ids_of_long_tokens_are_refused_before_they_are_decoded(toks: dict[str, toksmith.Tokenizer]) -> None:
+    session, tok = views.Session(toks, {}, {}), toks["large"]
+    longest = max(range(len(tok)), key=lambda id: len(tok.token_bytes(id)))
+    many = _asked.MOST_AT_ONCE // len(tok.token_bytes(longest)) + 1
+    with pytest.raises(toksmith.InvalidOption, match="at most 20,000,000 bytes"):
+        views.shown("decode", views.Asked(session, {"tokenizers": ["large"], "ids": [longest] * many}))
+
+
+def test_a_long_conversation_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
+    messages = json.dumps([{"role": "user", "content": ""}] * 201)
+    with pytest.raises(toksmith.InvalidOption, match=r"at most 200 here.*toksmith chat"):
+        views.shown("chat", views.Asked(views.Session(toks, {}, {}), {"tokenizers": ["small"], "messages": messages}))
+
+
+@pytest.mark.parametrize("value", ["[]", "{}", '""', "0"])
+def test_a_body_of_many_values_is_not_read(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toksmith._playground.connections.MOST_VALUES", 1000)
+    few, many = (f"[{','.join([value] * count)}]".encode() for count in (400, 1001))
+    assert values_of(few) == json.loads(few)
+    with pytest.raises(ValueError, match="1,000 are allowed"):
+        values_of(many)
+
+
+def test_what_is_in_a_text_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toksmith._playground.connections.MOST_VALUES", 10)
+    for text in ("[" * 1000, ",{" * 1000, '"\\' * 1000, "\\" * 1001, '\\"' * 999):
+        assert values_of(json.dumps({"text": text}).encode()) == {"text": text}
+
+
+def test_bodies_share_one_room() -> None:
+    bodies = Bodies(1000)
+
+    async def two() -> tuple[object, object]:
+        first: Any = Parts(600)
+        second: Any = Parts(600)
+        async with bodies.receive(first, 1000) as one:
+            async with bodies.receive(second, 1000) as other:
+                assert bodies.held == 600
+            return one, other
+
+    one, other = asyncio.run(two())
+    assert one == b"a" * 600 and isinstance(other, tuple) and other[0] == 503 and "1,000 bytes" in other[1]
+    assert bodies.held == 0
+    assert asyncio.run(two())[0] == b"a" * 600, "the room is free again"
+
+
+# What runs at once
+
+
+def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
+    playground: toksmith.Playground, held: Held
+) -> None:
+    running, waiting = server.LONG_TURNS
+    many = running + waiting + 3
+    with ThreadPoolExecutor(many) as pool:
+        answers = [pool.submit(asked, playground, "lint") for _ in range(many)]
+        until(lambda: sum(each.done() for each in answers) == 3, "three are refused")
+        refused = [each.result() for each in answers if each.done()]
+        assert [each.status for each in refused] == [503] * 3 and "ask again" in refused[0].json["error"]
+        assert held.begun == running
+        assert request(playground, "GET", "/api/about").status == 200
+        assert asked(playground, "counts", text="low", tokenizers=["small"]).status == 200
+        held.go_on.set()
+        assert [each.result(LIMIT_S).status for each in answers].count(200) == running + waiting
+
+
+def test_long_questions_are_those_of_long_texts_and_of_some_views(toks: dict[str, toksmith.Tokenizer]) -> None:
+    session = views.Session(toks, {}, {})
+    long, short = (session.keep("a" * (views.SHORT + more)) for more in (1, 0))
+    for values, expected in (
+        ({"key": long}, True),
+        ({"base": long, "edits": [[0, 0, "b"]]}, True),
+        ({"text": "a" * views.SHORT}, True),
+        ({"key": short}, False),
+        ({"key": "unknown"}, False),
+        ({"key": [1]}, False),
+        ({"text": "low"}, False),
+    ):
+        assert views.is_long(session, "rows", json.dumps(values).encode()) is expected, values
+    assert views.is_long(session, "train", b"{}") and not views.is_long(session, "stop_training", b"{}")
+    assert not views.is_long(session, "rows", b"[1]") and not views.is_long(session, "rows", b"?")
+    assert {*views.VIEWS} > views.LONG and {*views.MOST} < {*views.VIEWS}
+
+
+# When work ends
+
+
+def test_work_ends_when_its_asker_has_left(playground: toksmith.Playground, held: Held) -> None:
+    running, _ = server.LONG_TURNS
+    connections = [left_open(playground, "lint") for _ in range(running + 3)]
+    until(lambda: held.begun == running, "some run")
+    for each in connections:
+        each.close()
+    answered = asked(playground, "counts", text="low", tokenizers=["small"])  # behind the ends of those connections
+    assert answered.status == 200
+    held.go_on.set()
+    until(lambda: held.given_up == running, "those that ran are given up")
+    assert asked(playground, "lint").status == 200
+    assert held.begun == running + 1, "those that waited never begin"
+
+
+def test_a_view_looks_between_its_steps(toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_folder, "STEP", 1)
+    calls, left, folder = 0, threading.Event(), toksmith.explain.folder
+
+    def left_during_the_first(*given: Any, **named: Any) -> toksmith.explain.FolderMap:
+        nonlocal calls
+        calls += 1
+        left.set()
+        return folder(*given, **named)
+
+    monkeypatch.setattr("toksmith.explain.folder", left_during_the_first)
+    session = views.Session(toks, {}, {})
+    with pytest.raises(views.AskerLeft):
+        views.shown("folder", views.Asked(session, {"tokenizers": ["small"]}, left))
+    assert calls == 1
+    for view in ("rows", "tokens", "stability", "doctor"):
+        values = {"tokenizers": ["small", "large"], "text": "low"}
+        with pytest.raises(views.AskerLeft):
+            views.shown(view, views.Asked(session, values, left))
+
+
+def test_the_folder_in_steps_is_the_folder_at_once(
+    toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"tokenizers": ["small"]}
+    found = []
+    for step in (1, 1 << 30):
+        monkeypatch.setattr(_folder, "STEP", step)
+        found.append(views.shown("folder", views.Asked(views.Session(toks, {}, {}), values))["result"])
+    assert found[0] == found[1]
+
+
+def test_a_training_ends_when_its_asker_has_left(toks: dict[str, toksmith.Tokenizer]) -> None:
+    session, left = views.Session(toks, {}, {"en": "low lower lowest " * 50}), threading.Event()
+    key = views.shown("corpus", views.Asked(session, {"sentences": True}))["result"]["corpus"]
+    left.set()
+    with pytest.raises(views.AskerLeft):
+        views.shown("train", views.Asked(session, {"corpus": key}, left))
+    assert views.shown("train", views.Asked(session, {"corpus": key}))["result"]["most"] > 256
+
+
+def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held) -> None:
+    playground = toksmith.play(toks)
+    connections = [left_open(playground, "lint") for _ in range(5)]
+    until(lambda: held.begun == 2, "some run")
+    playground.stop()  # which would wait for them
+    assert not held.go_on.is_set()
+    for each in connections:
+        assert each.makefile("rb").readline().split()[1] == b"503"
+        each.close()
+
+
+HELD = """
+import signal, sys, threading, toksmith
+from toksmith import _playground
+from toksmith._playground import views as _views
+signal.signal(signal.SIGINT, signal.default_int_handler)
+begun = threading.Event()
+def never(asked):
+    print("begun", flush=True)
+    threading.Event().wait()
+_views.VIEWS = {**_views.VIEWS, "lint": never}
+playground = toksmith.play(toksmith.train("low", merges=0, progress=False))
+print(playground.port, flush=True)
+playground.wait()
+"""
+
+
+@pytest.mark.slow
+@needs("signals")
+def test_ctrl_c_ends_the_program_while_a_view_runs(tmp_path: Path) -> None:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HELD], text=True, env={**os.environ}, **pipes) as ran:
+        assert ran.stdout is not None
+        port = int(ran.stdout.readline())
+        with left_open(type("At", (), {"port": port})(), "lint"):
+            assert ran.stdout.readline() == "begun\n"
+            ran.send_signal(signal.SIGINT)
+            try:
+                _, said = ran.communicate(timeout=LIMIT_S)  # the view would never end
+            finally:
+                ran.kill()
+    assert (ran.returncode, said) == (0, "")
+
+
+def test_the_figures_of_the_documents_are_those_of_the_server() -> None:
+    page = (Path(_playground.__file__).parents[3] / "docs" / "playground.md").read_text(encoding="utf-8")
+    for figure in (_asked.MOST_AT_ONCE, views.MOST["tokens"], views.MOST["stability"], server.MOST_BODIES):
+        assert f"{figure:,} bytes" in page, figure

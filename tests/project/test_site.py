@@ -1,0 +1,362 @@
+"""The documentation site, without the tools that build it: what is staged, and that every name and document has a place.
+
+`make docs` builds the site, and tests/project/test_site_pages.py looks at the built pages.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench import chart
+from conftest import ROOT
+from docs_site import api, commands, dialect, links, pages, settings
+from docs_site.dead_links import dead_links, unreached
+from docs_site.docstrings import as_markdown
+from docs_site.publish import publish
+from docs_site.relative import NOWHERE, make_relative
+from docs_site.snapshots import embedded
+from docs_site.stage import stage
+from release import settings as owned
+from systems import needs
+from test_render import contrast
+
+import toksmith
+from toksmith._cli import COMMANDS
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PAGES = pages.pages()
+SITE = links.Site(ROOT, {page.source: page.place for page in PAGES})
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    assert stage(folder) == []
+    return folder
+
+
+def nav_of(folder: Path) -> list[str]:
+    """The paths that the settings list, in order."""
+    project = tomllib.loads((folder / "zensical.toml").read_text(encoding="utf-8"))["project"]
+    return [place for section in project["nav"] for rows in section.values() for row in rows for place in row.values()]
+
+
+def test_every_page_is_in_the_navigation_once(staged: Path) -> None:
+    listed = nav_of(staged)
+    written = {path.relative_to(staged / "pages").as_posix() for path in (staged / "pages").rglob("*.md")}
+    assert len(listed) == len({*listed}) and {*listed} == written
+    assert listed[0] == "index.md"
+    assert listed.index("lesson/9-languages.md") + 1 == listed.index("lesson/10-code-and-data.md")
+
+
+def test_links_of_staged_pages_lead_to_files(staged: Path) -> None:
+    for path in (staged / "pages").rglob("*.md"):
+        for line, target in links.links(path.read_text(encoding="utf-8")):
+            if not re.match(r"https?://|#", target):
+                assert (path.parent / target.partition("#")[0]).is_file(), f"{path}:{line}: {target}"
+
+
+def test_no_setting_names_another_machine(staged: Path) -> None:
+    text = (staged / "zensical.toml").read_text(encoding="utf-8")
+    known = (NOWHERE, *filter(None, [owned.REPOSITORY, owned.SITE]))
+    assert all(url.startswith(known) for url in re.findall(r"https?://[^\"\s]+", text))
+    project = tomllib.loads(text)["project"]
+    assert project["theme"]["font"] is False
+    assert "analytics" not in project["extra"]
+    assert not re.search(r"https?:|@import", (staged / "pages" / "assets" / "site.css").read_text(encoding="utf-8"))
+
+
+def test_urls_and_versions_are_settings() -> None:
+    pages, repository = {"Start": [("Home", "index.md")]}, "https://code.invalid/toksmith"
+    told = tomllib.loads(settings.settings(pages, "0.2", repository, "https://docs.invalid/"))["project"]
+    assert told["repo_url"] == repository and told["site_url"] == "https://docs.invalid/0.2/"
+    assert told["extra"]["version"] == {"provider": "mike", "alias": True}
+    unset = tomllib.loads(settings.settings(pages, None, "", ""))["project"]
+    assert "repo_url" not in unset and unset["site_url"] == NOWHERE and "version" not in unset["extra"]
+
+
+def test_every_public_name_is_on_one_page_of_the_api() -> None:
+    assert api.unplaced() == []
+    text = "\n".join(page for _, _, page in api.api_pages())
+    shown = re.findall(r"^::: toksmith\.(\S+)$", text, re.MULTILINE)
+    assert len(shown) == len({*shown})
+    wanted = {*toksmith.__all__} - {"parity"}
+    for module in ("explain", "metrics"):
+        wanted |= {f"{module}.{name}" for name in getattr(toksmith, module).__all__}
+    wanted |= {f"compat.{name}" for name in toksmith.compat.__all__} - {"compat.install"} | {"compat._install.install"}
+    wanted |= {"compat.tiktoken.Encoding", "compat.transformers.ToksmithTokenizer", "reference.training"}
+    assert wanted <= {*shown}
+
+
+def test_a_name_without_a_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    area = api.AREAS[0]
+    monkeypatch.setattr(api, "AREAS", (area._replace(names="Tokenizer train strange"), *api.AREAS[1:-1]))
+    found = api.unplaced()
+    assert "toksmith.FormatError is on no page" in found
+    assert "toksmith.strange is on a page and is not public" in found
+    assert "toksmith.train is on two pages" in found
+
+
+def test_every_command_has_a_page_with_all_its_options() -> None:
+    found = {place: text for place, _, text in commands.command_pages()}
+    assert {f"commands/{row.name}.md" for row in COMMANDS} == {*found} - {"commands/index.md"}
+    for row in COMMANDS:
+        help = help_lines(row.name)
+        text = re.sub(r"&#(\d+);", lambda code: chr(int(code[1])), found[f"commands/{row.name}.md"])
+        flags = {*re.findall(r"(?<!\S)--[a-z][a-z-]+", help)}
+        assert flags and all(flag in text for flag in flags)
+        assert row.example in text
+        assert f"[`{commands.words_of(row.name)}`]({row.name}.md)" in found["commands/index.md"]
+
+
+def help_lines(name: str) -> str:
+    """The flags at the beginnings of the lines of a command's help."""
+    from click.testing import CliRunner
+
+    from toksmith._cli import app
+
+    said = CliRunner().invoke(app, [name, "--help"]).output  # type: ignore[arg-type]
+    return "\n".join(line for line in said.splitlines() if re.match(r"  (?:-\w, )?--", line))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.source.endswith(".md")], ids=lambda page: page.source)
+def test_a_document_links_to_what_is_there_and_reads_the_same_on_the_site(page: pages.Page) -> None:
+    text = (ROOT / page.source).read_text(encoding="utf-8")
+    assert [*links.dead(text, page.source, SITE)] == []
+    assert [*dialect.problems(text)] == []
+
+
+def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
+    """A block is the document's, but for the mark of an empty line; so the tests of documents run what the site shows."""
+    for page in PAGES:
+        if page.source.endswith(".md"):
+            own = [
+                part.text for part in dialect.parts((ROOT / page.source).read_text(encoding="utf-8")) if part.language
+            ]
+            text = (staged / "pages" / page.place).read_text(encoding="utf-8")
+            shown = [part.text for part in dialect.parts(text) if part.language]
+            plain = [re.sub(r"^<BLANKLINE>$", "", block, flags=re.MULTILINE).splitlines()[1:] for block in own]
+            assert [block.splitlines()[1:] for block in shown] == plain
+
+
+def test_dead_links_of_a_document_are_told(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "b.md").write_text("# One two!\n\n## `x`: y\n", encoding="utf-8")
+    site = links.Site(tmp_path, {"docs/a.md": "a.md", "docs/b.md": "b.md"})
+    text = "[a](b.md#one-two) [b](b.md#x-y) [c](b.md#z)\n\n[`code`](c.md)\n\n`[d](d.md)`\n\n```text\n[e](e.md)\n```\n"
+    assert [*links.dead(text, "docs/a.md", site)] == [
+        "docs/a.md:1: links to 'b.md#z', and docs/b.md has no such heading",
+        "docs/a.md:3: links to 'c.md', and there is no docs/c.md",
+    ]
+
+
+def test_links_become_those_of_the_site() -> None:
+    site = links.Site(ROOT, {**SITE.places, "python/x.py": "api/x.md"})
+    text = "[`a`](../spec.md#terms) [b](../../README.md) ![c](../pictures/p.svg) [d](../../Makefile) [e](https://e.invalid) "
+    text += "[f](#g) [g](../../python/x.py) [![h](../pictures/q.svg)](../lesson/) `[i](../spec.md)`"
+    made = links.linked(text, "docs/guides/README.md", site)
+    assert made.files == {"docs/pictures/p.svg", "docs/pictures/q.svg"}
+    assert made.text == (
+        "[`a`](../spec.md#terms) [b](../index.md) ![c](../pictures/p.svg) d [e](https://e.invalid) [f](#g) "
+        "[g](../api/x.md) [![h](../pictures/q.svg)](../lesson/index.md) `[i](../spec.md)`"
+    )
+    hosted = links.linked(text, "docs/guides/README.md", site._replace(url="https://code.invalid/t/"))
+    assert "[d](https://code.invalid/t/blob/HEAD/Makefile)" in hosted.text
+    named = site._replace(titles={"docs/spec.md": "The rules", "README.md": "Home"})
+    words = "[docs/spec.md](docs/spec.md#a) [`../README.md`](README.md) [spec](docs/spec.md) [Makefile](Makefile)"
+    assert links.linked(
+        words, "CONTRIBUTING.md", named._replace(places={**named.places, "CONTRIBUTING.md": "c.md"})
+    ).text == ("[The rules](spec.md#a) [`../README.md`](index.md) [spec](spec.md) Makefile")
+    own = links.linked(
+        "[s](https://code.invalid/t/blob/main/docs/spec.md)", "README.md", site._replace(url="https://code.invalid/t")
+    )
+    assert own.text == "[s](spec.md)"
+
+
+def test_what_python_markdown_reads_otherwise_is_changed() -> None:
+    text = "Say:\n- one\n- two\n\n<!-- needs: a -->\n```python\n>>> 1\n<BLANKLINE>\n```\n\n| `a\\|b` | c |\n|---|---|\n"
+    made = "Say:\n\n- one\n- two\n\n```pycon\n>>> 1\n\n```\n\n| `a|b` | c |\n|---|---|\n"
+    assert dialect.site_text(text) == made
+    spaced = dialect.site_text("A token ` yes` or ` ` or `a\\n  `, ``b`c`` and `` `d `` and `e\nf`.")
+    assert spaced == (
+        "A token <code>&#32;yes</code> or <code>&#32;</code> or <code>a&#92;n&#32;&#32;</code>, ``b`c`` and `` `d `` and `e\nf`."
+    )
+    assert dialect.site_text("<!-- view: x -->\n", lambda comment: f"({comment})\n") == "(<!-- view: x -->)\n"
+    assert [line for line, _ in dialect.problems("- a\n\n  b\n  - c\n\n  ```text\n  ```\n")] == [3, 4, 6]
+
+
+def test_docstrings_become_markdown() -> None:
+    text = "The ids.\n\nArgs:\n    a: One.\nRaises: as `encode`,\n    or not.\nCost: one pass.\n\n>>> f(1)\n<BLANKLINE>\n2\n"
+    assert as_markdown(text) == (
+        "The ids.\n\nArgs:\n    a: One.\n\n**Raises:** as `encode`,\nor not.\n\n**Cost:** one pass.\n\n"
+        "```pycon\n>>> f(1)\n\n2\n```"
+    )
+    assert (
+        as_markdown("A.\n\nRaises:\n    as `encode`; more\n    of it.\n")
+        == "A.\n\n**Raises:** as `encode`; more\nof it."
+    )
+    named = "A.\n\nRaises:\n    UnknownId: no such id."
+    assert as_markdown(named) == named
+    two = "A.\n\nRaises:\n    UnknownId, ModelError: as\n    `encode`, or so.\nB."
+    assert as_markdown(two) == "A.\n\nRaises:\n    UnknownId, ModelError: as\n        `encode`, or so.\nB."
+    assert as_markdown("As docs/a/README.md says (`docs/b.md`).\n\n>>> 'docs/b.md'") == (
+        "As [`docs/a/README.md`](../a/index.md) says ([`docs/b.md`](../b.md)).\n\n```pycon\n>>> 'docs/b.md'\n```"
+    )
+    assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
+
+
+def test_dead_links_of_built_pages_are_told(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<a href="b/#x">1</a><a href="b/#y">2</a><a href="c.html">3</a><a href="https://e.invalid">4</a>\n'
+        '<script src="https://e.invalid/a.js"></script><link rel="canonical" href="https://e.invalid/"><img src="p.svg">',
+        encoding="utf-8",
+    )
+    (tmp_path / "b" / "index.html").write_text('<p id="x"><a href="..">up</a><a href="#x">here</a>', encoding="utf-8")
+    assert [*dead_links(tmp_path)] == [
+        "index.html:1: links to b/#y, and that page has no such anchor",
+        "index.html:1: links to c.html, and there is no such file",
+        "index.html:2: loads https://e.invalid/a.js from another machine",
+        "index.html:2: links to p.svg, and there is no such file",
+    ]
+
+
+def test_pages_that_no_links_lead_to_are_told(tmp_path: Path) -> None:
+    texts = {
+        "index.html": '<a href="a/">',
+        "a": '<a href="../b/#x"><a href="mailto:a@b.invalid">',
+        "b": '<a href="..">',
+        "c": '<a href="../d/">',
+        "d": "",
+    }
+    for name, text in texts.items():
+        path = tmp_path / (name if name.endswith(".html") else f"{name}/index.html")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert unreached(tmp_path) == [f"{name}/index.html: no links lead to this page" for name in "cd"]
+
+
+def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
+    page = f'<link rel="canonical" href="{NOWHERE}a/"><a href="{NOWHERE}b/">b</a>'
+    for name, text in {
+        "llms.txt": f"- [A]({NOWHERE}a/index.md)\n- [Home](<{NOWHERE}index.md>)\n",
+        "a/index.md": f"[b]({NOWHERE}b/#x) [home]({NOWHERE}) [p]({NOWHERE}pictures/p.svg) `{NOWHERE}`\n",
+        "a/index.html": page,
+        "sitemap.xml": NOWHERE,
+        "kept.txt": "kept",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert make_relative(tmp_path) == 3
+    assert (tmp_path / "llms.txt").read_text(encoding="utf-8") == "- [A](a/index.md)\n- [Home](<index.md>)\n"
+    assert (tmp_path / "a" / "index.md").read_text(encoding="utf-8") == (
+        "[b](../b/#x) [home](../) [p](../pictures/p.svg) `../`\n"
+    )
+    assert (tmp_path / "a" / "index.html").read_text(encoding="utf-8") == '<a href="../b/">b</a>'
+    assert not (tmp_path / "sitemap.xml").exists()
+
+
+def inverted(color: str) -> str:
+    """A colour of a picture on a dark page: `invert(0.9) hue-rotate(180deg)` by the matrix of CSS Filter Effects."""
+    red, green, blue = (0.9 - 0.8 * int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    rows = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
+    turned = (row[0] * red + row[1] * green + row[2] * blue for row in rows)
+    return "#" + "".join(f"{round(255 * min(1, max(0, part))):02x}" for part in turned)
+
+
+def test_bars_stand_out_on_light_and_dark_pages() -> None:
+    style = (ROOT / "docs" / "site" / "assets" / "site.css").read_text(encoding="utf-8")
+    assert "filter: invert(0.9) hue-rotate(180deg);" in style
+    for color in chart.COLORS.values():
+        assert contrast(color, "#ffffff") >= 3, color
+        assert contrast(inverted(color), inverted("#ffffff")) >= 3, color
+
+
+def git(repository: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], check=True, capture_output=True, text=True, cwd=repository).stdout
+
+
+@needs("git")
+def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "A tester")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.invalid")
+    repository, site = tmp_path / "repository", tmp_path / "site"
+    repository.mkdir()
+    git(repository, "init", "--quiet", "--initial-branch=main")
+    (repository / "kept.txt").write_text("kept", encoding="utf-8")
+    site.mkdir()
+    for version in ("0.9", "0.10", "0.2", "0.9"):
+        (site / "index.html").write_text(f"<p>{version}", encoding="utf-8")
+        (site / f"only-{version}.html").write_text(version, encoding="utf-8")
+        publish(site, version, "pages", repository)
+        (site / f"only-{version}.html").unlink()
+    listed = git(repository, "ls-tree", "-r", "--name-only", "pages").split()
+    versions = [
+        f"{version}/{name}" for version in ("0.10", "0.2", "0.9") for name in ("index.html", f"only-{version}.html")
+    ]
+    assert listed == [
+        ".nojekyll",
+        *versions,
+        "index.html",
+        "latest/index.html",
+        "latest/only-0.10.html",
+        "versions.json",
+    ]
+    assert json.loads(git(repository, "show", "pages:versions.json")) == [
+        {"version": "0.10", "title": "0.10", "aliases": ["latest"]},
+        {"version": "0.9", "title": "0.9", "aliases": []},
+        {"version": "0.2", "title": "0.2", "aliases": []},
+    ]
+    assert git(repository, "log", "--format=%s", "pages").splitlines()[0] == "docs: version 0.9"
+    assert git(repository, "rev-list", "--count", "pages").strip() == "4"
+    assert git(repository, "status", "--porcelain").strip() == "?? kept.txt"
+    assert git(repository, "show", "pages:latest/index.html") == "<p>0.10"
+
+
+def test_a_program_says_what_is_missing(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "docs_site.dead_links", str(tmp_path)],
+        check=False, capture_output=True, text=True, cwd=ROOT / "scripts",
+    )  # fmt: skip
+    assert told.returncode == 1 and told.stderr == f"{tmp_path} has no index.html; run: make docs\n"
+
+
+def test_the_site_has_no_text_of_its_own() -> None:
+    """The package's modules are the only code; `docs/site` holds settings."""
+    kept = {path.suffix for path in (ROOT / "docs" / "site").rglob("*") if path.is_file()}
+    assert kept == {".css", ".html", ".svg", ".toml", ".txt"}
+    for path in (ROOT / "scripts" / "docs_site").glob("*.py"):
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+class Made:
+    """What `toksmith.snapshot` gives, as far as a page needs it."""
+
+    def save(self, path: Path) -> None:
+        path.write_text("<p>view", encoding="utf-8")
+
+
+def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toksmith, "snapshot", lambda text: Made(), raising=False)
+    monkeypatch.setattr(toksmith, "__all__", [*toksmith.__all__, "snapshot"])
+    asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
+    shown = [embedded(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
+    sources = [re.findall(r'src="([^"]*)"', each) for each in shown]
+    assert sources == [["1-view-1.html"], ["1-view-2.html"], ["index-view-1.html"]]
+    assert (tmp_path / "lesson" / "index-view-1.html").read_text(encoding="utf-8") == "<p>view"
+    assert embedded("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
+    with pytest.raises(SystemExit, match=r"a\.md: <!-- snapshot: strange -->.*NameError"):
+        embedded("<!-- snapshot: strange -->", "a.md", tmp_path)
+    monkeypatch.setattr(toksmith, "__all__", ["train"])
+    assert embedded(asked, "a.md", tmp_path) == ""

@@ -1,0 +1,387 @@
+"""What a user meets first: the public names and their docstrings, and every example of README.md and docs/.
+
+A document is run from top to bottom in a folder of its own. A `python` block with `>>>` is a doctest, one without is
+executed; all blocks of a document share their names. In a `console` or `bash` block, a line that starts with `$ ` is a
+command (`> ` continues it), and the lines below are what it prints, where the block shows them; `...` stands for any
+text. Commands that set up the checkout itself are left out. `.venv` in a command is the environment of the tests.
+
+A block under the line `<!-- needs: corpora/a.txt vocab/b.tiktoken -->` finds these files of the shared test data in its
+folder, which is also the cache of published encodings. Where one is missing the block is left out, and the test, after
+all other blocks ran, is a skipped one that names what it lacks.
+
+A picture that a block writes into its folder is the one that stands committed in `pictures/` beside the document;
+`TOKSMITH_PICTURES=1` writes those anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import types
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from conftest import DATA, ROOT
+from processors import LIMIT_S
+from systems import WINDOWS, require
+
+import toksmith
+
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
+BLOCK = re.compile(NEEDS + r"^([ ]*)```(python|console|bash)\n(.*?)^\2```$", re.MULTILINE | re.DOTALL)
+LEFT_OUT = re.compile(r"(make|git clone|cd|pip install)\b")
+SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
+
+
+def public_things() -> Iterator[tuple[str, Any]]:
+    """The public names and the public methods and properties of the public classes, by dotted name."""
+    for name in toksmith.__all__:
+        thing = getattr(toksmith, name)
+        yield name, thing
+        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+            if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+                yield f"{name}.{member}", value
+
+
+def test_all_is_sorted_and_complete() -> None:
+    assert list(toksmith.__all__) == sorted(set(toksmith.__all__))
+    kinds = (types.ModuleType, type(annotations))
+    bound = {name for name, value in vars(toksmith).items() if not isinstance(value, kinds)}
+    assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
+
+
+def test_type_checkers_are_told_of_the_same_names_in_the_same_modules() -> None:
+    stub = ast.parse((Path(toksmith.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
+    told = {name.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    found = vars(toksmith)
+    assert told == found["_HOME_OF"] | dict.fromkeys(found["_MODULES"])
+    listed = next(ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
+    assert listed == toksmith.__all__
+
+
+def test_only_what_is_asked_for_is_imported() -> None:
+    asked = "import sys, toksmith; toksmith.load; print(*sys.modules)"
+    found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
+    assert "toksmith._sources.load" in found
+    heavy = {"rich", "regex", "click", "tempfile", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
+    assert not {*found} & (heavy | {"toksmith.explain", "toksmith._judge.doctor", "toksmith._training"})
+
+
+COUNT = """
+import sys
+from toksmith._cli import main
+try:
+    main()
+finally:
+    print(*sys.modules)
+"""
+
+
+def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("low lower lowest", encoding="utf-8")
+    toksmith.train(Path(tmp_path / "a.txt"), 260, progress=False).save(tmp_path / "own.toksmith")
+    command = [sys.executable, "-c", COUNT, "count", "a.txt", "-t", "own.toksmith"]
+    ran = subprocess.run(command, check=True, capture_output=True, text=True, cwd=tmp_path)
+    found = {*ran.stdout.split()}
+    assert "toksmith._tokenizer.tokenizer" in found
+    heavy = {"rich", "regex", "tempfile", "shutil", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
+    assert not found & heavy
+    ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics", "_base.other_names"}
+    assert not found & {f"toksmith.{name}" for name in ours}
+
+
+# Without the reference, a page to read, which lists nothing twice.
+REFERENCE = sorted((Path(toksmith.__file__).parent / "reference").glob("*.py"))
+PACKAGES = [name for name in vars(toksmith)["_MODULES"] if name != "reference"]
+PAGES = ["reference", *(f"reference.{path.stem}" for path in REFERENCE if path.stem[0] != "_")]
+MODULES = ["", *PACKAGES, *(f"compat.{name}" for name in toksmith.compat.__all__ if name != "install")]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_dir_shows_public_names_only(module: str) -> None:
+    found = import_module(f"toksmith.{module}".rstrip("."))
+    shown = [name for name in dir(found) if not name.startswith("__")]
+    assert shown == sorted(found.__all__)
+    assert all(getattr(found, name) is not None for name in shown)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_dir_of_the_specification_shows_what_a_page_defines(page: str) -> None:
+    found = import_module(f"toksmith.{page}")
+    shown = [name for name in dir(found) if not name.startswith("__")]
+    tree = ast.parse(inspect.getsource(found))
+    made = [node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    made += [
+        target.id
+        for node in tree.body
+        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
+        if isinstance(target, ast.Name)
+    ]
+    public = {name for name in made if not name.startswith("_")}
+    assert public <= {*shown} and not any(name.startswith("_") for name in shown)
+    others = {name for other in PAGES for name in vars(import_module(f"toksmith.{other}"))}
+    assert not {*shown} & {"Mapping", "Sequence", "Callable", "regex", "annotations", "NamedTuple", "Any", "pairwise"}
+    assert {*shown} <= public | others
+
+
+def completions(line: str, *, jedi: bool) -> set[str]:
+    """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
+    core: Any = import_module("IPython.core.completer")
+    shells: Any = import_module("IPython.core.interactiveshell")
+    config: Any = import_module("traitlets.config")
+
+    shell = shells.InteractiveShell(config=config.Config({"HistoryManager": {"enabled": False}}))
+    shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
+    completer = core.IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
+    with core.provisionalcompleter():
+        return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+
+@pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
+def test_completion_in_ipython(jedi: bool) -> None:
+    pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
+    offered = completions("toksmith.", jedi=jedi)
+    assert set(toksmith.__all__) <= offered
+    assert not {name for name in offered if name.startswith("_") and not name.startswith("__")}
+    assert completions("toksmith.enc", jedi=jedi) == {"encode_corpus", "encodings"}
+    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= completions("tok.enc", jedi=jedi)
+    assert {"encode", "n_vocab"} <= completions("toksmith.compat.tiktoken.Encoding.", jedi=jedi)
+    assert completions("toksmith.compat.", jedi=jedi) >= {"minbpe", "tiktoken", "transformers"}
+
+
+@pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")
+def test_every_public_name_is_documented(name: str, thing: object) -> None:
+    text = inspect.getdoc(thing) or ""
+    assert text.strip(), f"{name} has no docstring"
+    found = re.findall(rf"^({'|'.join(SECTIONS)})\b:?", text, re.MULTILINE)
+    in_order = [section for section in SECTIONS if section in found]
+    assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
+
+
+def test_help_fits_into_80_columns() -> None:
+    """`python scripts/wrap_docstrings.py --write` rewraps what does not."""
+    command = [sys.executable, str(ROOT / "scripts" / "wrap_docstrings.py")]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+class Command(NamedTuple):
+    """A shell command of a document, and what the document shows that it prints."""
+
+    line: int
+    text: str
+    shown: str
+
+
+def commands(block: str, line: int) -> Iterator[Command]:
+    """The commands of a console block that starts at `line` of its document."""
+    found: list[tuple[int, list[str], list[str]]] = []
+    for number, row in enumerate(block.splitlines(), line):
+        if row.startswith("$ "):
+            found.append((number, [row[2:]], []))
+        elif found and row.startswith("> ") and not found[-1][2]:
+            found[-1][1].append(row[2:])
+        elif found:
+            found[-1][2].append(row)
+        elif row.strip():
+            raise AssertionError(f"line {number}: output without a command above it (commands start with '$ ')")
+    for number, text, shown in found:
+        yield Command(number, "\n".join(text), "\n".join(shown))
+
+
+def run_command(command: Command, folder: Path, where: str) -> None:
+    """Runs one command; a failure, or other output than is shown, fails the test."""
+    if LEFT_OUT.match(command.text):
+        return
+    if (shell := shutil.which("bash")) is None:
+        pytest.skip("lacks bash")
+    path = os.pathsep.join([str(Path(sys.prefix, "Scripts" if WINDOWS else "bin")), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "PYTHONIOENCODING": "utf-8", "PYTHONWARNINGS": "error"}
+    ran = subprocess.run(
+        [shell, "-c", command.text],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{where}:{command.line}: {command.text!r} exits {ran.returncode}\n{ran.stdout}"
+    want, got = (strip_lines(text) for text in (command.shown, OF_A_SLOW_MACHINE.sub("", ran.stdout)))
+    if want:
+        same = doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
+        assert same, f"{where}:{command.line}: {command.text!r} prints\n{got}and the document shows\n{want}"
+
+
+def strip_lines(text: str) -> str:
+    """`text` without white space at the ends of its lines and empty lines at its ends."""
+    lines = "\n".join(line.rstrip() for line in text.splitlines()).strip("\n")
+    return lines and lines + "\n"
+
+
+def run_python(code: str, names: dict[str, Any], where: str, line: int) -> None:
+    """Runs one block of Python: as a doctest when it has prompts, whole when not."""
+    if ">>>" not in code:
+        exec(compile("\n" * line + code, where, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(code, {}, where, where, line)
+    test.globs = names  # the very dictionary, so that a function of one block sees what a later one binds
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=report.write, clear_globs=False)
+    assert not runner.failures, report.getvalue()
+
+
+def provide(needs: str, folder: Path) -> list[str]:
+    """Puts the named files of the shared test data into `folder`, and gives the names of those that are missing."""
+    present = [name for name in needs.split() if (DATA / name).is_file()]
+    for name in present:
+        link = folder / Path(name).name
+        if not link.exists():
+            require("links")
+            link.symlink_to(DATA / name)
+    return [name for name in needs.split() if name not in present]
+
+
+def run_document(text: str, folder: Path, where: str) -> int:
+    """Runs the blocks of a document from top to bottom and gives their number."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    blocks = list(BLOCK.finditer(text))
+    lacking: dict[str, None] = {}
+    for block in blocks:
+        needs, indent, kind, body = block.groups()
+        if missing := provide(needs or "", folder):
+            lacking.update(dict.fromkeys(missing))
+            continue
+        line = text.count("\n", 0, block.start(3)) + 1
+        body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
+        if kind == "python":
+            run_python(body, names, where, line)
+        else:
+            for command in commands(body, line + 1):
+                run_command(command, folder, where)
+    if lacking:
+        pytest.skip(f"lacks {', '.join(lacking)} in {DATA}; all blocks that need none of these ran")
+    return len(blocks)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory where `.venv` is the environment of the tests."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOKSMITH_CACHE", str(tmp_path))
+    require("links")
+    (tmp_path / ".venv").symlink_to(sys.prefix, target_is_directory=True)
+    return tmp_path
+
+
+# What commands say of times and speeds, where they take longer than two seconds.
+OF_A_SLOW_MACHINE = re.compile(
+    r"^toksmith: done in [\d.,]+ s\n"
+    r"|^toksmith: [\d,]+ bytes in .* s \(.*\)\n| in [\d.,]+ s \([^)]*(?:/s|a second)\)",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_documents_run(document: Path, folder: Path) -> None:
+    try:
+        blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
+        assert blocks or document != ROOT / "README.md"
+    finally:
+        check_pictures(folder, document.parent / "pictures")
+
+
+def check_pictures(folder: Path, committed: Path) -> None:
+    """Holds the pictures that a document made to those that it shows."""
+    for made in sorted(folder.glob("*.svg")):
+        content = made.read_text(encoding="utf-8")
+        if os.environ.get("TOKSMITH_PICTURES"):
+            (committed / made.name).write_text(content, encoding="utf-8")
+        assert content == (committed / made.name).read_text(encoding="utf-8"), f"{made.name} is another picture now"
+
+
+WRONG = {
+    "doctest": "```python\n>>> 1 + 1\n3\n```",
+    "code": "```python\nassert False\n```",
+    "output": "```console\n$ echo one\ntwo\n```",
+    "exit": "```console\n$ false\n```",
+    "second": "```console\n$ echo one\none\n$ echo two \\\n> three\ntwo\n```",
+    "no command": "```bash\necho one\n```",
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_document_fails(text: str, folder: Path) -> None:
+    with pytest.raises(AssertionError):
+        run_document(text, folder, "wrong.md")
+
+
+RIGHT = r"""
+```python
+x = 0
+def seen():
+    return x
+```
+- A block may stand in a list.
+  ```python
+  >>> x = 1
+  >>> seen()
+  1
+  >>> from pathlib import Path
+  >>> Path("f").write_text("é", encoding="utf-8")
+  1
+  ```
+
+```console
+$ make nothing
+left out
+$ cat f
+é
+
+$ echo a b c; \
+> echo d
+a ... c
+d
+$ test -x .venv/bin/python
+```
+"""
+
+
+def test_a_right_document_runs(folder: Path) -> None:
+    assert run_document(RIGHT, folder, "right.md") == 3
+
+
+def test_a_picture_is_the_committed_one(folder: Path) -> None:
+    (folder / "pictures").mkdir()
+    (folder / "pictures" / "a.svg").write_text("<svg/>", encoding="utf-8")
+    run_document("```console\n$ printf '<svg/>' > a.svg\n```", folder, "picture.md")
+    check_pictures(folder, folder / "pictures")
+    (folder / "a.svg").write_text("<svg />", encoding="utf-8")
+    with pytest.raises(AssertionError, match="another picture"):
+        check_pictures(folder, folder / "pictures")
+
+
+def test_a_block_finds_what_it_needs_or_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "shared").mkdir()
+    (folder / "shared" / "a.txt").write_text("a", encoding="utf-8")
+    monkeypatch.setattr(sys.modules[__name__], "DATA", folder / "shared")
+    assert run_document("<!-- needs: a.txt -->\n```console\n$ cat a.txt\na\n```", folder, "needs.md") == 1
+    left_out = "<!-- needs: a.txt b.txt -->\n```python\nassert False\n```\n```python\nx = 1\n```"
+    with pytest.raises(pytest.skip.Exception, match=r"lacks b\.txt"):
+        run_document(left_out, folder, "needs.md")
+    with pytest.raises(AssertionError):
+        run_document(left_out + "\n```python\nassert False\n```", folder, "needs.md")

@@ -1,0 +1,236 @@
+"""Threads, forks, spawned processes and Ctrl-C: one tokenizer serves them all, and no call holds up an interrupt."""
+
+import multiprocessing
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hard_texts import HARD_TEXTS
+from processors import LIMIT_S, interrupt, until
+from systems import lacking, needs
+
+import toksmith
+from toksmith import Tokenizer, reference
+
+REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
+BATCH = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values()] * 3
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return toksmith.train(REAL_TEXT, 800, special_tokens=["<|stop|>"])
+
+
+def run(script: str, *arguments: str) -> str:
+    """What a script in a process of its own prints; it fails when it exits with anything but 0."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
+    expected = [tok.encode(text) for text in BATCH]
+    texts = [tok.decode(ids) for ids in expected]
+    barrier = threading.Barrier(8)
+
+    def work(number: int) -> None:
+        barrier.wait()
+        for turn in range(5):
+            start = (number * 31 + turn * 17) % len(BATCH)
+            assert [tok.encode(text) for text in BATCH[start:]] == expected[start:]
+            assert tok.encode_batch(BATCH[start:], threads=1 + number % 3) == expected[start:]
+            assert tok.decode_batch(expected[start:], threads=2) == texts[start:]
+            assert tok.count_batch(BATCH).sum() == sum(map(len, expected))
+            assert tok.fingerprint and tok.vocab_size == 800
+
+    with ThreadPoolExecutor(8) as pool:
+        for done in [pool.submit(work, number) for number in range(8)]:
+            done.result(timeout=LIMIT_S)
+
+
+def test_other_threads_run_while_a_call_works(tok: Tokenizer) -> None:
+    """The GIL is released: a thread counts during a call of another, though nobody is asked to hand the GIL over."""
+    text = REAL_TEXT * 400
+    ticks = 0
+    done = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0)
+
+    def during(call: Callable[[], object]) -> int:
+        before = ticks
+        call()
+        return ticks - before
+
+    thread = threading.Thread(target=tick)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(LIMIT_S)
+    try:
+        thread.start()
+        until(lambda: ticks, "the other thread runs")
+        if lacking("free threads"):
+            assert during(lambda: sum(range(1_000_000))) == 0  # a call that holds the GIL lets nobody count
+        assert during(lambda: tok.encode_array(text)) > 20
+        assert during(lambda: tok.count_batch([text])) > 20
+    finally:
+        sys.setswitchinterval(interval)
+        done.set()
+        thread.join()
+
+
+FORKS = """
+    import os, signal, sys, threading, warnings
+    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
+    import toksmith
+    from toksmith import reference
+    lines = open(reference.__file__, encoding="utf-8").read().splitlines() * 20
+    tok = toksmith.train(lines, 600, threads=2, progress=False)
+    expected = tok.encode_batch(lines, threads=2)
+    flat = [id for ids in expected for id in ids]
+    stop = threading.Event()
+
+    def busy():
+        while not stop.is_set():
+            tok.encode_batch(lines, threads=2)
+
+    thread = threading.Thread(target=busy) if sys.argv[1] == "busy" else None
+    if thread:
+        thread.start()
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(600)
+            same = tok.encode_batch(lines, threads=2) == expected
+            same &= tok.encode_ragged(lines, threads=3).ids.tolist() == flat
+            same &= toksmith.train(lines, 600, threads=2, progress=False) == tok
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert tok.encode_batch(lines, threads=2) == expected
+    stop.set()
+    print("equal")
+"""
+
+
+@pytest.mark.slow
+@needs("fork")
+@pytest.mark.parametrize("parent", ["idle", "busy"])
+def test_after_a_fork_the_child_encodes_and_trains(parent: str) -> None:
+    assert run(FORKS, parent) == "equal\n"
+
+
+@pytest.mark.slow
+def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
+    expected = [tok.encode(text, special="text") for text in BATCH]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        assert list(pool.map(tok.encode, BATCH, chunksize=200)) == expected
+        assert pool.submit(Tokenizer, tok.model).result() == tok
+
+
+def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.raises(toksmith.SpecialTokenInText) as caught:
+            pool.submit(tok.encode, "é<|stop|>").result()
+        assert (caught.value.token, caught.value.offset, caught.value.index) == ("<|stop|>", 1, None)
+        with pytest.raises(toksmith.UnknownId) as unknown:
+            pool.submit(tok.decode, [97, 5000]).result()
+        assert (unknown.value.id, unknown.value.position, unknown.value.vocab_size) == (5000, 1, 800)
+
+
+def test_every_exception_survives_pickling() -> None:
+    made = [
+        toksmith.FormatError("a.txt", 17, "is no base64"),
+        toksmith.CannotRepresent("tiktoken", "merges", "it has no room"),
+        toksmith.ModelError("two tokens have this id", 5),
+        toksmith.PatternError("(a", "it is too hard", 5, 2),
+        toksmith.TextTooLong("normalizers[0] (replace)", 1 << 20, 2),
+        toksmith.SpecialTokenInText("<|a|>", 5, 2),
+        toksmith.NotInVocabulary(b"\xff", 3),
+        toksmith.UnknownId(5, 1, 4),
+        toksmith.UnknownName("pattern", "gpt3", ["gpt2"]),
+        toksmith.InvalidOption("merges", -1, "at least 0"),
+        toksmith.CorpusError("a.txt", 3, "is no JSON"),
+        toksmith.JobError("out", "there is no job.json"),
+        toksmith.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
+        toksmith.CheckpointError(28, "/tmp/x", "No space left on device", None),
+        toksmith.TrainingInterrupted(None, "counting"),
+    ]
+    roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, BaseException)]
+    assert {type(error) for error in made} == set(roots) - {toksmith.ToksmithError}
+    for error in made:
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+        assert isinstance(error, toksmith.ToksmithError) != isinstance(error, KeyboardInterrupt)
+
+
+@needs("free threads")
+def test_a_free_threaded_interpreter_is_told_whether_the_gil_is_needed() -> None:
+    script = "import sys, warnings; warnings.simplefilter('ignore'); import toksmith; print(sys._is_gil_enabled())"
+    source = (Path(__file__).parents[2] / "crates" / "py" / "src" / "lib.rs").read_text(encoding="utf-8")
+    assert run(script).strip() == str("#[pymodule(gil_used = true)]" in source)
+
+
+INTERRUPTED = """
+    import signal, sys, time, numpy as np, toksmith
+    from toksmith import reference
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    text = open(reference.__file__, encoding="utf-8").read()
+    tok = toksmith.train(text, 800, progress=False)
+    raw = toksmith.train("ab " * 1000 + "a" * 1000, 280, pattern=None, progress=False)
+    letters = np.frombuffer(b"aaabcdeeefghiiijklmnoooprstuvwxyz     ", np.uint8)
+    noise = letters[np.random.default_rng(1).integers(0, len(letters), 30_000_000, np.uint8)].tobytes() * 10
+    if sys.argv[1] in ("encode", "count", "a list of ids"):
+        noise = noise.decode()
+    ids = np.full(50_000_000 if sys.argv[1].startswith("decode an array") else 1, 300)
+    calls = {
+        "encode_batch": lambda: tok.encode_batch([text] * 240_000),
+        "encode_ragged": lambda: tok.encode_ragged([text] * 240_000),
+        "count_batch": lambda: tok.count_batch([text] * 240_000, threads=1),
+        "encode": lambda: tok.encode_array(noise),
+        "one piece": lambda: raw.encode_array(noise),
+        "short texts": lambda: tok.count_batch(["hello world"] * 40_000_000),
+        "a list of ids": lambda: tok.encode(noise),
+        "bytes": lambda: tok.encode_array(noise),
+        "count": lambda: tok.count(noise),
+        "a generator": lambda: tok.encode_ragged(text for _ in range(10**9)),
+        "empty strings": lambda: tok.encode_batch([""] * 20_000_000),
+        "decode an array": lambda: [tok.decode_bytes(ids) for _ in range(100)],
+        "decode an array to text": lambda: [tok.decode(ids.astype(np.uint32)) for _ in range(100)],
+        "decode a list": lambda: [tok.decode([300] * 50_000_000) for _ in range(100)],
+        "decode a generator": lambda: tok.decode(300 for _ in range(10**9)),
+        "decode_batch": lambda: [tok.decode_batch([[300] * 100] * 1_000_000) for _ in range(100)],
+    }
+    call = calls[sys.argv[1]]
+    print("ready", flush=True)
+    try:
+        call()
+    except KeyboardInterrupt:
+        print(time.process_time(), flush=True)
+    assert tok.decode(tok.encode("still works")) == "still works"
+"""
+
+
+@pytest.mark.slow
+@needs("proc")
+@pytest.mark.parametrize("call", re.findall(r'^        "(.+)": lambda', INTERRUPTED, re.MULTILINE))
+def test_ctrl_c_ends_a_call(call: str) -> None:
+    """Each call needs from 4 to 100 seconds of the processor; after the signal it gets one and a half."""
+    command = [sys.executable, "-c", textwrap.dedent(INTERRUPTED), call]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=LIMIT_S)
+        before = interrupt(child)
+        out, err = child.communicate(timeout=LIMIT_S)
+    assert child.returncode == 0, err
+    assert out, f"{call} ended before it was interrupted: make it longer"
+    assert float(out) - before < 1.5

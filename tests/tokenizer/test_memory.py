@@ -1,0 +1,222 @@
+"""What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
+
+import json
+import mmap
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from processors import LIMIT_S
+from shown_results import check_shown
+from systems import needs
+
+import toksmith
+from toksmith import Tokenizer, reference
+from toksmith._base import system
+
+TEXT = Path(reference.__file__).read_text(encoding="utf-8")
+MIB = 1 << 20
+MOST_SESSIONS = min(64, max(4, system.SYSTEM.processors()))
+
+# Texts of words that are met once, so that the memory of pieces grows; no two threads start before all are there.
+THREADS = """
+    import json, random, sys, threading
+    import toksmith
+
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    def text(seed):
+        draw = random.Random(seed)
+        return " ".join("".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 14))) for _ in range(30_000))
+
+    kind = sys.argv[1]
+    options = {"bytes": {}, "characters": {"unit": "char", "pattern": None}}[kind]
+    tok = toksmith.train([text(seed) for seed in range(4)], 700, progress=False, **options)
+    texts = [text(seed) for seed in range(4)]
+    expected = [tok.encode(text) for text in texts]
+    tok.release()
+    before, barrier, wrong = resident(), threading.Barrier(128), []
+
+    def work(number):
+        barrier.wait()
+        if tok.encode_array(texts[number % 4], threads=1).tolist() != expected[number % 4]:
+            wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(128)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    kept, after = tok.memory().to_dict(), resident()
+    tok.release()
+    released, last = tok.memory().to_dict(), resident()
+    assert not wrong and [tok.encode(text) for text in texts] == expected
+    print(json.dumps([kept, released, after - before, last - before]))
+"""
+
+
+def run(script: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@needs("proc")
+@pytest.mark.parametrize("kind", ["bytes", "characters"])
+def test_128_threads_leave_what_a_few_need(kind: str) -> None:
+    kept, released, grown, left = json.loads(run(THREADS, kind))
+    assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # of the encoder, and of the engine for characters
+    assert kept["session_bytes"] < 16 * MIB * kept["sessions"]
+    # What the allocator keeps for itself is a part of what 128 threads had, which is more than 4 MiB for each.
+    assert grown < kept["session_bytes"] + 256 * MIB
+    assert (released["sessions"], released["session_bytes"]) == (0, 0)
+    assert left < 256 * MIB
+
+
+@pytest.fixture(scope="module")
+def tok() -> Tokenizer:
+    return toksmith.train(TEXT, 600, progress=False)
+
+
+def test_a_long_piece_leaves_no_buffers() -> None:
+    raw = toksmith.train("ab" * 100, 258, pattern=None, progress=False)
+    drawn = "".join(chr(97 + number * number % 26) for number in range(1 << 20))
+    assert raw.decode(raw.encode(drawn * 8)) == drawn * 8
+    assert raw.memory().session_bytes < 20 * MIB
+
+
+def test_what_memory_tells() -> None:
+    tok = toksmith.train("low lower lowest", 262, progress=False)
+    fresh = tok.memory()
+    assert fresh.sessions == fresh.session_bytes == fresh.healing == 0
+    assert fresh.model >= len(tok.model.tokens.blob) and fresh.tables > 0
+    ids = tok.encode("lower " * 100)
+    tok.heal("low lo")
+    used = tok.memory()
+    assert used.sessions == 1 and used.session_bytes > 0 and used.healing > 0
+    assert used.first_use > fresh.first_use
+    assert used.total == used.model + used.tables + used.first_use + used.healing + used.session_bytes
+    assert used.to_dict() == {**vars(used), "total": used.total}
+    check_shown(used)
+    assert "1 session kept for the next call" in str(used)
+    tok.release()
+    released = tok.memory()
+    assert (released.sessions, released.session_bytes, released.healing) == (0, 0, 0)
+    assert (released.tables, released.first_use) == (used.tables, used.first_use)
+    assert tok.encode("lower " * 100) == ids
+    before = tok.memory().first_use
+    toksmith.metrics.measure(tok, ["lower"])
+    assert tok.memory().first_use >= before + 6 * tok.vocab_size  # an id, and a word of 16 bits
+    with pytest.raises(AttributeError):
+        used.sessions = 3  # type: ignore[misc]
+
+
+def test_release_while_others_encode(tok: Tokenizer) -> None:
+    lines = TEXT.splitlines()
+    expected = [tok.encode(line) for line in lines]
+    done = threading.Event()
+
+    def release() -> int:
+        rounds = 0
+        while not done.is_set():
+            tok.release()
+            assert tok.memory().sessions <= MOST_SESSIONS
+            rounds += 1
+        return rounds
+
+    with ThreadPoolExecutor(6) as pool:
+        releasing = pool.submit(release)
+        work = [pool.submit(tok.encode_batch, lines, threads=2) for _ in range(40)]
+        found = [task.result(timeout=120) for task in work]
+        done.set()
+        assert releasing.result(timeout=LIMIT_S) > 0
+    assert all(ids == expected for ids in found)
+
+
+FORK = """
+    import os, signal, threading, warnings
+    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
+    import toksmith
+    tok = toksmith.train("low lower lowest " * 50, 270, progress=False)
+    texts = ["lower lowest slow " * 200] * 50
+    expected, done = tok.encode_batch(texts, threads=2), threading.Event()
+
+    def busy():
+        while not done.is_set():
+            tok.encode_batch(texts, threads=2)
+            tok.release()
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(8):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            tok.release()
+            same = tok.memory().sessions == 0 and tok.encode_batch(texts, threads=2) == expected
+            tok.release()
+            os._exit(0 if same else 1)
+        assert os.waitpid(child, 0)[1] == 0
+    done.set()
+    print("equal")
+"""
+
+
+@pytest.mark.slow
+@needs("fork")
+def test_release_after_a_fork() -> None:
+    assert run(FORK) == "equal\n"
+
+
+ONE_TEXT = """
+import toksmith
+
+def peak():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) * 1024
+
+tok = toksmith.train("low lower", 260, progress=False)
+text = "ab " * (8 << 20)
+tok.encode_ragged(["low"])
+before = peak()
+ids = tok.encode_ragged([text], threads=1).ids
+print((peak() - before) / ids.nbytes)
+"""
+
+
+@needs("proc")
+def test_the_ids_of_one_text_are_not_in_memory_twice() -> None:
+    done = subprocess.run([sys.executable, "-c", ONE_TEXT], capture_output=True, encoding="utf-8", check=True)
+    assert float(done.stdout) < 1.5
+
+
+def resident() -> int:
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * mmap.PAGESIZE
+
+
+@needs("proc")
+def test_a_large_result_is_in_huge_pages_and_its_memory_is_kept_until_release(tok: Tokenizer) -> None:
+    """The address says so: the allocator of the system begins large memory behind the start of a page.
+
+    The tokenizer that is released has nothing of its own to free.
+    """
+    text, other = TEXT * (4 * MIB // len(TEXT)), Tokenizer(tok.model)
+    ids = tok.encode_array(text, threads=1)
+    place = ids.ctypes.data
+    assert ids.nbytes > 2 * MIB
+    assert place % (2 * MIB) == 0
+    del ids
+    assert tok.encode_array(text, threads=1).ctypes.data == place
+    before = resident()
+    other.release()
+    assert before - resident() > MIB
