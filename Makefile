@@ -26,7 +26,7 @@ $(MADE): scripts/venv.sh Makefile
 
 .venv/.built: $(MADE) $(NATIVE)
 	@command -v cargo >/dev/null || { echo "toksmith: needs Rust and finds no cargo; see https://rustup.rs" >&2; exit 1; }
-	.venv/bin/maturin develop --release --extras download,play
+	.venv/bin/maturin develop --profile develop --extras download,play
 	@touch $@
 
 .venv/.tools: tests/requirements.txt tests/requirements-alone.txt .venv/.built
