@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -13,7 +12,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench import chart
 from conftest import ROOT
 from docs_site import api, commands, dialect, links, pages, settings
 from docs_site.dead_links import dead_links, unreached
@@ -24,7 +22,6 @@ from docs_site.snapshots import embedded
 from docs_site.stage import stage
 from release import settings as owned
 from systems import needs
-from test_render import contrast
 
 import toksmith
 from toksmith._cli import COMMANDS
@@ -266,22 +263,6 @@ def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
     assert not (tmp_path / "sitemap.xml").exists()
 
 
-def inverted(color: str) -> str:
-    """A colour of a picture on a dark page: `invert(0.9) hue-rotate(180deg)` by the matrix of CSS Filter Effects."""
-    red, green, blue = (0.9 - 0.8 * int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    rows = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
-    turned = (row[0] * red + row[1] * green + row[2] * blue for row in rows)
-    return "#" + "".join(f"{round(255 * min(1, max(0, part))):02x}" for part in turned)
-
-
-def test_bars_stand_out_on_light_and_dark_pages() -> None:
-    style = (ROOT / "docs" / "site" / "assets" / "site.css").read_text(encoding="utf-8")
-    assert "filter: invert(0.9) hue-rotate(180deg);" in style
-    for color in chart.COLORS.values():
-        assert contrast(color, "#ffffff") >= 3, color
-        assert contrast(inverted(color), inverted("#ffffff")) >= 3, color
-
-
 def git(repository: Path, *words: str) -> str:
     return subprocess.run(["git", *words], check=True, capture_output=True, text=True, cwd=repository).stdout
 
@@ -322,22 +303,6 @@ def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytes
     assert git(repository, "rev-list", "--count", "pages").strip() == "4"
     assert git(repository, "status", "--porcelain").strip() == "?? kept.txt"
     assert git(repository, "show", "pages:latest/index.html") == "<p>0.10"
-
-
-def test_a_program_says_what_is_missing(tmp_path: Path) -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "docs_site.dead_links", str(tmp_path)],
-        check=False, capture_output=True, text=True, cwd=ROOT / "scripts",
-    )  # fmt: skip
-    assert told.returncode == 1 and told.stderr == f"{tmp_path} has no index.html; run: make docs\n"
-
-
-def test_the_site_has_no_text_of_its_own() -> None:
-    """The package's modules are the only code; `docs/site` holds settings."""
-    kept = {path.suffix for path in (ROOT / "docs" / "site").rglob("*") if path.is_file()}
-    assert kept == {".css", ".html", ".svg", ".toml", ".txt"}
-    for path in (ROOT / "scripts" / "docs_site").glob("*.py"):
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
 class Made:
