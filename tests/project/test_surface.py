@@ -19,6 +19,7 @@ import ast
 import doctest
 import inspect
 import io
+import itertools
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ from processors import LIMIT_S
 from systems import WINDOWS, require
 
 import toksmith
+from toksmith._render import Shown
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
@@ -47,11 +49,15 @@ SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
 def public_things() -> Iterator[tuple[str, Any]]:
     """The public names and the public methods and properties of the public classes, by dotted name."""
     for name in toksmith.__all__:
-        thing = getattr(toksmith, name)
-        yield name, thing
-        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
-            if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
-                yield f"{name}.{member}", value
+        yield from things(name, getattr(toksmith, name))
+
+
+def things(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    """A public name, and its public methods and properties."""
+    yield name, thing
+    for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+        if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+            yield f"{name}.{member}", value
 
 
 def test_all_is_sorted_and_complete() -> None:
@@ -169,11 +175,23 @@ def test_every_public_name_is_documented(name: str, thing: object) -> None:
     assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
 
 
+# What `help` puts before each line of a docstring.
+OF_A_FUNCTION, OF_A_CLASS, OF_A_METHOD = 4, 5, 9
+SHOWN = ("explain", "metrics", "compat.tutorial", "compat.rustbpe", "compat.minbpe", "compat.tiktoken")
+
+
 def test_help_fits_into_80_columns() -> None:
-    """`python scripts/wrap_docstrings.py --write` rewraps what does not."""
-    command = [sys.executable, str(ROOT / "scripts" / "wrap_docstrings.py")]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    modules = [import_module(f"toksmith.{name}") for name in SHOWN]
+    more = [things(name, getattr(module, name)) for module in modules for name in module.__all__]
+    wide = []
+    for name, thing in [*public_things(), *things("Shown", Shown), *itertools.chain(*more)]:
+        margin = OF_A_METHOD if "." in name else OF_A_CLASS if inspect.isclass(thing) else OF_A_FUNCTION
+        example = False
+        for line in (inspect.getdoc(thing) or "").splitlines():
+            example = (example or line.lstrip().startswith(">>>")) and bool(line.strip())
+            if len(line) > 80 - margin and not example and not line.lstrip().startswith("|"):
+                wide.append(f"{name}: {line}")
+    assert wide == []
 
 
 class Command(NamedTuple):
