@@ -26,7 +26,7 @@ import shutil
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -141,7 +141,7 @@ def test_dir_of_the_specification_shows_what_a_page_defines(page: str) -> None:
     assert {*shown} <= public | others
 
 
-def completions(line: str, *, jedi: bool) -> set[str]:
+def completions(*, jedi: bool) -> Callable[[str], set[str]]:
     """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
     core: Any = import_module("IPython.core.completer")
     shells: Any = import_module("IPython.core.interactiveshell")
@@ -150,20 +150,25 @@ def completions(line: str, *, jedi: bool) -> set[str]:
     shell = shells.InteractiveShell(config=config.Config({"HistoryManager": {"enabled": False}}))
     shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
     completer = core.IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
-    with core.provisionalcompleter():
-        return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+    def offered(line: str) -> set[str]:
+        with core.provisionalcompleter():
+            return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+    return offered
 
 
 @pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
 def test_completion_in_ipython(jedi: bool) -> None:
     pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
-    offered = completions("toksmith.", jedi=jedi)
+    complete = completions(jedi=jedi)
+    offered = complete("toksmith.")
     assert set(toksmith.__all__) <= offered
     assert not {name for name in offered if name.startswith("_") and not name.startswith("__")}
-    assert completions("toksmith.enc", jedi=jedi) == {"encode_corpus", "encodings"}
-    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= completions("tok.enc", jedi=jedi)
-    assert {"encode", "n_vocab"} <= completions("toksmith.compat.tiktoken.Encoding.", jedi=jedi)
-    assert completions("toksmith.compat.", jedi=jedi) >= {"minbpe", "tiktoken", "transformers"}
+    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= complete("tok.enc")
+    assert complete("toksmith.enc") == {"encode_corpus", "encodings"}
+    assert {"encode", "n_vocab"} <= complete("toksmith.compat.tiktoken.Encoding.")
+    assert complete("toksmith.compat.") >= {"minbpe", "tiktoken", "transformers"}
 
 
 @pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")
