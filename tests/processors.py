@@ -85,6 +85,12 @@ def new_words(megabytes: int) -> bytes:
     return drawn.translate(bytes(letters[byte % len(letters)] for byte in range(256))) * max(megabytes // 30, 1)
 
 
+def skip_flushing() -> None:
+    """Lets the flush of a file to the disk do nothing in this process. It takes most of the time of tests of faults, and protects
+    from a loss of power, which no test makes."""
+    os.fsync = lambda fd: None  # type: ignore[assignment]
+
+
 def run_tests_file(path: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Runs a file of tests as a program, which finds the modules that tests share."""
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}

@@ -11,7 +11,7 @@ from pathlib import Path
 import faults
 import pytest
 from model_folders import EXTENDED, checkpoint, content
-from processors import run_tests_file
+from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
@@ -118,4 +118,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    skip_flushing()
     main()

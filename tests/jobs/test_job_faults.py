@@ -11,7 +11,7 @@ from typing import Any
 import faults
 import job_corpus
 import pytest
-from processors import run_tests_file
+from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
@@ -162,4 +162,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    skip_flushing()
     main()
