@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from . import chart
@@ -45,7 +45,7 @@ def comparison(folder: Path) -> str:
     if found := newest(folder):
         record, name = found
         rows = record["rows"]
-        return "\n\n".join([opening(record, name), corpora(rows), summary(rows), pictures(rows)])
+        return "\n\n".join([opening(record, name), corpora(rows), summary(rows), machines(folder), pictures(rows)])
     return NOTHING
 
 
@@ -63,16 +63,38 @@ def shown_plots(rows: Sequence[Row]) -> list[chart.Plot]:
 
 def pictures(rows: Sequence[Row]) -> str:
     """The pictures, one for each group of measurements."""
-    return "\n\n".join(f"![{plot.title}]({PICTURES.name}/{plot.file})" for plot in shown_plots(rows))
+    return "\n".join(f"![{plot.title}]({PICTURES.name}/{plot.file})" for plot in shown_plots(rows))
 
 
 def newest(folder: Path) -> tuple[Row, str] | None:
     """The newest record of a whole run, and the name of its file."""
+    return next(whole_runs(folder), None)
+
+
+def whole_runs(folder: Path) -> Iterator[tuple[Row, str]]:
+    """The newest whole run of each machine, newest first, with the name of its file."""
+    seen = set()
     for path in kept(folder):
         record = json.loads(path.read_text(encoding="utf-8"))
-        if record.get("partial") == "":
-            return record, path.name
-    return None
+        if record.get("partial") == "" and record["machine"]["cpu"] not in seen:
+            seen.add(record["machine"]["cpu"])
+            yield record, path.name
+
+
+def machines(folder: Path) -> str:
+    """The newest whole run of each machine, judged by the targets of today."""
+    lines = [
+        "The newest whole run of each machine, in cells with a peer:",
+        "",
+        joined(["processor", "record", "commit", AHEAD, EVEN, BEHIND, f"≥ {STRONG} × the peer"]),
+        joined(["---", "---", "---", *["--:"] * 4]),
+    ]
+    for record, name in whole_runs(folder):
+        found = race(record["rows"])
+        standings = [str(found.count(standing)) for standing in (AHEAD, EVEN, BEHIND)]
+        facts = [record["machine"]["cpu"], f"`{name}`", f"`{record['commit'][:12]}`"]
+        lines.append(joined([*facts, *standings, f"{found.strong()} of {len(found.cells)}"]))
+    return "\n".join(lines)
 
 
 def opening(record: Row, name: str) -> str:

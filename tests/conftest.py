@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from processors import skip_flushing
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
@@ -66,6 +67,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_configure(config: pytest.Config) -> None:
     """Moves home and caches into a folder of this session, before any module of ours is imported."""
     os.environ["TOKSMITH_TRACEBACK"] = "full"  # a test that fails shows where
+    skip_flushing()
     if (named := os.environ.get("TOKSMITH_TEST_DATA")) and not Path(named).is_dir():
         raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is not a directory")
     folder = Path(tempfile.mkdtemp(prefix="toksmith-tests-"))

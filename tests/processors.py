@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -82,3 +83,16 @@ def new_words(megabytes: int) -> bytes:
     letters = b"aaabcdeeefghiiijklmnoooprstuvwxyz   "
     drawn = random.Random(1).randbytes(min(megabytes, 30) * 1_000_000)
     return drawn.translate(bytes(letters[byte % len(letters)] for byte in range(256))) * max(megabytes // 30, 1)
+
+
+def skip_flushing() -> None:
+    """Lets the flush of a file to the disk do nothing in this process. It takes most of the time of tests of faults, and protects
+    from a loss of power, which no test makes."""
+    os.fsync = lambda fd: None  # type: ignore[assignment]
+
+
+def run_tests_file(path: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a file of tests as a program, which finds the modules that tests share."""
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, path, *words]
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=LIMIT_S, check=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from .pages import ROOT
@@ -111,85 +110,65 @@ MODULES = {
 }
 # What mkdocstrings is told of a name beside its place: methods that are compiled are those of a private base class.
 OPTIONS = {"Tokenizer": {"inherited_members": "[encode, encode_array]", "show_bases": "false"}}
+# The options of a module's page: its docstring without a heading; and with the source of what it defines.
+BARE = {"show_root_heading": "false"}
+WHOLE = {"show_source": "true", "members_order": "source"}
 # Public names that are a module's, and are on its page.
 OF_MODULES = {"parity": "metrics"}
 
 
-def public_names(path: Path) -> list[str]:
-    """The `__all__` of a source, where it is written out."""
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
-            found: list[str] = ast.literal_eval(node.value)
-            return found
-    raise SystemExit(f"{path} has no __all__ that is a list of names")
-
-
 def unplaced() -> list[str]:
     """What is wrong with the table: public names without an area, and names of areas that are not public."""
-    public = {*public_names(PACKAGE / "__init__.pyi")}
+    public = {*public_names("__init__.pyi")}
     placed = [name for area in AREAS for name in area.names.split()]
     found = [f"toksmith.{name} is on no page" for name in sorted(public - {*placed} - {*MODULES} - {*OF_MODULES})]
     found += [f"toksmith.{name} is on a page and is not public" for name in placed if name not in public]
     return found + [f"toksmith.{name} is on two pages" for name in {*placed} if placed.count(name) > 1]
 
 
-def drop_ins() -> dict[str, list[str]]:
-    """The names of each drop-in, by its module."""
-    folder = PACKAGE / "compat"
-    found = [path for path in folder.iterdir() if path.stem[0] != "_" and path.suffix in ("", ".py")]
-    sources = {path.stem: path / "__init__.py" if path.is_dir() else path for path in found}
-    return {name: public_names(sources[name]) for name in sorted(sources)}
+def public_names(path: str) -> list[str]:
+    """The `__all__` of a source of the package, where it is written out."""
+    for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
+            found: list[str] = ast.literal_eval(node.value)
+            return found
+    raise SystemExit(f"{path} has no __all__ that is a list of names")
 
 
-def reference_files() -> list[str]:
-    """The modules of the reference beside the first."""
-    return sorted(path.stem for path in (PACKAGE / "reference").glob("*.py") if path.stem[0] != "_")
-
-
-def directive(name: str, level: int = 2, **options: str) -> str:
+def directive(name: str, **options: str) -> str:
     """What mkdocstrings replaces with the documentation of a name."""
-    lines = [f"::: toksmith.{name}", "    options:", f"      heading_level: {level}"]
+    told = {"heading_level": "2", **OPTIONS.get(name, {}), **options}
     return "\n".join(
-        [*lines, *(f"      {key}: {value}" for key, value in {**OPTIONS.get(name, {}), **options}.items())]
+        [f"::: toksmith.{name}", "    options:", *(f"      {key}: {value}" for key, value in told.items())]
     )
-
-
-def module_page(title: str, name: str, names: list[str]) -> str:
-    """The page of a public module: its docstring, then its names."""
-    shown = directive(name, show_root_heading="false", members="false")
-    return "\n\n".join([f"# {title}", shown, *(directive(f"{name}.{each}") for each in names)]) + "\n"
 
 
 def api_pages() -> Iterator[tuple[str, str, str]]:
     """The pages: for each its path on the site, its title in the navigation, and its Markdown."""
     if wrong := unplaced():
         raise SystemExit(f"{wrong[0]}; mend AREAS in scripts/docs_site/api.py")
-    listed = [f"- [{area.title}]({area.place}.md): {linked_names(area.place, area.names.split())}" for area in AREAS]
-    for name in ("explain", "metrics"):
-        own = [f"{name}.{each}" for each in public_names(PACKAGE / name / "__init__.py")]
-        listed.append(f"- [{MODULES[name]}]({name}.md): {linked_names(name, own)}")
-    pages = ", ".join(f"[`compat.{name}`](compat-{name}.md)" for name in drop_ins())
-    listed.append(f"- [{MODULES['compat']}](compat.md): {pages}")
-    listed.append(f"- [{MODULES['reference']}](reference.md): `reference`")
-    about = "Every public name of `toksmith`, from its docstring. `help(toksmith.train)` prints the same."
-    yield "api/index.md", "All names", f"# The Python API\n\n{about}\n\n" + "\n".join(listed) + "\n"
-    for area in AREAS:
-        names = "\n\n".join(map(directive, area.names.split()))
-        yield f"api/{area.place}.md", area.title, f"# {area.title}\n\n{area.about}\n\n{names}\n"
-    for name in ("explain", "metrics"):
-        yield (
-            f"api/{name}.md",
-            MODULES[name],
-            module_page(MODULES[name], name, public_names(PACKAGE / name / "__init__.py")),
+    rows = [(area.place, area.title, area.about, area.names.split()) for area in AREAS]
+    rows += [module_row(name, name, MODULES[name], f"{name}/__init__.py") for name in ("explain", "metrics")]
+    rows.append(("compat", MODULES["compat"], directive("compat", **BARE), ["compat._install.install"]))
+    for path in sorted((PACKAGE / "compat").glob("[!_]*")):
+        name = f"compat.{path.stem}"
+        rows.append(
+            module_row(f"compat-{path.stem}", name, name, f"compat/{path.name}" + "/__init__.py" * path.is_dir())
         )
-    yield "api/compat.md", MODULES["compat"], module_page(MODULES["compat"], "compat", ["_install.install"])
-    for name, listed_names in drop_ins().items():
-        yield f"api/compat-{name}.md", f"compat.{name}", module_page(f"compat.{name}", f"compat.{name}", listed_names)
-    rules = directive("reference", 2, show_root_heading="false", show_source="true", members_order="source")
-    yield "api/reference.md", MODULES["reference"], f"# toksmith.reference\n\n{rules}\n"
-    more = [directive(f"reference.{each}", 2, show_source="true", members_order="source") for each in reference_files()]
-    more_title = "The rest of the reference"
-    yield "api/reference-files.md", more_title, "\n\n".join([f"# {more_title}", *more]) + "\n"
+    rows.append(("reference", MODULES["reference"], directive("reference", **{**BARE, **WHOLE}), []))
+    files = sorted(path.stem for path in (PACKAGE / "reference").glob("[!_]*.py"))
+    more = "\n\n".join(directive(f"reference.{each}", **WHOLE) for each in files)
+    rows.append(("reference-files", "The rest of the reference", more, []))
+    about = "Every public name of `toksmith`, from its docstring. `help(toksmith.train)` prints the same."
+    listed = [f"- [{title}]({place}.md): {linked_names(place, names)}".rstrip(": ") for place, title, _, names in rows]
+    yield "api/index.md", "All names", f"# The Python API\n\n{about}\n\n" + "\n".join(listed) + "\n"
+    for place, title, about, names in rows:
+        yield f"api/{place}.md", title, "\n\n".join([f"# {title}", about, *map(directive, names)]) + "\n"
+
+
+def module_row(place: str, name: str, title: str, path: str) -> tuple[str, str, str, list[str]]:
+    """The row of a public module: its docstring, and its names."""
+    return place, title, directive(name, members="false", **BARE), [f"{name}.{each}" for each in public_names(path)]
 
 
 def linked_names(place: str, names: list[str]) -> str:

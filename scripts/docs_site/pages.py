@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-__all__ = ["API", "COMMAND_LINE", "ROOT", "SECTIONS", "Page", "Row", "pages", "place_of"]
+__all__ = ["API", "COMMAND_LINE", "ROOT", "SECTIONS", "Page", "pages", "place_of"]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -22,13 +21,6 @@ PLACES = {
 }
 
 
-class Row(NamedTuple):
-    """The documents that match `source`, a path or a pattern of paths; `title` in the navigation, or their own title."""
-
-    source: str
-    title: str = ""
-
-
 class Page(NamedTuple):
     """One page: the section of the navigation, its title there, the document, and the path of its Markdown on the site."""
 
@@ -38,48 +30,49 @@ class Page(NamedTuple):
     place: str
 
 
-SECTIONS: dict[str, tuple[Row, ...]] = {
-    "Start": (
-        Row("README.md", "What toksmith is"),
-        Row("docs/tour.md", "The tour"),
-        Row("docs/coming-from.md", "Coming from another library"),
-    ),
-    "Lesson": (Row("docs/lesson/README.md", "The lesson"), Row("docs/lesson/[0-9]*.md")),
-    "Guides": (
-        Row("docs/guides/README.md", "All guides"),
-        Row("docs/guides/*.md"),
-        Row("docs/study.md", "Study vocabulary sizes"),
-        Row("docs/graft.md", "Give a model another tokenizer"),
-        Row("docs/corpus.md", "From a corpus to shards"),
-        Row("docs/playground.md", "The playground"),
-        Row("docs/shell.md", "The command line"),
-    ),
-    "Python": (Row(API),),
-    "Commands": (Row(COMMAND_LINE),),
-    "Rules and files": (
-        Row("docs/spec.md", "The specification"),
-        Row("docs/steps.md", "Steps of tokenizer.json"),
-        Row("docs/format.md", "The native file"),
-        Row("docs/sinks.md", "Formats of shards"),
-        Row("docs/buffers.md", "Flat buffers"),
-    ),
-    "Measured": (
-        Row("docs/perf.md", "Speed and memory"),
-        Row("docs/robustness.md", "Robustness"),
-        Row("docs/proofs.md", "Proofs"),
-        Row("docs/clients.md", "Other libraries' tests"),
-    ),
-    "Project": (
-        Row("ARCHITECTURE.md", "Architecture"),
-        Row("docs/architecture/*.md"),
-        Row("CONTRIBUTING.md", "How to contribute"),
-        Row("CHANGELOG.md", "Changes"),
-        Row("docs/versions.md", "Versions"),
-        Row("docs/releases/*.md"),
-        Row("SECURITY.md", "Security"),
-        Row("CODE_OF_CONDUCT.md", "Code of conduct"),
-        Row("LICENSE", "Licence"),
-    ),
+# By section, the title in the navigation of each path or pattern of paths; "": their own title.
+SECTIONS: dict[str, dict[str, str]] = {
+    "Start": {
+        "README.md": "What toksmith is",
+        "docs/tour.md": "The tour",
+        "docs/coming-from.md": "Coming from another library",
+    },
+    "Lesson": {"docs/lesson/README.md": "The lesson", "docs/lesson/[0-9]*.md": ""},
+    "Guides": {
+        "docs/guides/README.md": "All guides",
+        "docs/guides/*.md": "",
+        "docs/study.md": "Study vocabulary sizes",
+        "docs/graft.md": "Give a model another tokenizer",
+        "docs/corpus.md": "From a corpus to shards",
+        "docs/playground.md": "The playground",
+        "docs/shell.md": "The command line",
+    },
+    "Python": {API: ""},
+    "Commands": {COMMAND_LINE: ""},
+    "Rules and files": {
+        "docs/spec.md": "The specification",
+        "docs/steps.md": "Steps of tokenizer.json",
+        "docs/format.md": "The native file",
+        "docs/sinks.md": "Formats of shards",
+        "docs/buffers.md": "Flat buffers",
+    },
+    "Measured": {
+        "docs/perf.md": "Speed and memory",
+        "docs/robustness.md": "Robustness",
+        "docs/proofs.md": "Proofs",
+        "docs/clients.md": "Other libraries' tests",
+    },
+    "Project": {
+        "ARCHITECTURE.md": "Architecture",
+        "docs/architecture/*.md": "",
+        "CONTRIBUTING.md": "How to contribute",
+        "CHANGELOG.md": "Changes",
+        "docs/versions.md": "Versions",
+        "docs/releases/*.md": "",
+        "SECURITY.md": "Security",
+        "CODE_OF_CONDUCT.md": "Code of conduct",
+        "LICENSE": "Licence",
+    },
 }
 
 
@@ -102,25 +95,22 @@ def pages(root: Path = ROOT) -> list[Page]:
     """
     found: dict[str, Page] = {}
     for section, rows in SECTIONS.items():
-        for row in rows:
-            for source in () if row.source in (API, COMMAND_LINE) else sources(root, row.source):
-                title = row.title or title_of((root / source).read_text(encoding="utf-8"))
-                found.setdefault(source, Page(section, title, source, place_of(source)))
+        for pattern, title in rows.items():
+            for source in sources(root, pattern):
+                own = title or title_of((root / source).read_text(encoding="utf-8"))
+                found.setdefault(source, Page(section, own, source, place_of(source)))
     documents = {path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")}
     if missing := sorted(documents - found.keys()):
         raise SystemExit(f"{missing[0]} has no place on the site; add a row to SECTIONS in scripts/docs_site/pages.py")
     return [*found.values()]
 
 
-def sources(root: Path, pattern: str) -> Iterator[str]:
+def sources(root: Path, pattern: str) -> list[str]:
     """The documents that match, in the order of the numbers in their names; `10-code` follows `9-languages`."""
     matching = [path.relative_to(root).as_posix() for path in root.glob(pattern)]
-    yield from sorted(matching, key=lambda path: [int(part) if part.isdigit() else part for part in pieces(path)])
-
-
-def pieces(path: str) -> list[str]:
-    """A path as text and numbers in turn."""
-    return re.split(r"(\d+)", path)
+    return sorted(
+        matching, key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
+    )
 
 
 def title_of(text: str) -> str:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import faults
 import pytest
 from model_folders import EXTENDED, checkpoint, content
-from processors import LIMIT_S
+from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
@@ -80,8 +79,7 @@ def test_every_call_that_reads_fails_in_turn(tmp_path: Path) -> None:
 @pytest.mark.slow
 @needs("fork")
 def test_the_process_is_killed_at_every_call(tmp_path: Path) -> None:
-    command = [sys.executable, __file__, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = run_tests_file(__file__, str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) >= LEAST
 
@@ -120,4 +118,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    skip_flushing()
     main()

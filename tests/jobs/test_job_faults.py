@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import faults
 import job_corpus
 import pytest
-from processors import LIMIT_S
+from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
@@ -101,8 +100,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, tmp_path: Path) -> None:
 @needs("fork")
 @pytest.mark.parametrize("name", ["npy"])
 def test_the_process_is_killed_at_every_call(name: str, tmp_path: Path) -> None:
-    command = [sys.executable, __file__, name, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = run_tests_file(__file__, name, str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) > 60
 
@@ -164,4 +162,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    skip_flushing()
     main()

@@ -5,7 +5,6 @@ import json
 import statistics
 import subprocess
 import sys
-import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,18 +26,15 @@ from bench import (
 )
 from bench.__main__ import chosen, chosen_settings, parser
 from bench.adapters import ALONE, APART, BEFORE, ENGINES, OURS, RANKS, VARIANTS, Encoding
-from bench.corpus import commands, contents, peers
-from bench.corpus.__main__ import SECTIONS
-from bench.corpus.__main__ import main as measure_corpus
+from bench.corpus import commands, contents
 from bench.corpus.inputs import Text
-from bench.corpus.settings import Settings
 from bench.definitions import QUICK, Cell, Question, questions
 from bench.expected import Answer
 from bench.places import PAGE, PICTURES, RECORDS
 from bench.request import Reply, Request
-from bench.targets import COST, GOALS, LOCK, OWN, Target, said, target_of
+from bench.targets import COST, GOALS, LOCK, OWN, Target, target_of
 from bench.texts import CORPORA, Laid
-from bench.verdicts import AHEAD, BEHIND, EVEN, judged, race, verdicts
+from bench.verdicts import AHEAD, BEHIND, EVEN, judged, verdicts
 from bench.vocabularies import RANKS as PUBLISHED
 from processors import LIMIT_S
 
@@ -192,13 +188,6 @@ def test_every_target_has_cells_and_the_corpora_have_all_of_theirs() -> None:
         assert all(target_of(*cell) for cell in due)
 
 
-def test_verdicts_are_in_words() -> None:
-    assert said(Target(2.0), 1.4) == "target 2.0, seen 1.40: short"
-    assert said(Target(2.0), 2.0) == "target 2.0, seen 2.00: holds"
-    assert said(Target(100, "", COST), 61.04) == "target 100, seen 61.0: holds"
-    assert said(Target(2.0), None) == "target 2.0: no figure"
-
-
 def verdict_of(title: str, rows: list[dict[str, Any]]) -> str:
     verdict = next(verdict for verdict in verdicts(rows) if verdict.goal.title.startswith(title))
     return f"{verdict.count(AHEAD)} of {len(verdict.cells)}; {verdict.said()}"
@@ -219,30 +208,6 @@ def test_a_row_of_the_table_is_judged_by_its_worst_cell() -> None:
     )
 
 
-def test_all_cells_beside_peers_are_counted_as_speeds() -> None:
-    short = replace(QUESTION, text="short20")
-    found = race(
-        [
-            records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.25), "gigatoken": outcome(0.25, 0.5)}),
-            records.row(short, Cell("short", "first", "ns/call"), {OURS: outcome(1.0), "gigatoken": outcome(1.2)}),
-            records.row(
-                short, Cell("memory after load", "first", "MB"), {OURS: outcome(1.0), "gigatoken": outcome(9.0)}
-            ),
-        ]
-    )
-    assert report.sum_of(found) == (
-        "Speed relative to the best peer, in 2 cells: 1 ahead, 1 even, 0 behind; "
-        "1 are at least 1.15 times as fast (two thirds are 2)."
-    )
-
-
-def test_every_row_of_the_table_is_printed() -> None:
-    printed = report.goals(whole_rows())
-    for goal in GOALS:
-        assert f"| {goal.title} | {goal.target.said()} |" in printed
-        assert goal.title in report.goals([]).partition("Not measured")[2]
-
-
 def growth(kind: str, *seconds: float | None) -> list[dict[str, Any]]:
     found = []
     for place, took in enumerate(seconds):
@@ -260,24 +225,6 @@ def test_growth_is_judged_by_its_dearest_tenfold_step() -> None:
     assert verdict_of("the same from", growth("equal_a", 0.001, 0.01, None)) == "1 of 2; target 13: no figure"
 
 
-def test_what_was_timed_once_beside_more_runs_is_marked() -> None:
-    row = records.row(
-        QUESTION, CELL, {OURS: outcome(1.0, 1.0), "gigatoken": outcome(1.0), "fastokens": outcome(4.0, 4.0)}
-    )
-    assert "| 2¹ | 0.5 | 2 |" in report.table("cold", [row], [row])
-
-
-def test_units() -> None:
-    made = outcome(0.5)
-    units = {unit: records.in_unit(unit, 0.5, made) for unit in ("MB/s", "Mtok/s", "ns/call", "ms")}
-    assert units == {"MB/s": 4.0, "Mtok/s": 2.0, "ns/call": 125_000_000.0, "ms": 500.0}
-
-
-def test_the_median_is_shown() -> None:
-    row = records.row(QUESTION, CELL, {OURS: outcome(1.0, 4.0, 2.0)})
-    assert row["engines"][OURS]["median"] == 1.0
-
-
 def test_each_cell_is_asked_once() -> None:
     cells = [(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells]
     assert len(cells) == len(set(cells))
@@ -287,16 +234,6 @@ def test_filters_leave_out_passes_that_nobody_asked_for() -> None:
     options = parser().parse_args(["--only", "cold", "--encodings", "o200k", "--corpora", "english,chinese"])
     asked = [ask for ask in chosen(options) if ask.cells[0].group == "cold"]
     assert all(ask.again == () and len(ask.cells) == 1 for ask in asked)
-
-
-def test_toksmith_always_takes_part() -> None:
-    assert chosen_settings(parser().parse_args(["--peers", "tiktoken"])).peers == ("tiktoken", OURS)
-
-
-def test_requests_travel_whole() -> None:
-    encoding = Encoding("cl100k", "ranks", "file", "cl100k", r"\s+")
-    made = Request("documents", "a", encoding, TEXT, "arrays", ("lists",), cpus=(1,), warm=True)
-    assert Request.parse(made.dump()) == made
 
 
 def test_a_laid_out_text_comes_back(tmp_path: Path) -> None:
@@ -330,11 +267,6 @@ def test_hostile_texts_have_their_size_and_are_the_same_each_time(kind: str) -> 
 
 def test_the_unbroken_text_has_nothing_but_chinese_characters() -> None:
     assert hostile.unbroken(["中文,", "a字\n"], 7) == "中文字中文字中"
-
-
-def test_merges_come_back_from_ranks() -> None:
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258}
-    assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c")]
 
 
 def test_a_token_that_nothing_merges_to_asks_for_every_merge() -> None:
@@ -592,81 +524,12 @@ def test_the_chart_leaves_out_an_engine_with_wrong_ids() -> None:
     assert ">20</text>" not in drawn
 
 
-def test_a_picture_has_our_bar_and_those_of_the_best_peers() -> None:
-    took = dict(zip(("gigatoken", "tokie", "wordchipper", "rs_bpe"), (2.0, 3.0, 4.0, 5.0), strict=True))
-    outcomes = {OURS: outcome(1.0), "tiktoken": outcome(9.0)} | {name: outcome(each) for name, each in took.items()}
-    fast, short = (records.row(QUESTION, Cell("x", "first", unit), outcomes) for unit in ("MB/s", "ns/call"))
-    assert list(chart.bars(fast)) == [OURS, "gigatoken", "tokie", "wordchipper", "tiktoken"]
-    assert list(chart.bars(short)) == [OURS, "gigatoken", "tokie", "wordchipper"]
-
-
-def test_each_picture_shows_cells_that_are_measured() -> None:
-    for plot in (chart.README, *chart.PLOTS):
-        drawn = chart.svg(plot, whole_rows())
-        ET.fromstring(drawn)
-        assert all(panel.title in drawn and panel.bars(whole_rows()) for panel in plot.panels), plot.file
-        assert plot.title in drawn
-
-
-def test_a_page_without_marks_is_refused() -> None:
-    with pytest.raises(SystemExit, match="lacks one of the marks"):
-        comparison.with_comparison("# a page", RECORDS)
-
-
 def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:
     asked = list(chosen(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
     assert [ask.text for ask in asked] == ["file:a-b.txt"]
 
 
 # bench.corpus
-
-
-def costs(wall: float, peak: float) -> list[commands.Cost]:
-    return [commands.Cost(wall, 2 * wall, peak), commands.Cost(wall + 1, 2 * wall, peak / 2)]
-
-
-def beside(ours: float, theirs: float, hashes: tuple[str, ...] = ("same", "same")) -> str:
-    """What a peer's section says: it needs a second to start, toksmith half of one."""
-    measured = {"ours": costs(ours, 100), "theirs": costs(theirs, 1000)}
-    measured |= {"our start": costs(0.5, 50), "their start": costs(1.0, 500)}
-    peer = peers.Peer((), "hf", 10, peers.datasets_map, most_memory=0.25)
-    return "\n".join(peers.table(peer, 10**6, measured, [*hashes]))
-
-
-def test_a_peer_is_judged_with_its_start_and_without() -> None:
-    said = beside(1.0, 11.0)
-    assert "whole command 11.00 (pairs 6.00 to 11.00), without start 20.00, by processor time 20.00" in said
-    assert "target 10, seen 11: holds; memory: target 0.25, seen 0.10: holds" in said
-    assert "target 10, seen 9: short" in beside(1.0, 9.0)
-    assert "equal: same" in said
-
-
-def test_a_peer_with_other_ids_is_named() -> None:
-    assert "The ids differ: same; other" in beside(1.0, 11.0, ("same", "other", "same"))
-
-
-def settings_with(python: Path, checkout: Path | None = None) -> Settings:
-    text = Text("english", 0)
-    return Settings(text, text, runs=1, seconds=1, before="", peers=python, ray=python, checkout=checkout)
-
-
-def test_what_is_not_installed_is_skipped_with_the_command_that_adds_it(tmp_path: Path) -> None:
-    absent = settings_with(tmp_path / "python")
-    for name in ("datatrove", "datasets"):
-        assert "`make .venv-readers/.made`" in SECTIONS[name](absent).lines[0]
-    assert "`make .venv-ray/.made`" in SECTIONS["ray"](absent).lines[0]
-    for name in ("megatron", "megatron-fast"):
-        assert "TOKSMITH_MEGATRON=/path" in SECTIONS[name](absent).lines[0]
-    here = settings_with(Path(sys.executable))
-    peer = replace(peers.PEERS["datasets"], needs=("json", "no_such_library"))
-    assert peers.lacking(peer, here) == f"{sys.executable} lacks no_such_library; `make .venv-readers/.made` adds it"
-    assert peers.lacking(replace(peer, needs=("json",)), here) == ""
-
-
-def test_an_unknown_section_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        measure_corpus(["--only", "ray,others"])
-    assert "no section others; they are jobs, workers, rerun, ray, datatrove" in capsys.readouterr().err
 
 
 def test_a_repeated_corpus_has_no_equal_documents(tmp_path: Path) -> None:

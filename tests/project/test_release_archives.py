@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-from release import archives, interpreters
-from systems import needs
+from release import archives
 
 VERSION = "1.2.3"
 ABOUT, BESIDE = f"toksmith-{VERSION}.dist-info", f"toksmith-{VERSION}.data"
@@ -122,38 +118,3 @@ def test_a_source_distribution_has_the_tests_and_no_leftovers(root: Path) -> Non
         found = source_problems([*names, f"toksmith-{VERSION}/{name}"], root)
         assert found == [f"toksmith-{VERSION}.tar.gz: should not contain {name}"]
     assert source_problems([*names, "other/a"], root)[0].endswith("other/a is not in toksmith-1.2.3/")
-
-
-@pytest.mark.parametrize(
-    ("said", "tags"),
-    [
-        ("CPython,3,10,\n", "cp310-cp310"),
-        ("CPython,3,14,\n", "cp314-cp314"),
-        ("CPython,3,14,t\n", "cp314-cp314t"),
-        ("CPython,3,13,t\n", None),
-        ("CPython,3,9,\n", None),
-        ("CPython,3,15,\n", None),
-        ("PyPy,3,11,\n", None),
-    ],
-)
-def test_which_interpreters_get_a_wheel(said: str, tags: str | None) -> None:
-    assert interpreters.tags(said) == tags
-
-
-@needs("posix")
-def test_this_interpreter_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    (tmp_path / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
-    (tmp_path / name).chmod(0o755)
-    (tmp_path / "python3.12").touch()  # cannot run
-    monkeypatch.setenv("TOKSMITH_PYTHONS", str(tmp_path))
-    monkeypatch.setenv("PATH", "")
-    own = [each for each in interpreters.found() if each.path.parent == tmp_path]
-    assert [each.path.name for each in own] == [name]
-
-
-def test_the_program_for_an_installed_wheel_wants_isolation() -> None:
-    ran = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "try_installed.py"], capture_output=True, text=True, check=False
-    )
-    assert ran.returncode == 1 and "python -I" in ran.stderr

@@ -1,6 +1,5 @@
 """The program that attacks toksmith and its peers: its table is well formed, and an attack is told as what it was."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -102,19 +101,3 @@ def test_how_a_process_ended() -> None:
     assert heard([*told, 'end 1 {"kind": "answered", "said": "ids"}', 'done {"mb": 7}'], cell) == (None, True)
     assert cell.mb == 7
     assert dict(cell.outcomes) == {("refused", "ValueError"): 2, ("answered", "ids"): 1}
-
-
-def test_findings_are_told_first_and_in_bold() -> None:
-    cell = Cell(seconds=1.25, mb=1234, cut=True)
-    cell.outcomes.update({("refused", "FormatError"): 90, ("crash", "SIGSEGV"): 2, ("answered", "a|b"): 8})
-    said = table.shown(cell, 100)
-    assert said == "**crash: SIGSEGV** ×2, FormatError ×90, a\\|b ×8, the rest not tried; 1.2 s, 1,234 MB"
-    assert table.shown(Cell(), 0) == "; 0.0 s, 0 MB"
-
-
-def test_the_committed_table_has_a_cell_for_every_library() -> None:
-    page = table.DOCUMENT.read_text(encoding="utf-8").partition(table.START)[2].partition(table.END)[0]
-    rows = [line for line in page.splitlines() if line.startswith("|")]
-    if not rows:
-        pytest.skip("lacks a run: python -m bench.robustness")
-    assert {len(re.split(r"(?<!\\)\|", row)) for row in rows} == {len(LIBRARIES) + 4}

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -13,18 +12,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench import chart
 from conftest import ROOT
-from docs_site import api, commands, dialect, links, pages, settings
-from docs_site.dead_links import dead_links, unreached
+from docs_site import api, commands, dialect, pages, settings
 from docs_site.docstrings import as_markdown
 from docs_site.publish import publish
-from docs_site.relative import NOWHERE, make_relative
 from docs_site.snapshots import embedded
-from docs_site.stage import stage
+from docs_site.stage import linked, stage
 from release import settings as owned
 from systems import needs
-from test_render import contrast
 
 import toksmith
 from toksmith._cli import COMMANDS
@@ -35,13 +30,12 @@ else:
     import tomli as tomllib
 
 PAGES = pages.pages()
-SITE = links.Site(ROOT, {page.source: page.place for page in PAGES})
 
 
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    assert stage(folder) == []
+    stage(folder)
     return folder
 
 
@@ -59,16 +53,9 @@ def test_every_page_is_in_the_navigation_once(staged: Path) -> None:
     assert listed.index("lesson/9-languages.md") + 1 == listed.index("lesson/10-code-and-data.md")
 
 
-def test_links_of_staged_pages_lead_to_files(staged: Path) -> None:
-    for path in (staged / "pages").rglob("*.md"):
-        for line, target in links.links(path.read_text(encoding="utf-8")):
-            if not re.match(r"https?://|#", target):
-                assert (path.parent / target.partition("#")[0]).is_file(), f"{path}:{line}: {target}"
-
-
 def test_no_setting_names_another_machine(staged: Path) -> None:
     text = (staged / "zensical.toml").read_text(encoding="utf-8")
-    known = (NOWHERE, *filter(None, [owned.REPOSITORY, owned.SITE]))
+    known = tuple(filter(None, [owned.REPOSITORY, owned.SITE]))
     assert all(url.startswith(known) for url in re.findall(r"https?://[^\"\s]+", text))
     project = tomllib.loads(text)["project"]
     assert project["theme"]["font"] is False
@@ -82,7 +69,8 @@ def test_urls_and_versions_are_settings() -> None:
     assert told["repo_url"] == repository and told["site_url"] == "https://docs.invalid/0.2/"
     assert told["extra"]["version"] == {"provider": "mike", "alias": True}
     unset = tomllib.loads(settings.settings(pages, None, "", ""))["project"]
-    assert "repo_url" not in unset and unset["site_url"] == NOWHERE and "version" not in unset["extra"]
+    assert "repo_url" not in unset and "site_url" not in unset and "version" not in unset["extra"]
+    assert told["plugins"]["llmstxt"]["sections"] == {"Start": ["index.md"]} and "llmstxt" not in unset["plugins"]
 
 
 def test_every_public_name_is_on_one_page_of_the_api() -> None:
@@ -111,29 +99,23 @@ def test_every_command_has_a_page_with_all_its_options() -> None:
     found = {place: text for place, _, text in commands.command_pages()}
     assert {f"commands/{row.name}.md" for row in COMMANDS} == {*found} - {"commands/index.md"}
     for row in COMMANDS:
-        help = help_lines(row.name)
-        text = re.sub(r"&#(\d+);", lambda code: chr(int(code[1])), found[f"commands/{row.name}.md"])
-        flags = {*re.findall(r"(?<!\S)--[a-z][a-z-]+", help)}
-        assert flags and all(flag in text for flag in flags)
-        assert row.example in text
-        assert f"[`{commands.words_of(row.name)}`]({row.name}.md)" in found["commands/index.md"]
+        text = found[f"commands/{row.name}.md"]
+        assert f"$ {row.example}\n" in text and "--help" in text.partition("Options:")[2]
+        assert f"]({row.name}.md)" in found["commands/index.md"]
 
 
-def help_lines(name: str) -> str:
-    """The flags at the beginnings of the lines of a command's help."""
-    from click.testing import CliRunner
-
-    from toksmith._cli import app
-
-    said = CliRunner().invoke(app, [name, "--help"]).output  # type: ignore[arg-type]
-    return "\n".join(line for line in said.splitlines() if re.match(r"  (?:-\w, )?--", line))
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page.source.endswith(".md")], ids=lambda page: page.source)
-def test_a_document_links_to_what_is_there_and_reads_the_same_on_the_site(page: pages.Page) -> None:
-    text = (ROOT / page.source).read_text(encoding="utf-8")
-    assert [*links.dead(text, page.source, SITE)] == []
-    assert [*dialect.problems(text)] == []
+def test_links_become_those_of_the_site(tmp_path: Path) -> None:
+    text = "[`a`](../spec.md#terms) [b](../../README.md) ![c](../pictures/speed.svg) [e](https://e.invalid) [f](#g) "
+    text += "[../spec.md](../spec.md) [docs/spec.md](../spec.md) [h](../lesson/) `[i](../spec.md)`"
+    known = {page.source: page for page in PAGES}
+    assert "".join(linked(text, "docs/guides/README.md", known, tmp_path)) == (
+        "[`a`](../spec.md#terms) [b](../index.md) ![c](../pictures/speed.svg) [e](https://e.invalid) [f](#g) "
+        "[The specification](../spec.md) [The specification](../spec.md) [h](../lesson/index.md) `[i](../spec.md)`"
+    )
+    assert (tmp_path / "pictures" / "speed.svg").is_file()
+    for target in ("c.md", "../Makefile"):
+        with pytest.raises(SystemExit, match=re.escape(f"docs/spec.md: links to '{target}'")):
+            [*linked(f"[c]({target})", "docs/spec.md", known, tmp_path)]
 
 
 def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
@@ -149,40 +131,6 @@ def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
             assert [block.splitlines()[1:] for block in shown] == plain
 
 
-def test_dead_links_of_a_document_are_told(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "b.md").write_text("# One two!\n\n## `x`: y\n", encoding="utf-8")
-    site = links.Site(tmp_path, {"docs/a.md": "a.md", "docs/b.md": "b.md"})
-    text = "[a](b.md#one-two) [b](b.md#x-y) [c](b.md#z)\n\n[`code`](c.md)\n\n`[d](d.md)`\n\n```text\n[e](e.md)\n```\n"
-    assert [*links.dead(text, "docs/a.md", site)] == [
-        "docs/a.md:1: links to 'b.md#z', and docs/b.md has no such heading",
-        "docs/a.md:3: links to 'c.md', and there is no docs/c.md",
-    ]
-
-
-def test_links_become_those_of_the_site() -> None:
-    site = links.Site(ROOT, {**SITE.places, "python/x.py": "api/x.md"})
-    text = "[`a`](../spec.md#terms) [b](../../README.md) ![c](../pictures/p.svg) [d](../../Makefile) [e](https://e.invalid) "
-    text += "[f](#g) [g](../../python/x.py) [![h](../pictures/q.svg)](../lesson/) `[i](../spec.md)`"
-    made = links.linked(text, "docs/guides/README.md", site)
-    assert made.files == {"docs/pictures/p.svg", "docs/pictures/q.svg"}
-    assert made.text == (
-        "[`a`](../spec.md#terms) [b](../index.md) ![c](../pictures/p.svg) d [e](https://e.invalid) [f](#g) "
-        "[g](../api/x.md) [![h](../pictures/q.svg)](../lesson/index.md) `[i](../spec.md)`"
-    )
-    hosted = links.linked(text, "docs/guides/README.md", site._replace(url="https://code.invalid/t/"))
-    assert "[d](https://code.invalid/t/blob/HEAD/Makefile)" in hosted.text
-    named = site._replace(titles={"docs/spec.md": "The rules", "README.md": "Home"})
-    words = "[docs/spec.md](docs/spec.md#a) [`../README.md`](README.md) [spec](docs/spec.md) [Makefile](Makefile)"
-    assert links.linked(
-        words, "CONTRIBUTING.md", named._replace(places={**named.places, "CONTRIBUTING.md": "c.md"})
-    ).text == ("[The rules](spec.md#a) [`../README.md`](index.md) [spec](spec.md) Makefile")
-    own = links.linked(
-        "[s](https://code.invalid/t/blob/main/docs/spec.md)", "README.md", site._replace(url="https://code.invalid/t")
-    )
-    assert own.text == "[s](spec.md)"
-
-
 def test_what_python_markdown_reads_otherwise_is_changed() -> None:
     text = "Say:\n- one\n- two\n\n<!-- needs: a -->\n```python\n>>> 1\n<BLANKLINE>\n```\n\n| `a\\|b` | c |\n|---|---|\n"
     made = "Say:\n\n- one\n- two\n\n```pycon\n>>> 1\n\n```\n\n| `a|b` | c |\n|---|---|\n"
@@ -192,7 +140,6 @@ def test_what_python_markdown_reads_otherwise_is_changed() -> None:
         "A token <code>&#32;yes</code> or <code>&#32;</code> or <code>a&#92;n&#32;&#32;</code>, ``b`c`` and `` `d `` and `e\nf`."
     )
     assert dialect.site_text("<!-- view: x -->\n", lambda comment: f"({comment})\n") == "(<!-- view: x -->)\n"
-    assert [line for line, _ in dialect.problems("- a\n\n  b\n  - c\n\n  ```text\n  ```\n")] == [3, 4, 6]
 
 
 def test_docstrings_become_markdown() -> None:
@@ -213,73 +160,6 @@ def test_docstrings_become_markdown() -> None:
         "As [`docs/a/README.md`](../a/index.md) says ([`docs/b.md`](../b.md)).\n\n```pycon\n>>> 'docs/b.md'\n```"
     )
     assert as_markdown("A.\n\n>>> 1\n1\n\nB.") == "A.\n\n```pycon\n>>> 1\n1\n```\n\nB."
-
-
-def test_dead_links_of_built_pages_are_told(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / "index.html").write_text(
-        '<a href="b/#x">1</a><a href="b/#y">2</a><a href="c.html">3</a><a href="https://e.invalid">4</a>\n'
-        '<script src="https://e.invalid/a.js"></script><link rel="canonical" href="https://e.invalid/"><img src="p.svg">',
-        encoding="utf-8",
-    )
-    (tmp_path / "b" / "index.html").write_text('<p id="x"><a href="..">up</a><a href="#x">here</a>', encoding="utf-8")
-    assert [*dead_links(tmp_path)] == [
-        "index.html:1: links to b/#y, and that page has no such anchor",
-        "index.html:1: links to c.html, and there is no such file",
-        "index.html:2: loads https://e.invalid/a.js from another machine",
-        "index.html:2: links to p.svg, and there is no such file",
-    ]
-
-
-def test_pages_that_no_links_lead_to_are_told(tmp_path: Path) -> None:
-    texts = {
-        "index.html": '<a href="a/">',
-        "a": '<a href="../b/#x"><a href="mailto:a@b.invalid">',
-        "b": '<a href="..">',
-        "c": '<a href="../d/">',
-        "d": "",
-    }
-    for name, text in texts.items():
-        path = tmp_path / (name if name.endswith(".html") else f"{name}/index.html")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    assert unreached(tmp_path) == [f"{name}/index.html: no links lead to this page" for name in "cd"]
-
-
-def test_a_site_without_an_address_has_relative_links(tmp_path: Path) -> None:
-    page = f'<link rel="canonical" href="{NOWHERE}a/"><a href="{NOWHERE}b/">b</a>'
-    for name, text in {
-        "llms.txt": f"- [A]({NOWHERE}a/index.md)\n- [Home](<{NOWHERE}index.md>)\n",
-        "a/index.md": f"[b]({NOWHERE}b/#x) [home]({NOWHERE}) [p]({NOWHERE}pictures/p.svg) `{NOWHERE}`\n",
-        "a/index.html": page,
-        "sitemap.xml": NOWHERE,
-        "kept.txt": "kept",
-    }.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert make_relative(tmp_path) == 3
-    assert (tmp_path / "llms.txt").read_text(encoding="utf-8") == "- [A](a/index.md)\n- [Home](<index.md>)\n"
-    assert (tmp_path / "a" / "index.md").read_text(encoding="utf-8") == (
-        "[b](../b/#x) [home](../) [p](../pictures/p.svg) `../`\n"
-    )
-    assert (tmp_path / "a" / "index.html").read_text(encoding="utf-8") == '<a href="../b/">b</a>'
-    assert not (tmp_path / "sitemap.xml").exists()
-
-
-def inverted(color: str) -> str:
-    """A colour of a picture on a dark page: `invert(0.9) hue-rotate(180deg)` by the matrix of CSS Filter Effects."""
-    red, green, blue = (0.9 - 0.8 * int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    rows = ((-0.574, 1.430, 0.144), (0.426, 0.430, 0.144), (0.426, 1.430, -0.856))
-    turned = (row[0] * red + row[1] * green + row[2] * blue for row in rows)
-    return "#" + "".join(f"{round(255 * min(1, max(0, part))):02x}" for part in turned)
-
-
-def test_bars_stand_out_on_light_and_dark_pages() -> None:
-    style = (ROOT / "docs" / "site" / "assets" / "site.css").read_text(encoding="utf-8")
-    assert "filter: invert(0.9) hue-rotate(180deg);" in style
-    for color in chart.COLORS.values():
-        assert contrast(color, "#ffffff") >= 3, color
-        assert contrast(inverted(color), inverted("#ffffff")) >= 3, color
 
 
 def git(repository: Path, *words: str) -> str:
@@ -322,22 +202,6 @@ def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytes
     assert git(repository, "rev-list", "--count", "pages").strip() == "4"
     assert git(repository, "status", "--porcelain").strip() == "?? kept.txt"
     assert git(repository, "show", "pages:latest/index.html") == "<p>0.10"
-
-
-def test_a_program_says_what_is_missing(tmp_path: Path) -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "docs_site.dead_links", str(tmp_path)],
-        check=False, capture_output=True, text=True, cwd=ROOT / "scripts",
-    )  # fmt: skip
-    assert told.returncode == 1 and told.stderr == f"{tmp_path} has no index.html; run: make docs\n"
-
-
-def test_the_site_has_no_text_of_its_own() -> None:
-    """The package's modules are the only code; `docs/site` holds settings."""
-    kept = {path.suffix for path in (ROOT / "docs" / "site").rglob("*") if path.is_file()}
-    assert kept == {".css", ".html", ".svg", ".toml", ".txt"}
-    for path in (ROOT / "scripts" / "docs_site").glob("*.py"):
-        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
 
 
 class Made:

@@ -240,21 +240,6 @@ def test_every_public_name_has_its_anchor() -> None:
     assert wanted - anchors == set()
 
 
-def test_machines_read_every_page_as_markdown() -> None:
-    told = (SITE / "llms.txt").read_text(encoding="utf-8")
-    assert told.startswith("# toksmith\n\n> ")
-    listed = {*re.findall(r"\]\(<?([^)>]+)>?\)", told)}
-    assert listed == {f"{path}index.md" for path in PAGES}
-    for path in listed:
-        text = (SITE / path).read_text(encoding="utf-8")
-        assert text.startswith("# ") and "site.invalid" not in text
-    assert "def train(" in (SITE / "api/train/index.md").read_text(encoding="utf-8") or "train(" in (
-        SITE / "api/train/index.md"
-    ).read_text(encoding="utf-8")
-    assert "`--vocab-size N`" in (SITE / "commands/train/index.md").read_text(encoding="utf-8")
-    assert (SITE / "llms-full.txt").stat().st_size > 500_000
-
-
 def built(folder: Path, version: str) -> Path:
     """A site of two pages, built with the settings of `make docs-publish`."""
     for name, text in {"index.md": "# Home\n", "tour.md": "# Tour\n"}.items():

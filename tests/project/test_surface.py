@@ -19,13 +19,14 @@ import ast
 import doctest
 import inspect
 import io
+import itertools
 import os
 import re
 import shutil
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from processors import LIMIT_S
 from systems import WINDOWS, require
 
 import toksmith
+from toksmith._render import Shown
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
@@ -47,11 +49,15 @@ SECTIONS = ("Attributes", "Args", "Returns", "Raises", "Cost", "Source", ">>>")
 def public_things() -> Iterator[tuple[str, Any]]:
     """The public names and the public methods and properties of the public classes, by dotted name."""
     for name in toksmith.__all__:
-        thing = getattr(toksmith, name)
-        yield name, thing
-        for member, value in vars(thing).items() if inspect.isclass(thing) else ():
-            if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
-                yield f"{name}.{member}", value
+        yield from things(name, getattr(toksmith, name))
+
+
+def things(name: str, thing: Any) -> Iterator[tuple[str, Any]]:
+    """A public name, and its public methods and properties."""
+    yield name, thing
+    for member, value in vars(thing).items() if inspect.isclass(thing) else ():
+        if not member.startswith("_") and (callable(value) or isinstance(value, (property, classmethod))):
+            yield f"{name}.{member}", value
 
 
 def test_all_is_sorted_and_complete() -> None:
@@ -135,7 +141,7 @@ def test_dir_of_the_specification_shows_what_a_page_defines(page: str) -> None:
     assert {*shown} <= public | others
 
 
-def completions(line: str, *, jedi: bool) -> set[str]:
+def completions(*, jedi: bool) -> Callable[[str], set[str]]:
     """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
     core: Any = import_module("IPython.core.completer")
     shells: Any = import_module("IPython.core.interactiveshell")
@@ -144,20 +150,25 @@ def completions(line: str, *, jedi: bool) -> set[str]:
     shell = shells.InteractiveShell(config=config.Config({"HistoryManager": {"enabled": False}}))
     shell.user_ns.update(toksmith=toksmith, tok=toksmith.train("low", 257, progress=False))
     completer = core.IPCompleter(shell=shell, namespace=shell.user_ns, use_jedi=jedi)
-    with core.provisionalcompleter():
-        return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+    def offered(line: str) -> set[str]:
+        with core.provisionalcompleter():
+            return {found.text.rpartition(".")[2] for found in completer.completions(line, len(line))}
+
+    return offered
 
 
 @pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
 def test_completion_in_ipython(jedi: bool) -> None:
     pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
-    offered = completions("toksmith.", jedi=jedi)
+    complete = completions(jedi=jedi)
+    offered = complete("toksmith.")
     assert set(toksmith.__all__) <= offered
     assert not {name for name in offered if name.startswith("_") and not name.startswith("__")}
-    assert completions("toksmith.enc", jedi=jedi) == {"encode_corpus", "encodings"}
-    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= completions("tok.enc", jedi=jedi)
-    assert {"encode", "n_vocab"} <= completions("toksmith.compat.tiktoken.Encoding.", jedi=jedi)
-    assert completions("toksmith.compat.", jedi=jedi) >= {"minbpe", "tiktoken", "transformers"}
+    assert {"encode", "encode_batch", "encode_with_offsets", "encode_sampled"} <= complete("tok.enc")
+    assert complete("toksmith.enc") == {"encode_corpus", "encodings"}
+    assert {"encode", "n_vocab"} <= complete("toksmith.compat.tiktoken.Encoding.")
+    assert complete("toksmith.compat.") >= {"minbpe", "tiktoken", "transformers"}
 
 
 @pytest.mark.parametrize("name, thing", [*public_things()], ids=lambda value: value if isinstance(value, str) else "")
@@ -169,11 +180,23 @@ def test_every_public_name_is_documented(name: str, thing: object) -> None:
     assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
 
 
+# What `help` puts before each line of a docstring.
+OF_A_FUNCTION, OF_A_CLASS, OF_A_METHOD = 4, 5, 9
+SHOWN = ("explain", "metrics", "compat.tutorial", "compat.rustbpe", "compat.minbpe", "compat.tiktoken")
+
+
 def test_help_fits_into_80_columns() -> None:
-    """`python scripts/wrap_docstrings.py --write` rewraps what does not."""
-    command = [sys.executable, str(ROOT / "scripts" / "wrap_docstrings.py")]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    modules = [import_module(f"toksmith.{name}") for name in SHOWN]
+    more = [things(name, getattr(module, name)) for module in modules for name in module.__all__]
+    wide = []
+    for name, thing in [*public_things(), *things("Shown", Shown), *itertools.chain(*more)]:
+        margin = OF_A_METHOD if "." in name else OF_A_CLASS if inspect.isclass(thing) else OF_A_FUNCTION
+        example = False
+        for line in (inspect.getdoc(thing) or "").splitlines():
+            example = (example or line.lstrip().startswith(">>>")) and bool(line.strip())
+            if len(line) > 80 - margin and not example and not line.lstrip().startswith("|"):
+                wide.append(f"{name}: {line}")
+    assert wide == []
 
 
 class Command(NamedTuple):

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -170,40 +169,3 @@ def test_a_failed_job_gets_one_issue(tmp_path: Path) -> None:
     ]
     assert written.count("tokenizers differs") == 1
     assert written.count("https://run.invalid/1") == 2
-
-
-@shell
-def test_an_address_that_nobody_answers_is_dead(tmp_path: Path) -> None:
-    codes = {"there": 200, "gone": 404, "refuses": 403, "silent": "000", "broken": 503}
-    cases = "\n".join(f"*/{name}) printf %s {code} ;;" for name, code in codes.items())
-    stand_in(tmp_path, "curl", f'case "${{@: -1}}" in\n{cases}\nesac')
-    asked = "".join(f"https://x.invalid/{name}\n" for name in codes)
-    ran = run(SCRIPTS / "outer_links.sh", path=tmp_path, text=asked)
-    first, *dead = ran.stdout.splitlines()
-    assert (ran.returncode, first) == (1, "5 addresses, 3 dead"), ran.stderr
-    assert {each.rpartition("/")[2] for each in dead} == {"gone: 404", "silent: no answer", "broken: 503"}
-    ran = run(SCRIPTS / "outer_links.sh", path=tmp_path, text="https://x.invalid/there\n")
-    assert (ran.returncode, ran.stdout) == (0, "1 addresses, 0 dead\n"), ran.stderr
-    ran = run(SCRIPTS / "outer_links.sh", path=tmp_path)
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "expected addresses" in ran.stderr
-
-
-def test_each_peer_has_a_pin_and_its_tests() -> None:
-    text = (SCRIPTS / "newest_peers.sh").read_text(encoding="utf-8")
-    (table,) = re.findall(r"^peers='\n(.*?)'$", text, re.MULTILINE | re.DOTALL)
-    pins = "\n".join(
-        (ROOT / "tests" / name).read_text("utf-8") for name in ("requirements.txt", "requirements-alone.txt")
-    )
-    rows = {name: files for name, *files in map(str.split, table.splitlines())}
-    (exact,) = re.findall(r"# The peers that define exactness.*?\n(.*?)\n\n", pins, re.DOTALL)
-    assert rows.keys() == {"transformers", *re.findall(r"^([\w-]+)==", exact, re.MULTILINE)}
-    assert all(re.search(rf"^{name}==[^\s;]+(?:$|; python_version >= )", pins, re.MULTILINE) for name in rows)
-    assert all((ROOT / "tests" / f"{file}.py").is_file() for files in rows.values() for file in files)
-
-
-@shell
-def test_a_check_that_nobody_knows_is_refused() -> None:
-    ran = run(SCRIPTS / "check.sh", sys.executable, ONLY="nothing-of-this")
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "no check has 'nothing-of-this' in its command" in ran.stderr

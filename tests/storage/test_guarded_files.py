@@ -9,7 +9,6 @@ import contextlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from job_corpus import END, TOK, content, make
-from processors import LIMIT_S
+from processors import run_tests_file
 from systems import needs
 
 import toksmith
@@ -176,9 +175,7 @@ def table(kind: str) -> int:
 @needs("limits", "links", "pipes")
 @pytest.mark.parametrize("kind", [*JOBS, "merged"])
 def test_what_is_planted_in_the_folder_of_a_job(kind: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, __file__, kind], cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+    done = run_tests_file(__file__, kind, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) >= 40
 
