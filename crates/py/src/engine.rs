@@ -204,8 +204,8 @@ impl Engine {
         let allow = self.allow(special)?;
         let text = Text::new(text, Errors::from_name(errors)?, None)?;
         let threads = threads_for(py, text.as_text()?.as_bytes().len(), None)?;
-        let (encoder, cuts) = self.for_long_texts();
-        self.call_on(py, &text, |text, stop| {
+        self.call_on(py, &text, |encoder, text, stop| {
+            let cuts = self.cuts.as_ref();
             if threads > 1 && cuts.is_some() {
                 return long_text::count(&LongText { encoder, cuts, allow: &allow, part: PART }, text, threads, stop);
             }
@@ -237,7 +237,7 @@ impl Engine {
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
-        let pieces = self.call_on(py, &text, |text, stop| self.encoder.pieces(text, stop))?;
+        let pieces = self.call_on(py, &text, |encoder, text, stop| encoder.pieces(text, stop))?;
         Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
@@ -331,11 +331,11 @@ impl Engine {
         &self,
         py: Python<'_>,
         text: &Text<'_>,
-        work: impl FnOnce(CoreText<'_>, &Stop) -> toksmith_core::Result<T> + Send,
+        work: impl FnOnce(&Encoder, CoreText<'_>, &Stop) -> toksmith_core::Result<T> + Send,
     ) -> PyResult<T> {
         let core_text = text.as_text()?;
         let size = weight(core_text.as_bytes().len(), self.encoder.searches());
-        call(py, size, |stop| work(core_text, stop))
+        call(py, size, |stop| work(&self.encoder, core_text, stop))
             .map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
     }
 
@@ -353,8 +353,8 @@ impl Engine {
         let text = Text::new(text, Errors::from_name(errors)?, None)?;
         let size = text.as_text()?.as_bytes().len();
         let threads = threads_for(py, size, threads)?;
-        let (encoder, cuts) = self.for_long_texts();
-        self.call_on(py, &text, |text, stop| {
+        self.call_on(py, &text, |encoder, text, stop| {
+            let cuts = self.cuts.as_ref();
             if threads > 1 && cuts.is_some() {
                 return long_text::encode(&LongText { encoder, cuts, allow: &allow, part: PART }, text, threads, stop);
             }

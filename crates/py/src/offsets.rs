@@ -52,8 +52,7 @@ pub fn encode_with_offsets<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let (encoder, _) = engine.for_long_texts();
-    let mut part = engine.call_on(py, &text, |text, stop| {
+    let mut part = engine.call_on(py, &text, |encoder, text, stop| {
         let Part { mut ids, mut spans, counts } = Part::new(count(characters));
         let to = PlacedIds { ids: &mut ids, spans: &mut spans };
         encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, to))?;
@@ -141,8 +140,7 @@ pub fn encode_in_pieces<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::Replace, None)?;
-    let (encoder, _) = engine.for_long_texts();
-    let found = engine.call_on(py, &text, |text, stop| {
+    let found = engine.call_on(py, &text, |encoder, text, stop| {
         encoder.with_session(|session| encoder.encode_in_pieces(text, &allow, stop, session))
     })?;
     let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = found;

@@ -31,9 +31,8 @@ pub fn sample<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let (encoder, _) = engine.for_long_texts();
     let Drawn { seed, dropout, alpha } = drawn.0;
-    engine.call_on(py, &text, |text, stop| {
+    engine.call_on(py, &text, |encoder, text, stop| {
         let mut ids = Vec::new();
         encoder.sample(text, &allow, &Sampling { seed, dropout, alpha }, stop, &mut ids)?;
         Ok(ids)
@@ -51,6 +50,5 @@ pub fn best_ways<'py>(
 ) -> PyResult<Vec<(Vec<u32>, f64)>> {
     let (py, engine) = (text.py(), engine.get());
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let (encoder, _) = engine.for_long_texts();
-    engine.call_on(py, &text, |text, stop| encoder.best_ways(text, most, stop))
+    engine.call_on(py, &text, |encoder, text, stop| encoder.best_ways(text, most, stop))
 }
