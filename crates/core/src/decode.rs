@@ -164,11 +164,6 @@ impl Decoder {
         }
     }
 
-    /// The ids of added tokens, in any order.
-    pub fn added(&self) -> impl Iterator<Item = u32> {
-        self.added.keys().copied()
-    }
-
     /// The ids of all tokens, ascending.
     #[must_use]
     pub fn ids(&self) -> Vec<u32> {
@@ -184,23 +179,6 @@ impl Decoder {
     /// All tokens, in the order of their ids.
     pub fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
         self.ids().into_iter().filter_map(|id| self.token(id).map(|token| (id, token)))
-    }
-
-    /// How many bytes the token has, if `text` begins with them.
-    #[inline(always)]
-    #[must_use]
-    pub fn begins(&self, id: u32, text: &[u8]) -> Option<usize> {
-        if let Some(slot) = self.slots.made().map(|slots| slots.slots.get(id)) {
-            let slot = slot?;
-            let len = usize::from(slot[SHORT]);
-            if (1..=SHORT).contains(&len)
-                && let Some(first) = text.first_chunk::<SLOT>()
-            {
-                let differ = u128::from_le_bytes(*slot) ^ u128::from_le_bytes(*first);
-                return (differ << (8 * (SLOT - len)) == 0).then_some(len);
-            }
-        }
-        self.token(id).filter(|token| text.starts_with(token)).map(<[u8]>::len)
     }
 
     /// Appends the bytes of `ids` to `out`.
@@ -380,13 +358,6 @@ mod tests {
             let (mut fast, mut slow) = (b"before".to_vec(), b"before".to_vec());
             assert_eq!(decoder.decode_slots(slots, &ids, &mut fast), plain.decode_slowly(&ids, &mut slow));
             assert_eq!(fast, slow);
-            let mut rest = &fast[b"before".len()..];
-            for &id in ids.iter().take_while(|&&id| decoder.token(id).is_some()) {
-                let len = decoder.token(id).unwrap().len();
-                assert_eq!(decoder.begins(id, rest), Some(len));
-                assert_eq!(decoder.begins(id, &[&rest[..len - 1], &[rest[len - 1] ^ 1]].concat()), None);
-                rest = &rest[len..];
-            }
         }
     }
 }

@@ -23,8 +23,6 @@ pub struct Masks {
     pub space: u64,
     /// White space that is neither U+0020 nor a newline: tab, vertical tab, form feed.
     pub tab: u64,
-    /// U+0009, which is also `tab`.
-    pub tabulator: u64,
     /// CR and LF.
     pub newline: u64,
     /// An apostrophe, which is also `other`.
@@ -58,7 +56,6 @@ impl Masks {
             digit: range(b'0', 10),
             space: equal(b' '),
             tab: range(b'\t', 5) & !newline,
-            tabulator: equal(b'\t'),
             newline,
             apostrophe: equal(b'\''),
             slash: equal(b'/'),

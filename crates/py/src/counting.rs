@@ -12,7 +12,7 @@ use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
 use toksmith_core::count::counter::Counter as CoreCounter;
 use toksmith_core::count::left_out::{LeftOut, Rare};
-use toksmith_core::count::shared::Limits;
+use toksmith_core::count::worker::Limits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::split::Splitter;

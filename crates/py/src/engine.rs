@@ -16,13 +16,11 @@ use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
 use toksmith_core::encode::pieces::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
-use toksmith_core::measure::id_counts::IdCounts;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::text_source::TextSource;
 use toksmith_core::split::{Splitter, Text as CoreText};
 use toksmith_core::switches::slow;
-use toksmith_core::threads::once::Once;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
@@ -49,8 +47,6 @@ pub struct Engine {
     encoder: Encoder,
     cuts: Option<TextCuts>,
     decoder: Decoder,
-    /// What [`Self::no_counts`] copies.
-    no_counts: Once<IdCounts>,
     slow: bool,
 }
 
@@ -123,7 +119,7 @@ impl Engine {
             let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             // What the tables were made from is of no use any more.
             give_back();
-            Ok(Self { encoder, cuts, decoder, no_counts: Once::new(), slow: slow() })
+            Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
 
@@ -207,22 +203,14 @@ impl Engine {
         let py = text.py();
         let allow = self.allow(special)?;
         let text = Text::new(text, Errors::from_name(errors)?, None)?;
-        let core_text = text.as_text()?;
-        let size = core_text.as_bytes().len();
-        let threads = threads_for(py, size, None)?;
-        let (encoder, cuts) = self.for_long_texts();
-        let counted = call(py, weight(size, self.encoder.searches()), |stop| {
+        let threads = threads_for(py, text.as_text()?.as_bytes().len(), None)?;
+        self.call_on(py, &text, |encoder, text, stop| {
+            let cuts = self.cuts.as_ref();
             if threads > 1 && cuts.is_some() {
-                return long_text::count(
-                    &LongText { encoder, cuts, allow: &allow, part: PART },
-                    core_text,
-                    threads,
-                    stop,
-                );
+                return long_text::count(&LongText { encoder, cuts, allow: &allow, part: PART }, text, threads, stop);
             }
-            encoder.with_session(|session| encoder.count(core_text, &allow, stop, session, &mut Vec::new()))
-        });
-        counted.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
+            encoder.with_session(|session| encoder.count(text, &allow, stop, session, &mut Vec::new()))
+        })
     }
 
     fn count_batch<'py>(
@@ -249,10 +237,7 @@ impl Engine {
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
-        let core_text = text.as_text()?;
-        let size = weight(core_text.as_bytes().len(), self.encoder.searches());
-        let pieces = call(py, size, |stop| self.encoder.pieces(core_text, stop))
-            .map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
+        let pieces = self.call_on(py, &text, |encoder, text, stop| encoder.pieces(text, stop))?;
         Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
@@ -261,8 +246,7 @@ impl Engine {
         let (tables, since) = self.encoder.table_bytes();
         let (sessions, bytes) = self.encoder.sessions();
         let (decoder, slots) = self.decoder.bytes();
-        let no_counts = self.no_counts.made().map_or(0, IdCounts::bytes);
-        Ok((tables + decoder, since + slots + no_counts, sessions, bytes))
+        Ok((tables + decoder, since + slots, sessions, bytes))
     }
 
     fn release(&self) -> PyResult<()> {
@@ -342,10 +326,17 @@ impl Engine {
         (&self.encoder, self.cuts.as_ref())
     }
 
-    /// Counts of all ids, with nothing counted yet.
-    pub fn no_counts(&self) -> IdCounts {
-        let make = || IdCounts::new(&self.decoder, self.encoder.spelling());
-        self.no_counts.get(make).cloned().unwrap_or_else(make)
+    /// What `work` makes of a text, with the offset of an error in the unit of the caller's text.
+    pub fn call_on<T: Send>(
+        &self,
+        py: Python<'_>,
+        text: &Text<'_>,
+        work: impl FnOnce(&Encoder, CoreText<'_>, &Stop) -> toksmith_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        let core_text = text.as_text()?;
+        let size = weight(core_text.as_bytes().len(), self.encoder.searches());
+        call(py, size, |stop| work(&self.encoder, core_text, stop))
+            .map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
     }
 
     /// The ids of a text, in the memory of `ids`.
@@ -360,21 +351,18 @@ impl Engine {
         let py = text.py();
         let allow = self.allow(special)?;
         let text = Text::new(text, Errors::from_name(errors)?, None)?;
-        let core_text = text.as_text()?;
-        let size = core_text.as_bytes().len();
+        let size = text.as_text()?.as_bytes().len();
         let threads = threads_for(py, size, threads)?;
-        let result = call(py, weight(size, self.encoder.searches()), |stop| {
-            if threads > 1 && self.cuts.is_some() {
-                let (encoder, cuts) = self.for_long_texts();
-                let rules = LongText { encoder, cuts, allow: &allow, part: PART };
-                return long_text::encode(&rules, core_text, threads, stop);
+        self.call_on(py, &text, |encoder, text, stop| {
+            let cuts = self.cuts.as_ref();
+            if threads > 1 && cuts.is_some() {
+                return long_text::encode(&LongText { encoder, cuts, allow: &allow, part: PART }, text, threads, stop);
             }
             ids.clear();
             ids.reserve(room_for(size));
-            self.encoder.with_session(|session| self.encoder.encode(core_text, &allow, stop, session, &mut ids))?;
+            encoder.with_session(|session| encoder.encode(text, &allow, stop, session, &mut ids))?;
             Ok(ids)
-        });
-        result.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
+        })
     }
 
     /// Encodes each text of a batch; `sink` gets the ids, those of several texts at a time, in order.

@@ -10,7 +10,6 @@ use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
 use crate::batch::Load;
-use crate::call::{call, weight};
 use crate::engine::Engine;
 use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
@@ -53,22 +52,12 @@ pub fn encode_with_offsets<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let core_text = text.as_text()?;
-    let (encoder, _) = engine.for_long_texts();
-    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
+    let mut part = engine.call_on(py, &text, |encoder, text, stop| {
         let Part { mut ids, mut spans, counts } = Part::new(count(characters));
-        encoder.with_session(|session| {
-            encoder.encode_with_offsets(
-                core_text,
-                &allow,
-                stop,
-                session,
-                PlacedIds { ids: &mut ids, spans: &mut spans },
-            )
-        })?;
+        let to = PlacedIds { ids: &mut ids, spans: &mut spans };
+        encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, to))?;
         Ok(Part { ids, spans, counts })
-    });
-    let mut part = made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
+    })?;
     if characters {
         text.number(&mut [&mut part.spans.starts, &mut part.spans.ends])?;
     }
@@ -151,14 +140,11 @@ pub fn encode_in_pieces<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::Replace, None)?;
-    let core_text = text.as_text()?;
-    let (encoder, _) = engine.for_long_texts();
-    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
-        encoder.with_session(|session| encoder.encode_in_pieces(core_text, &allow, stop, session))
-    });
-    let found = made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))?;
+    let found = engine.call_on(py, &text, |encoder, text, stop| {
+        encoder.with_session(|session| encoder.encode_in_pieces(text, &allow, stop, session))
+    })?;
     let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = found;
-    if let CoreText::Str(text) = core_text {
+    if let CoreText::Str(text) = text.as_text()? {
         count_characters(text, &mut [&mut starts, &mut ends]);
     }
     text.number(&mut [&mut starts, &mut ends])?;

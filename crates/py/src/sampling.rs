@@ -4,9 +4,7 @@ use pyo3::prelude::*;
 use toksmith_core::kinds::Sampling;
 use toksmith_guard::guarded;
 
-use crate::call::{call, weight};
 use crate::engine::Engine;
-use crate::errors;
 use crate::guard::Arg;
 use crate::text::{Errors, Text};
 
@@ -33,15 +31,12 @@ pub fn sample<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let core_text = text.as_text()?;
-    let (encoder, _) = engine.for_long_texts();
     let Drawn { seed, dropout, alpha } = drawn.0;
-    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
+    engine.call_on(py, &text, |encoder, text, stop| {
         let mut ids = Vec::new();
-        encoder.sample(core_text, &allow, &Sampling { seed, dropout, alpha }, stop, &mut ids)?;
+        encoder.sample(text, &allow, &Sampling { seed, dropout, alpha }, stop, &mut ids)?;
         Ok(ids)
-    });
-    made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
+    })
 }
 
 /// The best encodings of a text without added tokens, with their scores.
@@ -55,10 +50,5 @@ pub fn best_ways<'py>(
 ) -> PyResult<Vec<(Vec<u32>, f64)>> {
     let (py, engine) = (text.py(), engine.get());
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let core_text = text.as_text()?;
-    let (encoder, _) = engine.for_long_texts();
-    let made = call(py, weight(core_text.as_bytes().len(), encoder.searches()), |stop| {
-        encoder.best_ways(core_text, most, stop)
-    });
-    made.map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
+    engine.call_on(py, &text, |encoder, text, stop| encoder.best_ways(text, most, stop))
 }

@@ -8,13 +8,12 @@ use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
 use toksmith_core::measure::counts::Counts;
-use toksmith_core::measure::text_sums::TextSums as CoreTally;
 use toksmith_core::measure::token_facts::facts;
 use toksmith_core::split::text_cuts::parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::{Load, Parts};
+use crate::batch::Load;
 use crate::call::call;
 use crate::engine::Engine;
 use crate::errors;
@@ -34,8 +33,7 @@ impl Tally {
     #[new]
     #[allow(clippy::needless_pass_by_value)]
     fn new(engine: Bound<'_, Engine>) -> PyResult<Self> {
-        let sum = Mutex::new(Counts::new(engine.get().no_counts().ids()));
-        Ok(Self { engine: engine.unbind(), sum })
+        Ok(Self { engine: engine.unbind(), sum: Mutex::default() })
     }
 
     /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
@@ -58,27 +56,22 @@ impl Tally {
         let pieces: Vec<_> = cut.collect();
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
-            let mut tally = CoreTally::new(engine.decoder(), engine.no_counts());
-            let mut encoded = Parts::default();
+            let (mut counts, mut ids) = (Counts::default(), Vec::new());
             encoder.with_session_of(jobs.thread(), |session| {
                 jobs.each(|job| {
-                    let pieces = &pieces[load.texts(job)];
-                    encoded.clear();
-                    for &(place, start, end) in pieces {
+                    for &(place, start, end) in &pieces[load.texts(job)] {
                         stop.check()?;
-                        let outcome =
-                            encoder.encode(each[place].part(start, end), &allow, stop, session, &mut encoded.all);
-                        outcome.map_err(|error| error.shifted(start).in_batch(place))?;
-                        encoded.end();
-                    }
-                    // Counting after encoding leaves the tables of each near the processor.
-                    for (&(place, start, end), ids) in pieces.iter().zip(encoded.iter()) {
-                        tally.add(each[place].part(start, end), ids, None, start == 0);
+                        let text = each[place].part(start, end);
+                        ids.clear();
+                        encoder
+                            .encode(text, &allow, stop, session, &mut ids)
+                            .map_err(|error| error.shifted(start).in_batch(place))?;
+                        counts.add(text, &ids, engine.decoder(), start == 0);
                     }
                     Ok(())
                 });
             });
-            tally.add_to(&mut self.locked());
+            self.locked().merge(counts);
         };
         load.run(py, work, |_| Ok(())).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
@@ -89,15 +82,16 @@ impl Tally {
 
     /// The counts by the names of `toksmith_core::measure::counts`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counts = self.locked().clone();
+        let mut counts = self.locked().clone();
         let all = PyDict::new(py);
         for (name, count) in counts.totals.named() {
-            all.set_item(name, count)?;
+            all.set_item(name, *count)?;
         }
         let rows = counts.indents.len();
+        let emitted = self.engine.get().decoder().ids().into_iter().map(|id| counts.ids.get(&id).copied().unwrap_or(0));
+        all.set_item("emitted", emitted.collect::<Vec<u64>>().into_pyarray(py))?;
         all.set_item("indents", counts.indents.into_flattened().into_pyarray(py).reshape([rows, 2])?)?;
         all.set_item("numbers", counts.numbers.into_pyarray(py))?;
-        all.set_item("emitted", counts.ids.into_pyarray(py))?;
         Ok(all)
     }
 }

@@ -6,10 +6,9 @@ out: every ratio.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -191,17 +190,8 @@ def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | 
     return Sample(tokenizer=tok.fingerprint, vocabulary=tokens_of(tok), **counts)
 
 
-def batches(corpus: Corpus) -> Iterator[Sequence[str | bytes]]:
-    """The documents of a corpus in batches; those of a list of texts are not looked at one by one."""
-    if isinstance(corpus, (list, tuple)) and type(corpus) in (list, tuple) and {*map(type, corpus)} <= {str, bytes}:
-        ends = list(accumulate(map(len, corpus)))
-        start = 0
-        while start < len(corpus):
-            before = ends[start - 1] if start else 0
-            end = int(np.searchsorted(ends, before + BATCH_CHARS)) + 1
-            yield corpus[start:end]
-            start = end
-        return
+def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
+    """The documents of a corpus in batches."""
     batch: list[str | bytes] = []
     size = 0
     for document in documents(corpus):

@@ -1,8 +1,8 @@
 //! Piece counts: how often each distinct piece occurs in a corpus, and where it occurs first.
 //!
 //! Reading order: this file has the value [`PieceCounts`], which files hold and training takes. [`mod@counter`] makes
-//! it from documents on several threads, with what [`shared`] holds for all of them: [`tallying`] walks over the pieces
-//! of one text, [`tally`] is the table of one thread, and [`spill`] writes a table to disk when memory is short.
+//! it from documents on several threads: [`worker`] is what each of them does and shares, [`tally`] is its table, and
+//! [`spill`] writes a table to disk when memory is short.
 //! [`ordered`] puts the pieces of a table in order. [`mod@arena`] holds the result, [`left_out`] the sums of what was left
 //! out, [`jsonl`] reads rows, and [`tsv`] writes and reads counts as text.
 //!
@@ -14,12 +14,11 @@ pub mod counter;
 pub mod jsonl;
 pub mod left_out;
 pub mod ordered;
-pub mod shared;
 pub mod spill;
 pub mod tally;
-pub mod tallying;
 pub mod tsv;
 pub mod unpack;
+pub mod worker;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,9 +28,9 @@ use sha2::{Digest, Sha256};
 use crate::count::arena::Arena;
 use crate::count::counter::{CountTotals, Counter};
 use crate::count::left_out::{Dropping, LeftOut, Rare};
-use crate::count::shared::Limits;
 pub use crate::count::tally::Tally;
 use crate::count::tally::{TallyTable, too_many};
+use crate::count::worker::Limits;
 use crate::error::{Error, Result};
 use crate::slots::key::{Seeds, Window};
 use crate::split::text_cuts::TextCuts;

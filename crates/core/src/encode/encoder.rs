@@ -13,7 +13,7 @@ use crate::steps::Line;
 use crate::switches::slow;
 use crate::threads::parallel::Stop;
 use crate::threads::sessions::Kept;
-use crate::vocab::{Unit, Vocab};
+use crate::vocab::Vocab;
 
 /// Everything that encoding needs. Only the sessions that wait for the next call change.
 #[derive(Debug)]
@@ -116,13 +116,6 @@ impl Encoder {
     #[must_use]
     pub fn vocab(&self) -> &Vocab {
         self.pieces.vocab()
-    }
-
-    /// What encodes pieces, if the ids of a text spell its bytes as they are. It does not know the ids of added tokens.
-    #[must_use]
-    pub fn spelling(&self) -> Option<&PieceEncoder> {
-        let plain = self.vocab().unit() == Unit::Byte && self.chars.is_none() && !self.staged && !self.slow;
-        plain.then_some(&*self.pieces)
     }
 
     /// Whether everything is done the slow way.

@@ -76,12 +76,6 @@ impl<T> ById<T> {
         &self.near
     }
 
-    /// The same, to change them.
-    #[inline(always)]
-    pub fn near_mut(&mut self) -> &mut [T] {
-        &mut self.near
-    }
-
     #[cold]
     fn far(&self, id: u32) -> Option<&T> {
         self.far.get(&id)

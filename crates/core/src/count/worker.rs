@@ -1,19 +1,58 @@
-//! The pieces of one text into the table of one thread: a sink of the walk over pieces ([`PieceWalk`]).
+//! What each thread of a counting does: it takes the pieces of one text after another into its table, as a sink of the walk
+//! over pieces ([`PieceWalk`]), and puts a table that has no more room on disk.
 //!
 //! Most pieces are found where they are expected, and their count goes up by one. Others are added the slow way.
 
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use crate::count::arena::Arena;
 use crate::count::left_out::LeftOut;
-use crate::count::shared::Shared;
+use crate::count::spill::{Run, Runs};
 use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
 use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
 use crate::slots::key::{LONGEST_OF_TWO, Window};
-use crate::slots::keyed::SlotTables;
-use crate::slots::keyed::near;
-use crate::split::Text;
+use crate::slots::keyed::{SlotTables, near};
 use crate::split::scan::Ends;
+use crate::split::{Splitter, Text};
 use crate::text::bounds::Bounds;
-use crate::threads::parallel::Stop;
+use crate::threads::parallel::{Stop, locked};
+
+/// What counting may use, and what it leaves out.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// The bytes of memory for all tables; None for no limit.
+    pub memory: Option<usize>,
+    /// The folder for what they have no room for.
+    pub folder: PathBuf,
+    /// The longest piece, in bytes, that is counted as others are.
+    pub longest: Option<usize>,
+}
+
+/// What all threads of a counting share.
+#[derive(Debug)]
+pub struct Shared {
+    /// How texts are split.
+    pub splitter: Arc<Splitter>,
+    /// What counting may use.
+    pub limits: Limits,
+    /// What memory had no room for.
+    pub runs: Mutex<Runs>,
+}
+
+impl Shared {
+    /// Puts a table on disk, and empties it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
+    pub fn spill(&self, table: &mut TallyTable, stop: &Stop) -> Result<()> {
+        let run = Run::write(&Arena::of(table), &self.limits.folder)?;
+        locked(&self.runs).push(run, stop)?;
+        table.clear();
+        Ok(())
+    }
+}
 
 /// What one thread works with.
 #[derive(Debug)]
