@@ -29,6 +29,8 @@ step cargo fmt --check
 # A macro names these files, so that cargo does not find them.
 step rustfmt --check --edition 2024 $(find crates -path '*/scan/rows/*.rs')
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
+# Without code in C.
+step cargo clippy --quiet --package toksmith-core --no-default-features -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
 
 if [ $ran -eq 0 ]; then

@@ -9,9 +9,11 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::bufread::GzDecoder;
+#[cfg(feature = "zstd")]
 use zstd::stream::read::Decoder as ZstdDecoder;
 
 /// The largest window of a zstd frame, as a power of two: the format's own limit for readers of this width.
+#[cfg(feature = "zstd")]
 const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
 /// A packed file that is open.
@@ -31,6 +33,7 @@ impl PackedFile {
         Self(Box::new(Members { rest: Some(packed), open: None, padded: false }))
     }
 
+    #[cfg(feature = "zstd")]
     fn zstd(mut packed: impl BufRead + Send + 'static) -> io::Result<Self> {
         if is_at_end(&mut packed)? {
             return Ok(Self(Box::new(io::empty()))); // no frame at all, as gzip without a member
@@ -38,6 +41,12 @@ impl PackedFile {
         let mut decoder = ZstdDecoder::with_buffer(packed)?;
         decoder.window_log_max(LARGEST_WINDOW)?;
         Ok(Self(Box::new(decoder)))
+    }
+
+    #[cfg(not(feature = "zstd"))]
+    fn zstd(_: impl BufRead) -> io::Result<Self> {
+        let problem = "this build reads no zstd; unpack the file, or build toksmith-core with its feature `zstd`";
+        Err(io::Error::new(io::ErrorKind::Unsupported, problem))
     }
 
     /// Fills the buffer with the next bytes, and says how many there were: fewer than fit only at the end.
@@ -122,7 +131,7 @@ fn skip_padding(packed: &mut impl BufRead) -> io::Result<bool> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "zstd"))]
 mod tests {
     use std::io::{Cursor, Write};
 

@@ -55,18 +55,14 @@ impl RegexSearch {
     /// [`Error::Option`] for one that does not compile, with the engine's reason, or is too long.
     pub fn new(pattern: &str) -> Result<Self> {
         check_length(pattern)?;
-        Self::compiled(pattern, pattern)
+        Self::translated(pattern, pattern)
     }
 
-    /// The search for a regex of another dialect by its translation, which may be longer than [`LONGEST_PATTERN`].
+    /// The search for a regex of another dialect by its translation.
     ///
     /// # Errors
     /// [`Error::Option`] for one that does not compile.
-    pub fn translated(translation: &str, pattern: &str) -> Result<Self> {
-        Self::compiled(translation, pattern)
-    }
-
-    fn compiled(regex: &str, pattern: &str) -> Result<Self> {
+    pub fn translated(regex: &str, pattern: &str) -> Result<Self> {
         let mut builder = RegexBuilder::new(regex);
         builder.backtrack_limit(BACKTRACK_LIMIT).max_prog_size(PROGRAM_LIMIT).find_not_empty(true);
         // The engine bounds the size of each automaton that it makes of a part of the regex, but not their number.

@@ -4,9 +4,10 @@ use unicode_categories::UnicodeCategories;
 
 use crate::error::{Error, Result};
 use crate::regex::Found;
-use crate::regex::onig::matches::each_match;
-use crate::regex::onig::translate;
-use crate::regex::{RegexSearch, check_length, refused};
+use crate::regex::RegexSearch;
+use crate::regex::onig::published;
+#[cfg(feature = "onig")]
+use crate::regex::onig::search::OnigSearch;
 use crate::switches::slow;
 use crate::text::bounds::Bounds;
 
@@ -15,9 +16,10 @@ use crate::text::bounds::Bounds;
 pub enum Finder {
     /// A regex of the Rust dialect, whose empty matches do not count.
     Rust(Box<RegexSearch>),
-    /// A regex that only Oniguruma can run, and its source.
-    Onig(Box<onig::Regex>, String),
-    /// A text that is not empty.
+    /// A regex that only Oniguruma can run.
+    #[cfg(feature = "onig")]
+    Onig(Box<OnigSearch>),
+    /// A text as it is; the empty one is everywhere between two characters, and at both ends.
     Text(String),
     /// Characters, each on its own.
     Chars(fn(char) -> bool),
@@ -76,18 +78,33 @@ impl Finder {
     pub fn new(pattern: &str, dialect: &str) -> Result<Self> {
         match dialect {
             "rust" => Ok(Self::Rust(Box::new(RegexSearch::new(pattern)?))),
-            "onig" => translated(pattern).map_or_else(|| onig(pattern), Ok),
-            // Oniguruma's rule for empty matches holds here too.
-            "literal" if pattern.is_empty() => onig(pattern),
+            "onig" => match published::in_rust(pattern) {
+                Some(rust) if !slow() || cfg!(not(feature = "onig")) => {
+                    Ok(Self::Rust(Box::new(RegexSearch::translated(rust, pattern)?)))
+                }
+                _ => Self::onig(pattern),
+            },
             "literal" => Ok(Self::Text(pattern.to_owned())),
             other => Err(Error::model(format!("the dialect {other:?} of a regex is not executed yet"), None)),
         }
     }
 
+    #[cfg(feature = "onig")]
+    fn onig(pattern: &str) -> Result<Self> {
+        Ok(Self::Onig(Box::new(OnigSearch::new(pattern)?)))
+    }
+
+    #[cfg(not(feature = "onig"))]
+    fn onig(pattern: &str) -> Result<Self> {
+        let allowed = "a regex of a published tokenizer, because this build has no Oniguruma; build toksmith-core with \
+                       its feature `onig`";
+        Err(Error::Option { argument: "pattern", value: pattern.to_owned(), allowed: allowed.to_owned() })
+    }
+
     /// Whether it searches with a regex, which takes longer than the length of the text suggests.
     #[must_use]
     pub fn searches(&self) -> bool {
-        matches!(self, Self::Rust(_) | Self::Onig(..))
+        !matches!(self, Self::Text(_) | Self::Chars(_) | Self::Char(_))
     }
 
     /// The finds in `text` and the text between them, in order; nothing for an empty text.
@@ -104,9 +121,8 @@ impl Finder {
                 all.push(start, end);
                 Ok(())
             })?,
-            Self::Onig(regex, pattern) => {
-                each_match(regex, pattern, text, bounds, |found| all.push(found.start, found.end))?;
-            }
+            #[cfg(feature = "onig")]
+            Self::Onig(search) => search.each(text, bounds, |start, end| all.push(start, end))?,
             Self::Text(sought) => {
                 for (start, found) in text.match_indices(sought.as_str()) {
                     all.push(start, start + found.len());
@@ -205,21 +221,6 @@ impl All {
     }
 }
 
-/// The search for a regex of Oniguruma in the other engine, if that has the same matches. None under `TOKSMITH_SLOW=1`.
-fn translated(pattern: &str) -> Option<Finder> {
-    if slow() {
-        return None;
-    }
-    let search = RegexSearch::translated(&translate(pattern)?, pattern).ok()?;
-    Some(Finder::Rust(Box::new(search)))
-}
-
-pub(crate) fn onig(pattern: &str) -> Result<Finder> {
-    check_length(pattern)?;
-    let regex = onig::Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
-    Ok(Finder::Onig(Box::new(regex), pattern.to_owned()))
-}
-
 /// Whether it is punctuation. ASCII characters that Unicode calls symbols count too.
 #[must_use]
 pub fn is_punctuation(char: char) -> bool {
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn an_engine_that_gives_up_is_an_error() {
-        let finder = onig("(?:x+x+)+[yz]").unwrap();
+        let finder = Finder::new("(?:x+x+)+[yz]", "onig").unwrap();
         let (text, stop) = ("x".repeat(60), Stop::default());
         let found = finder.find(&text, &Bounds::new(text.len(), &stop));
         assert!(matches!(found, Err(Error::Pattern { offset: Some(0), .. })));

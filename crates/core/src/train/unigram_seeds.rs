@@ -6,7 +6,10 @@
 
 #![allow(clippy::cast_sign_loss)] // no place is below 0, though its type has room for it
 
+#[cfg(feature = "sais")]
 use libsais::SuffixArrayConstruction;
+#[cfg(not(feature = "sais"))]
+use suffixes_by_doubling as suffixes;
 
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
@@ -95,6 +98,7 @@ fn best(mut found: Vec<FoundStretch>, text: &[u8], most: usize, stop: &Stop) -> 
 }
 
 /// The suffix array, and how many bytes each suffix shares with the one before.
+#[cfg(feature = "sais")]
 fn suffixes(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     if text.is_empty() {
         return Ok(Some((Vec::new(), Vec::new())));
@@ -108,6 +112,44 @@ fn suffixes(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     let Ok(done) = places.lcp_construction().single_threaded().run() else { return Ok(None) };
     let (suffixes, common, ..) = done.into_parts();
     Ok(Some((suffixes, common)))
+}
+
+/// The same without code in C, and slower: suffixes sorted by their first byte, then by twice as many each time.
+#[cfg(any(test, not(feature = "sais")))]
+fn suffixes_by_doubling(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
+    let mut ranks: Vec<i32> = text.iter().map(|&byte| i32::from(byte)).collect();
+    let mut sorted: Vec<i32> = (0..text.len() as i32).collect();
+    let mut width = 0;
+    loop {
+        let after = |ranks: &[i32], at: i32| ranks.get(at as usize + width).copied().unwrap_or(-1);
+        let key = |at: i32| (ranks[at as usize], if width == 0 { 0 } else { after(&ranks, at) });
+        sorted.sort_unstable_by_key(|&at| key(at));
+        stop.check()?;
+        let (mut next, mut rank) = (vec![0; text.len()], 0);
+        for pair in sorted.windows(2) {
+            rank += i32::from(key(pair[0]) != key(pair[1]));
+            next[pair[1] as usize] = rank;
+        }
+        ranks = next;
+        if rank as usize + 1 >= text.len() {
+            break;
+        }
+        width = (2 * width).max(1);
+    }
+    // A suffix shares at most one byte less with the one before it than the suffix that starts a byte earlier does.
+    let (mut common, mut shared) = (vec![0; text.len()], 0);
+    for (at, &rank) in ranks.iter().enumerate() {
+        if rank == 0 {
+            shared = 0;
+            continue;
+        }
+        let before = sorted[rank as usize - 1] as usize;
+        shared +=
+            text[at + shared..].iter().zip(&text[before + shared..]).take_while(|(left, right)| left == right).count();
+        common[rank as usize] = shared as i32;
+        shared = shared.saturating_sub(1);
+    }
+    Ok(Some((sorted, common)))
 }
 
 /// Calls `each` with every inner node of the suffix tree: where its suffixes start and end, its depth and its parent's.
@@ -151,6 +193,24 @@ fn stretch(bytes: &[u8], longest: usize) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(feature = "sais")]
+    fn both_ways_to_sort_suffixes_agree() {
+        let stop = Stop::default();
+        for text in ["", "a", "aaaaaaaa", "low\u{ff}lower\u{ff}lowest", "abababcabab", "mississippi", "日本本日"] {
+            let text = text.repeat(3).into_bytes();
+            for end in 0..=text.len() {
+                let (left, mut right) = (suffixes(&text[..end], &stop), suffixes_by_doubling(&text[..end], &stop));
+                if let (Ok(Some(left)), Ok(Some(right))) = (&left, &mut right)
+                    && end > 0
+                {
+                    right.1[0] = left.1[0]; // nothing comes before it
+                }
+                assert_eq!(left, right);
+            }
+        }
+    }
 
     #[test]
     fn every_stretch_that_repeats_and_cannot_grow_is_found() {

@@ -7,8 +7,7 @@
 use onig::{MatchParam, Regex, Region, SearchOptions};
 
 use crate::error::Result;
-use crate::regex::Found;
-use crate::regex::gave_up;
+use crate::regex::{check_length, gave_up, refused};
 use crate::text::bounds::Bounds;
 
 /// How many bytes are searched at once.
@@ -24,36 +23,51 @@ const STACK: u32 = 1 << 24;
 /// The number by which the engine says that a bound was too low.
 const OVER: i32 = -17;
 
-/// Calls `each` with the matches, in order. An empty match counts unless it is where the match before it ended.
-///
-/// # Errors
-/// [`crate::Error::Pattern`] when the engine gives up or the bounds end the search, and [`crate::Error::Interrupted`].
-pub fn each_match(
-    regex: &Regex,
-    pattern: &str,
-    text: &str,
-    bounds: &Bounds<'_>,
-    mut each: impl FnMut(Found),
-) -> Result<()> {
-    // `\G` is where a search starts, so that the text must not be cut into windows.
-    let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
-    let mut search = OnigSearch { regex, pattern, text, bounds, region: Region::new() };
-    let (mut at, mut last) = (0, None);
-    while let Some((start, end)) = search.first(at, window)? {
-        if start == end && last == Some(end) {
-            at += char_len(text, at);
-            if at > text.len() {
-                break;
-            }
-        } else {
-            each(Found { start, end, is_match: true });
-            (at, last) = (end, Some(end));
-        }
-    }
-    Ok(())
+/// A regex of Oniguruma. An empty match counts unless it is where the match before it ended.
+#[derive(Debug)]
+pub struct OnigSearch {
+    regex: Regex,
+    pattern: Box<str>,
 }
 
-struct OnigSearch<'s> {
+impl OnigSearch {
+    /// The search for a regex.
+    ///
+    /// # Errors
+    /// [`crate::Error::Option`] for one that does not compile, with the engine's reason, or is too long.
+    pub fn new(pattern: &str) -> Result<Self> {
+        check_length(pattern)?;
+        let regex = Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
+        Ok(Self { regex, pattern: pattern.into() })
+    }
+
+    /// Calls `each` with the start and end of every match, in order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Pattern`] when the engine gives up or the bounds end the search, and [`crate::Error::Interrupted`].
+    pub fn each(&self, text: &str, bounds: &Bounds<'_>, mut each: impl FnMut(usize, usize)) -> Result<()> {
+        let Self { regex, pattern } = self;
+        // `\G` is where a search starts, so that the text must not be cut into windows.
+        let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
+        let mut search = BoundedText { regex, pattern, text, bounds, region: Region::new() };
+        let (mut at, mut last) = (0, None);
+        while let Some((start, end)) = search.first(at, window)? {
+            if start == end && last == Some(end) {
+                at += char_len(text, at);
+                if at > text.len() {
+                    break;
+                }
+            } else {
+                each(start, end);
+                (at, last) = (end, Some(end));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A text that is being searched.
+struct BoundedText<'s> {
     regex: &'s Regex,
     pattern: &'s str,
     text: &'s str,
@@ -61,7 +75,7 @@ struct OnigSearch<'s> {
     region: Region,
 }
 
-impl OnigSearch<'_> {
+impl BoundedText<'_> {
     /// The first match that starts at `at` or after it.
     fn first(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
         let text = self.text;
@@ -141,9 +155,8 @@ mod tests {
     use crate::threads::parallel::Stop;
 
     fn matches(pattern: &str, text: &str) -> Result<Vec<(usize, usize)>> {
-        let (regex, stop) = (Regex::new(pattern).unwrap(), Stop::default());
-        let mut all = Vec::new();
-        each_match(&regex, pattern, text, &Bounds::new(text.len(), &stop), |found| all.push((found.start, found.end)))?;
+        let (stop, mut all) = (Stop::default(), Vec::new());
+        OnigSearch::new(pattern)?.each(text, &Bounds::new(text.len(), &stop), |start, end| all.push((start, end)))?;
         Ok(all)
     }
 

@@ -1,0 +1,122 @@
+//! Every regex of the table against Oniguruma itself. `TOKSMITH_EXHAUSTIVE=1` draws twenty times as much, and looks at
+//! every code point.
+
+use super::published::{OTHER, SAME, in_rust};
+use super::search::OnigSearch;
+use crate::regex::Found;
+use crate::steps::find::Finder;
+use crate::text::bounds::Bounds;
+use crate::threads::parallel::Stop;
+
+/// Characters that some class, fold or anchor tells from others.
+const HARD: &str = "\
+    abcABsSfiltnkz019_  \n\n\r\t\x0B\x0C\x1C\0\x07\x08'!-^&~[]{}()|:,.$+\\/\u{85}\u{a0}\u{ad}ª²½µßẞſKŉʼǰİıéÉǅʰΣσςι\u{345}ΐ\
+    \u{1fbe}ᾳևեւﬀﬆ\u{300}\u{301}\u{30c}\u{307}\u{903}\u{20dd}Жжאع٣०๓ไⅧⅷⒶⓐ①一龥ひァ゠가。、…，€©‿▁▁\u{1680}\u{180e}\u{2003}\
+    \u{200b}\u{200c}\u{200d}\u{2028}\u{2029}\u{202f}\u{2060}\u{3000}\u{feff}\u{fffd}\u{e000}😀\u{1f3fb}🇩𐐀𐐨𝟙𑀀\u{10d40}\u{1e5d0}\
+    \u{11f50}\u{10ffff}\u{378}";
+/// The parts of contractions, and what ignoring case may take for them.
+const CONTRACTED: &str = "'''sSſtTrReEvVmMlLdDßﬆ’ 1a\n";
+
+/// Numbers that look random and are the same each time (`SplitMix64`).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % count as u64) as usize
+    }
+
+    /// A text of a few characters of an alphabet.
+    fn text(&mut self, alphabet: &[char], most: usize) -> String {
+        let few: Vec<char> = (0..=self.below(6)).map(|_| alphabet[self.below(alphabet.len())]).collect();
+        (0..=self.below(most)).map(|_| few[self.below(few.len())]).collect()
+    }
+}
+
+fn is_exhaustive() -> bool {
+    std::env::var_os("TOKSMITH_EXHAUSTIVE").is_some()
+}
+
+fn regexes() -> impl Iterator<Item = &'static str> {
+    SAME.iter().copied().chain(OTHER.iter().map(|(onig, _)| *onig))
+}
+
+fn finds(finder: &Finder, text: &str) -> Vec<Found> {
+    let stop = Stop::default();
+    finder.find(text, &Bounds::new(text.len(), &stop)).unwrap()
+}
+
+/// Holds every regex of the table to Oniguruma's finds in texts, and each must find something.
+fn hold(texts: &[String]) {
+    for regex in regexes() {
+        let peer = Finder::Onig(Box::new(OnigSearch::new(regex).unwrap()));
+        let own = Finder::new(regex, "onig").unwrap();
+        assert!(matches!(own, Finder::Rust(_)), "{regex}");
+        let mut matches = 0;
+        for text in texts {
+            let (expected, found) = (finds(&peer, text), finds(&own, text));
+            if let Some((left, right)) = expected.iter().zip(&found).find(|(left, right)| left != right) {
+                panic!(
+                    "{regex:?} in {:?}: {right:?}, not {left:?}",
+                    &text[left.start.min(right.start)..left.end.max(right.end)]
+                );
+            }
+            assert_eq!(expected.len(), found.len());
+            matches += found.iter().filter(|found| found.is_match).count();
+        }
+        println!("{matches} matches in {} texts: {regex}", texts.len());
+        assert!(matches > 0, "{regex}");
+    }
+}
+
+#[test]
+fn drawn_texts_are_cut_alike() {
+    let (hard, contracted): (Vec<char>, Vec<char>) = (HARD.chars().collect(), CONTRACTED.chars().collect());
+    let (mut draw, times) = (Draw(3), if is_exhaustive() { 20_000 } else { 1_000 });
+    let mut texts: Vec<String> =
+        (0..times).map(|turn| draw.text(if turn % 4 == 0 { &contracted } else { &hard }, 20)).collect();
+    texts.extend(["a1234567", "  a", "a▁", "a▁▁", "a  ", "123"].map(str::to_owned));
+    hold(&texts);
+}
+
+#[test]
+fn long_runs_are_cut_alike() {
+    let runs = [" ", "\n", " \n", "a", "A", "1", "!", "'", "'s", "一", "aA", "e\u{301}", "1a", "\r", "/", "▁"];
+    hold(&runs.iter().flat_map(|run| ["", "a", " ", "1"].map(|end| run.repeat(3000) + end)).collect::<Vec<_>>());
+}
+
+#[test]
+fn code_points_belong_to_the_same_classes() {
+    let last = if is_exhaustive() { char::MAX } else { '\u{33FF}' };
+    // Alone; then among letters, capitals, digits and white space.
+    let alone = ('\0'..=last).flat_map(|char| [char, ' ', '\n']).collect();
+    let among = ('\0'..=last).flat_map(|char| ['a', char, 'A', char, '1', char, char, ' ']).collect();
+    hold(&[alone, among, "▁▁".to_owned(), "  a".to_owned(), "  ".to_owned()]);
+}
+
+#[test]
+fn each_regex_is_listed_once() {
+    let mut all: Vec<_> = regexes().collect();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), SAME.len() + OTHER.len());
+    assert!(OTHER.iter().all(|(onig, rust)| onig != rust));
+}
+
+#[test]
+fn any_other_regex_runs_in_oniguruma() {
+    for pattern in ["a*", "", r"\X", r"a\K", "(?i:ss)", "^a", r" ?\w+", r"[\r\n]{1}"] {
+        assert_eq!(in_rust(pattern), None);
+        assert!(matches!(Finder::new(pattern, "onig"), Ok(Finder::Onig(_))), "{pattern}");
+    }
+    for (open, close) in
+        [("(", ")"), ("(?:", ")"), ("[", "]"), ("(?i)", ""), ("(?=", ")"), ("(", ""), ("[", ""), ("", "+")]
+    {
+        for times in [3_000, 100_000] {
+            let _ = Finder::new(&format!("{}a{}", open.repeat(times), close.repeat(times)), "onig");
+        }
+    }
+}
