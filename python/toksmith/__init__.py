@@ -177,9 +177,9 @@ else:
         if name.startswith("_"):  # `from . import _errors` asks here first
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name not in _HOME_OF:
-            from ._base.other_names import OF_THE_PACKAGE, told
+            from ._base.suggestions import OF_THE_PACKAGE, missing_attribute
 
-            raise told(_modules[__name__], "toksmith", name, OF_THE_PACKAGE)
+            raise missing_attribute(_modules[__name__], "toksmith", name, OF_THE_PACKAGE)
         found = globals()[name] = getattr(_import_module(f".{_HOME_OF[name]}", __name__), name)
         return found
 

@@ -103,7 +103,7 @@ def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp
     assert "toksmith._tokenizer.tokenizer" in found
     heavy = {"rich", "regex", "tempfile", "shutil", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
     assert not found & heavy
-    ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics", "_base.other_names"}
+    ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics", "_base.suggestions"}
     assert not found & {f"toksmith.{name}" for name in ours}
 
 

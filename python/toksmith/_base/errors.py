@@ -321,7 +321,7 @@ def first_of(values: Any, most: int = 6) -> str:
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
     """The known names that mean what a wrong one means in other programs, or else those that are spelt like it."""
-    from .meanings import close_names  # a table that only errors need
+    from .suggestions import close_names  # a table that only errors need
 
     return close_names(name, known)
 

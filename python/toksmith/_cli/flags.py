@@ -12,8 +12,8 @@ import click
 
 import toksmith
 
-from .._base.meanings import MOST, close_names
 from .._base.paths import nearest
+from .._base.suggestions import MOST, close_names
 from . import params as cli
 
 __all__ = ["check_format", "flagged", "in_flags", "reason", "tokenizer_among", "usage_of"]

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 __all__ = ["meant"]
 
-from .._base.meanings import MOST
+from .._base.suggestions import MOST
 
 # Words of other programs and of other spellings, and ours.
 WORDS = {

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from .._base.arguments import WrongDocument, checked, path_text, text
+from .._base.arguments import WrongDocument, path_text, text
 from .._base.errors import CorpusError, InvalidOption
 from .._base.paths import missing, spelled, url_of
 from .._render.log import LOG
@@ -137,7 +137,6 @@ Item = str | bytes | os.PathLike[str] | Files | BinaryIO
 Corpus = Item | Iterable[Item]
 
 
-@checked
 def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
     """Names the files of a corpus, for `train`.
 

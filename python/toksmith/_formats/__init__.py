@@ -15,7 +15,6 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._base.arguments import checked_late
 from .._base.errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
@@ -96,7 +95,6 @@ class Format:
     most_bytes: int = MOST_BYTES
     renumber: Callable[[Model], Mapping[int, int]] | None = None
 
-    @checked_late
     def fits(self, path: str) -> bool:
         """Whether the file name belongs to the format."""
         import fnmatch

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .._base.arguments import checked
+from .._base.arguments import flag, texts
 from .._base.errors import FormatError, number_of
 from .._render.progress import Progress, Reporter
 from .._storage.files import check_name, reason, shown
@@ -28,7 +28,6 @@ from .write import NewFiles, Tick, copied_file, written_shard
 __all__ = ["GraftPlan", "GraftProof", "GraftReport", "GraftedTensor", "SpecialRow", "graft"]
 
 
-@checked
 def graft(
     checkpoint: str | os.PathLike[str],
     tok: Tokenizer,
@@ -95,10 +94,15 @@ def graft(
         blocks, whatever the size. A donor's matrix is read 64 times for some
         hundred tokens.
     """
+    for name, value in (("link", link), ("verify", verify), ("dry_run", dry_run)):
+        flag(value, name)
+    if donor_tokenizer is not None and not isinstance(donor_tokenizer, Tokenizer):
+        raise TypeError(f"donor_tokenizer: expected a Tokenizer, not {type(donor_tokenizer).__name__}")
     for path in (checkpoint, out, donor):
         if path is not None:
             check_name(path)
-    asked = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, allow_loss, donor, donor_tokenizer)
+    losses = (allow_loss,) if isinstance(allow_loss, str) else texts(allow_loss, "allow_loss")
+    asked = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, losses, donor, donor_tokenizer)
     there = verify and os.path.isdir(out) and bool(os.listdir(out))
     if there:
         clear(out)

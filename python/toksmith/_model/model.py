@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .. import _core
-from .._base.arguments import checked_fields, checked_late, flag, items, whole_number
+from .._base.arguments import flag, items, whole_number
 from .._base.errors import ModelError, first_of, number_of
 
 if TYPE_CHECKING:
@@ -97,7 +97,6 @@ class TokenTable(Sequence[bytes]):
     def __getitem__(self, index: int) -> bytes: ...
     @overload
     def __getitem__(self, index: slice) -> list[bytes]: ...
-    @checked_late
     def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
@@ -203,7 +202,6 @@ class Step:
     kind: str
     options: tuple[tuple[str, Any], ...] = ()
 
-    @checked_late
     def __getitem__(self, name: str) -> Any:
         try:
             return dict(self.options)[name]
@@ -224,7 +222,6 @@ def is_regex_split(step: Step) -> bool:
     return step.kind == "regex" and isinstance(pattern, str) and options == dict(regex_split(pattern).options)
 
 
-@checked_fields
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
     """What training did: order-independent facts only, the same for any machine,
@@ -281,7 +278,6 @@ RARE_FIELDS: Mapping[str, Any] = {
 }
 
 
-@checked_fields
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """One tokenizer as a value. See ARCHITECTURE.md, "What a Model holds".

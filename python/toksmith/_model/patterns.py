@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from .. import _core
+from .._base.arguments import texts
 from .._base.errors import InvalidOption, UnknownName, close_names
 from .model import Step, regex_split
 
@@ -56,8 +57,8 @@ def patterns() -> Mapping[str, Pattern]:
     """
     rows = {}
     for name, regexes, source, hard_texts in _core.patterns():
-        texts = tuple((why, tuple(pieces)) for why, pieces in hard_texts)
-        rows[name] = Pattern(name, tuple(regexes), source, texts)
+        hard = tuple((why, tuple(pieces)) for why, pieces in hard_texts)
+        rows[name] = Pattern(name, tuple(regexes), source, hard)
     return MappingProxyType(rows)
 
 
@@ -70,7 +71,7 @@ def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
     if pattern is None:
         return ()
     if not isinstance(pattern, str):
-        return tuple(step for part in pattern for step in splitters(part))
+        return tuple(step for part in texts(pattern, "pattern", "str or a list of str") for step in splitters(part))
     if pattern in patterns():
         return tuple(regex_split(regex) for regex in patterns()[pattern].regexes)
     if not pattern:

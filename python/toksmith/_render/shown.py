@@ -14,7 +14,6 @@ from typing import Any, TypeVar, cast
 
 from rich.console import Group
 
-from .._base.arguments import checked
 from .._storage.atomic_files import AtomicFiles, write_file
 from .blocks import View
 from .console import make_console
@@ -37,7 +36,6 @@ def notebook(view: View) -> str:
     return html
 
 
-@checked
 def save_text(path: str | os.PathLike[str], text: str) -> None:
     """Writes a text into a file, which holds its old content until it holds all of the new.
 
@@ -114,7 +112,6 @@ class Shown(ABC):
         view = self.view()
         return picture(view.title, renderables(view, items=TERMINAL_ITEMS, chars=TERMINAL_CHARS), width=WIDTH)
 
-    @checked
     def save_html(self, path: str | os.PathLike[str]) -> None:
         """Writes `to_html()` into a file, which holds its old content until it
         holds all of the new.
@@ -124,7 +121,6 @@ class Shown(ABC):
         """
         save_text(path, self.to_html())
 
-    @checked
     def save_svg(self, path: str | os.PathLike[str]) -> None:
         """Writes `to_svg()` into a file; see `save_html`."""
         save_text(path, self.to_svg())

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _formats
-from .._base.arguments import checked
+from .._base.arguments import flag
 from .._base.errors import number_of
 from .._corpus import Corpus, documents
 from .._formats import Format, PeerProcess
@@ -151,7 +151,6 @@ class ConversionReport:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
 
-@checked
 def convert(
     source: str | os.PathLike[str] | Tokenizer,
     target: str | os.PathLike[str],
@@ -204,6 +203,7 @@ def convert(
     >>> report.documents, report.equal
     (2, True)
     """
+    flag(renumber, "renumber")
     chosen = None if to_format is None else _formats.target_format(target, to_format)
     tok, name, found = opened(source, from_format, pattern, special_tokens)
     before, id_map = tok, None

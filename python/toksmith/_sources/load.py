@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from .. import _formats
-from .._base.arguments import checked
+from .._base.arguments import flag
 from .._base.errors import FormatError, InvalidOption, UnknownName, close_names
 from .._base.paths import SUFFIXES, missing, similar
 from .._formats import refuse_arguments
@@ -19,7 +19,6 @@ from .model_names import encoding_of
 __all__ = ["load"]
 
 
-@checked
 def load(
     source: str | os.PathLike[str],
     *,
@@ -81,6 +80,7 @@ def load(
     ...     toksmith.load(f"{folder}/low.toksmith") == tok
     True
     """
+    flag(download, "download")
     if isinstance(source, str) and (name := encoding_named(source)):
         refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
         refuse_revision(revision, f"{name!r} is a published encoding")

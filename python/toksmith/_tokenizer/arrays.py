@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from .._base.arguments import as_sequence, checked, checked_late, items
+from .._base.arguments import as_sequence, items
 from .._base.errors import OF_A_PLACE, InvalidOption, UnknownName, number_of
 from .._model.model import Model
 
@@ -52,7 +52,6 @@ class Padded:
         """The names that `padded[name]` takes, so that `dict(padded)` works."""
         return ("input_ids", "attention_mask")
 
-    @checked
     def __getitem__(self, name: str) -> NDArray[Any]:
         found = {"input_ids": self.ids, "attention_mask": self.mask}.get(name)
         if found is None:
@@ -64,7 +63,6 @@ class Padded:
         return f"<Padded {number_of(rows, 'text')} of {number_of(length, 'id')}, {self.ids.dtype}>"
 
 
-@checked_late
 def encode_padded(
     self: Any,
     texts: Iterable[Text],

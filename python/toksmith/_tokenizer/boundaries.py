@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from .. import _core
-from .._base.arguments import items
+from .._base.arguments import items, whole_number
 from .._base.errors import InvalidOption, moved
 from .._model.model import Model
 from .stream import CONTEXT, Special, as_utf8, offset_in
@@ -210,7 +210,7 @@ def too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> In
 
 def checked_count(argument: str, value: int, least: int) -> None:
     """Checks that an argument is a count."""
-    if value < least:
+    if whole_number(value, argument) < least:
         raise InvalidOption(argument, value, f"at least {least}")
 
 

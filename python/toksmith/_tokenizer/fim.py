@@ -12,14 +12,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from .._base.arguments import checked, checked_fields
 from .._base.errors import InvalidOption
 from .tokenizer import Text, Tokenizer
 
 __all__ = ["FimMarks", "fim", "fim_marks"]
 
 
-@checked_fields
 @dataclass(frozen=True)
 class FimMarks:
     """The marks of one family of vocabularies, as the contents of their special
@@ -72,7 +70,6 @@ def fim_marks() -> Mapping[str, FimMarks]:
     return MappingProxyType(ROWS)
 
 
-@checked
 def fim(
     tok: Tokenizer,
     prefix: Text,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._base.arguments import as_sequence, checked_late
+from .._base.arguments import as_sequence
 from .._base.threads import thread_count
 from . import boundaries
 
@@ -21,7 +21,6 @@ Text = str | bytes
 Special = str | Collection[str]
 
 
-@checked_late
 def encode_with_offsets(
     self: Any, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
 ) -> Encoding:
@@ -41,7 +40,6 @@ def encode_with_offsets(
     return boundaries.encoding(self._engine, text, unit=unit, special=special, errors=errors)
 
 
-@checked_late
 def encode_ragged_with_offsets(
     self: Any,
     texts: Iterable[Text],

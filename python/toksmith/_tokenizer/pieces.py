@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from .. import _core
-from .._base.arguments import checked, checked_late
+from .._base.arguments import special_choice
 from .._model.model import Model
 from . import boundaries
 from .stream import Special, as_utf8
@@ -25,7 +25,6 @@ __all__ = ["first_drift", "is_canonical", "session", "split"]
 Some = TypeVar("Some", str, bytes)
 
 
-@checked
 def split(self: Any, text: Some, *, special: Special = "raise") -> list[Some]:
     """The pieces of a text, in order: no merge crosses from one into the
     next.
@@ -42,11 +41,10 @@ def split(self: Any, text: Some, *, special: Special = "raise") -> list[Some]:
     >>> tok.split("Hello's World123  !!  ")
     ['Hello', "'s", ' World', '123', ' ', ' !!', '  ']
     """
-    pieces = pieces_of(self._engine, self.model, text, special)
+    pieces = pieces_of(self._engine, self.model, text, special_choice(special))
     return [like(text, piece) for piece in pieces]
 
 
-@checked_late
 def is_canonical(self: Any, ids: Iterable[int]) -> bool:
     """Whether decoding the ids and encoding the text gives the same ids; see
     `first_drift`.
@@ -56,7 +54,6 @@ def is_canonical(self: Any, ids: Iterable[int]) -> bool:
     return first_drift(self, ids) is None
 
 
-@checked_late
 def first_drift(self: Any, ids: Iterable[int]) -> int | None:
     """The position of the first id that differs after decoding and encoding
     again; None if none does.
@@ -97,7 +94,6 @@ def pieces_of(engine: _core.Engine, model: Model, text: str | bytes, special: Sp
     return pieces + (engine.split(data[done:]) if done < len(data) else [])
 
 
-@checked_late
 def session(self: Any, text: str | bytes = "", *, special: Special = "raise") -> TextSession:
     """A text that changes, and its ids: after each edit they are those of the
     whole text, but only the text around the edit is encoded again.

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.arguments import checked, checked_late
 from .._base.errors import InvalidOption, UnknownName, first_of, number_of, quoted
 from .._base.threads import alone
 from .._model.steps import character_options
@@ -57,7 +56,6 @@ class Ragged:
         lists = arrow.ListArray if small else arrow.LargeListArray
         return lists.from_arrays(arrow.array(offsets), arrow.array(self.ids))
 
-    @checked_late
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {quoted(index)} is out of range; it has {number_of(len(self), 'text')}")
@@ -118,7 +116,6 @@ class Encoding:
         """The names that `encoding[name]` takes, so that `dict(encoding)` works."""
         return FIELDS
 
-    @checked
     def __getitem__(self, name: str) -> list[Any]:
         if name not in FIELDS:
             raise UnknownName("field of an Encoding", name, FIELDS)
@@ -188,7 +185,6 @@ class RaggedEncoding:
     def __getitem__(self, index: int) -> Encoding: ...
     @overload
     def __getitem__(self, index: str) -> list[list[Any]]: ...
-    @checked_late
     def __getitem__(self, index: int | str) -> Encoding | list[list[Any]]:
         if isinstance(index, str):
             if index not in FIELDS:

@@ -10,7 +10,6 @@ from collections.abc import Collection
 from typing import Any
 
 from .. import _core
-from .._base.arguments import checked
 from .._base.errors import InvalidOption
 
 __all__ = ["encode_best", "encode_sampled"]
@@ -19,7 +18,6 @@ Text = str | bytes
 Special = str | Collection[str]
 
 
-@checked
 def encode_sampled(
     self: Any,
     text: Text,
@@ -66,7 +64,6 @@ def encode_sampled(
     return _core.sample(self._engine, text, special, errors, drawn)
 
 
-@checked
 def encode_best(self: Any, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
     """The `n` best encodings of a text in a unigram model, the best first,
     each with the sum of its scores.

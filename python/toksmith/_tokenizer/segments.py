@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._base.arguments import checked_late, items
+from .._base.arguments import items
 from .._base.errors import OF_A_PLACE
 from .stream import as_utf8, offset_in
 
@@ -22,7 +22,6 @@ __all__ = ["encode_segments"]
 Text = str | bytes
 
 
-@checked_late
 def encode_segments(self: Any, segments: Iterable[tuple[Text, bool]]) -> list[int]:
     """The ids of a text that consists of trusted and untrusted segments.
 

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.arguments import checked
 from .._base.errors import OF_A_PLACE, InvalidOption, first_of, number_of
 from .._base.threads import alone
 from .boundaries import like, plain
@@ -102,7 +101,6 @@ class TextSession:
         size, count = int(held.sizes.sum()), int(held.counts.sum())
         return f"<TextSession {number_of(size, unit)}, {number_of(count, 'id')}>"
 
-    @checked
     @alone
     def replace(self, start: int, end: int, text: Text) -> IdEdit:
         """Puts `text` in the place of `text[start:end]`.
@@ -117,7 +115,6 @@ class TextSession:
         """
         return self._replaced(start, end, text)
 
-    @checked
     @alone
     def update(self, text: Text) -> IdEdit:
         """Replaces the text by another, which usually differs little from it.

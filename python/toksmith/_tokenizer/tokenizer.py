@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import _core
 from .._base import arguments
-from .._base.arguments import advised, as_sequence, checked, checked_late, flag, items, one_or_several, whole_number
-from .._base.errors import NotInVocabulary, ToksmithError, UnknownId
+from .._base.arguments import advised, as_sequence, flag, items, whole_number
+from .._base.errors import NotInVocabulary, UnknownId
 from .._base.threads import thread_count
 from .._model.model import AddedToken, Model
 from .._model.post import template_of
@@ -61,7 +61,6 @@ class Tokenizer(_core.TextCalls):
     'slow'
     """
 
-    @checked
     def __init__(self, model: Model, *, run_report: Mapping[str, Any] | None = None) -> None:
         self.model = model
         self.run_report: Mapping[str, Any] = dict(run_report or {})
@@ -77,7 +76,6 @@ class Tokenizer(_core.TextCalls):
     def __call__(
         self, text: Iterable[Text], *, special: Special = "raise", errors: str = "replace"
     ) -> RaggedEncoding: ...
-    @checked_late
     def __call__(
         self, text: Text | Iterable[Text], *, special: Special = "raise", errors: str = "replace"
     ) -> Encoding | RaggedEncoding:
@@ -96,11 +94,12 @@ class Tokenizer(_core.TextCalls):
         """
         if isinstance(text, (str, bytes)):
             return self.encode_with_offsets(text, special=special, errors=errors)
-        return self.encode_ragged_with_offsets(one_or_several(text, "text"), special=special, errors=errors)
+        return self.encode_ragged_with_offsets(
+            arguments.texts(text, "text", "str, bytes or a list of them", (str, bytes)), special=special, errors=errors
+        )
 
     # `encode` and `encode_array` are in the core, where short calls cost little; they call these for rare arguments.
 
-    @arguments.twin("encode")
     def _encode(
         self,
         text: Text,
@@ -109,17 +108,13 @@ class Tokenizer(_core.TextCalls):
         errors: str = "replace",
         threads: int | None = None,
         add_special_tokens: bool = False,
-        **unknown: NoReturn,
     ) -> list[int]:
-        if unknown:
-            raise arguments.unknown_argument(Tokenizer._encode, unknown)
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
-            return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
-        except (TypeError, ToksmithError) as error:
+        except TypeError as error:
             raise advised(error, text) from None
+        return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
-    @arguments.twin("encode_array")
     def _encode_array(
         self,
         text: Text,
@@ -129,10 +124,7 @@ class Tokenizer(_core.TextCalls):
         threads: int | None = None,
         add_special_tokens: bool = False,
         dtype: DTypeLike = np.uint32,
-        **unknown: NoReturn,
     ) -> NDArray[Any]:
-        if unknown:
-            raise arguments.unknown_argument(Tokenizer._encode_array, unknown)
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
         put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
         ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
@@ -141,9 +133,13 @@ class Tokenizer(_core.TextCalls):
     @staticmethod
     def _told(error: BaseException, text: Text) -> BaseException:
         """An error of `encode`, with what the caller may do about it."""
-        return advised(error, text) if isinstance(error, (TypeError, ToksmithError)) else error
+        return advised(error, text) if isinstance(error, TypeError) else error
 
-    @checked_late
+    _encode.__qualname__, _encode_array.__qualname__ = (
+        "Tokenizer.encode",
+        "Tokenizer.encode_array",
+    )  # as Python's errors say
+
     def encode_batch(
         self,
         texts: Iterable[Text],
@@ -168,7 +164,6 @@ class Tokenizer(_core.TextCalls):
             lists = self._engine.encode_batch(as_sequence(texts), special, errors, thread_count(threads))
         return [self._template.apply(ids)[0] for ids in lists] if add_special_tokens else lists
 
-    @checked_late
     def encode_ragged(
         self,
         texts: Iterable[Text],
@@ -214,7 +209,6 @@ class Tokenizer(_core.TextCalls):
     encode_padded = arrays.encode_padded
     session = pieces.session
 
-    @checked
     def encode_file(
         self,
         path: str | os.PathLike[str],
@@ -251,15 +245,11 @@ class Tokenizer(_core.TextCalls):
         count = thread_count(threads)
         return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
 
-    @arguments.closed
-    def count(self, text: Text, *, special: Special = "text", errors: str = "replace", **unknown: NoReturn) -> int:
+    def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
         """The number of ids of a text. Special tokens count as ordinary text
         unless `special` says otherwise."""
-        if unknown:
-            raise arguments.unknown_argument(Tokenizer.count, unknown)
         return self._engine.count(text, special, errors)
 
-    @checked_late
     def count_batch(
         self,
         texts: Iterable[Text],
@@ -274,7 +264,6 @@ class Tokenizer(_core.TextCalls):
         """
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
 
-    @checked
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
         """The longest prefix that ends behind one of the text's first
         `max_tokens` ids and itself has no more ids.
@@ -296,7 +285,6 @@ class Tokenizer(_core.TextCalls):
         """
         return boundaries.truncated(self._parts(special), text, max_tokens, side)
 
-    @checked
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
         """The text in parts of at most `max_tokens` ids, each as long as
         `truncate` makes it.
@@ -318,7 +306,6 @@ class Tokenizer(_core.TextCalls):
         """
         return boundaries.chunks(self._parts(special), text, max_tokens, overlap)
 
-    @checked
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
         """The part of a prompt that allows every continuation, and the tokens
         that continue it.
@@ -343,10 +330,7 @@ class Tokenizer(_core.TextCalls):
     is_canonical = pieces.is_canonical
     first_drift = pieces.first_drift
 
-    @arguments.closed
-    def decode(
-        self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False, **unknown: NoReturn
-    ) -> str:
+    def decode(self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False) -> str:
         """The text of ids.
 
         Args:
@@ -359,13 +343,11 @@ class Tokenizer(_core.TextCalls):
             UnicodeDecodeError: The bytes are not UTF-8, with
                 `errors="strict"`.
         """
-        if unknown:
-            raise arguments.unknown_argument(Tokenizer.decode, unknown)
         try:
             if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
                 ids = arrays.without_special(self.model, ids)
             return self._engine.decode(ids, errors)
-        except (TypeError, ToksmithError) as error:
+        except TypeError as error:
             raise advised(error, ids) from None
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
@@ -376,14 +358,12 @@ class Tokenizer(_core.TextCalls):
         """
         return self._engine.decode_bytes(ids)
 
-    @checked_late
     def decode_batch(
         self, batch: Iterable[Iterable[int]], *, threads: int | None = None, errors: str = "replace"
     ) -> list[str]:
         """The text of each sequence of ids, in order; see `decode`."""
         return self._engine.decode_batch(batch, errors, thread_count(threads))
 
-    @checked_late
     def decoder(self, *, errors: str = "replace") -> StreamDecoder:
         """A decoder for ids that come one by one.
 
@@ -396,7 +376,6 @@ class Tokenizer(_core.TextCalls):
 
         return stream_decoder(self._engine, self.model, errors)
 
-    @checked_late
     def encoder(self, *, special: Special = "text") -> StreamEncoder:
         """An encoder for text that comes in parts.
 
@@ -473,7 +452,6 @@ class Tokenizer(_core.TextCalls):
             raise UnknownId(id, None, self.vocab_size)
         return token
 
-    @checked_late
     def token_id(self, token: bytes | str) -> int:
         """The id of a token, special tokens included.
 
@@ -532,7 +510,6 @@ class Tokenizer(_core.TextCalls):
         """The sha256 (hex) of everything that decides ids and bytes: equal tokenizers have equal fingerprints."""
         return self.model.fingerprint()
 
-    @checked
     def save(
         self, path: str | os.PathLike[str], *, format: str | None = None, allow_loss: Collection[str] = ()
     ) -> None:
@@ -570,9 +547,9 @@ class Tokenizer(_core.TextCalls):
     if not TYPE_CHECKING:  # which would believe that every name exists
 
         def __getattr__(self, name: str) -> NoReturn:
-            from .._base.other_names import OF_A_TOKENIZER, told  # a table that only errors need
+            from .._base.suggestions import OF_A_TOKENIZER, missing_attribute  # a table that only errors need
 
-            raise told(self, "a Tokenizer", name, OF_A_TOKENIZER)
+            raise missing_attribute(self, "a Tokenizer", name, OF_A_TOKENIZER)
 
     def __repr__(self) -> str:
         from . import view

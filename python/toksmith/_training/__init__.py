@@ -16,7 +16,7 @@ from dataclasses import fields, replace
 from typing import Any, Literal
 
 from .. import _core
-from .._base.arguments import checked, text
+from .._base.arguments import flag, text, texts, whole_number
 from .._base.errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
 from .._base.system import SYSTEM
 from .._base.threads import thread_count
@@ -41,7 +41,6 @@ __all__ = ["train"]
 CHARACTERS = r"(?s:.)"
 
 
-@checked
 def train(
     corpus: Corpus | PieceCounts | None = None,
     vocab_size: int | None = None,
@@ -211,10 +210,14 @@ def train(
     {'en': 0, 'xx': 4}
     """
     asked = dict(locals())
-    for name in ("special_tokens", "seed_tokens", "user_symbols"):
-        if isinstance(asked[name], str):
-            raise TypeError(f"{name} must be a list of contents, not one str")
-        asked[name] = tuple(asked[name])
+    for name, kinds in (("special_tokens", (str,)), ("user_symbols", (str,)), ("seed_tokens", (str, bytes))):
+        asked[name] = texts(asked[name], name, kinds=kinds)
+    for name in ("vocab_size", "merges", "min_count"):
+        asked[name] = None if asked[name] is None else whole_number(asked[name], name)
+    for name in ("dummy_prefix", "byte_fallback", "whole_characters"):
+        asked[name] = flag(asked[name], name)
+    if unknown_token is not None:
+        text(unknown_token, "unknown_token")
     chosen = chosen_kind(asked)
     refuse_untaken(chosen, asked, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)

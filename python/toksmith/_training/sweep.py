@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.arguments import checked
+from .._base.arguments import items, whole_number
 from .._base.errors import CorpusError, InvalidOption
 from .._corpus import Corpus, documents
 from .._model.model import Model, TokenTable, TrainingRecord
@@ -44,7 +44,6 @@ class SweepRow:
         return self.bytes / self.ids
 
 
-@checked
 def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     """The tokenizer that the same training gives at a smaller size, without
     training again.
@@ -75,7 +74,7 @@ def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     specials = len(tok.model.added_tokens)
     most = len(tok.model.tokens) + specials
     least = most - len(tok.model.merges)
-    if not least <= vocab_size <= most:
+    if not least <= whole_number(vocab_size, "vocab_size") <= most:
         raise InvalidOption("vocab_size", vocab_size, f"from {least} (no merges) to {most} (all that were learned)")
     return Tokenizer(rewound(tok.model, record, vocab_size - least, vocab_size), run_report=tok.run_report)
 
@@ -115,7 +114,6 @@ def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) 
     )
 
 
-@checked
 def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: int | None = None) -> list[SweepRow]:
     """How well a text that training has not seen is compressed at each of several
     vocabulary sizes.
@@ -140,7 +138,7 @@ def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: in
     >>> [(row.vocab_size, row.ids) for row in toksmith.sweep(tok, [256, 258, 262], "a slow flow")]
     [(256, 11), (258, 7), (262, 7)]
     """
-    toks = [rewind(tok, size) for size in sorted(set(sizes))]
+    toks = [rewind(tok, size) for size in sorted({*items(sizes, "sizes", "a list of int")})]
     ids = [0] * len(toks)
     used = [np.zeros(each.vocab_size, np.bool_) for each in toks]
     size_bytes = number = 0

@@ -6,7 +6,6 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from .._base.arguments import checked_late
 from .._base.errors import InvalidOption
 
 __all__ = ["install"]
@@ -21,7 +20,6 @@ MODULES: dict[str, tuple[str, ...]] = {
 }
 
 
-@checked_late
 def install(name: str) -> ModuleType:
     """Makes `import NAME` give our drop-in, from now on and in this process.
 

@@ -18,7 +18,7 @@ from typing import cast
 import numpy as np
 
 from .. import _formats
-from .._base.arguments import checked_late, items
+from .._base.arguments import items
 from .._formats import FORMATS
 from .._model.model import AddedToken, Model, TokenTable
 from .._model.patterns import UNSET, patterns, splitters
@@ -50,7 +50,6 @@ GPT2_SPLIT_PATTERN = patterns()["gpt2_original"].regexes[0]
 GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
 
 
-@checked_late
 def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
     """How often each pair of neighbours occurs in a list, added to `counts` if
     given.
@@ -64,7 +63,6 @@ def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pai
     return counts
 
 
-@checked_late
 def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
     """The list with a new id for each occurrence of a pair, from the left.
 
@@ -79,13 +77,11 @@ def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
     return merged
 
 
-@checked_late
 def replace_control_characters(s: str) -> str:
     """The text with characters of Unicode's categories C as their escapes."""
     return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)
 
 
-@checked_late
 def render_token(t: bytes) -> str:
     """A token as people may see it."""
     return replace_control_characters(t.decode("utf-8", errors="replace"))
@@ -128,7 +124,6 @@ class Tokenizer:
         """The text of ids; bytes that are not UTF-8 become U+FFFD."""
         raise NotImplementedError
 
-    @checked_late
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
         """Writes `file_prefix.model`, which can be loaded, and
         `file_prefix.vocab` for people."""
@@ -136,7 +131,6 @@ class Tokenizer:
         prefix = os.fspath(file_prefix)
         write_files([(prefix + ".model", model), (prefix + ".vocab", vocab)])
 
-    @checked_late
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """Becomes what a `.model` file holds.
 
@@ -212,17 +206,14 @@ class BasicTokenizer(Tokenizer):
     ([258, 100, 258, 97, 99], 'aaabd')
     """
 
-    @checked_late
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
         """See `Tokenizer.train`."""
         self._learn(text, vocab_size, verbose)
 
-    @checked_late
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
         return self._run().encode(text, special="text", errors="strict")
 
-    @checked_late
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; KeyError for one that there is not."""
         return b"".join(self.vocab[id] for id in ids).decode("utf-8", errors="replace")
@@ -240,36 +231,30 @@ class RegexTokenizer(Tokenizer):
     [97, 300]
     """
 
-    @checked_late
     def __init__(self, pattern: str | None = None) -> None:
         super().__init__()
         self.pattern = GPT4_SPLIT_PATTERN if pattern is None else pattern
         self.inverse_special_tokens: dict[int, str] = {}
 
-    @checked_late
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
         """See `Tokenizer.train`; no merge crosses a piece."""
         self._learn(text, vocab_size, verbose)
 
-    @checked_late
     def load(self, model_file: str | os.PathLike[str]) -> None:
         """See `Tokenizer.load`; the file's pattern is the tokenizer's from now
         on."""
         super().load(model_file)
         self.inverse_special_tokens = {id: content for content, id in self.special_tokens.items()}
 
-    @checked_late
     def register_special_tokens(self, special_tokens: Mapping[str, int]) -> None:
         """Makes these the special tokens: ids by content."""
         self.special_tokens = dict(special_tokens)
         self.inverse_special_tokens = {id: content for content, id in special_tokens.items()}
 
-    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is special."""
         return self._run().encode(text, special="text", errors="strict")
 
-    @checked_late
     def encode(self, text: str, allowed_special: Allowed = "none_raise") -> list[int]:
         """The ids of a text.
 
@@ -300,7 +285,6 @@ class RegexTokenizer(Tokenizer):
             ids += [special[part]] if part in special else self.encode_ordinary(part)
         return ids
 
-    @checked_late
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; ValueError for one that there is not."""
         parts = []
@@ -346,19 +330,16 @@ class GPT4Tokenizer(RegexTokenizer):
         """Not to be had: it is loaded."""
         raise NotImplementedError("GPT4Tokenizer cannot be loaded.")
 
-    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text in which nothing is special."""
         return self._own.encode(text, special="text", errors="strict")
 
-    @checked_late
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids; KeyError for one that there is not, special tokens
         among them."""
         shuffled = b"".join(self.vocab[id] for id in ids)
         return bytes(self.inverse_byte_shuffle[byte] for byte in shuffled).decode("utf-8", errors="replace")
 
-    @checked_late
     def save_vocab(self, vocab_file: str | os.PathLike[str]) -> None:
         """Writes what people may want to see of the tokens."""
         pairs = {id: pair for pair, id in self.merges.items()}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._base.arguments import checked_late
 from .._base.errors import InvalidOption
 from .._training import train
 
@@ -42,7 +41,6 @@ class Tokenizer:
         """The 256 bytes, and one for each merge."""
         return len(self._engine)
 
-    @checked_late
     def train_from_iterator(
         self, iterator: Iterable[str], vocab_size: int, buffer_size: int = 8192, pattern: str | None = None
     ) -> None:
@@ -73,17 +71,14 @@ class Tokenizer:
         """The bytes of each token, as numbers, and its id, in the order of ids."""
         return [(list(self._engine.token_bytes(id)), id) for id in range(len(self._engine))]
 
-    @checked_late
     def encode(self, text: str) -> list[int]:
         """The ids of a text; UnicodeEncodeError for lone surrogates."""
         return self._engine.encode(text, special="text", errors="strict")
 
-    @checked_late
     def batch_encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text, on all processors."""
         return self._engine.encode_batch(texts, special="text", errors="strict")
 
-    @checked_late
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids.
 

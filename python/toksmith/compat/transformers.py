@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from .. import _formats
-from .._base.arguments import checked_late, whole_number
+from .._base.arguments import whole_number
 from .._base.errors import InvalidOption
 from .._formats import FORMATS
 from .._model.model import Model
@@ -44,7 +44,6 @@ VOCAB_FILE = "tokenizer.toksmith"
 INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 
 
-@checked_late
 def export(
     tok: Tokenizer,
     folder: str | os.PathLike[str],
@@ -129,7 +128,6 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
     vocab_files_names: Mapping[str, str] = {"tokenizer_file": "tokenizer.json", "vocab_file": VOCAB_FILE}
     slow_tokenizer_class = None
 
-    @checked_late
     def __init__(
         self, tokenizer: Tokenizer | None = None, vocab_file: str | os.PathLike[str] | None = None, **kwargs: Any
     ) -> None:
@@ -159,7 +157,6 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         found = super()._add_tokens(tokens, special_tokens)
         return len(self) - before if all(isinstance(token, str) for token in tokens) else found
 
-    @checked_late
     def save_vocabulary(
         self, save_directory: str | os.PathLike[str], filename_prefix: str | None = None
     ) -> tuple[str, ...]:
@@ -168,7 +165,6 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         self.tokenizer.save(path, format="native")
         return (path,)
 
-    @checked_late
     def save_pretrained(self, save_directory: str | os.PathLike[str], **kwargs: Any) -> Any:
         """Writes a folder that this class and `AutoTokenizer` load."""
         if not isinstance(save_directory, (str, os.PathLike)):
@@ -201,7 +197,6 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         written = super()._save_pretrained(save_directory, file_names, legacy_format, filename_prefix)
         return (*written, *self.save_vocabulary(save_directory, filename_prefix))
 
-    @checked_late
     def train_new_from_iterator(self, text_iterator: Iterable[Any], vocab_size: int, **kwargs: Any) -> Any:
         """Trains with our engine what the library's method trains."""
         method = Base.train_new_from_iterator

@@ -15,7 +15,6 @@ from types import MethodType
 from typing import Any, Literal
 
 from .. import _formats, _render
-from .._base.arguments import checked, checked_late
 from .._base.errors import InvalidOption
 from .._model.patterns import UNSET
 from .._storage.atomic_files import write_file
@@ -58,14 +57,12 @@ class Tokenizer:
     ([258, 100, 258, 97, 99], 'aaabd', {(97, 97): 256, (256, 97): 257, (257, 98): 258})
     """
 
-    @checked
     def __init__(self, unit: Literal["byte", "char"] = "byte") -> None:
         if unit not in ("byte", "char"):
             raise InvalidOption("unit", unit, "'byte' or 'char'")
         self.unit = unit
         self._engine = learnt("a", unit, 0)  # the alphabet alone
 
-    @checked
     def train(
         self, text: str, vocab_size: int | None = None, verbose: bool = False, *, num_merges: int | None = None
     ) -> Tokenizer:
@@ -140,7 +137,6 @@ class Tokenizer:
         record = self._engine.model.training
         return None if record is None else record.stopped_because
 
-    @checked_late
     def encode(self, text: str) -> list[int]:
         """The ids of a text, by the lowest rank first.
 
@@ -150,7 +146,6 @@ class Tokenizer:
         """
         return self._engine.encode(text, special="text")
 
-    @checked_late
     def decode(self, ids: Sequence[int], errors: str = "replace") -> str:
         """The text of ids; `errors` says what happens to bytes that are not
         UTF-8.
@@ -160,7 +155,6 @@ class Tokenizer:
         """
         return self._engine.decode(ids, errors=errors)
 
-    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the merges to a JSON file under any name, completely or not at
         all: `{"256": [105, 110], …}`.
@@ -172,7 +166,6 @@ class Tokenizer:
         write_file(path, content if isinstance(content, bytes) else b"".join(content))
 
     @OnEither
-    @checked
     def from_pretrained(self: Any, path: str | os.PathLike[str]) -> Any:
         """The tokenizer of a file that `save` or a tutorial wrote. On the class it makes one; on an instance it fills it.
 

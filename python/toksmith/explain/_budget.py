@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked, whole_number
 from .._base.arguments import text as argument_text
+from .._base.arguments import whole_number
 from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Bars, Block, Cell, Table, View, one_line
 from .._tokenizer.tokenizer import Special, Text
@@ -84,7 +84,6 @@ class Budget(_render.Shown):
         return f"<Budget: {shortened(one_line(', '.join(said)), MOST_NAMED)}>"
 
 
-@checked
 def budget(
     toks: Tokenizers, text: Text, *, context: int | Mapping[str, int] = 1024, special: Special = "text"
 ) -> Budget:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _render
-from .._base.arguments import checked, items
+from .._base.arguments import flag, items
 from .._base.errors import FormatError, InvalidOption, number_of
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, one_line
 from .._tokenizer.session import prefix
@@ -206,7 +206,6 @@ def plain_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-@checked
 def chat(
     tok: Tokenizer,
     messages: Sequence[Mapping[str, Any]],
@@ -252,6 +251,8 @@ def chat(
     appended = None if appended is None else mappings(appended, "appended")
     if isinstance(template, str):
         template = CHAT_TEMPLATES.get(template, template)
+    if add_generation_prompt is not None:
+        flag(add_generation_prompt, "add_generation_prompt")
     last = role_of(messages[-1]) if messages else ""
     prompt = last != "assistant" if add_generation_prompt is None else add_generation_prompt
     given = (

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import number_of, shortened
 from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
 from .._tokenizer.tokenizer import Special, Text
@@ -143,7 +142,6 @@ class Comparison(_render.Shown):
         return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
 
 
-@checked
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
     """The tokens of several tokenizers on one text, aligned by its bytes.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import number_of
 from .._render import Block, Branch, Table, TokenText, TokenView, View
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
@@ -75,7 +74,6 @@ class Flow(_render.Shown):
         return f"<Flow of {number_of(len(self.tokens), 'token')}>"
 
 
-@checked
 def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
     """Where a tokenizer is in a language model: before the first layer and behind
     the last.

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
+from .._base.arguments import flag
 from .._base.errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
 from .._base.threads import thread_count
 from .._corpus.encode_files import blocks as encoded_blocks
@@ -273,7 +273,6 @@ def step(file: FileTokens) -> int:
     return sum(file.bytes < least * file.tokens for least in STEPS)
 
 
-@checked
 def folder(
     tok: Tokenizer,
     folder: str | os.PathLike[str] | Mapping[str, Text],
@@ -322,7 +321,7 @@ def folder(
             (skipped if isinstance(each, SkippedFile) else files).append(each)  # type: ignore[arg-type]
         held.clear()
 
-    for each in found_in(folder, ignored=ignored):
+    for each in found_in(folder, ignored=flag(ignored, "ignored")):
         if isinstance(each, SkippedFile):
             skipped.append(each)
             continue

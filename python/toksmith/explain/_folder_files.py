@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._base.arguments import checked, text_or_bytes
-from .._base.arguments import path as path_argument
+from .._base.arguments import path_text, text_or_bytes, texts
 from .._base.arguments import text as text_argument
 from .._base.errors import CorpusError
 from .._storage.files import shown
@@ -104,7 +103,6 @@ def above(path: str) -> str:
     return folder + slash
 
 
-@checked
 def unignored(paths: Iterable[str], ignores: Mapping[str, str]) -> list[str]:
     r"""The paths of files that `.gitignore` files do not leave out: those that
     `explain.folder` counts if they are texts.
@@ -122,7 +120,7 @@ def unignored(paths: Iterable[str], ignores: Mapping[str, str]) -> list[str]:
     >>> toksmith.explain.unignored(["a.py", "a.pyc", "b/c.pyc"], {".gitignore": "*.pyc\n!b/*.pyc\n"})
     ['a.py', 'b/c.pyc']
     """
-    return kept_by({path: utf8(lines) for path, lines in ignores.items()}, paths)
+    return kept_by({path: utf8(lines) for path, lines in ignores.items()}, texts(paths, "paths"))
 
 
 def kept_by(ignores: Mapping[str, bytes], paths: Iterable[str]) -> list[str]:
@@ -141,7 +139,7 @@ def found_in(folder: Any, *, ignored: bool) -> Iterator[FoundFile | SkippedFile]
         }
         yield from in_memory(files, ignored=ignored)
         return
-    top = Path(path_argument(folder, "folder"))
+    top = Path(path_text(folder, "folder"))
     if not top.is_dir():
         raise CorpusError(shown(top), None, "is not a folder" if top.exists() else "there is no such folder")
     yield from on_disk(top, None if ignored else rules_above(top))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer.tokenizer import Tokenizer
@@ -114,7 +113,6 @@ class History(_render.Shown):
         )
 
 
-@checked
 def history(tok: Tokenizer, id: int) -> History:
     """What training did with one token: the merge that made it, the merges that
     used it, and how often it remained.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import NotInVocabulary, number_of
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import Model
@@ -138,7 +137,6 @@ class Inference(_render.Shown):
         return f"<Inference of {number_of(len(self.pieces), 'piece')}: {counts}>"
 
 
-@checked
 def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Inference:
     """A text as the tokenizer spells it, beside two other rules with the same
     vocabulary: the longest token at each place, and the fewest tokens.

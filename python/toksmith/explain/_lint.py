@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import regex
 
 from .. import _render
-from .._base.arguments import checked, texts
+from .._base.arguments import texts
 from .._base.errors import UnknownName, number_of
 from .._render import Block, Cell, Line, Table, View
 from .._tokenizer.tokenizer import Text, Tokenizer
@@ -120,7 +120,6 @@ class Lint(_render.Shown):
         return f"<Lint: {', '.join(found.name for found in self.findings) or 'nothing found'}>"
 
 
-@checked
 def lint(tok: Tokenizer, text: Text) -> Lint:
     r"""What in a text costs tokens but is invisible or looks like something else,
     and what a repair changes.

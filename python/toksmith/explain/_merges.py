@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, NotInVocabulary, number_of, shortened
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Text, Tokenizer
@@ -134,7 +133,6 @@ class Merges(_render.Shown):
         return f"<Merges of {shortened(token_text(self.piece), 60)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
-@checked
 def merges(tok: Tokenizer, piece: Text) -> Merges:
     r"""How one piece becomes tokens, merge by merge, with all pairs that could
     merge at each step.

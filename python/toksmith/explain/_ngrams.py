@@ -10,7 +10,6 @@ from typing import Any, Literal
 import regex
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, number_of
 from .._render import Bars, Block, Line, View, token_text
 from .._tokenizer.tokenizer import Text
@@ -63,7 +62,6 @@ class Ngrams(_render.Shown):
         return f"<Ngrams: {len(self.counts):,} different of {self.total:,}>"
 
 
-@checked
 def ngrams(text: Text, n: int = 2, *, unit: Literal["char", "byte", "word"] = "char") -> Ngrams:
     """How often each run of n neighbours occurs in a text.
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, number_of
 from .._render import Block, Line, View
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
@@ -61,7 +60,6 @@ class Overview(_render.Shown):
         return f"<Overview: {number_of(len(self.sections), 'view')}>"
 
 
-@checked
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
     """A text in all views: tokens, comparison, merges, forest, budget, prompt end,
     lint, special tokens.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
@@ -128,7 +127,6 @@ class Pieces(_render.Shown):
         return f"<Pieces of {len(self.text):,} bytes: {number_of(len(self.ends), 'piece')}, {number_of(len(self.tokens), 'token')}>"
 
 
-@checked
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
 

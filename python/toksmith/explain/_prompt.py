@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
@@ -112,7 +111,6 @@ class Prompt(_render.Shown):
         return f"<Prompt of {number_of(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
 
 
-@checked
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
     """What happens at the end of a prompt: its ids, those of the longer text, and
     the healed prompt.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .. import _render
-from .._base.arguments import checked
+from .._base.arguments import whole_number
 from .._base.errors import InvalidOption, shortened
 from .._render import Block, Line, Table, View, token_text
 from .._tokenizer.tokenizer import Tokenizer
@@ -76,7 +76,6 @@ class Search(_render.Shown):
         return f"<Search {shortened(self.query, 60)!r}: {self.total} found>"
 
 
-@checked
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
     """Tokens of a vocabulary, including special tokens, that contain a text or
     bytes, or have an id.
@@ -99,7 +98,7 @@ def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> S
     """
     if by not in QUERIES:
         raise InvalidOption("by", by, f"one of {', '.join(QUERIES)}")
-    if most < 1:
+    if whole_number(most, "most") < 1:
         raise InvalidOption("most", most, "at least 1")
     order = QUERIES[by](query)
     special = {added.id: added.content.encode() for added in tok.model.added_tokens}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import number_of
 from .._render import Bars, Block, View
 from .._tokenizer.tokenizer import Text
@@ -51,7 +50,6 @@ class Sizes(_render.Shown):
         return f"<Sizes of {number_of(self.characters, 'character')}>"
 
 
-@checked
 def sizes(text: Text, toks: Tokenizers = ()) -> Sizes:
     """How many bytes a text has in each encoding of Unicode, and how many tokens.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import SpecialTokenInText, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Text, Tokenizer
@@ -90,7 +89,6 @@ class Specials(_render.Shown):
         return f"<Specials: {len(self.matches)} in the text>"
 
 
-@checked
 def specials(tok: Tokenizer, text: Text) -> Specials:
     """A text with its special tokens as plain text, allowed, and refused.
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import number_of, shortened
 from .._render import Bars, Block, Line, Plot, Table, View, one_line
 from .._tokenizer.tokenizer import Special, Text
@@ -116,7 +115,6 @@ class Ranks(_render.Shown):
     to_chart = _render.to_chart
 
 
-@checked
 def lengths(toks: Tokenizers) -> Lengths:
     """The number of tokens of each length in bytes, without special tokens.
 
@@ -132,7 +130,6 @@ def lengths(toks: Tokenizers) -> Lengths:
     return Lengths(counts)
 
 
-@checked
 def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
     """The frequency of each token in a text, the most frequent first: the curve of
     Zipf's law.

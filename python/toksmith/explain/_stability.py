@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _render
-from .._base.arguments import checked
+from .._base.arguments import whole_number
 from .._base.errors import InvalidOption, number_of, shortened
 from .._render import Bars, Block, Cell, Line, Table, TokenText, TokenView, View, one_line
 from .._tokenizer.session import IdEdit, TextSession, prefix
@@ -245,7 +245,6 @@ def row_json(row: EditRow) -> dict[str, Any]:
     return {"tokenizer": row.tokenizer, **figures, "reused": row.reused, "kept": row.kept, **drawn}
 
 
-@checked
 def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, special: Special = "text") -> Edit:
     """Which ids survive an edit of a text, and which are new.
 
@@ -309,7 +308,6 @@ def exactly(held: TextSession, old: NDArray[np.uint32], changed: IdEdit) -> tupl
     return same, len(old) - same - behind, len(new) - same - behind
 
 
-@checked
 def stability(
     toks: Tokenizers, text: Text, *, typed: str = "e", most: int = 500, special: Special = "text"
 ) -> Stability:
@@ -336,7 +334,7 @@ def stability(
     """
     if not typed:
         raise InvalidOption("typed", typed, "at least one character")
-    if most < 1:
+    if whole_number(most, "most") < 1:
         raise InvalidOption("most", most, "at least 1")
     new: Text = typed.encode() if isinstance(text, bytes) else typed
     named = named_tokenizers(toks)

@@ -8,7 +8,6 @@ from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, UnknownId, number_of
 from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Text
@@ -85,7 +84,6 @@ class Steps(_render.Shown):
     tokens: Mapping[int, bytes]
     stopped_because: str
 
-    @checked
     def written(self, ids: Sequence[int]) -> str:
         """Ids as a line of text: bytes as characters, new ids by their names.
 
@@ -194,7 +192,6 @@ class Steps(_render.Shown):
         return f"<Steps: {number_of(len(self.steps), 'merge')} of {number_of(len(self.text), 'byte')}>"
 
 
-@checked
 def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", "first_seen"] = "lowest_ids") -> Steps:
     """Trains on a text by hand: before each merge, how often each pair of
     neighbours occurs, and which pair merges.

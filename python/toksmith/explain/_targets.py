@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import InvalidOption, number_of
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
@@ -89,7 +88,6 @@ class Targets(_render.Shown):
         return f"<Targets: {number_of(len(self.predictions), 'prediction')}>"
 
 
-@checked
 def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special = "text") -> Targets:
     """What a language model learns from a text in one training step.
 

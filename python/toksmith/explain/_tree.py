@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import shortened
 from .._model.byte_tokens import BYTE_TOKENS
 from .._render import Block, Branch, Line, Table, View, token_text
@@ -143,7 +142,6 @@ class Tree(_render.Shown):
         return f"<Tree of token {self.id} {shortened(token_text(self.token), 60)}: depth {self.depth}, {len(self.children)} children>"
 
 
-@checked
 def tree(tok: Tokenizer, id: int) -> Tree:
     """How merging makes a token from its bytes, and which tokens are merged from
     it.

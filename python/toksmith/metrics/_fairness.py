@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.arguments import text as text_argument
 from .._base.errors import InvalidOption, UnknownName, number_of, shortened
 from .._render import Bars, Block, Cell, Line, Table, View, one_line
@@ -48,7 +47,6 @@ class Fairness(_render.Shown):
         sums = {each.name: sum(found[each.name] or 0.0 for found in self.parities.values()) for each in first.languages}
         return tuple(sorted(sums, key=lambda name: sums[name]))
 
-    @checked
     def costs(self, tokenizer: str) -> dict[str, float | None]:
         """The tokens of each language relative to those of the dearest, by
         language; None if no language has any.
@@ -128,7 +126,6 @@ class Fairness(_render.Shown):
         return f"<Fairness, Gini coefficients: {shortened(', '.join(said), MOST_NAMED)}>"
 
 
-@checked
 def fairness(
     toks: Mapping[str, Tokenizer],
     texts: Mapping[str, Parallel] | None = None,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.arguments import checked, texts_or_bytes
 from .._base.arguments import text as text_argument
+from .._base.arguments import texts as text_arguments
 from .._base.errors import InvalidOption, UnknownName
 from .._corpus import documents
 from .._tokenizer.tokenizer import Text, Tokenizer
@@ -70,7 +70,6 @@ class Parity(_render.Shown):
         """The language with the most tokens; of equals the first."""
         return max(self.languages, key=lambda each: each.tokens).name
 
-    @checked
     def __getitem__(self, name: str) -> float | None:
         """The premium of a language.
 
@@ -148,7 +147,6 @@ def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-@checked
 def parity(
     tok: Tokenizer,
     texts: Mapping[str, Parallel],
@@ -229,7 +227,7 @@ def _documents(text: Parallel) -> list[Text]:
             return found
         end = b"\n" if isinstance(found[0], bytes) else "\n"
         return [found[0].removesuffix(end)]  # type: ignore[arg-type]
-    return [*texts_or_bytes(text, "texts")]
+    return [*text_arguments(text, "texts", "a list of str or bytes", (str, bytes))]
 
 
 def _text(document: Text) -> str:

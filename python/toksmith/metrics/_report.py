@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import _render
-from .._base.arguments import checked
 from .._base.errors import UnknownName, close_names, number_of
 from .._corpus import Corpus
 from .._tokenizer.tokenizer import Special, Tokenizer
@@ -35,12 +34,10 @@ class Report(_render.Shown, Mapping[str, float | None]):
         self.sample = sample
         self._parts = {name: row.function(sample) for name, row in METRICS.items()}
 
-    @checked
     def __getitem__(self, name: str) -> float | None:
         numerator, denominator = self.parts(name)
         return numerator / denominator if denominator else None
 
-    @checked
     def parts(self, name: str) -> Parts:
         """The numerator and the denominator of a metric.
 
@@ -57,7 +54,6 @@ class Report(_render.Shown, Mapping[str, float | None]):
     def __len__(self) -> int:
         return len(METRICS)
 
-    @checked
     def __add__(self, other: Report) -> Report:
         return Report(self.sample + other.sample)
 
@@ -139,7 +135,6 @@ def names() -> list[str]:
     return list(METRICS)
 
 
-@checked
 def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
     """All metrics of a tokenizer on a corpus, from one encoding pass with exact
     counts.

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.arguments import checked
 from .._base.errors import InvalidOption
 from .._base.threads import thread_count
 from .._corpus import Corpus, documents
@@ -140,7 +139,6 @@ class Sample:
     emitted: NDArray[np.uint64]
     vocabulary: Tokens
 
-    @checked
     def __add__(self, other: Sample) -> Sample:
         if self.tokenizer != other.tokenizer:
             allowed = "counts of one tokenizer; these have different fingerprints, so that their ids differ"

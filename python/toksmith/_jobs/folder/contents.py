@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import _render
-from ..._base.arguments import checked
+from ..._base.arguments import whole_number
 from ..._base.errors import InvalidOption, JobError, number_of
 from ..._storage.files import shown
 from ..._storage.folders import folder_at
@@ -148,7 +148,6 @@ def span_of(bin: LengthBin) -> str:
     return f"{bin.least:,}" if bin.least == bin.most else f"{bin.least:,} to {bin.most:,}"
 
 
-@checked
 def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
     r"""What is in the folder of a job, finished or not, or in a folder that
     `merge_shards` wrote.
@@ -171,7 +170,7 @@ def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
     >>> found.documents, found.ids, [each.text for each in found.first]
     (2, 4, ['low', 'lower'])
     """
-    if first < 0:
+    if whole_number(first, "first") < 0:
         raise InvalidOption("first", first, "at least 0")
     found = shard_folder(folder_at(folder))
     if found.options["to"] == COUNTS:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.arguments import checked
 from ..._base.errors import InvalidOption, JobError, UnknownName, close_names
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder, folder_at
@@ -34,7 +33,6 @@ from .verify import changed_files
 __all__ = ["merge_shards"]
 
 
-@checked
 def merge_shards(
     folders: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, to: str | None = None
 ) -> Tokenized:

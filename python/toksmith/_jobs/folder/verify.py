@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.arguments import checked
+from ..._base.arguments import flag, whole_number
 from ..._base.errors import FormatError, InvalidOption, JobError, ToksmithError, number_of
 from ..._base.threads import thread_count
 from ..._model.model import Model, is_regex_split
@@ -83,7 +83,6 @@ class Verified:
         return said if self.sealed else f"{said}; {UNSEALED}"
 
 
-@checked
 def verify(
     folder: str | os.PathLike[str],
     *,
@@ -114,7 +113,9 @@ def verify(
     Cost: reads all files once; with `source`, time as of the job.
     """
     place = folder_at(folder)
-    if sample is not None and sample < 1:
+    flag(decode, "decode")
+    flag(source, "source")
+    if sample is not None and whole_number(sample, "sample") < 1:
         raise InvalidOption("sample", sample, "at least 1, or None for all shards")
     try:
         manifest = read_manifest(place)

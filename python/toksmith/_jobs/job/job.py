@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..._base.arguments import checked
+from ..._base.arguments import whole_number
 from ..._base.errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
 from ..._base.threads import thread_count
 from ..._render.progress import Progress
@@ -83,7 +83,6 @@ class Job:
         self._plan, self._written, self._tok, self._max_memory = plan, written, tok, max_memory
 
     @staticmethod
-    @checked
     def at(folder: str | os.PathLike[str]) -> Job:
         """The job that was planned in a folder.
 
@@ -182,7 +181,6 @@ class Job:
         return cost_of(self._plan, tok)
 
     @staticmethod
-    @checked
     def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
         """Refuses the arguments that `run` would refuse; of use before `plan`
         with `force=True` removes a job.
@@ -202,7 +200,6 @@ class Job:
         """
         checked_run(run, part, workers=workers, threads=threads)
 
-    @checked
     def run(
         self,
         run: str = "local",
@@ -333,7 +330,7 @@ def checked_run(run: str, part: str | None, *, workers: int, threads: int | None
     name, _, host = run.partition("://")
     if name not in RUNNERS or (host and name != "ray"):
         raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
-    if workers < 1:
+    if whole_number(workers, "workers") < 1:
         raise InvalidOption("workers", workers, "at least 1")
     if part is not None:
         part_of(part)

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Literal
 
-from ..._base.arguments import checked
+from ..._base.arguments import flag, texts
 from ..._base.errors import InvalidOption, JobError, UnknownName, close_names
 from ..._corpus import Corpus
 from ..._storage.atomic_files import writable
@@ -26,7 +26,6 @@ from .job import Job
 __all__ = ["job_of", "plan"]
 
 
-@checked
 def plan(
     tok: Tokenizer,
     corpus: Corpus,
@@ -128,7 +127,7 @@ def plan(
         append=append,
         prepend=prepend,
         empty=empty,
-        special=special if isinstance(special, str) else sorted(special),
+        special=special if isinstance(special, str) else sorted(texts(special, "special")),
         errors=errors,
         max_errors=max_errors,
         shard_size=shard_size,
@@ -160,6 +159,8 @@ def job_of(
     Args:
         tok: The tokenizer; None for a job that counts, which is known by its patterns.
     """
+    flag(force, "force")
+    flag(dry_run, "dry_run")
     versions = versions_of(EVERY_ROW[options.to].libraries)
     with writable(folder):  # a name that no folder can have
         os.path.realpath(folder)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Sequence
 from typing import Literal
 
-from ..._base.arguments import checked
 from ..._base.errors import InvalidOption
 from ..._corpus import Corpus
 from ..._model.patterns import splitters
@@ -17,7 +16,6 @@ from .make_plan import job_of
 __all__ = ["plan_counts"]
 
 
-@checked
 def plan_counts(
     corpus: Corpus,
     folder: str | os.PathLike[str],

@@ -12,7 +12,6 @@ from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
 
-from ..._base.arguments import checked
 from ..._base.errors import InvalidOption, JobError
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
@@ -31,7 +30,6 @@ from .shuffle import Bucket, write_buckets
 __all__ = ["make_shard", "run_shard", "spec_of"]
 
 
-@checked
 def run_shard(
     job: str | os.PathLike[str], number: int, *, threads: int | None = None, max_memory: int | None = None
 ) -> Receipt:

@@ -17,7 +17,6 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from ..._base.arguments import checked
 from ..._base.errors import (
     CorpusError,
     InvalidOption,
@@ -66,7 +65,6 @@ class EncodedCorpus:
     ids: int
 
     @staticmethod
-    @checked
     def at(path: str | os.PathLike[str]) -> EncodedCorpus:
         """The files that `encode_corpus` wrote to this path, by their manifest.
 
@@ -101,7 +99,6 @@ class EncodedCorpus:
         return read_ragged(self.path)
 
 
-@checked
 def encode_corpus(
     tok: Tokenizer,
     corpus: Corpus,

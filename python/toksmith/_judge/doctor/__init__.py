@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ..._base.arguments import checked
 from ..._corpus import Corpus
 from ..._tokenizer.tokenizer import Tokenizer
 from .context import never_emitted, pattern, special_tokens, text_forms
@@ -44,7 +43,6 @@ CHECKS = (
 )
 
 
-@checked
 def doctor(
     tok: Tokenizer, *, corpus: Corpus | None = None, embeddings: str | os.PathLike[str] | None = None
 ) -> Diagnosis:

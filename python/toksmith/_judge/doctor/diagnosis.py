@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ... import _render
-from ..._base.arguments import checked
 from ..._base.errors import UnknownName, number_of
 
 __all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
@@ -92,7 +91,6 @@ class Diagnosis(_render.Shown):
         """Whether a check failed: the command line then exits with 3."""
         return self.severity == "fail"
 
-    @checked
     def __getitem__(self, check: str) -> CheckFinding:
         """The finding of a check.
 

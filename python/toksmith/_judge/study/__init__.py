@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ... import _core
-from ..._base.arguments import checked
+from ..._base.arguments import flag, items, texts
 from ..._base.errors import CorpusError, InvalidOption, TrainingInterrupted, number_of
 from ..._base.threads import thread_count
 from ..._corpus import Corpus
@@ -62,7 +62,6 @@ class Work(NamedTuple):
     folder: StudyFolder
 
 
-@checked
 def study(
     corpus: Corpus,
     *,
@@ -136,11 +135,12 @@ def study(
     >>> [(row.vocab_size, row.tokens < found.rows[0].tokens) for row in found.rows]
     [(300, False), (400, True)]
     """
+    flag(tied, "tied")
     plan = ModelPlan.of(params, tokens, tied=tied, width=width)
-    chosen = candidates((*kinds,), patterns)
+    chosen = candidates(texts(kinds, "kinds"), patterns)
     for each in chosen:
         _core.Counter([step["pattern"] for step in splitters(each.pattern)], (0, 0), None, "", None)  # its regexes
-    specials = (*special_tokens,)
+    specials = texts(special_tokens, "special_tokens")
     check_special_tokens(specials)
     limits = Limits(1, None, max_memory)
     limits.check()
@@ -163,7 +163,7 @@ def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specia
     Raises:
         InvalidOption: There are none, too many, or one has no room for the alphabet.
     """
-    found = sorted({*sizes})
+    found = sorted({*items(sizes, "sizes", "a list of int")})
     if not 0 < len(found) <= MOST_SIZES:
         raise InvalidOption("sizes", list(sizes), f"from 1 to {MOST_SIZES} different sizes")
     least = max((each.kind.alphabet or 0) for each in chosen) + specials + 1

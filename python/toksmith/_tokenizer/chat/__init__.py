@@ -14,15 +14,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..._base.arguments import checked_late
-
 if TYPE_CHECKING:
     from .ids import ChatEncoding
 
 __all__ = ["chat"]
 
 
-@checked_late
 def chat(
     self: Any,
     messages: Sequence[Mapping[str, Any]],

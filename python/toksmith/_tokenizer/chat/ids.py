@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.arguments import checked
 from ..._base.errors import UnknownName, first_of, number_of
 from ..._model.model import AddedToken
 from .marked import Marked, Origin
@@ -61,7 +60,6 @@ class ChatEncoding:
         """The names that `found[name]` takes, so that `dict(found)` works."""
         return FIELDS
 
-    @checked
     def __getitem__(self, name: str) -> list[int]:
         if name not in FIELDS:
             raise UnknownName("field of a ChatEncoding", name, FIELDS)

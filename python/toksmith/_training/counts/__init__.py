@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ... import _core
-from ..._base.arguments import checked, items, whole_number
+from ..._base.arguments import items, whole_number
 from ..._base.errors import InvalidOption, number_of
 from ..._base.threads import thread_count
 from ..._corpus import Corpus
@@ -72,7 +72,7 @@ class Limits:
             if not holds:
                 raise InvalidOption(argument, getattr(self, argument), allowed)
 
-        if not 1 <= self.min_count <= MOST:
+        if not 1 <= whole_number(self.min_count, least_is) <= MOST:
             raise InvalidOption(least_is, self.min_count, "at least 1 and below 2**63")
         longest, memory = self.max_piece_bytes, self.max_memory
         need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
@@ -82,7 +82,6 @@ class Limits:
         need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
-@checked
 def count_pieces(
     corpus: Corpus,
     *,
@@ -212,7 +211,6 @@ class PieceCounts:
         self._core, self._patterns, self._spans, self._skipped = core, patterns, spans, skipped
 
     @staticmethod
-    @checked
     def of(
         counts: Mapping[bytes, int] | Sequence[tuple[bytes, int]], *, pattern: str | Sequence[str] | None = "o200k"
     ) -> PieceCounts:
@@ -275,7 +273,6 @@ class PieceCounts:
         # What the built-in `sum` begins with.
         return self if other == 0 else NotImplemented
 
-    @checked
     def filter(self, min_count: int) -> PieceCounts:
         """The counts without the pieces that occur less often; `rare` reports
         what was left out.
@@ -292,7 +289,6 @@ class PieceCounts:
         Limits(min_count).check()
         return PieceCounts(self._core.filtered(min_count), self._patterns, self._spans, self._skipped)
 
-    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         r"""Writes the counts to a file, completely or not at all.
 
@@ -310,7 +306,6 @@ class PieceCounts:
         write_counts(self._core, facts, path)
 
     @staticmethod
-    @checked
     def load(path: str | os.PathLike[str], *, pattern: PatternArgument = UNSET) -> PieceCounts:
         """The counts of a file that `save` wrote, or of lines from elsewhere.
 
@@ -335,7 +330,6 @@ class PieceCounts:
         return PieceCounts(core, facts.patterns, spans_of(facts), facts.skipped)
 
     @staticmethod
-    @checked
     def load_all(paths: Sequence[str | os.PathLike[str]], *, in_order: bool = False) -> PieceCounts:
         """The counts of several files or folders together, as `merge_counts` adds
         them up.
@@ -353,7 +347,6 @@ class PieceCounts:
         core, facts = in_memory(moved_files([Path(path) for path in paths], in_order=in_order))
         return PieceCounts(core, facts.patterns, spans_of(facts), facts.skipped)
 
-    @checked
     def moved(self, documents: int) -> PieceCounts:
         """The same counts with first positions that are so many documents later,
         as if other documents came before.
@@ -367,7 +360,7 @@ class PieceCounts:
         >>> (first + second.moved(first.end.document)).items()
         [(b'b', 2), (b'a', 1)]
         """
-        if not 0 <= documents <= MOST - self.end.document:
+        if not 0 <= whole_number(documents, "documents") <= MOST - self.end.document:
             raise InvalidOption("documents", documents, "at least 0, and numbers of documents below 2**63")
         blob, columns = self._core.columns()
         columns = [*columns[:2], columns[2] + np.uint64(documents), columns[3]]
@@ -482,7 +475,6 @@ class MergedCounts:
     skipped: int
 
 
-@checked
 def merge_counts(
     paths: Sequence[str | os.PathLike[str]],
     path: str | os.PathLike[str],

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ... import _core
+from ..._base.arguments import flag
 from ..._base.errors import FormatError, InvalidOption, JobError
 from ..._storage.atomic_files import AtomicFiles, writable
 from ..._storage.files import shown
@@ -127,6 +128,7 @@ def moved_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:
         FormatError: One cannot be read.
         InvalidOption: There are none, or they were split by different patterns.
     """
+    flag(in_order, "in_order")
     found: list[MovedFile] = []
     end = 0
     for path in paths:

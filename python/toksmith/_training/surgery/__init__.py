@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..._base.arguments import checked
+from ..._base.arguments import texts, whole_number
 from ..._base.errors import CorpusError, InvalidOption, ModelError, number_of
 from ..._base.threads import thread_count
 from ..._corpus import Corpus
@@ -28,7 +28,6 @@ from .removal_order import Forest
 __all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
 
 
-@checked
 def extend(
     tok: Tokenizer, corpus: Corpus, n: int, *, min_count: int = 2, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
@@ -56,9 +55,9 @@ def extend(
     Cost: time grows with the distinct pieces of the corpus, and with the number
         of pieces that contain each new token.
     """
-    if not 1 <= n < 1 << 24:
+    if not 1 <= whole_number(n, "n") < 1 << 24:
         raise InvalidOption("n", n, "at least 1 and below 2**24")
-    if not 1 <= min_count < 1 << 63:
+    if not 1 <= whole_number(min_count, "min_count") < 1 << 63:
         raise InvalidOption("min_count", min_count, "at least 1 and below 2**63")
     model = tok.model
     refuse_other_kinds(model)
@@ -79,7 +78,6 @@ def extend(
     return Tokenizer(new), grown(tok, max(learned) + 1, sources)
 
 
-@checked
 def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap]:
     """Adds special tokens, whose ids follow the largest id, and returns the new
     tokenizer with the map of its ids.
@@ -98,9 +96,7 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
     >>> tok.encode("a<|end|>", special="allow"), len(ids.sources[256])
     ([97, 256], 7)
     """
-    if isinstance(tokens, str):
-        raise TypeError("tokens must be a list of contents, not one str")
-    contents = list(tokens)
+    contents = texts(tokens, "tokens")
     there = [token.content for token in tok.model.added_tokens]
     for content in contents:
         if content in there:
@@ -113,7 +109,6 @@ def add_special(tok: Tokenizer, tokens: Iterable[str]) -> tuple[Tokenizer, IdMap
     return Tokenizer(model), grown(tok, first + len(added), sources)
 
 
-@checked
 def prune(
     tok: Tokenizer, n: int | None = None, *, corpus: Corpus | None = None, threads: int | None = None
 ) -> tuple[Tokenizer, IdMap]:
@@ -145,7 +140,7 @@ def prune(
     """
     if n is None and corpus is None:
         raise InvalidOption("n", n, "a number of tokens, or a corpus that shows which are unused")
-    if n is not None and n < 0:
+    if n is not None and whole_number(n, "n") < 0:
         raise InvalidOption("n", n, "at least 0")
     if tok.model.post:
         raise ModelError(f"tokens cannot be removed: the step {tok.model.post[0].kind!r} in post contains ids")

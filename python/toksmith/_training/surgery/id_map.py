@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.arguments import checked
+from ..._base.arguments import whole_number
 from ..._base.errors import FormatError, InvalidOption, number_of
 from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
@@ -63,12 +63,10 @@ class IdMap:
         sizes = f"{number_of(self.old_size, 'id')} to {self.new_size:,}"
         return f"<IdMap of {sizes}: {kept:,} kept, {made:,} new; {{{first}{more}}}>"
 
-    @checked
     def __getitem__(self, old: int) -> int | None:
         """The new id for an old id; None if the token was removed."""
-        return self.old_to_new.get(old)
+        return self.old_to_new.get(whole_number(old, "old"))
 
-    @checked
     def apply(self, rows: ArrayLike) -> NDArray[Any]:
         """Converts an array with a row for each old id (embeddings, biases) into
         one with a row for each new id.
@@ -101,7 +99,6 @@ class IdMap:
             new[holes] = old[: self.old_size].mean(axis=0, dtype=np.float64).astype(old.dtype)
         return new
 
-    @checked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the map into a JSON file, for `load` and `toksmith graft
         --id-map`.
@@ -121,7 +118,6 @@ class IdMap:
         write_file(path, (json.dumps(value) + "\n").encode())
 
     @classmethod
-    @checked
     def load(cls, path: str | os.PathLike[str]) -> IdMap:
         """The map in a file that `save` wrote, or in what `toksmith convert
         --renumber --json` printed.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from ..._base.arguments import all_or_texts, checked_late, items, whole_number
+from ..._base.arguments import items, texts, whole_number
 from ..._base.errors import InvalidOption, ToksmithError
 from ..._base.threads import thread_count
 from ..._model.model import AddedToken, Model, TokenTable, regex_split
@@ -44,7 +44,6 @@ class Encoding:
     [115, 257, 258]
     """
 
-    @checked_late
     def __init__(
         self,
         name: str,
@@ -85,7 +84,6 @@ class Encoding:
         self.max_token_value = tok.vocab_size - 1
 
     @classmethod
-    @checked_late
     def of(cls, name: str, tok: Tokenizer) -> Encoding:
         """The encoding that a tokenizer of ranks, with one regex, is: tokens
         merge by their bytes, whole pieces are found.
@@ -117,12 +115,10 @@ class Encoding:
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
 
-    @checked_late
     def encode_ordinary(self, text: str) -> list[int]:
         """The ids of a text, in which special tokens mean nothing."""
         return self._core_bpe.encode_ordinary(repaired(text))
 
-    @checked_late
     def encode(
         self,
         text: str,
@@ -158,14 +154,15 @@ class Encoding:
         if isinstance(refused, str) and refused == "all":
             refused = self.special_tokens_set - set(allowed)
         if refused:
-            found = searcher(frozenset(all_or_texts(refused, "disallowed_special"))).search(text)
+            found = searcher(
+                frozenset(refused if isinstance(refused, str) else texts(refused, "disallowed_special"))
+            ).search(text)
             if found:
                 raise DisallowedToken(found[0])
         if not isinstance(allowed, AbstractSet):
             raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
         return allowed
 
-    @checked_late
     def encode_to_numpy(
         self,
         text: str,
@@ -180,7 +177,6 @@ class Encoding:
         ids.flags.writeable = False
         return ids
 
-    @checked_late
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
         """The ids of each text; see `encode_ordinary`."""
         engine = self._core_bpe.engine(frozenset())
@@ -191,7 +187,6 @@ class Encoding:
             thread_count(num_threads),
         )
 
-    @checked_late
     def encode_batch(
         self,
         text: list[str],
@@ -208,7 +203,6 @@ class Encoding:
         engine = self._core_bpe.engine(allowed)
         return engine.encode_batch([repaired(each) for each in texts], "allow", "strict", thread_count(num_threads))
 
-    @checked_late
     def encode_with_unstable(
         self,
         text: str,
@@ -224,7 +218,6 @@ class Encoding:
         allowed = self._checked(text, allowed_special, disallowed_special)
         return self._core_bpe.encode_with_unstable(text, allowed)
 
-    @checked_late
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
         """The id of one token, special tokens included.
 
@@ -233,7 +226,6 @@ class Encoding:
         """
         return self._core_bpe.encode_single_token(as_bytes(text_or_bytes))
 
-    @checked_late
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of ids.
 
@@ -243,22 +235,18 @@ class Encoding:
         """
         return self._core_bpe.decode_bytes(tokens)
 
-    @checked_late
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
         """The text of ids; `errors` as in `bytes.decode`."""
         return self.decode_bytes(tokens).decode("utf-8", errors=errors)
 
-    @checked_late
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id, special tokens included."""
         return self._core_bpe.decode_single_token_bytes(token)
 
-    @checked_late
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each id."""
         return [self.decode_single_token_bytes(token) for token in tokens]
 
-    @checked_late
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of ids, and for each the first character that holds bytes of
         it.
@@ -275,14 +263,12 @@ class Encoding:
             chars += sum(byte & 0xC0 != 0x80 for byte in part)
         return b"".join(parts).decode("utf-8", errors="strict"), offsets
 
-    @checked_late
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """The text of each sequence of ids."""
         return self._many(lambda tokens: self.decode(tokens, errors), batch, num_threads)
 
-    @checked_late
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of each sequence of ids."""
         return self._many(self.decode_bytes, batch, num_threads)

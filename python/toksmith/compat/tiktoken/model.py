@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..._base.arguments import checked_late
 from ..._sources.model_names import MODELS as MODEL_TO_ENCODING
 from ..._sources.model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
 from ..._sources.model_names import encoding_of
@@ -12,7 +11,6 @@ from .registry import get_encoding
 __all__ = ["MODEL_PREFIX_TO_ENCODING", "MODEL_TO_ENCODING", "encoding_for_model", "encoding_name_for_model"]
 
 
-@checked_late
 def encoding_name_for_model(model_name: str) -> str:
     """The name of the encoding that a model uses.
 
@@ -30,7 +28,6 @@ def encoding_name_for_model(model_name: str) -> str:
     )
 
 
-@checked_late
 def encoding_for_model(model_name: str) -> Encoding:
     """The encoding that a model uses; see `encoding_name_for_model`."""
     return get_encoding(encoding_name_for_model(model_name))

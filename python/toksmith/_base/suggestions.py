@@ -1,15 +1,64 @@
-"""What other libraries and programs call things that toksmith has under another name: for errors that say ours.
+"""What a wrong name may mean: names that are spelt alike, and what other libraries and programs call the same thing.
 
 The rule: only the adapters in `toksmith.compat` have the names of other libraries. Elsewhere such a name is an error,
-and the error names ours. `docs/coming-from.md` has the same in tables. Left out: wrong names of encodings, formats
-and arguments (`_base/meanings.py`).
+and the error names ours. `docs/coming-from.md` has the same in tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-__all__ = ["OF_A_TOKENIZER", "OF_CALLS", "OF_THE_PACKAGE", "told"]
+__all__ = ["MOST", "OF_A_TOKENIZER", "OF_THE_PACKAGE", "close_names", "missing_attribute"]
+
+LONGEST = 200  # a longer name is no slip
+MOST = 5  # names that a message lists
+CUTOFF = 0.61  # "nope" and "minbpe" are 0.6 alike
+
+# By a name of ours, what others call it, without case and marks.
+OTHER_NAMES: Mapping[str, str] = {
+    # Encodings and split patterns, by the models that use them.
+    "p50k_base": "p50k codex textdavinci003 davinci",
+    "r50k_base": "r50k r50kbase gpt3 davinci",
+    "gpt2": "gpt gpt1 gpt2small gpt2xl gpt2tokenizer r50k r50kbase gpt3 openai merges",
+    "o200k_harmony": "gptoss harmony",
+    "cl100k_base": "cl100k chatgpt gpt35 gpt35turbo gpt4 gpt4turbo textembedding3small textembedding3large textembeddingada002",
+    "o200k_base": "o200k chatgpt gpt4o gpt4omini gpt41 gpt5 o1 o3 gptoss",
+    "cl100k": "cl100kbase chatgpt gpt35 gpt35turbo gpt4 gpt4turbo",
+    "o200k": "o200kbase gpt4o gpt4omini gpt41 gpt5 o1 o3 gptoss",
+    "llama3": "llama meta meta3",
+    "qwen2": "qwen qwen3",
+    # File formats of tokenizers.
+    "tokenizer_json": "hf huggingface tokenizers tokenizer transformers json fast",
+    "native": "toksmith pickle",
+    "tiktoken": "openai ranks",
+    "tekken": "mistral json",
+    "sentencepiece": "spm sp model mistral",
+    "gguf": "llamacpp ggml",
+    "vocab_txt": "bert wordpiece",
+    "minbpe": "karpathy model",
+    "merge_dict": "tutorial json merges",
+    # Formats of files of ids, and where their shards are written.
+    "megatron": "megatronlm megatroncore nemo gptneox bin idx",
+    "nanogpt": "bin memmap",
+    "llmc": "llmcc bin",
+    "npy": "numpy npz memmap bytes",
+    "hf": "huggingface datasets arrow",
+    "parquet": "arrow",
+    "mds": "mosaic mosaicml streaming",
+    "dolma": "olmo olmocore",
+    "litdata": "lightning",
+    "datatrove": "nanotron",
+    "ray": "cluster",
+    "local": "here",
+    # Kinds of tokenizers, and figures about them.
+    "wordpiece": "bert",
+    "words": "wordlevel word",
+    "chars": "char character",
+    "bpe": "bbpe bytelevelbpe",
+    "unigram": "ulm",
+    "fertility": "tokensperword",
+    "bytes_per_token": "compression compressionratio",
+}
 
 # Attributes and methods of other libraries' tokenizers.
 OF_A_TOKENIZER: Mapping[str, str] = {
@@ -60,31 +109,6 @@ OF_A_TOKENIZER: Mapping[str, str] = {
     "save_model": "tok.save(path)",
 }
 
-# Arguments of other libraries' calls that none of ours is like.
-OF_CALLS: Mapping[str, str] = {
-    "clean_up_tokenization_spaces": "decoding changes no spaces, so leave it out",
-    "return_tensors": "tok.encode_array(text) and tok.encode_ragged(texts) give NumPy arrays",
-    "return_offsets_mapping": "tok.encode_with_offsets(text) gives offsets",
-    "return_attention_mask": 'tok(text)["attention_mask"] gives it',
-    "truncation": "tok.truncate(text, max_tokens) cuts a text",
-    "max_length": "tok.truncate(text, max_tokens) cuts a text",
-    "padding": "tok.encode_ragged(texts) gives the ids of several texts without padding",
-    "is_split_into_words": "tok.encode_batch(words) encodes each word",
-    "out_type": "[tok.token_bytes(id) for id in ids] gives the tokens of ids",
-    "add_special_tokens": "tok(text) adds none; tok.encode(text, add_special_tokens=True) adds those of the model's template",
-    "add_bos": "add_special_tokens=True of encode adds what the model's template says",
-    "add_eos": "add_special_tokens=True of encode adds what the model's template says",
-    "bos": "add_special_tokens=True of encode adds what the model's template says",
-    "cache_dir": "the variable TOKSMITH_CACHE names the folder of downloads",
-    "use_fast": "there is one kind of tokenizer, so leave it out",
-    "trust_remote_code": "loading runs no code of a file, so leave it out",
-    "model_prefix": "tok.save(path) saves the trained tokenizer",
-    "output": "tok.save(path) saves the trained tokenizer",
-    "save_path": "tok.save(path) saves the trained tokenizer",
-    "overwrite": "saving replaces the file, so leave it out",
-    "exist_ok": "saving replaces the file, so leave it out",
-}
-
 # Functions and classes of other libraries' modules.
 OF_THE_PACKAGE: Mapping[str, str] = {
     "get_encoding": "toksmith.load(name)",
@@ -107,13 +131,35 @@ OF_THE_PACKAGE: Mapping[str, str] = {
 }
 
 
-def told(owner: object, what: str, name: str, names: Mapping[str, str]) -> AttributeError:
+def close_names(name: str, known: Iterable[str]) -> list[str]:
+    """The known names that a wrong one probably means, at most five: those that differ only in case and signs, else those
+    that mean the same, else those that are spelt like it.
+
+    >>> close_names("GPT-4", ["gpt2", "cl100k_base"]), close_names("gpt22", ["gpt2", "cl100k_base"])
+    (['cl100k_base'], ['gpt2'])
+    """
+    import difflib  # slow to import, and only errors need it
+
+    if len(name) > LONGEST:
+        return []
+    names, own = list(known), bare(name)
+    same = [each for each in names if bare(each) == own]
+    by_meaning = [each for each, others in OTHER_NAMES.items() if each in names and own in others.split()]
+    return (same or by_meaning or difflib.get_close_matches(name, names, cutoff=CUTOFF))[:MOST]
+
+
+def bare(name: str) -> str:
+    """The letters and digits of a name, small."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def missing_attribute(owner: object, what: str, name: str, ours: Mapping[str, str]) -> AttributeError:
     """The error for an attribute that is missing; Python itself adds an attribute that is spelt like it.
 
     Args:
         owner: The object.
         what: It in words.
-        names: What other libraries call things.
+        ours: By another library's name, what to use here.
     """
-    hint = f"; use {names[name]}" if name in names else ""
+    hint = f"; use {ours[name]}" if name in ours else ""
     return AttributeError(f"{what} has no attribute {name!r}{hint}", name=name, obj=owner)
