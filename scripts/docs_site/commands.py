@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
 from toksmith._cli import COMMANDS, TWO_WORDS
-from toksmith._cli.about import EXITS
-from toksmith._cli.params import Argument
-from toksmith._cli.program import app, command_of
+from toksmith._cli.about import EXITS, program_context
+from toksmith._cli.program import app
 
 from .dialect import safe
 
@@ -25,10 +23,11 @@ __all__ = ["command_pages"]
 def command_pages() -> Iterator[tuple[str, str, str]]:
     """The pages: for each its path on the site, its title in the navigation, and its Markdown."""
     yield "commands/index.md", "All commands", overview()
-    context = click.Context(app, info_name="toksmith")
+    context = program_context()
     for row in COMMANDS:
-        command = command_of(row)
-        own = command.make_context(row.name, [], parent=context, resilient_parsing=True)
+        command = app.get_command(context, row.name)
+        assert command is not None
+        own = click.Context(command, info_name=row.name, parent=context)
         yield f"commands/{row.name}.md", words_of(row.name), page(command, own, row.example)
 
 
@@ -71,18 +70,15 @@ def headings(command: click.Command, context: click.Context) -> dict[str, list[s
     """The rows of the tables by their headings: arguments first, then options as --help has them."""
     found: dict[str, list[str]] = {"Arguments": []}
     for each in command.get_params(context):
-        said: Any = getattr(each, "said", None)
-        if isinstance(said, Argument):
-            default = f"  [default: {said.default}]" if said.default else ""
-            found["Arguments"].append(row(each.make_metavar(context), f"{said.help}{default}"))
-        elif (record := each.get_help_record(context)) is not None:
-            found.setdefault(getattr(said, "panel", "") or "Options", []).append(row(*record))
+        title = "Arguments" if isinstance(each, click.Argument) else getattr(each, "panel", "Options")
+        if (record := each.get_help_record(context)) is not None:
+            found.setdefault(title, []).append(row(*record))
     return {title: rows for title, rows in found.items() if rows}
 
 
 def row(name: str, meaning: str) -> str:
     """One row: the flags as code, and what they mean with the default on a line of its own."""
-    meaning, *notes = re.split(r"  (?=\[(?:default|env): )", meaning)
+    meaning, *notes = re.split(r"  (?=\[(?:default|env var|required))", meaning)
     lines = [safe(meaning), *(f"<small>{safe(note[1:-1])}</small>" for note in notes)]
     return f"| <code>{safe(name)}</code> | {'<br>'.join(line for line in lines if line)} |"
 
