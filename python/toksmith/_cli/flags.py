@@ -27,6 +27,7 @@ SHELL = {
     "toksmith.encodings()": "'toksmith encodings'",
     "toksmith.patterns()": "the library, such as cl100k",
     "toksmith.plan or `": "`",
+    "force=True": "--force",
     "give format=": "give --to",
     "with format=": "with 'toksmith convert --from FORMAT'",
 }
