@@ -81,10 +81,10 @@ def test_version() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["trian"], "there is no command 'trian'; did you mean train?"),
-        (["encode", "x.txt"], "--tokenizer is missing; expected a published name"),
-        (["encode", "-t", "gpt2", "--frobnicate"], "there is no option --frobnicate"),
-        (["train", "--vocab-size", "many"], "--vocab-size: expected a whole number, not 'many'"),
+        (["trian"], "No such command 'trian'. Did you mean 'train'?"),
+        (["encode", "x.txt"], "TOKSMITH_TOKENIZER"),
+        (["encode", "-t", "gpt2", "--frobnicate"], "No such option '--frobnicate'"),
+        (["train", "--vocab-size", "many"], "'--vocab-size': 'many'"),
         (["train", "x.txt"], "-o is missing; give a file for the tokenizer"),
         (["show", "x.txt", "-t", "gpt2", "--text", "y"], "not both"),
         (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>"], "TOKEN=ID"),
@@ -255,8 +255,8 @@ def test_train_refuses_with_one_line(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.toksmith"
     refused(run("train", "-o", out, "--merges", "5", stdin=b""), "empty")
     misused(run("train", text, "-o", out, "--vocab-size", "10"), "--vocab-size: expected at least 256")
-    misused(run("train", text, "-o", out, "--pattern", "gpt22", "--merges", "5"), "did you mean gpt2")
-    misused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "--ties: expected")
+    misused(run("train", text, "-o", out, "--pattern", "gpt22", "--merges", "5"), "did you mean 'gpt2'")
+    misused(run("train", text, "-o", out, "--ties", "none", "--merges", "5"), "'--ties': 'none'")
     refused(run("train", tmp_path / "missing.txt", "-o", out, "--merges", "5"), "missing.txt")
     refused(run("train", text, "-o", tmp_path, "--merges", "5"), f"{tmp_path}: Is a directory")
     refused(run("train", text, "-o", tmp_path / "no" / "x.toksmith", "--merges", "5"), "there is no folder")
@@ -392,7 +392,7 @@ def test_special_tokens_are_refused_unless_asked_for(saved: str) -> None:
     assert as_text == "256 " + " ".join(str(id) for id in toksmith.load(saved).encode("<|end|>", special="text")) + "\n"
     misused(
         run("encode", "-t", saved, "--special", "perhaps", stdin="in"),
-        "--special: expected raise, allow or text, not 'perhaps'",
+        "'--special': 'perhaps'",
     )
 
 
@@ -532,7 +532,7 @@ def test_refusals_are_one_line_and_tracebacks_are_asked_for(saved: str, tmp_path
     missing = tmp_path / "missing.txt"
     refused(run("count", missing, "-t", saved), f"{missing}: No such file or directory")
     refused(run("count", tmp_path, "-t", saved, "--raw"), f"{tmp_path}: Is a directory")
-    misused(run("count", missing, "-t", "cl100k_bose"), "did you mean cl100k_base")
+    misused(run("count", missing, "-t", "cl100k_bose"), "did you mean 'cl100k_base'")
     refused(process("count", missing, "-t", saved), "No such file or directory")
     broken = tmp_path / "broken.toksmith"
     broken.write_bytes(b"not a tokenizer")

@@ -56,7 +56,7 @@ def commands(files: dict[str, Path]) -> dict[str, list[str | Path]]:
         "show svg": ["show", text, *tokenizer, "--svg", folder / f"{NAME}.svg"],
         "explain": ["explain", text, *tokenizer],
         "compare": ["compare", text, *tokenizer, *tokenizer],
-        "train": ["train", text, "-o", made, "--merges", "3", "--special", f"<{NAME}>"],
+        "train": ["train", text, "-o", made, "--merges", "3", "--special-token", f"<{NAME}>"],
         "train shown": ["train", text, "--merges", "3", "--show-merges"],
         "train refused": ["train", text, "-o", folder / f"{NAME}.none"],
         "convert": ["convert", saved, folder / f"{NAME}.json"],
@@ -99,7 +99,7 @@ def test_json_says_exactly_what_there_is(files: dict[str, Path]) -> None:
 
 @pytest.mark.slow
 def test_a_process_of_its_own_prints_no_control_either(files: dict[str, Path]) -> None:
-    for name in ("count", "encode refused", "train"):  # the last warns by the log
+    for name in ("count", "encode refused", "no file"):
         ran = process(*commands(files)[name])
         check(ran.stdout.decode(), ran.stderr.decode())
         assert "\\x1b[31mred" in (ran.stdout + ran.stderr).decode()

@@ -94,6 +94,8 @@ def test_on_a_terminal_it_waits(typed: str, stops: int, monkeypatch: pytest.Monk
     out = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     monkeypatch.setattr("sys.stdout", out)
-    tour.tour(text="low lower lowest")
+    asked = {"text": "low lower lowest", "file": "-", "field": None, "row": None, "raw": False, "as_json": False}
+    assert tour.tour.callback is not None
+    tour.tour.callback(tokenizer=None, stop=None, **asked)
     assert out.getvalue().count(f" of {len(tour.STOPS)}: ") == stops
     assert out.getvalue().count("Enter goes on") == min(stops, len(tour.STOPS) - 1)

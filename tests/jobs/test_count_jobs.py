@@ -436,7 +436,7 @@ def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (["in", "-o", "out/", "--start", "2"], "is for one file of counts"),
         (["-o", "out/"], "a job reads files"),
         (["in", "-o", "out"], "write DIR/ for a job of shards"),
-        (["in", "-o", "out/", "--errors", "quarantine"], "stop or skip"),
+        (["in", "-o", "out/", "--errors", "quarantine"], "'stop', 'skip'"),
     ],
 )
 def test_options_that_do_not_fit_the_output(

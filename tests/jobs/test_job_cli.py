@@ -126,7 +126,7 @@ def test_a_difference_exits_3(folder: Path) -> None:
         (["in", *HERE, "--max-errors", "5"], 2, "--errors quarantine"),
         (["in", *HERE, "--pack", "chunk", "--length", "5"], 2, "--to parquet or --to hf"),
         (["in", *HERE, "--part", "2/2"], 2, "--part"),
-        (["in", *HERE, "--to", "megatorn"], 2, "did you mean megatron?"),
+        (["in", *HERE, "--to", "megatorn"], 2, "did you mean 'megatron'?"),
         (["in", *HERE, "--append", "<|ende|>"], 2, "--append: there is no special token named '<|ende|>'"),
         (["in", *HERE, "--run", "slurm"], 2, "there is no runner named 'slurm'"),
         (["in", *HERE, "--length", "5"], 2, "expected no value, or --pack as well"),

@@ -27,15 +27,7 @@ class Deprecated(NamedTuple):
         return f"{self.old} is now {self.new}, because {self.because}; {self.removed_in} removes the old name"
 
 
-DEPRECATED = (
-    Deprecated(
-        "train --special",
-        "--special-token",
-        since="0.2.0",
-        removed_in="0.4.0",
-        because="--special says in every command what happens to special tokens in a text",
-    ),
-)
+DEPRECATED: tuple[Deprecated, ...] = ()
 _SAID: set[str] = set()
 
 

@@ -61,7 +61,7 @@ COMMANDS = (
     ),
     Row(
         "explain-steps",
-        "steps",
+        "explain",
         "Train on a short text by hand: the count of each pair before each merge.",
         "toksmith explain steps --text aaabdaaabac --merges 3",
     ),
@@ -79,7 +79,7 @@ COMMANDS = (
     ),
     Row(
         "stability",
-        "stability",
+        "explain",
         "Show what typing a character changes in the ids of a text.",
         "toksmith stability notes.txt -t gpt2 -t o200k_base",
     ),
@@ -90,7 +90,7 @@ COMMANDS = (
         "toksmith convert cl100k_base tokenizer.json",
     ),
     Row("encodings", "tokens", "List the published tokenizers that -t accepts by name.", "toksmith encodings"),
-    Row("formats", "formats", "List the file formats, and the file names that mean each.", "toksmith formats"),
+    Row("formats", "convert", "List the file formats, and the file names that mean each.", "toksmith formats"),
     Row("measure", "metrics", "Measure a tokenizer on texts.", "toksmith measure book.txt -t o200k_base"),
     Row(
         "parity",
@@ -118,7 +118,7 @@ COMMANDS = (
     ),
     Row(
         "map",
-        "map",
+        "pages",
         "Show what the files of a folder cost in tokens, and what a prompt can do without.",
         "toksmith map src -t o200k_base --html map.html",
     ),
@@ -136,11 +136,11 @@ COMMANDS = (
     ),
     Row(
         "snapshot",
-        "snapshot",
+        "pages",
         "Write a page that shows the tokens and merges of a text, and needs no server.",
         "toksmith snapshot -t gpt2 --text 'Hello, world' -o hello.html",
     ),
-    Row("play", "play", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
+    Row("play", "pages", "Serve a page that shows how tokenizers split a text.", "toksmith play gpt2 my.toksmith"),
     Row(
         "count-pieces",
         "counts",
@@ -166,10 +166,10 @@ COMMANDS = (
         "Compare the files of a finished job with what was written.",
         "toksmith verify shards --decode",
     ),
-    Row("shards", "shards", "Print what is in a folder of shards.", "toksmith shards shards --first 5"),
+    Row("shards", "jobs", "Print what is in a folder of shards.", "toksmith shards shards --first 5"),
     Row(
         "merge-shards",
-        "shards",
+        "jobs",
         "Write the shards of finished jobs as one shard, in bounded memory.",
         "toksmith merge-shards part-*/ -o all --to megatron",
     ),

@@ -5,63 +5,72 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import Annotated
 
 import click
+from click.exceptions import NoSuchCommand
 
 import toksmith
 
 from . import ABOUT, COMMANDS, TWO_WORDS
-from . import params as cli
-from .arguments import Json
-from .meant import meant
-from .params import Argument
+from .arguments import as_json
 from .printed import print_json
+from .program import Command, app, command
 
-__all__ = ["completion", "help", "manual"]
+__all__ = ["completion", "help", "manual", "program_context"]
 
 SHELLS = ("bash", "zsh", "fish")
 NAMES = tuple(row.name for row in COMMANDS)
 
 
-def names(before: Sequence[str]) -> Sequence[str]:
-    """The words that may follow 'help' and these words, to complete one."""
-    if before:
-        return TWO_WORDS[1:] if [*before] == [TWO_WORDS[0]] else ()
-    return NAMES
+def names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """The words that may follow 'help' and the words before, to complete one."""
+    before = ctx.params.get("words") or ()
+    known = NAMES if not before else TWO_WORDS[1:] if [*before] == [TWO_WORDS[0]] else ()
+    return [name for name in known if name.startswith(incomplete)]
 
 
-def help(
-    command: Annotated[
-        list[str] | None, cli.Argument("COMMAND", "The command to explain.", "the list of commands", after=names)
-    ] = None,
-    *,
-    man: Annotated[bool, cli.Option("--man", help="Print the manual page, for man -l.")] = False,
-    as_json: Json = False,
-) -> None:
+@command("help")
+@click.argument(
+    "words",
+    nargs=-1,
+    metavar="[COMMAND]",
+    shell_complete=names,
+    help="The command to explain; without one, the list of commands.",
+)
+@click.option("--man", is_flag=True, help="Print the manual page, for man -l.")
+@as_json
+def help(words: list[str] | None, man: bool, as_json: bool) -> None:
     """Show the help of a command, or the manual page.
 
     The same as 'toksmith COMMAND --help'.
     """
-    from .program import app
-
-    name = named(command or ())
+    name = named(words or ())
     if man:
         if name is not None:
-            raise cli.BadParameter("prints the page of all commands; give no COMMAND", param_hint="--man")
+            raise click.BadParameter("prints the page of all commands; give no COMMAND", param_hint="--man")
         sys.stdout.write(manual())
         return
     if as_json:
         print_json([row._asdict() for row in COMMANDS if name in (None, row.name)])
         return
-    context = app.make_context("toksmith", [], resilient_parsing=True)
+    context = program_context()
     if name is None:
-        sys.stdout.write(app.get_help(context) + "\n")
+        click.echo(app.get_help(context))
         return
-    found = app.get_command(context, name)
-    assert found is not None, "named() refuses others"
-    own = found.make_context(name, [], parent=context, resilient_parsing=True)
-    sys.stdout.write(found.get_help(own) + "\n")
+    found = command_named(name)
+    click.echo(found.get_help(click.Context(found, info_name=name, parent=context)))
+
+
+def program_context() -> click.Context:
+    """The context of the program, in which its commands say what they are."""
+    return app.make_context("toksmith", [], resilient_parsing=True)
+
+
+def command_named(name: str) -> Command:
+    """The command of a name that exists."""
+    found = app.get_command(click.Context(app), name)
+    assert isinstance(found, Command)
+    return found
 
 
 def named(words: Sequence[str]) -> str | None:
@@ -73,19 +82,16 @@ def named(words: Sequence[str]) -> str | None:
     if [*words] == [*TWO_WORDS]:
         return "-".join(words)
     if len(words) > 1:
-        raise cli.BadParameter(f"expected one command, not {' '.join(words)!r}", param_hint="COMMAND")
+        raise click.BadParameter(f"expected one command, not {' '.join(words)!r}", param_hint="COMMAND")
     if words and words[0] not in NAMES:
-        near = meant(words[0], NAMES)
-        said = f"there is no command {words[0]!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-        raise cli.BadParameter(said, param_hint="COMMAND")
+        raise NoSuchCommand(words[0], possibilities=NAMES)
     return words[0] if words else None
 
 
-def completion(
-    shell: Annotated[str, cli.Argument("SHELL", "bash, zsh or fish.", after=lambda _: SHELLS)],
-    *,
-    as_json: Json = False,
-) -> None:
+@command("completion")
+@click.argument("shell", type=click.Choice(SHELLS), metavar="SHELL", help="bash, zsh or fish.")
+@as_json
+def completion(shell: str, as_json: bool) -> None:
     """Print the lines that let bash, zsh or fish complete commands.
 
     In ~/.bashrc: eval "$(toksmith completion bash)". In ~/.zshrc: eval "$(toksmith completion zsh)". For fish: toksmith
@@ -93,10 +99,8 @@ def completion(
     """
     from click.shell_completion import get_completion_class
 
-    from .program import app
-
-    if shell not in SHELLS or (made := get_completion_class(shell)) is None:
-        raise cli.BadParameter(f"expected bash, zsh or fish, not {shell!r}", param_hint="SHELL")
+    made = get_completion_class(shell)
+    assert made is not None, "click has all three"
     lines = made(app, {}, "toksmith", "_TOKSMITH_COMPLETE").source()
     if as_json:
         print_json({"shell": shell, "lines": lines})
@@ -106,8 +110,6 @@ def completion(
 
 def manual() -> str:
     """The manual page, in the language of man(7)."""
-    from .program import app, command_of
-
     parts = [
         f'.TH TOKSMITH 1 "" "toksmith {toksmith.__version__}" "User Commands"',
         ".SH NAME",
@@ -116,16 +118,14 @@ def manual() -> str:
         ".SH DESCRIPTION\nEach command reads stdin where no file is named, and takes \\fB\\-\\-help\\fR.",
         ".SH COMMANDS",
     ]
-    context = click.Context(app, info_name="toksmith")
+    context = program_context()
     for row in COMMANDS:
-        command = command_of(row)
-        own = command.make_context(row.name, [], parent=context, resilient_parsing=True)
-        parts.append(f".SS toksmith {roff(' '.join([row.name, *command.collect_usage_pieces(own)]))}")
-        parts += [roff(part) + "\n" for part in re.split(r"\n\s*\n", command.help or "")]
-        for each in command.get_params(own):
-            info = getattr(each, "said", None)
-            record = (each.make_metavar(own), info.help) if isinstance(info, Argument) else each.get_help_record(own)
-            if record is not None:
+        found = command_named(row.name)
+        own = click.Context(found, info_name=row.name, parent=context)
+        parts.append(f".SS toksmith {roff(' '.join([row.name, *found.collect_usage_pieces(own)]))}")
+        parts += [roff(part) + "\n" for part in re.split(r"\n\s*\n", found.help or "")]
+        for each in found.get_params(own):
+            if (record := each.get_help_record(own)) is not None:
                 parts.append(f".TP\n\\fB{roff(record[0])}\\fR\n{roff(record[1])}")
         parts.append(f".PP\nExample:\n.PP\n.nf\n{roff(row.example)}\n.fi")
     parts.append(".SH ENVIRONMENT\n.TP\n\\fBTOKSMITH_TOKENIZER\\fR\nThe tokenizer of commands without \\-t.")

@@ -1,6 +1,7 @@
 """What commands share: options, loading tokenizers, reading inputs, and JSON.
 
-Options that were not given are not passed on, so the called function is the only place of every default.
+A bundle of options is one decorator, and the function gets their values as `asked`. Options that were not given are not
+passed on, so the called function is the only place of every default.
 """
 
 from __future__ import annotations
@@ -9,48 +10,64 @@ import contextlib
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
 
 import toksmith
 
-from . import params as cli
 from .printed import tell
+from .program import Declaration, options
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    TextType = click.ParamType[Any]
+else:
+    TextType = click.ParamType  # no generic class in older releases
 
 __all__ = [
+    "FILE",
     "POLICIES",
     "STDIN",
     "TOKENIZER",
-    "Field",
-    "FilePattern",
-    "FileSpecials",
-    "Files",
-    "GivenText",
-    "Json",
-    "Name",
-    "Names",
-    "Quiet",
-    "Raw",
-    "RowNumber",
-    "Special",
-    "Threads",
+    "Asked",
+    "as_json",
+    "completing",
+    "field",
     "file_or_bytes",
     "given",
     "given_pattern",
     "has_rows",
+    "html",
     "inputs",
     "loaded",
+    "loaded_all",
     "loaded_options",
-    "once",
+    "named_by_t",
+    "of_file",
+    "of_text",
     "one_text",
-    "pattern_names",
+    "quiet",
+    "raw",
+    "read_once",
+    "special",
     "stdin_bytes",
     "stdin_stream",
+    "svg",
+    "text",
+    "threads",
     "token_json",
-    "tokenizers",
+    "with_files",
+    "with_report",
+    "with_text",
+    "with_tokenizer",
+    "with_tokenizers",
 ]
 
+Asked = Mapping[str, Any]
 STDIN = "-"
 POLICIES = ("raise", "allow", "text")
 ROWS = (".jsonl", ".parquet", ".arrow")
@@ -58,80 +75,105 @@ PACKED = (".gz", ".zst")
 PLAIN = (".txt", ".md")  # one text each, for which the readers of a corpus need not be imported
 
 
-def tokenizers(beginning: str) -> Sequence[str]:
-    """The published names and the files of tokenizers that lie here, to complete one."""
-    rows = toksmith.formats().values() if "/" not in beginning and os.sep not in beginning else ()
-    here = sorted(name for name in os.listdir() if any(row.fits(name) for row in rows)) if rows else []
-    return [*toksmith.encodings(), *here]
+class TokenizerName(TextType):
+    """The name of a tokenizer, which may hold white space; completed by published names and the files that lie here."""
+
+    name = "tokenizer"
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        """One name."""
+        return [rv]
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The names that begin like this; else files."""
+        from click.shell_completion import CompletionItem  # only completion needs it
+
+        rows = toksmith.formats().values() if "/" not in incomplete and os.sep not in incomplete else ()
+        here = sorted(name for name in os.listdir() if any(row.fits(name) for row in rows)) if rows else []
+        names = beginning([*toksmith.encodings(), *here], incomplete)
+        return [CompletionItem(name) for name in names] or [CompletionItem(incomplete, type="file")]
 
 
-def pattern_names(beginning: str) -> Sequence[str]:
-    """The names of split patterns, to complete one."""
-    return [*toksmith.patterns(), "none"]
+def beginning(names: Iterable[str], incomplete: str) -> list[str]:
+    """The names that begin like this, without those that no terminal prints."""
+    return [name for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
-TOKENIZER: dict[str, Any] = {"envvar": "TOKSMITH_TOKENIZER", "complete": tokenizers, "metavar": "TOKENIZER"}
-Files = Annotated[list[str] | None, cli.Argument("FILE", "Text files; '-' reads stdin.", "stdin")]
-Name = Annotated[
-    str,
-    cli.Option(
-        "--tokenizer",
-        "-t",
-        help="A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.",
-        argument="tok",
-        once="'compare' takes several",
-        **TOKENIZER,
-    ),
-]
-Names = Annotated[
-    list[str],
-    cli.Option(
-        "--tokenizer",
-        "-t",
-        help="A published name, a tokenizer file, a model or org/name; repeatable.",
-        argument="tok",
-        **TOKENIZER,
-    ),
-]
-Json = Annotated[bool, cli.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, cli.Option("--quiet", "-q", help="Print no progress and no summary.")]
-Special = Annotated[
-    str,
-    cli.Option(
-        "--special", choices=POLICIES, help="Special tokens in the text: an error, their ids, or ordinary text."
-    ),
-]
-FilePattern = Annotated[
-    list[str] | None,
-    cli.Option(
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """How an option completes one of these names."""
+    return lambda ctx, param, incomplete: beginning(names(), incomplete)
+
+
+TOKENIZER = TokenizerName()
+FILE = click.Path(readable=False)  # the command itself says what it cannot read
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
+text = click.option("--text", help="Text to use instead of a file.", show_default="the files")
+field = click.option("--field", help="Field or column that contains the text.", show_default="text")
+raw = click.option("--raw", is_flag=True, help="Read the bytes of files: do not unpack them, and look for no rows.")
+threads = click.option("--threads", type=int, help="Number of threads.", show_default="all cores")
+html = click.option(
+    "--html", type=FILE, help="Write a self-contained page and print its name.", show_default="print the result"
+)
+svg = click.option("--svg", type=FILE, help="Write an SVG picture and print its name.", show_default="print the result")
+one_file = click.argument(
+    "file", type=FILE, metavar="[FILE]", default=STDIN, help="Text file; '-' or none reads stdin."
+)
+
+# For -t, what its file does not say.
+of_file = options(
+    click.option(
         "--pattern",
+        multiple=True,
         help="For files without one (.tiktoken): split pattern or regex, or none for no split; repeatable.",
-        default="the file's",
-        complete=pattern_names,
+        show_default="the file's",
+        shell_complete=completing(lambda: [*toksmith.patterns(), "none"]),
     ),
-]
-FileSpecials = Annotated[
-    list[str] | None,
-    cli.Option(
+    click.option(
         "--special-token",
+        multiple=True,
         metavar="TOKEN=ID",
         help="For files without them (.tiktoken): a special token; repeatable.",
-        default="the file's",
-        argument="special_tokens",
+        show_default="the file's",
     ),
-]
-GivenText = Annotated[str | None, cli.Option("--text", help="Text to use instead of a file.", default="the files")]
-Field = Annotated[str | None, cli.Option("--field", help="Field or column that contains the text.", default="text")]
-Raw = Annotated[bool, cli.Option("--raw", help="Read the bytes of files: do not unpack them, and look for no rows.")]
-RowNumber = Annotated[
-    int | None, cli.Option("--row", help="Which row of a file of rows, counted from 0.", default="the only row")
-]
-Threads = Annotated[int | None, cli.Option("--threads", help="Number of threads.", default="all cores")]
+)
 
 
-def given(**options: Any) -> dict[str, Any]:
+def named_by_t(help: str, *, required: bool = True) -> Declaration:
+    """The option -t, which `loaded` and `loaded_all` read."""
+    name: dict[str, Any] = {"type": TOKENIZER, "envvar": "TOKSMITH_TOKENIZER", "show_envvar": True}
+    return options(click.option("--tokenizer", "-t", multiple=True, required=required, help=help, **name), of_file)
+
+
+with_tokenizer = named_by_t("A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.")
+with_tokenizers = named_by_t("A published name, a tokenizer file, a model or org/name; repeatable.")
+with_files = options(
+    click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin."),
+    text,
+    field,
+    raw,
+)
+of_text = options(
+    text,
+    field,
+    click.option("--row", type=int, help="Which row of a file of rows, counted from 0.", show_default="the only row"),
+    raw,
+)
+with_text = options(one_file, of_text)
+with_report = options(html, svg, as_json, quiet)
+
+
+def special(default: str | None) -> Declaration:
+    """The option for special tokens in a text; with None the called function has the default."""
+    said = "Special tokens in the text: an error, their ids, or ordinary text."
+    shown = "raise" if default is None else True
+    return click.option("--special", type=click.Choice(POLICIES), default=default, show_default=shown, help=said)
+
+
+def given(**values: Any) -> dict[str, Any]:
     """The options that were given."""
-    return {name: value for name, value in options.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
@@ -143,54 +185,59 @@ def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
     return {"pattern": None if patterns[0] == "none" else patterns[0]}
 
 
-def loaded(name: str, pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> toksmith.Tokenizer:
-    """The tokenizer that `-t`, `--pattern` and `--special-token` name together."""
-    return toksmith.load(name, **loaded_options(pattern, special_tokens))
+def loaded(asked: Asked) -> toksmith.Tokenizer:
+    """The one tokenizer that `-t`, `--pattern` and `--special-token` name together."""
+    if len(asked["tokenizer"]) > 1:
+        raise click.BadParameter("is given twice; 'compare' takes several", param_hint="--tokenizer")
+    return toksmith.load(asked["tokenizer"][0], **loaded_options(asked))
 
 
-def loaded_options(pattern: Sequence[str] | None, special_tokens: Sequence[str] | None) -> dict[str, Any]:
+def loaded_all(asked: Asked) -> dict[str, toksmith.Tokenizer]:
+    """Each tokenizer that `-t` names."""
+    return {name: toksmith.load(name, **loaded_options(asked)) for name in asked["tokenizer"]}
+
+
+def loaded_options(asked: Asked) -> dict[str, Any]:
     """The arguments of `load` for `--pattern` and `--special-token`."""
-    options = given_pattern(pattern)
-    if special_tokens:
-        options["special_tokens"] = dict(map(token_and_id, special_tokens))
-    return options
+    found = given_pattern(asked["pattern"])
+    if asked["special_token"]:
+        found["special_tokens"] = dict(map(token_and_id, asked["special_token"]))
+    return found
 
 
 def token_and_id(text: str) -> tuple[str, int]:
     """The parts of a `TOKEN=ID` option; the token may hold `=` itself."""
     token, equals, id = text.rpartition("=")
     if not (equals and id.isascii() and id.isdigit()):
-        raise cli.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
+        raise click.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
     return token, int(id)
 
 
-def inputs(
-    files: Sequence[str] | None, text: str | None = None, *, field: str | None = None, raw: bool = False
-) -> Iterator[tuple[str, Iterable[str | bytes]]]:
+def inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Iterable[str | bytes]]]:
     """The name and the documents of each file, read when its turn comes; stdin where nothing is named.
 
     Raises:
         BadParameter: Both files and a text are given, or `field` with nothing that has fields.
     """
-    if text is not None:
+    if asked["text"] is not None:
         if files:
-            raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
-        yield "--text", [os.fsencode(text)]
+            raise click.BadParameter("give a file or a text, not both", param_hint="--text")
+        yield "--text", [os.fsencode(asked["text"])]
         return
-    for name in once(files or [STDIN]):
+    for name in read_once(files or [STDIN]):
         if name == STDIN:
             yield name, [stdin_bytes()]
         else:
-            found = file_or_bytes(name, field, raw=raw)
+            found = file_or_bytes(name, asked["field"], raw=asked["raw"])
             yield name, [found] if isinstance(found, bytes) else found.documents()
 
 
-def once(files: Sequence[str]) -> Sequence[str]:
+def read_once(files: Sequence[str]) -> Sequence[str]:
     """The names of files, if each names one and stdin is read once."""
     if "" in files:
-        raise cli.BadParameter("the name of a file is empty; give a file, or '-' for stdin", param_hint="FILE")
+        raise click.BadParameter("the name of a file is empty; give a file, or '-' for stdin", param_hint="FILE")
     if files.count(STDIN) > 1:
-        raise cli.BadParameter("'-' is given twice, but stdin can be read only once", param_hint="FILE")
+        raise click.BadParameter("'-' is given twice, but stdin can be read only once", param_hint="FILE")
     return files
 
 
@@ -224,16 +271,15 @@ def has_rows(name: str) -> bool:
     return name.endswith(ROWS)
 
 
-def one_text(
-    file: str, text: str | None, *, field: str | None = None, row: int | None = None, raw: bool = False
-) -> str | bytes:
+def one_text(asked: Asked) -> str | bytes:
     """The one text that a command is asked about."""
+    file, row = asked["file"], asked["row"]
     if row is not None and row < 0:
-        raise cli.BadParameter(f"expected at least 0, not {row}", param_hint="--row")
-    [(name, documents)] = inputs(None if file == STDIN else [file], text, field=field, raw=raw)
-    if text is not None or raw or not has_rows(name):
+        raise click.BadParameter(f"expected at least 0, not {row}", param_hint="--row")
+    [(name, documents)] = inputs(asked, None if file == STDIN else [file])
+    if asked["text"] is not None or asked["raw"] or not has_rows(name):
         if row is not None:
-            raise cli.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
+            raise click.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
         first, *more = [*islice(documents, 2)] or [b""]
         if more:
             raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
@@ -272,7 +318,7 @@ def stdin_bytes() -> bytes:
 def stdin_stream() -> BinaryIO:
     """Where the bytes of stdin are read from; on a terminal, someone is told to type."""
     if sys.stdin is None:  # closed by the caller: <&-
-        raise cli.BadParameter("stdin is closed; give a file", param_hint="FILE")
+        raise click.BadParameter("stdin is closed; give a file", param_hint="FILE")
     if sys.stdin.isatty():
         tell("reading from the terminal; press Ctrl-D (on Windows Ctrl-Z and Enter) to end the text")
     return sys.stdin.buffer

@@ -3,68 +3,62 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
+
+import click
 
 import toksmith
 from toksmith import _render
 
-from . import params as cli
-from .arguments import STDIN, FilePattern, FileSpecials, Json, Name, Quiet, file_bytes, given, loaded, stdin_bytes
-from .progress import working
-from .shown import Html, Svg, prepared
+from .arguments import FILE, STDIN, file_bytes, given, loaded, stdin_bytes, with_report, with_tokenizer
+from .program import command
+from .shown import print_shown
 
 __all__ = ["chat"]
 
 
+@command("chat", variables="--variable", add_generation_prompt="--prompt")
+@click.argument(
+    "file",
+    type=FILE,
+    metavar="[MESSAGES]",
+    default=STDIN,
+    help="JSON file with a list of messages; '-' or none reads stdin.",
+)
+@with_tokenizer
+@click.option(
+    "--template",
+    required=True,
+    help="Folder of a model, its tokenizer_config.json, a .jinja file, or chatml, llama3 or plain.",
+)
+@click.option("--tools", type=FILE, help="JSON file with a list of functions.", show_default="none")
+@click.option(
+    "--variable",
+    multiple=True,
+    help="NAME=TEXT that the template reads, such as bos_token; repeatable.",
+    show_default="none",
+)
+@click.option(
+    "--prompt/--no-prompt",
+    default=None,
+    help="End where the assistant begins to write.",
+    show_default="if the last message is not the assistant's",
+)
+@with_report
 def chat(
-    file: Annotated[
-        str, cli.Argument("MESSAGES", "JSON file with a list of messages; '-' reads stdin.", "stdin")
-    ] = STDIN,
-    *,
-    tokenizer: Name,
-    template: Annotated[
-        str,
-        cli.Option(help="Folder of a model, its tokenizer_config.json, a .jinja file, or chatml, llama3 or plain."),
-    ],
-    tools: Annotated[str | None, cli.Option(help="JSON file with a list of functions.", default="none")] = None,
-    variable: Annotated[
-        list[str] | None,
-        cli.Option(
-            help="NAME=TEXT that the template reads, such as bos_token; repeatable.",
-            argument="variables",
-            default="none",
-        ),
-    ] = None,
-    prompt: Annotated[
-        bool | None,
-        cli.Option(
-            "--prompt/--no-prompt",
-            help="End where the assistant begins to write.",
-            argument="add_generation_prompt",
-            default="if the last message is not the assistant's",
-        ),
-    ] = None,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    html: Html = None,
-    svg: Svg = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    file: str, template: str, tools: str | None, variable: list[str] | None, prompt: bool | None, **asked: Any
 ) -> None:
     """Show a conversation as its tokens, as a chat template writes it.
 
     It says what each message costs, which text would have become a control token where texts are joined before they are
     encoded, and which ids stay when messages are appended. It needs the extra 'chat'.
     """
-    tok = loaded(tokenizer, pattern, special_token)
+    tok, [name] = loaded(asked), asked["tokenizer"]
     messages = listed(file, "messages")
     functions = None if tools is None else listed(tools, "--tools")
     variables = dict(map(name_and_text, variable)) if variable else None
-    with working(None, as_json=as_json, quiet=quiet):
-        more = given(tools=functions, variables=variables, add_generation_prompt=prompt)
-        found = toksmith.explain.chat(tok, messages, template=template, **more)
-        show = prepared(_render.called(found, tokenizer), as_json=as_json, html=html, svg=svg)
-    show()
+    more = given(tools=functions, variables=variables, add_generation_prompt=prompt)
+    print_shown(lambda: _render.called(toksmith.explain.chat(tok, messages, template=template, **more), name), asked)
 
 
 def listed(file: str, what: str) -> list[Any]:
@@ -85,5 +79,5 @@ def name_and_text(given: str) -> tuple[str, str]:
     """The parts of a NAME=TEXT option."""
     name, equals, text = given.partition("=")
     if not (name and equals):
-        raise cli.BadParameter(f"{given!r} is not NAME=TEXT", param_hint="--variable")
+        raise click.BadParameter(f"{given!r} is not NAME=TEXT", param_hint="--variable")
     return name, text

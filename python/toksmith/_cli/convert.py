@@ -1,50 +1,65 @@
-"""The command that writes a tokenizer in another format and verifies the ids."""
+"""The commands about file formats: convert, which writes a tokenizer in another and compares the ids, and formats."""
 
 from __future__ import annotations
 
+import textwrap
+from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+
+import click
 
 import toksmith
 
-from . import params as cli
-from .arguments import FilePattern, FileSpecials, Json, Quiet, given, loaded_options, tokenizers
+from .arguments import FILE, TOKENIZER, as_json, completing, given, loaded_options, of_file, quiet
 from .corpus import ticking, total_of
-from .flags import check_format
 from .printed import print_json, print_lines
+from .program import command
 from .progress import working
 
-__all__ = ["FORMAT", "convert"]
+__all__ = ["FORMAT", "check_format", "convert", "formats"]
 
 DIFFERENT = 3  # the exit code
-FORMAT: dict[str, Any] = {"metavar": "FORMAT", "complete": lambda _: toksmith.formats()}
+FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": completing(toksmith.formats)}
+COLUMNS = 80
 
 
+@command("convert")
+@click.argument("source", type=TOKENIZER, metavar="SOURCE", help="A tokenizer: a published name, a file or a folder.")
+@click.argument(
+    "target", type=FILE, metavar="TARGET", help="The file to write; its name decides the format unless --to does."
+)
+@click.option("--from", "from_format", help="Format of the source.", show_default="by its content", **FORMAT)
+@click.option("--to", "to_format", help="Format of the target.", show_default="by its name", **FORMAT)
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Texts for the comparison; repeatable.",
+    show_default="a built-in sample",
+)
+@click.option(
+    "--allow-loss",
+    multiple=True,
+    help="Field of the model that may be left out; repeatable.",
+    show_default="nothing",
+)
+@of_file
+@click.option(
+    "--renumber", is_flag=True, help="Give tokens the ids that the format requires; --json lists old and new."
+)
+@as_json
+@quiet
 def convert(
-    source: Annotated[
-        str, cli.Argument("SOURCE", "A tokenizer: a published name, a file or a folder.", complete=tokenizers)
-    ],
-    target: Annotated[str, cli.Argument("TARGET", "The file to write; its name decides the format unless --to does.")],
+    source: str,
+    target: str,
     *,
-    from_format: Annotated[
-        str | None, cli.Option("--from", help="Format of the source.", default="by its content", **FORMAT)
-    ] = None,
-    to_format: Annotated[
-        str | None, cli.Option("--to", help="Format of the target.", default="by its name", **FORMAT)
-    ] = None,
-    verify: Annotated[
-        list[Path] | None, cli.Option(help="Texts for the comparison; repeatable.", default="a built-in sample")
-    ] = None,
-    allow_loss: Annotated[
-        list[str] | None, cli.Option(help="Field of the model that may be left out; repeatable.", default="nothing")
-    ] = None,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    renumber: Annotated[
-        bool, cli.Option("--renumber", help="Give tokens the ids that the format requires; --json lists old and new.")
-    ] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    from_format: str | None,
+    to_format: str | None,
+    verify: list[Path] | None,
+    allow_loss: list[str] | None,
+    renumber: bool,
+    **asked: Any,
 ) -> None:
     """Write a tokenizer in another format, and compare the ids of both.
 
@@ -52,14 +67,47 @@ def convert(
     """
     check_format(from_format, "--from")
     check_format(to_format, "--to")
-    options: dict[str, Any] = loaded_options(pattern, special_token)
+    options: dict[str, Any] = loaded_options(asked)
     options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
-    with working(total=total_of(verify) if verify else None, as_json=as_json, quiet=quiet) as meter:
+    with working(asked, total=total_of(verify) if verify else None) as meter:
         options |= given(verify=ticking(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)
-    if as_json:
+    if asked["as_json"]:
         print_json(report.to_dict())
     else:
         print_lines(*str(report).split("\n"))
     if not report.equal:
-        raise cli.Exit(DIFFERENT)
+        raise click.exceptions.Exit(DIFFERENT)
+
+
+def check_format(name: str | None, flag: str) -> None:
+    """Refuses the name of a format of tokenizers that does not exist."""
+    if name is not None and name not in toksmith.formats():
+        said = f"there is no format named {name!r:.200}; 'toksmith formats' lists them"
+        raise click.BadParameter(said, param_hint=flag)
+
+
+@command("formats")
+@as_json
+def formats(as_json: bool) -> None:
+    """List the file formats, and the file names that mean each.
+
+    'train -o' and 'convert' choose the format by the name of the file, unless --to does. Loading looks at the content.
+    """
+    rows = toksmith.formats().values()
+    if as_json:
+        print_json([{"name": row.name, "suffixes": row.suffixes, "doc": doc_of(row)} for row in rows])
+        return
+    width = max(len(row.name) for row in rows) + 2
+    print_lines(f"{'--to':{width}}file names")
+    for row in rows:
+        told = [", ".join(row.suffixes), *textwrap.wrap(doc_of(row), COLUMNS - width, break_on_hyphens=False)]
+        print_lines(*(f"{name:{width}}{line}" for name, line in zip_longest([row.name], told, fillvalue="")))
+
+
+def doc_of(row: toksmith.Format) -> str:
+    """What a format is, with the flags that it takes."""
+    flags = {"pattern": "--pattern", "special_tokens": "--special-token"}
+    return row.doc.partition("; load() takes")[0] + (
+        f"; -t takes {' and '.join(flags[each] for each in row.arguments)}" if row.arguments else ""
+    )

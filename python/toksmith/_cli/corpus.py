@@ -6,41 +6,35 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import click
+
 import toksmith
 
 from .._render import number_of
-from . import params as cli
-from .arguments import STDIN, file_or_bytes, once, stdin_bytes, stdin_stream
+from .arguments import STDIN, Asked, file_or_bytes, read_once, stdin_bytes, stdin_stream
 from .printed import print_json, print_lines
 from .progress import Meter, Watch, progress_of
 
 __all__ = ["corpus_of", "ticking", "total_of", "write_corpus"]
 
 
-def corpus_of(
-    files: Sequence[str] | None,
-    text: str | None = None,
-    *,
-    field: str | None = None,
-    raw: bool = False,
-    again: bool = False,
-) -> list[Any]:
+def corpus_of(asked: Asked, files: Sequence[str] | None, *, again: bool = False) -> list[Any]:
     """The corpus that the arguments of a command name; stdin if they name none.
 
     Args:
         again: Whether the corpus is read more than once.
     """
-    if text is None:
-        found: list[Any] = []
-        for name in once(files or [STDIN]):
-            if name == STDIN:
-                found.append(stdin_bytes() if again else stdin_stream())
-            else:
-                found.append(file_or_bytes(name, field, raw=raw))
-        return found
-    if files:
-        raise cli.BadParameter("give a file or a text, not both", param_hint="--text")
-    return [os.fsencode(text)]
+    if asked.get("text") is not None:
+        if files:
+            raise click.BadParameter("give a file or a text, not both", param_hint="--text")
+        return [os.fsencode(asked["text"])]
+    found: list[Any] = []
+    for name in read_once(files or [STDIN]):
+        if name == STDIN:
+            found.append(stdin_bytes() if again else stdin_stream())
+        else:
+            found.append(file_or_bytes(name, asked["field"], raw=asked.get("raw", False)))
+    return found
 
 
 def ticking(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
@@ -78,18 +72,15 @@ def write_corpus(
     corpus: list[Any],
     output: str,
     options: Mapping[str, Any],
-    *,
-    as_json: bool,
-    quiet: bool,
+    asked: Asked,
 ) -> None:
     """Write the ids of `corpus` to `output`, and say what was written."""
     watch = Watch()
-    progress = progress_of(as_json=as_json, quiet=quiet)
-    written = toksmith.encode_corpus(tok, corpus, output, **options, **progress)
-    if as_json:
+    written = toksmith.encode_corpus(tok, corpus, output, **options, **progress_of(asked))
+    if asked["as_json"]:
         names = {"file": os.fspath(written.path), "ends_file": os.fspath(written.ends_path)}
         print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
-    elif not quiet:
+    elif not asked["quiet"]:
         documents = number_of(written.documents, "document")
         print_lines(
             f"{number_of(written.ids, 'id')} of {documents}{watch.took(written.ids, 'ids')} saved as {written.path} "

@@ -6,122 +6,99 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+
+import click
 
 import toksmith
 
-from . import params as cli
-from .arguments import TOKENIZER, FilePattern, FileSpecials, Json, Name, Quiet, given, loaded
-from .flags import flagged
+from .arguments import TOKENIZER, as_json, completing, given, html, loaded, quiet, with_tokenizer
+from .program import command
 from .progress import progress_of
-from .shown import Html, prepared
+from .shown import prepared
 
 __all__ = ["graft"]
 
 DIFFERENT = 3  # the exit code
 RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the library, which a test compares
-FLAGS = {
-    name: f"--{name.replace('_', '-')}" for name in ("init", "old", "pad_to", "id_map", "link", "verify", "allow_loss")
-}
-FLAGS |= {
-    "donor": "--donor",
-    "donor_tokenizer": "--donor-tokenizer",
-    "tensors": "--tensor",
-    "tokens": "--token",
-    "out": "--output",
-}
-
-Checkpoint = Annotated[
-    Path, cli.Argument("CHECKPOINT", "Folder of a model: safetensors files, config.json and a tokenizer.")
-]
-Output = Annotated[Path, cli.Option("--output", "-o", help="New folder; its parent must exist.")]
-Init = Annotated[
-    list[str] | None,
-    cli.Option(
-        metavar="RULE",
-        help=f"Rows of new tokens: {', '.join(RULES[:-1])} or {RULES[-1]}; NEW=OLD copies a row; repeatable.",
-        default="exponential; mean where one matrix is for input and output",
-        complete=lambda _: RULES,
-    ),
-]
-Old = Annotated[
-    str | None,
-    cli.Option(
-        "--old", help="Tokenizer of the checkpoint.", default="that in its folder", **{**TOKENIZER, "envvar": None}
-    ),
-]
-Map = Annotated[
-    Path | None, cli.Option("--id-map", help="File of IdMap.save: which token is which.", default="by their bytes")
-]
-Donor = Annotated[
-    Path | None,
-    cli.Option(
-        "--donor", help="Folder of a model that has the new tokens, to rebuild their rows from.", default="none"
-    ),
-]
-OfDonor = Annotated[
-    str | None,
-    cli.Option(
-        "--donor-tokenizer",
-        help="Tokenizer of the donor.",
-        default="that in its folder",
-        **{**TOKENIZER, "envvar": None},
-    ),
-]
-PadTo = Annotated[
-    int | None,
-    cli.Option("--pad-to", help="Multiple of the number of rows, such as 64 or 128.", default="the checkpoint's"),
-]
-Roles = Annotated[
-    list[str] | None,
-    cli.Option(
-        "--tensor",
-        metavar="NAME=ROLE",
-        help="What a tensor with an unknown name is: input, output, bias or other; repeatable.",
-        default="by the table of names",
-        argument="tensors",
-    ),
-]
-Tokens = Annotated[
-    list[str] | None,
-    cli.Option(
-        "--token",
-        metavar="NAME=TOKEN",
-        help="Token for a part, such as eos_token=TOKEN; repeatable.",
-        default="the same as before",
-        argument="tokens",
-    ),
-]
-Loss = Annotated[
-    list[str] | None,
-    cli.Option(help="Field of the tokenizer that tokenizer.json may leave out; repeatable.", default="nothing"),
-]
+FOLDER = click.Path(path_type=Path)
 
 
+@command("graft", tensors="--tensor", tokens="--token", out="--output")
+@click.argument(
+    "checkpoint",
+    type=FOLDER,
+    metavar="CHECKPOINT",
+    help="Folder of a model: safetensors files, config.json and a tokenizer.",
+)
+@with_tokenizer
+@click.option("--output", "-o", type=FOLDER, required=True, help="New folder; its parent must exist.")
+@click.option(
+    "--init",
+    multiple=True,
+    metavar="RULE",
+    help=f"Rows of new tokens: {', '.join(RULES[:-1])} or {RULES[-1]}; NEW=OLD copies a row; repeatable.",
+    show_default="exponential; mean where one matrix is for input and output",
+    shell_complete=completing(lambda: RULES),
+)
+@click.option("--old", type=TOKENIZER, help="Tokenizer of the checkpoint.", show_default="that in its folder")
+@click.option("--id-map", type=FOLDER, help="File of IdMap.save: which token is which.", show_default="by their bytes")
+@click.option(
+    "--donor",
+    type=FOLDER,
+    help="Folder of a model that has the new tokens, to rebuild their rows from.",
+    show_default="none",
+)
+@click.option("--donor-tokenizer", type=TOKENIZER, help="Tokenizer of the donor.", show_default="that in its folder")
+@click.option(
+    "--pad-to",
+    type=int,
+    help="Multiple of the number of rows, such as 64 or 128.",
+    show_default="the checkpoint's",
+)
+@click.option(
+    "--tensor",
+    multiple=True,
+    metavar="NAME=ROLE",
+    help="What a tensor with an unknown name is: input, output, bias or other; repeatable.",
+    show_default="by the table of names",
+)
+@click.option(
+    "--token",
+    multiple=True,
+    metavar="NAME=TOKEN",
+    help="Token for a part, such as eos_token=TOKEN; repeatable.",
+    show_default="the same as before",
+)
+@click.option(
+    "--allow-loss",
+    multiple=True,
+    help="Field of the tokenizer that tokenizer.json may leave out; repeatable.",
+    show_default="nothing",
+)
+@click.option("--link", is_flag=True, help="Link files that do not change, instead of copying them.")
+@click.option("--verify", is_flag=True, help="Compare the result with the checkpoint; only that, if the folder exists.")
+@click.option("--dry-run", is_flag=True, help="Write nothing; print the report.")
+@html
+@as_json
+@quiet
 def graft(
-    checkpoint: Checkpoint,
+    checkpoint: Path,
     *,
-    tokenizer: Name,
-    output: Output,
-    init: Init = None,
-    old: Old = None,
-    id_map: Map = None,
-    donor: Donor = None,
-    donor_tokenizer: OfDonor = None,
-    pad_to: PadTo = None,
-    tensor: Roles = None,
-    token: Tokens = None,
-    allow_loss: Loss = None,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    link: Annotated[bool, cli.Option("--link", help="Link files that do not change, instead of copying them.")] = False,
-    verify: Annotated[
-        bool, cli.Option("--verify", help="Compare the result with the checkpoint; only that, if the folder exists.")
-    ] = False,
-    dry_run: Annotated[bool, cli.Option("--dry-run", help="Write nothing; print the report.")] = False,
-    html: Html = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
+    output: Path,
+    init: list[str] | None,
+    old: str | None,
+    id_map: Path | None,
+    donor: Path | None,
+    donor_tokenizer: str | None,
+    pad_to: int | None,
+    tensor: list[str] | None,
+    token: list[str] | None,
+    allow_loss: list[str] | None,
+    link: bool,
+    verify: bool,
+    dry_run: bool,
+    **asked: Any,
 ) -> None:
     """Give a model another tokenizer: write a checkpoint whose rows follow the ids.
 
@@ -130,21 +107,19 @@ def graft(
     """
     options: dict[str, Any] = given(init=init, pad_to=pad_to, allow_loss=allow_loss)
     options |= given(tensors=pairs(tensor, "--tensor"), tokens=pairs(token, "--token", last=False))
-    with flagged(FLAGS):
-        options |= given(old=None if old is None else toksmith.load(old))
-        options |= given(donor=donor)
-        options |= given(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
-        options |= given(id_map=None if id_map is None else toksmith.IdMap.load(id_map))
-        tok = loaded(tokenizer, pattern, special_token)
-        options |= {"link": link, "verify": verify, "dry_run": dry_run}
-        report = toksmith.graft(checkpoint, tok, output, **options, **progress_of(as_json=as_json, quiet=quiet))
-        files = {"--old OLD": old, "--donor-tokenizer DONOR": donor_tokenizer, "--id-map MAP": id_map}
-        report = replace(report, command=with_files(report.command, files))
-        show = prepared(report, as_json=as_json, html=html)
-    if not quiet or as_json or html is not None or not report.ok:
+    options |= given(old=None if old is None else toksmith.load(old))
+    options |= given(donor=donor)
+    options |= given(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
+    options |= given(id_map=None if id_map is None else toksmith.IdMap.load(id_map))
+    options |= {"link": link, "verify": verify, "dry_run": dry_run}
+    report = toksmith.graft(checkpoint, loaded(asked), output, **options, **progress_of(asked))
+    files = {"--old OLD": old, "--donor-tokenizer DONOR": donor_tokenizer, "--id-map MAP": id_map}
+    report = replace(report, command=with_files(report.command, files))
+    show = prepared(report, asked)
+    if not asked["quiet"] or asked["as_json"] or asked["html"] is not None or not report.ok:
         show()
     if not report.ok:
-        raise cli.Exit(DIFFERENT)
+        raise click.exceptions.Exit(DIFFERENT)
 
 
 def with_files(command: str, files: Mapping[str, object]) -> str:
@@ -161,6 +136,6 @@ def pairs(texts: list[str] | None, flag: str, *, last: bool = True) -> dict[str,
     for text in texts or ():
         name, equals, value = text.rpartition("=") if last else text.partition("=")
         if not (name and equals and value):
-            raise cli.BadParameter(f"{text!r} is not NAME={'ROLE' if last else 'TOKEN'}", param_hint=flag)
+            raise click.BadParameter(f"{text!r} is not NAME={'ROLE' if last else 'TOKEN'}", param_hint=flag)
         found[name] = value
     return found or None

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import toksmith
@@ -18,33 +18,38 @@ from .printed import json_line, tell
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-__all__ = ["Meter", "Watch", "metered", "progress_lines", "progress_of", "working"]
+    from .arguments import Asked
+
+__all__ = ["Meter", "Watch", "progress_of", "working"]
 
 EVERY_S = 60
 SOON_S = 2.0
 
 
-def progress_of(*, as_json: bool, quiet: bool) -> dict[str, Any]:
-    """The `progress` argument of a call of the library; on a terminal its own bar."""
-    if quiet:
+def progress_of(asked: Asked) -> dict[str, Any]:
+    """The `progress` argument of a call of the library: on a terminal its own bar, else lines on stderr, one a minute."""
+    as_json = asked["as_json"]
+    if asked["quiet"]:
         return {"progress": False}
-    return {} if sys.stderr.isatty() and not as_json else {"progress": progress_lines(as_json=as_json)}
-
-
-def progress_lines(*, as_json: bool = False) -> Callable[[toksmith.Progress], None]:
-    """Print progress as lines on stderr, one per minute, for logs."""
+    if sys.stderr.isatty() and not as_json:
+        return {}
     said_s = 0.0
 
     def say(now: toksmith.Progress) -> None:
         nonlocal said_s
         if now.elapsed_s - said_s >= EVERY_S:
             said_s = now.elapsed_s
-            if as_json:
-                json_line({"event": "progress", **dataclasses.asdict(now)})
-            else:
-                tell(str(now))
+            say_progress(now, as_json=as_json)
 
-    return say
+    return {"progress": say}
+
+
+def say_progress(now: toksmith.Progress, *, as_json: bool) -> None:
+    """Print progress as a line on stderr."""
+    if as_json:
+        json_line({"event": "progress", **dataclasses.asdict(now)})
+    else:
+        tell(str(now))
 
 
 class Watch:
@@ -71,32 +76,16 @@ def speed(rate: float, unit: str) -> str:
 
 
 @contextlib.contextmanager
-def metered(total: int | None, *, as_json: bool, quiet: bool) -> Iterator[Meter]:
-    """The progress of what happens inside, and at its end one line with the size and the speed.
+def working(asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None) -> Iterator[Meter]:
+    """The progress of what happens inside, also where it takes long before a part is done; at its end size and speed.
 
     Args:
-        total: The bytes of all files; None if nobody knows.
-    """
-    meter = Meter(total, as_json=as_json, quiet=quiet)
-    try:
-        yield meter
-    finally:
-        meter.end()
-    meter.sum_up(meter.done, "bytes")
-
-
-@contextlib.contextmanager
-def working(
-    size: int | None = None, unit: str = "bytes", *, total: int | None = None, as_json: bool, quiet: bool
-) -> Iterator[Meter]:
-    """As `metered`, for work that may take long before a part of it is done: a thread looks at the time.
-
-    Args:
+        asked: The options of the command, with --json and --quiet.
         size: What the work is about, for the line at its end; None for what the meter has counted.
         unit: The unit of `size`.
-        total: The bytes of the files that are read on the way; None if there are none.
+        total: The bytes of the files that are read on the way; None if there are none, or nobody knows.
     """
-    meter = Meter(total, as_json=as_json, quiet=quiet)
+    meter = Meter(total, as_json=asked["as_json"], quiet=asked["quiet"])
     ended = threading.Event()
 
     def watch() -> None:
@@ -104,13 +93,13 @@ def working(
             meter.look()
 
     watcher = threading.Thread(target=watch, daemon=True)
-    if not quiet:
+    if not meter.quiet:
         watcher.start()
     try:
         yield meter
     finally:
         ended.set()
-        if not quiet:
+        if not meter.quiet:
             watcher.join()
         meter.end()
     meter.sum_up(meter.done if size is None or meter.done else size, "bytes" if meter.done else unit)
@@ -148,11 +137,7 @@ class Meter:
         if not self.done:
             at_work = {"event": "progress", "phase": "working", "done": 0, "total": self.total, "elapsed_s": elapsed}
             return json_line(at_work) if self.as_json else tell(f"at work for {elapsed:,.0f} s")
-        progress = toksmith.Progress("counting", self.done, self.total, elapsed, elapsed)
-        if self.as_json:
-            json_line({"event": "progress", **dataclasses.asdict(progress)})
-        else:
-            tell(str(progress))
+        say_progress(toksmith.Progress("counting", self.done, self.total, elapsed, elapsed), as_json=self.as_json)
 
     def draw(self) -> None:
         """Draws the bar, which moves by itself where no size is known."""

@@ -8,43 +8,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import functools
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import click
+from click.exceptions import Exit
 
 from .. import _render
 from .._base.system import SYSTEM
 from .flags import reason, usage_of
-from .params import Exit
 from .printed import tell
 
-__all__ = ["drop_output", "lost_output", "open_closed_streams", "runnable", "told_output"]
-
+__all__ = ["drop_output", "ended_by_sigterm", "lost_output", "open_closed_streams", "told_errors", "told_output"]
 
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-
-
-def runnable(function: Callable[..., None], flags: Mapping[str, str]) -> Callable[..., None]:
-    """`function` for click: it takes what the annotations say, and its errors are printed.
-
-    Args:
-        flags: By argument of Python, the flag that sets it.
-    """
-
-    @functools.wraps(function)
-    def run(*, debug: bool, **options: Any) -> None:
-        given = {name: (list(value) or None) if isinstance(value, tuple) else value for name, value in options.items()}
-        with ended_by_sigterm(), told_errors(flags, debug=debug):
-            function(**given)
-            sys.stdout.flush()
-
-    return run
 
 
 @contextlib.contextmanager
@@ -69,7 +49,11 @@ def ended_by_sigterm() -> Iterator[None]:
 
 @contextlib.contextmanager
 def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
-    """Turn an error into one line on stderr and an exit code."""
+    """Turn an error into one line on stderr and an exit code.
+
+    Args:
+        flags: By argument of Python, the flag that sets it.
+    """
     if debug:
         os.environ["TOKSMITH_TRACEBACK"] = "full"
     try:
@@ -84,6 +68,7 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
 
             print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, Exception) and (usage := usage_of(error, flags)) is not None:
+            usage.ctx = click.get_current_context(silent=True)
             raise usage from None
         if isinstance(error, OSError) and is_of_output(error):
             raise Exit(lost_output(error)) from None

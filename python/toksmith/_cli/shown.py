@@ -6,34 +6,39 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
+
+import click
 
 from .. import _render
-from . import params as cli
 from .printed import draw, print_json, print_lines
+from .progress import working
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from .._render import Shown
+    from .arguments import Asked
 
-__all__ = ["Html", "Svg", "prepared", "print_drawn", "print_shown"]
-
-Html = Annotated[
-    cli.FileName | None, cli.Option(help="Write a self-contained page and print its name.", default="print the result")
-]
-Svg = Annotated[
-    cli.FileName | None, cli.Option(help="Write an SVG picture and print its name.", default="print the result")
-]
+__all__ = ["prepared", "print_drawn", "print_shown", "refuse_other"]
 
 
-def print_shown(result: Shown, *, as_json: bool, html: str | None = None, svg: str | None = None) -> None:
-    """Show one result in the way that was asked for; both files are written where both are named."""
-    prepared(result, as_json=as_json, html=html, svg=svg)()
+def print_shown(
+    result: Callable[[], Shown], asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None
+) -> None:
+    """Make one result, say that this goes on, and print it in the way that was asked for.
+
+    Args:
+        size: What the work is about, as of `working`, and so is `unit` and `total`.
+    """
+    with working(asked, size, unit, total=total):
+        show = prepared(result(), asked)
+    show()
 
 
-def prepared(result: Shown, *, as_json: bool, html: str | None = None, svg: str | None = None) -> Callable[[], None]:
+def prepared(result: Shown, asked: Asked) -> Callable[[], None]:
     """A result, drawn in the way that was asked for; the call of what this returns prints it, which takes no time."""
+    html, svg, as_json = asked.get("html"), asked.get("svg"), asked["as_json"]
     refuse_other(html, ("html", "htm"), "--html")
     refuse_other(svg, ("svg",), "--svg")
     written = []
@@ -57,7 +62,7 @@ def refuse_other(path: str | None, suffixes: Sequence[str], flag: str) -> None:
     """Refuse the name of another kind of file, such as .png: its content would be none."""
     suffix = "" if path is None else os.path.splitext(path)[1]
     if suffix and suffix[1:].lower() not in suffixes:
-        raise cli.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
+        raise click.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
 
 
 def print_drawn(*drawn: RenderableType) -> None:

@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import click
+
 import toksmith
 from toksmith import _render
 
-from . import params as cli
 from .printed import print_json, print_lines, tell
 
 __all__ = ["print_sweep", "sweep_sizes"]
@@ -26,20 +27,22 @@ def sweep_sizes(
     """
     if sweep is None:
         if held_out is not None:
-            raise cli.BadParameter("requires --sweep", param_hint="--held-out")
+            raise click.BadParameter("requires --sweep", param_hint="--held-out")
         return []
     words = [word.replace("_", "").strip() for word in sweep.split(",")]
     if not all(word.isascii() and word.isdigit() for word in words):
-        raise cli.BadParameter(f"{sweep!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sweep")
+        raise click.BadParameter(f"{sweep!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sweep")
     for option, value in others.items():
         if value is not None:
-            raise cli.BadParameter("cannot be combined with --sweep, which trains its largest size", param_hint=option)
+            raise click.BadParameter(
+                "cannot be combined with --sweep, which trains its largest size", param_hint=option
+            )
     if held_out is None:
-        raise cli.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
+        raise click.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
     if not held_out.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(held_out))
     if any(Path(name).exists() and os.path.samefile(name, held_out) for name in files or []):
-        raise cli.BadParameter(
+        raise click.BadParameter(
             f"{held_out} is a training text; give a text that training does not see", param_hint="--held-out"
         )
     return sorted({int(word) for word in words})

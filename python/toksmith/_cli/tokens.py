@@ -12,72 +12,59 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Any
+
+import click
 
 import toksmith
 from toksmith import _render
 
-from . import params as cli
 from .arguments import (
+    FILE,
     STDIN,
-    Field,
-    FilePattern,
-    Files,
-    FileSpecials,
-    GivenText,
-    Json,
-    Name,
-    Names,
-    Quiet,
-    Raw,
-    RowNumber,
-    Special,
-    Threads,
+    as_json,
     file_bytes,
     given,
     has_rows,
     inputs,
     loaded,
+    loaded_all,
     one_text,
+    quiet,
+    special,
     stdin_bytes,
+    svg,
+    threads,
     token_json,
+    with_files,
+    with_text,
+    with_tokenizer,
+    with_tokenizers,
 )
 from .corpus import corpus_of, write_corpus
 from .printed import draw, print_json, print_lines
-from .progress import Meter, metered
-from .shown import Svg, print_shown
+from .program import command
+from .progress import Meter, working
+from .shown import prepared
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
 
 IN_A_BATCH = 4096
 
 
-def encode(
-    files: Files = None,
-    *,
-    tokenizer: Name,
-    text: GivenText = None,
-    special: Special = "raise",
-    field: Field = None,
-    raw: Raw = False,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    output: Annotated[
-        cli.FileName | None,
-        cli.Option(
-            "--output", "-o", help="Write ids to this .npy file.", default="stdout, as numbers", argument="path"
-        ),
-    ] = None,
-    append: Annotated[
-        str | None, cli.Option(help="With -o: special token to append to each document.", default="nothing")
-    ] = None,
-    dtype: Annotated[
-        str | None, cli.Option(choices=("auto", "uint16", "uint32"), help="With -o: type of the ids.", default="auto")
-    ] = None,
-    threads: Threads = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@command("encode")
+@with_tokenizer
+@with_files
+@special("raise")
+@click.option("--output", "-o", type=FILE, help="Write ids to this .npy file.", show_default="stdout, as numbers")
+@click.option("--append", help="With -o: special token to append to each document.", show_default="nothing")
+@click.option(
+    "--dtype", type=click.Choice(["auto", "uint16", "uint32"]), help="With -o: type of the ids.", show_default="auto"
+)
+@threads
+@as_json
+@quiet
+def encode(files: list[str] | None, output: str | None, append: str | None, dtype: str | None, **asked: Any) -> None:
     """Print the ids of texts, or write the ids of a corpus to a file.
 
     Each document is one line. Each row of a .jsonl, .parquet or .arrow file is a document; any other file and stdin are
@@ -86,43 +73,43 @@ def encode(
     """
     corpus_options = given(append=append, dtype=dtype)
     if output is None and corpus_options:
-        raise cli.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
-    tok = loaded(tokenizer, pattern, special_token)
+        raise click.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
+    tok, how = loaded(asked), {"special": asked["special"], **given(threads=asked["threads"])}
     if output is not None:
-        options = corpus_options | {"special": special, **given(threads=threads)}
-        write_corpus(tok, corpus_of(files, text, field=field, raw=raw), output, options, as_json=as_json, quiet=quiet)
+        write_corpus(tok, corpus_of(asked, files), output, corpus_options | how, asked)
         return
     rows = []
-    for name, documents in inputs(files, text, field=field, raw=raw):
+    for name, documents in inputs(asked, files):
         for number, document in enumerate(documents):
-            ids = tok.encode(document, special=special, threads=threads)
-            if as_json:
-                place = {"document": number} if not raw and (has_rows(name) or os.path.isdir(name)) else {}
+            ids = tok.encode(document, **how)
+            if asked["as_json"]:
+                place = {"document": number} if not asked["raw"] and (has_rows(name) or os.path.isdir(name)) else {}
                 rows.append({"file": name, **place, "ids": ids})
             else:
                 print_lines(" ".join(map(str, ids)))
-    if as_json:
+    if asked["as_json"]:
         print_json(rows)
 
 
-def decode(
-    file: Annotated[
-        str, cli.Argument("FILE", "File of ids: numbers, or the output of 'encode --json'; '-' reads stdin.", "stdin")
-    ] = STDIN,
-    *,
-    tokenizer: Name,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    as_json: Json = False,
-) -> None:
+@command("decode")
+@click.argument(
+    "file",
+    type=FILE,
+    metavar="[FILE]",
+    default=STDIN,
+    help="File of ids: numbers, or the output of 'encode --json'; '-' or none reads stdin.",
+)
+@with_tokenizer
+@as_json
+def decode(file: str, **asked: Any) -> None:
     """Decode ids to bytes.
 
     Ids are separated by white space or commas, or are JSON. A terminal gets the text with its controls as escapes.
     """
-    tok = loaded(tokenizer, pattern, special_token)
+    tok = loaded(asked)
     data = stdin_bytes() if file == STDIN else file_bytes(file)
     decoded = tok.decode_bytes(parsed_ids(data, file))
-    if as_json:
+    if asked["as_json"]:
         print_json(token_json(decoded))
     elif sys.stdout.isatty():
         sys.stdout.write(_render.escape_controls(decoded.decode("utf-8", "backslashreplace")))
@@ -131,31 +118,25 @@ def decode(
         sys.stdout.buffer.flush()
 
 
-def count(
-    files: Files = None,
-    *,
-    tokenizer: Name,
-    text: GivenText = None,
-    field: Field = None,
-    raw: Raw = False,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@command("count")
+@with_tokenizer
+@with_files
+@as_json
+@quiet
+def count(files: list[str] | None, **asked: Any) -> None:
     """Print the number of tokens of each file.
 
     Special tokens count as ordinary text. Of a .jsonl, .parquet or .arrow file, the texts of its rows count; .gz and .zst
     are unpacked. Several files have a total.
     """
-    tok = loaded(tokenizer, pattern, special_token)
+    tok = loaded(asked)
     rows: list[dict[str, Any]] = []
-    with metered(bytes_of_files(files), as_json=as_json, quiet=quiet) as meter:
-        for name, documents in inputs(files, text, field=field, raw=raw):
+    with working(asked, total=bytes_of_files(files)) as meter:
+        for name, documents in inputs(asked, files):
             tokens, size = counted(tok, documents, meter)
             rows.append({"file": name, "tokens": tokens, "bytes": size})
     total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
-    if as_json:
+    if asked["as_json"]:
         print_json({"files": rows, "total": total})
         return
     for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
@@ -181,45 +162,36 @@ def bytes_of_files(files: Sequence[str] | None) -> int | None:
     return sum(os.path.getsize(name) for name in files)
 
 
-def show(
-    file: Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin")] = STDIN,
-    *,
-    tokenizer: Names,
-    text: GivenText = None,
-    ids: Annotated[bool, cli.Option("--ids", help="Print the ids under each line.")] = False,
-    special: Special = "text",
-    field: Field = None,
-    row: RowNumber = None,
-    raw: Raw = False,
-    pattern: FilePattern = None,
-    special_token: FileSpecials = None,
-    html: Annotated[
-        cli.FileName | None,
-        cli.Option(help="Write all views to a self-contained page.", default="draw in the terminal"),
-    ] = None,
-    svg: Svg = None,
-    as_json: Json = False,
-) -> None:
+@command("show")
+@with_tokenizers
+@with_text
+@click.option("--ids", is_flag=True, help="Print the ids under each line.")
+@special("text")
+@click.option(
+    "--html", type=FILE, help="Write all views to a self-contained page.", show_default="draw in the terminal"
+)
+@svg
+@as_json
+def show(ids: bool, **asked: Any) -> None:
     """Draw a text as its tokens, with a tick at the start of each.
 
     --html writes all views of the text (merges, forest, budget, lint, languages, …) to one page that can be shared. A space
     is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
     """
-    if len(tokenizer) > 1 and html is None:
-        raise cli.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
-    data = one_text(file, text, field=field, row=row, raw=raw)
-    toks = {name: loaded(name, pattern, special_token) for name in tokenizer}
-    tok = toks[tokenizer[0]]
-    if html is not None:
-        print_shown(all_views(toks, data, special), as_json=as_json, html=html, svg=svg)
+    names, policy = asked["tokenizer"], asked["special"]
+    if len(names) > 1 and asked["html"] is None:
+        raise click.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
+    data, toks = one_text(asked), loaded_all(asked)
+    tok = toks[names[0]]
+    if asked["html"] is not None:
+        prepared(all_views(toks, data, policy), asked)()
         return
-    if svg is not None:
-        found = toksmith.explain.pieces(tok, data, special=special)
-        print_shown(_render.called(found, tokenizer[0]), as_json=as_json, svg=svg)
+    if asked["svg"] is not None:
+        prepared(_render.called(toksmith.explain.pieces(tok, data, special=policy), names[0]), asked)()
         return
     special_ids = frozenset(tok.special_tokens.values())
-    views = _render.token_views(tok.encode(data, special=special), tok.token_bytes, special_ids)
-    if as_json:
+    views = _render.token_views(tok.encode(data, special=policy), tok.token_bytes, special_ids)
+    if asked["as_json"]:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
     # Not written by rich, which has an exit code of its own for a reader that leaves.
@@ -242,7 +214,9 @@ def all_views(toks: dict[str, toksmith.Tokenizer], data: str | bytes, special: s
     return toksmith.explain.Overview(tuple(sections))
 
 
-def encodings(*, as_json: Json = False) -> None:
+@command("encodings")
+@as_json
+def encodings(as_json: bool) -> None:
     """List the published tokenizers that -t accepts by name."""
     names = toksmith.encodings()
     if as_json:

@@ -9,15 +9,17 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, NamedTuple
+from typing import Any, NamedTuple
+
+import click
 
 import toksmith
 
 from .. import _render
-from . import params as cli
-from .arguments import STDIN, TOKENIZER, Field, GivenText, Json, Raw, RowNumber, loaded, one_text
+from .arguments import STDIN, TOKENIZER, as_json, one_text, with_text
 from .flags import reason
 from .printed import print_json, print_lines
+from .program import command
 from .shown import print_drawn
 
 __all__ = ["STOPS", "tour"]
@@ -150,38 +152,33 @@ STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
 )
 
 
-File = Annotated[str, cli.Argument("FILE", "Text file; '-' reads stdin.", "stdin; on a terminal, a sample")]
-
-
-def tour(
-    file: File = STDIN,
-    *,
-    tokenizer: Annotated[
-        list[str] | None,
-        cli.Option(
-            "--tokenizer", "-t", help="Published name or tokenizer file to compare with; repeatable.", **TOKENIZER
-        ),
-    ] = None,
-    text: GivenText = None,
-    stop: Annotated[int | None, cli.Option(help="Show only this stop, from 1.", default="all")] = None,
-    field: Field = None,
-    row: RowNumber = None,
-    raw: Raw = False,
-    as_json: Json = False,
-) -> None:
+@command("tour")
+@click.option(
+    "--tokenizer",
+    "-t",
+    type=TOKENIZER,
+    multiple=True,
+    envvar="TOKSMITH_TOKENIZER",
+    show_envvar=True,
+    help="Published name or tokenizer file to compare with; repeatable.",
+)
+@with_text
+@click.option("--stop", type=int, help="Show only this stop, from 1.", show_default="all")
+@as_json
+def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
     """Walk through the lesson in ten minutes, on a text of yours.
 
     Without a text the tour shows a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
     """
     if stop is not None and not 1 <= stop <= len(STOPS):
-        raise cli.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
-    named = {name: loaded(name, None, None) for name in tokenizer or ()}
-    nothing = text is None and file == STDIN and sys.stdin.isatty()
-    given = "" if nothing else one_text(file, text, field=field, row=row, raw=raw)
+        raise click.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
+    named = {name: toksmith.load(name) for name in tokenizer or ()}
+    nothing = asked["text"] is None and asked["file"] == STDIN and sys.stdin.isatty()
+    given = "" if nothing else one_text(asked)
     on = traveller(given, named)
     chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
     notes = ("You gave no text, so the tour shows a sample: toksmith tour FILE shows yours.",) if nothing else on.notes
-    if as_json:
+    if asked["as_json"]:
         print_json([in_json(number, each, on) for number, each in chosen])
         return
     for note in notes:

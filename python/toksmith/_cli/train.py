@@ -6,113 +6,70 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
+
+import click
 
 import toksmith
 from toksmith import _render
 
-from .._base import deprecated
 from .._render import number_of
-from . import params as cli
-from . import training_options as options
-from .arguments import Files, GivenText, Json, Quiet, Raw, given, given_pattern, token_json
-from .convert import FORMAT
+from .arguments import FILE, as_json, given, given_pattern, quiet, raw, text, token_json
+from .convert import FORMAT, check_format
 from .corpus import corpus_of
 from .counts import loaded_counts
-from .flags import check_format, in_flags, reason
+from .flags import in_flags, reason
 from .languages import languages_asked, of_languages
 from .printed import print_json, print_lines, tell
+from .program import command
 from .progress import Watch, progress_of
 from .sweep import print_sweep, sweep_sizes
+from .training_options import CHOSEN, FLAGS, bytes_of, training
+from .training_options import in_flags as kinds_in_flags
 
 __all__ = ["train"]
 
-Output = Annotated[
-    Path | None,
-    cli.Option("--output", "-o", help="File for the tokenizer.", default="not saved: --show-merges or --json"),
-]
-To = Annotated[str | None, cli.Option(help="Format of that file.", default="by its name", **FORMAT)]
-FromCounts = Annotated[
-    list[Path] | None,
-    cli.Option(help="Train on counts: files or folders of count-pieces; repeatable.", default="train on FILE"),
-]
-Sweep = Annotated[
-    str | None, cli.Option(help="Compare sizes, such as 8000,16000, with one training.", default="one size")
-]
-HeldOut = Annotated[Path | None, cli.Option(help="Unseen text for --sweep.", default="no text")]
-ShowMerges = Annotated[bool, cli.Option("--show-merges", help="Print each merge and the number of ids after it.")]
+PATH = click.Path(path_type=Path)
 
 
-@options.say_kinds
-def train(
-    files: Files = None,
-    *,
-    text: GivenText = None,
-    output: Output = None,
-    to: To = None,
-    vocab_size: options.VocabSize = None,
-    merges: options.MostMerges = None,
-    kind: options.Kind = None,
-    unit: options.Unit = None,
-    alphabet: options.Alphabet = None,
-    pattern: options.Pattern = None,
-    special_token: options.SpecialToken = None,
-    special: options.OldSpecial = None,
-    ties: options.Ties = None,
-    min_count: options.MinCount = None,
-    max_token_bytes: options.MaxTokenBytes = None,
-    digits: options.Digits = None,
-    whole_characters: options.WholeCharacters = None,
-    seed_token: options.SeedToken = None,
-    superwords: options.Superwords = None,
-    superword_pattern: options.SuperwordPattern = None,
-    base: options.Base = None,
-    character_coverage: options.CharacterCoverage = None,
-    byte_fallback: options.ByteFallback = None,
-    dummy_prefix: options.DummyPrefix = None,
-    user_symbol: options.UserSymbol = None,
-    unknown_token: options.UnknownToken = None,
-    end_of_word_suffix: options.EndOfWordSuffix = None,
-    lowercase: options.Lowercase = None,
-    parity: options.Parity = None,
-    development: options.Development = None,
-    ratio: options.Ratio = None,
-    other: options.Other = None,
-    global_merges: options.GlobalMerges = None,
-    parity_window: options.ParityWindow = None,
-    parity_alpha: options.ParityAlpha = None,
-    field: options.Field = None,
-    raw: Raw = False,
-    min_piece_count: options.MinPieceCount = None,
-    max_piece_bytes: options.MaxPieceBytes = None,
-    max_memory: options.MaxMemory = None,
-    spill_to: options.SpillTo = None,
-    errors: options.Errors = None,
-    checkpoint: options.Checkpoint = None,
-    threads: options.Threads = None,
-    from_counts: FromCounts = None,
-    sweep: Sweep = None,
-    held_out: HeldOut = None,
-    show_merges: ShowMerges = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@command("train", ratios="--ratio", corpus="--other", seed_tokens="--seed-token", user_symbols="--user-symbol")
+@click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin.")
+@text
+@click.option(
+    "--output",
+    "-o",
+    type=PATH,
+    help="File for the tokenizer.",
+    show_default="not saved: --show-merges or --json",
+)
+@click.option("--to", help="Format of that file.", show_default="by its name", **FORMAT)
+@training
+@raw
+@click.option(
+    "--from-counts",
+    type=PATH,
+    multiple=True,
+    help="Train on counts: files or folders of count-pieces; repeatable.",
+    show_default="train on FILE",
+)
+@click.option("--sweep", help="Compare sizes, such as 8000,16000, with one training.", show_default="one size")
+@click.option("--held-out", type=PATH, help="Unseen text for --sweep.", show_default="no text")
+@click.option("--show-merges", is_flag=True, help="Print each merge and the number of ids after it.")
+@as_json
+@quiet
+def train(**asked: Any) -> None:
     """Train a tokenizer on text files or on stdin.
 
     Each row of a .jsonl, .parquet or .arrow file is a document, and so is any other file; .gz and .zst are unpacked.
     """
-    run(dict(locals()))
-
-
-def run(asked: dict[str, Any]) -> None:
-    """Train, save and report as the options of the command ask."""
-    asked["special_token"] = both_names(asked["special_token"], asked["special"])
     watch, output, to = Watch(), asked["output"], asked["to"]
     shown = {name: asked[name] for name in ("show_merges", "quiet")}
     replaced = {"--vocab-size": asked["vocab_size"], "--merges": asked["merges"], "--kind": asked["kind"]}
     sizes = sweep_sizes(asked["sweep"], asked["held_out"], asked["files"], replaced)
     if output is None and not (asked["show_merges"] or asked["as_json"] or sizes):
-        raise cli.BadParameter("is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o")
+        raise click.BadParameter(
+            "is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o"
+        )
     check_target(output, to)
     tok = trained(output, to, training_texts(asked) | arguments(asked, sizes))
     if asked["held_out"] is not None:
@@ -123,28 +80,20 @@ def run(asked: dict[str, Any]) -> None:
         say(tok, output, to, watch, **shown)
 
 
-def both_names(tokens: list[str] | None, old: list[str] | None) -> list[str] | None:
-    """The special tokens, also those of the old flag."""
-    if old:
-        deprecated.warn("train --special", tell)
-    return [*(tokens or []), *(old or [])] or None
-
-
 def training_texts(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The texts, or the counts of --from-counts; or those of each language."""
     if languages_asked(asked):
         return of_languages(asked)
     if not asked["from_counts"]:
-        corpus = corpus_of(asked["files"], asked["text"], field=asked["field"], raw=asked["raw"], again=True)
-        return {"corpus": corpus}
+        return {"corpus": corpus_of(asked, asked["files"], again=True)}
     if asked["files"] or asked["text"] is not None:
-        raise cli.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
+        raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
     return {"corpus": loaded_counts(asked["from_counts"])}
 
 
 def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
     """The arguments of `toksmith.train` for these options."""
-    found = given(**{name: asked[option] for option, name in options.CHOSEN.items()})
+    found = given(**{name: asked[option] for option, name in CHOSEN.items()})
     if sizes:
         found["vocab_size"] = sizes[-1]
     if not found.keys() & {"vocab_size", "merges", "min_count"} and asked["kind"] in (None, "bpe"):
@@ -152,8 +101,8 @@ def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
     if asked["base"] is not None:
         found["base"] = toksmith.load(asked["base"])
     if asked["max_memory"] is not None:
-        found["max_memory"] = options.bytes_of(asked["max_memory"])
-    found |= progress_of(as_json=asked["as_json"], quiet=asked["quiet"])
+        found["max_memory"] = bytes_of(asked["max_memory"])
+    found |= progress_of(asked)
     return found | given_pattern(asked["pattern"])
 
 
@@ -189,7 +138,7 @@ def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksm
     try:
         tok = toksmith.train(**asked)
     except toksmith.InvalidOption as error:
-        raise options.in_flags(error) from error
+        raise kinds_in_flags(error) from error
     except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
         if stopped.tokenizer is None:
             raise
@@ -202,7 +151,7 @@ def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksm
         else:
             why, code = f"interrupted while {stopped.phase}", 130
         tell(f"{why}; learned so far: {number_of(learned, 'merge')}, {where}")
-        raise cli.Exit(code) from None
+        raise click.exceptions.Exit(code) from None
     if output is not None:
         save(tok, output, to)
     return tok
@@ -215,7 +164,7 @@ def save(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
     except toksmith.FormatError as error:
         beside = saved_beside(tok, output, "trained")
         tell(f"{reason(error, {'to': '--to'})}; the tokenizer is saved in {beside}, which 'toksmith convert' reads")
-        raise cli.Exit(1) from None
+        raise click.exceptions.Exit(1) from None
 
 
 def saved_beside(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
@@ -270,7 +219,7 @@ def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch,
     record = record_of(tok)
     saved = "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{size_of(output):,} bytes)"
     merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
-    why = in_flags(record.stopped_because, options.FLAGS)
+    why = in_flags(record.stopped_because, FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
 
 
