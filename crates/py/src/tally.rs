@@ -45,6 +45,7 @@ impl Tally {
         threads: usize,
     ) -> PyResult<()> {
         let (py, engine) = (batch.py(), self.engine.get());
+        engine.decoder().prepare();
         let allow = engine.allow(special)?;
         let texts = texts(batch, Errors::from_name(errors)?)?;
         let each = as_texts(&texts)?;
