@@ -4,7 +4,7 @@
 //! the suffix array and its common prefixes give, and the ends of words that the corpus has more than once. Those that
 //! cover most of the corpus come first.
 
-#![allow(clippy::cast_sign_loss)] // no place is below 0, though its type has room for it
+#![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)] // a place is neither below 0 nor above 31 bits
 
 #[cfg(feature = "sais")]
 use libsais::SuffixArrayConstruction;
