@@ -66,7 +66,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_configure(config: pytest.Config) -> None:
     """Moves home and caches into a folder of this session, before any module of ours is imported."""
-    os.environ["TOKSMITH_TRACEBACK"] = "full"  # a test that fails shows where
     skip_flushing()
     if (named := os.environ.get("TOKSMITH_TEST_DATA")) and not Path(named).is_dir():
         raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is not a directory")

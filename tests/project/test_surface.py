@@ -94,7 +94,7 @@ finally:
 """
 
 
-def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp_path: Path) -> None:
+def test_counting_imports_nothing_that_draws_or_trains(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("low lower lowest", encoding="utf-8")
     toksmith.train(Path(tmp_path / "a.txt"), 260, progress=False).save(tmp_path / "own.toksmith")
     command = [sys.executable, "-c", COUNT, "count", "a.txt", "-t", "own.toksmith"]
@@ -103,7 +103,7 @@ def test_counting_imports_neither_tables_of_errors_nor_what_draws_and_trains(tmp
     assert "toksmith._tokenizer.tokenizer" in found
     heavy = {"rich", "regex", "tempfile", "shutil", "google.protobuf", "pyarrow", "matplotlib", "importlib.metadata"}
     assert not found & heavy
-    ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics", "_base.suggestions"}
+    ours = {"explain", "_judge", "_training", "_playground", "_jobs", "metrics"}
     assert not found & {f"toksmith.{name}" for name in ours}
 
 

@@ -331,7 +331,7 @@ def test_texts_of_another_type(tok: Tokenizer, wrong: Any) -> None:
 @pytest.mark.parametrize("text", ["abc", b"abc", ""])
 def test_one_text_is_no_batch(tok: Tokenizer, text: Any) -> None:
     for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
-        with pytest.raises(TypeError, match="not a single text"):
+        with pytest.raises(TypeError, match="not one text"):
             call(text)
     for wrong in (5, None):
         with pytest.raises(TypeError):
@@ -375,7 +375,7 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
     for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
         with pytest.raises(RuntimeError, match="the source is gone"):
             call(failing())
-        with pytest.raises(TypeError, match=r"not dict; pass its values\(\), as a list"):
+        with pytest.raises(TypeError, match=r"not dict; pass its .*values\(\), as a list"):
             call(dict.fromkeys(texts))
 
 
