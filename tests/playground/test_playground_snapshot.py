@@ -420,7 +420,7 @@ def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     saved = tmp_path / "small.toksmith"
     SMALL.save(saved)
     given = ["snapshot", "--text", "low", "-t", saved]
-    misused(run(*given), "--output is missing; expected file to write, such as page.html")
+    misused(run(*given), "Missing option '--output' / '-o'. File to write, such as page.html")
     misused(run(*given, "-o", tmp_path / "a.png"), "--output: expected a name that ends in .html")
     misused(run(*given, "-o", tmp_path / "a.html", "--vocabulary", "-1"), "--vocabulary: expected at least 0, not -1")
     misused(run(*given, "-o", tmp_path / "a.html", "--piece", "x" * 600), "--piece: expected pieces of at most 512")

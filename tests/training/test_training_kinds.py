@@ -122,9 +122,9 @@ def test_help_names_the_kinds_that_take_an_option() -> None:
         match[1]: " ".join(match[2].split())
         for match in re.finditer(r"  (--[a-z-]+)(.*?)(?=\n  -|\n\n|$)", said, re.DOTALL)
     }
-    assert "For wordpiece. [default: on]" in lines["--lowercase"]
-    assert "For bpe of bytes. [default: none]" in lines["--digits"]
-    assert "For bpe, wordpiece. [default: lowest_ids]" in lines["--ties"]
+    assert "For wordpiece. [default: (on)]" in lines["--lowercase"]
+    assert "For bpe of bytes. [default: (none)]" in lines["--digits"]
+    assert "For bpe, wordpiece. [default: (lowest_ids)]" in lines["--ties"]
     assert "For bpe" not in lines["--vocab-size"] + lines["--pattern"]
     counting = CliRunner().invoke(_cli.app, ["count-pieces", "--help"], env={"COLUMNS": "200"}).stdout
     assert "--max-piece-bytes" in counting and "unigram" not in counting
