@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING
 
 from .._base.arguments import checked_late
 from .._base.errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
+from .._base.paths import shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
 from .._storage.atomic_files import current, settle, write_files
-from .._storage.files import Room, make_folder, read_file, shown
+from .._storage.files import Room, make_folder, read_file
 from .arguments import check_losses, refuse_arguments
 from .file_sets import SETS, FileContent, places
 
@@ -243,7 +244,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        raise FormatError(shown(folder), None, f"cannot be read: {error.strerror}") from error
+        raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
     found: dict[str, str] = {}
     for row in FORMATS.values() if known is None else [known]:
         for name in names:
@@ -253,13 +254,13 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         return next(iter(found.values()))
     if not found:
         raise FormatError(
-            shown(folder),
+            folder,
             None,
             "the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, "
             "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
         )
     listed = some_of([f"{shown(os.path.basename(path))} ({name})" for name, path in found.items()])
-    raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
+    raise FormatError(folder, None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
 def read_together(
@@ -271,7 +272,7 @@ def read_together(
         return [FileContent(shown(path), data)]
     if found is None:
         sets = " or ".join(" and ".join(names) for names in known.files)
-        raise FormatError(shown(path), None, f"is one of several files; name it like one of: {sets}")
+        raise FormatError(path, None, f"is one of several files; name it like one of: {sets}")
     return [
         FileContent(
             shown(place),
@@ -340,7 +341,7 @@ def write(
     try:
         saved = known.save(model, allow_loss=losses)
     except CannotRepresent as error:
-        raise CannotRepresent(error.format, error.field, error.problem, shown(path)) from None
+        raise CannotRepresent(error.format, error.field, error.problem, path) from None
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
         raise CannotRepresent(
             known.name,

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from .. import _formats
 from .._base.arguments import checked
 from .._base.errors import FormatError, InvalidOption, UnknownName, close_names
-from .._base.paths import SUFFIXES, missing, similar
+from .._base.paths import SUFFIXES, missing, shown, similar
 from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.files import shown
 from .._tokenizer.tokenizer import Tokenizer
 from .encodings import encodings, published
 from .model_names import encoding_of
@@ -93,7 +92,7 @@ def load(
         if pattern is not UNSET:
             raise
         # The invalid regex comes from the file, not from the caller.
-        raise FormatError(shown(source), None, str(error)) from error
+        raise FormatError(source, None, str(error)) from error
 
 
 def encoding_named(source: str) -> str | None:

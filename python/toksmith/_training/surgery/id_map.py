@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.arguments import checked
 from ..._base.errors import FormatError, InvalidOption, number_of
+from ..._base.paths import shown
 from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
-from ..._storage.files import Room, read_file, shown
+from ..._storage.files import Room, read_file
 
 __all__ = ["IdMap"]
 
