@@ -148,7 +148,7 @@ else:
             "EncodedCorpus",
             "encode_corpus",
         ),
-        "_jobs.written.receipts": ("Receipt",),
+        "_jobs.written": ("Receipt",),
         "_tokenizer.stream": ("StreamEncoder",),
         "_judge.study": (
             "Study",

@@ -31,7 +31,7 @@ from ._jobs.job.plan_counts import plan_counts
 from ._jobs.job.watch import JobEvent
 from ._jobs.make.run_shard import run_shard
 from ._jobs.one_file.encode import EncodedCorpus, encode_corpus
-from ._jobs.written.receipts import Receipt
+from ._jobs.written import Receipt
 from ._judge.doctor import Diagnosis, doctor
 from ._judge.study import Study, study
 from ._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord

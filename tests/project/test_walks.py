@@ -43,7 +43,7 @@ for profile in (None, note):
     sys.setprofile(None)
 print("files:", *sorted(entered))
 """
-MOST = {"load": 16, "convert": 25, "count": 27, "shard": 31}
+MOST = {"load": 11, "convert": 20, "count": 22, "shard": 25}
 
 
 @pytest.fixture(scope="module")

@@ -9,21 +9,21 @@ returns their bytes as a tuple; this file finds, reads and writes them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .._base.arguments import checked_late
-from .._base.errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, UnknownName, close_names, some_of
 from .._base.paths import shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
 from .._storage.atomic_files import current, settle, write_files
 from .._storage.files import Room, make_folder, read_file
-from .arguments import check_losses, refuse_arguments
-from .file_sets import SETS, FileContent, places
+from .arguments import check_losses
+from .file_sets import SETS, FileContent
 
 if TYPE_CHECKING:
     from .byte_characters import spelt
@@ -217,6 +217,30 @@ def read(
         raise FormatError(name, None, "there is not enough memory for its contents") from error
 
 
+def refuse_arguments(
+    where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
+) -> None:
+    """Raises InvalidOption for an argument that `where` already defines."""
+    if pattern is not UNSET:
+        raise InvalidOption("pattern", pattern, f"no value: {where} defines its own split pattern")
+    if special_tokens is not None:
+        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} defines its own special tokens")
+    if format is not None:
+        raise InvalidOption("format", format, f"no value: {where} has a fixed format")
+
+
+def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
+    """The paths of all files of the set to which this file belongs; None if no set has its name."""
+    place = os.fspath(path)
+    lower = place.lower()
+    for names in sets:
+        for name in names:
+            if lower.endswith(name):
+                stem = place[: len(place) - len(name)]
+                return [place if other == name else stem + other for other in names]
+    return None
+
+
 def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
     place = os.fsdecode(path)
@@ -347,7 +371,7 @@ def write(
             known.name,
             "tokens",
             f"a file can have at most {known.most_bytes} bytes, but this one would have {size}",
-            shown(path),
+            path,
         )
     targets = written_files(path, known)
     if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):

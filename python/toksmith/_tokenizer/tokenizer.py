@@ -19,8 +19,7 @@ from .._base.arguments import advised, as_sequence, checked, checked_late, flag,
 from .._base.errors import InvalidOption, NotInVocabulary, ToksmithError, UnknownId
 from .._base.threads import thread_count
 from .._model.model import AddedToken, Model
-from .._model.post import template_of
-from .._model.steps import engine_of
+from .._model.steps import engine_of, template_of
 from . import arrays, boundaries
 from .stream import StreamEncoder
 
@@ -191,7 +190,11 @@ class Tokenizer(_core.TextCalls):
         """
         from .results import Ragged  # not above: tokenizers load sooner without it
 
-        ids, ends = arrays.ragged_ids(self._engine, texts, special, errors, thread_count(threads))
+        count = thread_count(threads)
+        if isinstance(texts, (list, tuple)):
+            ids, ends = self._engine.encode_ragged(texts, special, errors, count)
+        else:
+            ids, ends = arrays.ragged_ids(self._engine, texts, special, errors, count)
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
     def _around(self, ids: list[int], put: bool) -> list[int]:

@@ -25,7 +25,7 @@ from ..make.run_shard import spec_of
 from ..make.shuffle import BUCKETS
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
-from ..written.receipts import (
+from ..written import (
     Receipt,
     WrittenFile,
     facts_in,

@@ -21,11 +21,11 @@ from ..._storage.folders import folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
-from ..make.opened import opened_job
+from ..make.run_shard import opened_job
 from ..plans.plan import JOB, Plan, read_plan, sizes_of
 from ..plans.room import check_room
 from ..runners import hand_out
-from ..written.receipts import read_receipts
+from ..written import read_receipts
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, unit_of
 

@@ -24,8 +24,7 @@ from ..plans.options import JobOptions
 from ..plans.plan import Part, Plan, unchanged
 from ..plans.room import PER_BYTE, ShardRoom
 from ..sinks.counts import counts_name
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt
+from ..written import Receipt, ShardFiles
 
 __all__ = ["counted_shard"]
 

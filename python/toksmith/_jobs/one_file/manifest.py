@@ -18,7 +18,7 @@ from ..._base.paths import regular
 from ..._storage.atomic_files import current, settle, settled
 from ..._storage.files import read_file, reason
 from ..._tokenizer.results import Ragged
-from ..written.npy import HEADER_BYTES, values_of
+from ..written import HEADER_BYTES, values_of
 
 __all__ = ["ends_path", "files_of", "manifest_path", "read_manifest", "read_ragged", "written_manifest"]
 
