@@ -647,11 +647,17 @@ class Tokenizer(_core.TextCalls):
             raise arguments.unknown_argument(Tokenizer.decode, unknown)
         try:
             if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
-                special = {token.id for token in self.model.added_tokens if token.special}
-                ids = [id for id in items(ids, "ids", "ids (integers)") if id not in special]
+                ids = self._without_special(ids)
             return self._engine.decode(ids, errors)
         except (TypeError, ToksmithError) as error:
             raise advised(error, ids) from None
+
+    def _without_special(self, ids: Iterable[int]) -> list[int]:
+        special = {token.id for token in self.model.added_tokens if token.special}
+        try:
+            return [id for id in items(ids, "ids", "ids (integers)") if id not in special]
+        except TypeError as error:
+            raise TypeError(f"ids: expected ids (integers): {error}") from None
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids, concatenated.
