@@ -20,28 +20,18 @@ from ._base.errors import (
 from ._corpus import Files, files
 from ._formats import Format, formats
 from ._graft import GraftReport, graft
-from ._jobs import (
-    CostRow,
-    EncodedCorpus,
-    FirstDocument,
-    Job,
-    JobCost,
-    JobEvent,
-    JobStatus,
-    LengthBin,
-    Receipt,
-    ShardContents,
-    SourceSums,
-    Tokenized,
-    Verified,
-    encode_corpus,
-    merge_shards,
-    plan,
-    plan_counts,
-    run_shard,
-    shards,
-    verify,
-)
+from ._jobs.folder.contents import FirstDocument, LengthBin, ShardContents, SourceSums, shards
+from ._jobs.folder.finish import Tokenized
+from ._jobs.folder.merge_shards import merge_shards
+from ._jobs.folder.verify import Verified, verify
+from ._jobs.job.cost import CostRow, JobCost
+from ._jobs.job.job import Job, JobStatus
+from ._jobs.job.make_plan import plan
+from ._jobs.job.plan_counts import plan_counts
+from ._jobs.job.watch import JobEvent
+from ._jobs.make.run_shard import run_shard
+from ._jobs.one_file.encode import EncodedCorpus, encode_corpus
+from ._jobs.written import Receipt
 from ._judge.doctor import Diagnosis, doctor
 from ._judge.study import Study, study
 from ._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
@@ -51,11 +41,10 @@ from ._render.progress import Progress
 from ._sources.convert import ConversionReport, convert
 from ._sources.encodings import encodings
 from ._sources.load import load
-from ._tokenizer.arrays import Padded
 from ._tokenizer.chat.ids import ChatEncoding
 from ._tokenizer.fim import FimMarks, fim, fim_marks
 from ._tokenizer.memory import MemoryUse
-from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+from ._tokenizer.results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
 from ._tokenizer.session import IdEdit, TextSession
 from ._tokenizer.stream import StreamEncoder
 from ._tokenizer.tokenizer import Tokenizer

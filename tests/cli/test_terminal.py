@@ -212,11 +212,11 @@ def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
 import sys, threading, warnings
 from multiprocessing import Pipe
 from toksmith import _render
-from toksmith._jobs.runners import work as _work
+from toksmith._jobs.runners.local import work
 
 own, other = Pipe()
 other.close()
-_work.work(own, "job", {{}})
+work(own, "job", {{}})
 warnings.warn({HOSTILE!r})
 thread = threading.Thread(target=int, args=({HOSTILE!r},), name={HOSTILE!r})
 thread.start()

@@ -125,10 +125,10 @@ KILLED = """
 import os, sys
 import toksmith
 from toksmith._storage import folders as _folders
-from toksmith._jobs.written import durable as _durable
+from toksmith._jobs import written as _written
 
 most, calls = int(sys.argv[2]), []
-real = _durable.sync_folder
+real = _written.sync_folder
 
 def dying(folder):
     calls.append(folder)
@@ -136,7 +136,7 @@ def dying(folder):
         os._exit(9)
     real(folder)
 
-_durable.sync_folder = _folders.sync_folder = dying
+_written.sync_folder = _folders.sync_folder = dying
 toksmith.Job.at(sys.argv[1]).run(progress=False, threads=1)
 """
 

@@ -24,7 +24,7 @@ import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
 from toksmith._corpus import Document, blocks, parts
 from toksmith._jobs.one_file import encode
-from toksmith._jobs.written import npy
+from toksmith._jobs.written import HEADER_BYTES, header
 
 END = "<|end|>"
 ROWS = ["low lower", "", "naïve ☀ text", "low" * 50, "\n\n", "last"]
@@ -303,8 +303,8 @@ def test_a_link_is_followed(tok: Tokenizer, tmp_path: Path) -> None:
 def test_the_header_keeps_its_length() -> None:
     for dtype in ("uint16", "uint32", "uint64"):
         for count in (0, 9, 10**6, 10**19):
-            data = npy.header(np.dtype(dtype), count)
-            assert len(data) == npy.HEADER_BYTES and data.endswith(b"\n")
+            data = header(np.dtype(dtype), count)
+            assert len(data) == HEADER_BYTES and data.endswith(b"\n")
 
 
 # The command

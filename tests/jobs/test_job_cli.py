@@ -180,12 +180,12 @@ def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
 
 STOPPED = """
 import signal, sys
-from toksmith._jobs.written import durable as _durable
+from toksmith._jobs import written as _written
 from toksmith._cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
-sent, real, calls = int(sys.argv.pop(1)), _durable.ShardFiles.place, []
+sent, real, calls = int(sys.argv.pop(1)), _written.ShardFiles.place, []
 
 def place(files):
     calls.append(files)
@@ -193,7 +193,7 @@ def place(files):
         signal.raise_signal(sent)
     return real(files)
 
-_durable.ShardFiles.place = place
+_written.ShardFiles.place = place
 main()
 """
 

@@ -306,7 +306,7 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
 STOPPED = """
 import os, sys, toksmith
 from pathlib import Path
-from toksmith._jobs.written import durable as _durable
+from toksmith._jobs import written as _written
 
 folder, real = Path(sys.argv[1]), toksmith.run_shard
 
@@ -318,7 +318,7 @@ def stopping(job, number, *, threads=None, max_memory=None):
         (folder / "pipe").write_bytes(b"x")
         while True:
             os.sched_yield()
-    _durable.ShardFiles.place = place
+    _written.ShardFiles.place = place
     return real(job, number, threads=threads)
 
 toksmith.run_shard = stopping

@@ -16,7 +16,7 @@ from job_corpus import END, PAD, TOK, job, make
 
 import toksmith
 from toksmith import JobError, ToksmithError
-from toksmith._jobs.make.opened import opened_job
+from toksmith._jobs.make.run_shard import opened_job
 from toksmith._jobs.plans.options import JobOptions
 from toksmith._jobs.plans.plan import Plan
 from toksmith._storage.folders import folder_at

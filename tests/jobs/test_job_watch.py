@@ -192,17 +192,17 @@ def test_a_terminal_has_a_line_for_each_worker(tmp_path: Path) -> None:
 
 WRITING = """
 import sys
-from toksmith._jobs.written import durable as _durable
+from toksmith._jobs import written as _written
 import toksmith
 
-real = _durable.ShardFiles.place
+real = _written.ShardFiles.place
 
 def place(files):
     print("there", flush=True)
     sys.stdin.readline()
     return real(files)
 
-_durable.ShardFiles.place = place
+_written.ShardFiles.place = place
 toksmith.run_shard(sys.argv[1], int(sys.argv[2]))
 """
 

@@ -11,7 +11,7 @@ import pytest
 from job_corpus import TEXTS, content, job
 
 import toksmith
-from toksmith._jobs.runners import ray_tasks, work
+from toksmith._jobs.runners import ray as runner
 
 
 class Task:
@@ -84,7 +84,7 @@ def test_a_task_asks_for_no_more_than_a_node_has(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "ray", ray)
     job(tmp_path).run("ray", threads=8, progress=False)
     assert ray.options["num_cpus"] == 2
-    assert ray_tasks.largest([]) == 1
+    assert runner.largest([]) == 1
 
 
 def test_only_what_may_succeed_is_tried_again(tmp_path: Path) -> None:
@@ -93,17 +93,17 @@ def test_only_what_may_succeed_is_tried_again(tmp_path: Path) -> None:
     path = str(planned.folder / "job.json")
     (planned.folder / "00001.npy").mkdir()
     with pytest.raises(toksmith.FormatError):
-        work.made(path, 1, 1)
+        runner.made(path, 1, 1)
     (tmp_path / "in" / "a.jsonl").unlink()
     with pytest.raises(toksmith.CorpusError, match=r"a\.jsonl: cannot be read") as caught:
-        work.made(path, 0, 1)
+        runner.made(path, 0, 1)
     assert isinstance(caught.value, OSError)
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (type(copy), str(copy), copy.path) == (type(caught.value), str(caught.value), caught.value.path)
     (tmp_path / "bad" / "in").mkdir(parents=True)
     (tmp_path / "bad" / "in" / "a.jsonl").write_bytes(b"not JSON\n")
     with pytest.raises(toksmith.CorpusError) as caught:
-        work.made(str(job(tmp_path / "bad").folder / "job.json"), 0, 1)
+        runner.made(str(job(tmp_path / "bad").folder / "job.json"), 0, 1)
     assert not isinstance(caught.value, OSError)
 
 

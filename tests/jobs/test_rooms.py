@@ -5,7 +5,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 JOBS = Path(__file__).resolve().parents[2] / "python" / "toksmith" / "_jobs"
-ROOMS = ("written", "sinks", "one_file", "plans", "make", "folder", "job", "runners")  # from the ground up
+ROOMS = ("written", "sinks", "one_file", "plans", "make", "folder", "runners", "job")  # from the ground up
 
 
 def test_rooms_of_jobs_import_down() -> None:

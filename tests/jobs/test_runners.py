@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from toksmith import CorpusError, JobError, Receipt
-from toksmith._jobs.runners.hand_out import WorkerDied, hand_out
+from toksmith._jobs.runners import WorkerDied, hand_out
 
 
 def receipt(number: int) -> Receipt:
@@ -20,7 +20,7 @@ class Scripted:
         self.most, self.problems = most, problems
         self.busy: list[int] = []
         self.given: list[int] = []
-        self.largest = self.closed = 0
+        self.largest = 0
 
     def give(self, number: int) -> str:
         self.busy.append(number)
@@ -32,9 +32,6 @@ class Scripted:
         number = self.busy.pop()
         problems = self.problems.get(number)
         yield number, problems.pop(0) if problems else receipt(number)
-
-    def close(self) -> None:
-        self.closed += 1
 
 
 class Seen:
@@ -54,7 +51,7 @@ def test_shards_are_handed_out_in_order_and_no_more_than_fit() -> None:
     workers, seen = Scripted(3, {}), Seen()
     found = [each.shard for each in hand_out("f/job.json", range(10), workers, seen)]
     assert sorted(found) == workers.given == [*range(10)] and workers.largest == 3
-    assert seen.said == [(number, f"worker of {number}") for number in range(10)] and workers.closed == 1
+    assert seen.said == [(number, f"worker of {number}") for number in range(10)]
 
 
 @pytest.mark.parametrize("most", [1, 2])
@@ -66,7 +63,7 @@ def test_a_shard_whose_worker_dies_is_next_and_is_given_three_times_more(most: i
     workers = Scripted(most, {1: [WorkerDied() for _ in range(4)]})
     with pytest.raises(JobError, match=r"^f: the process of shard 1 died 4 times; it may need more memory"):
         list(hand_out("f/job.json", [0, 1, 2], workers, Seen()))
-    assert workers.given.count(1) == 4 and workers.closed == 1
+    assert workers.given.count(1) == 4
 
 
 def test_any_other_problem_ends_the_run() -> None:
@@ -74,13 +71,5 @@ def test_any_other_problem_ends_the_run() -> None:
     workers, seen = Scripted(1, {1: [problem]}), Seen()
     with pytest.raises(CorpusError) as raised:
         list(hand_out("f/job.json", [0, 1, 2], workers, seen))
-    assert raised.value is problem and workers.given == [0, 1] and workers.closed == 1
+    assert raised.value is problem and workers.given == [0, 1]
     assert seen.said[-1] == (1, str(problem))
-
-
-def test_workers_end_when_the_run_is_left() -> None:
-    workers = Scripted(2, {})
-    made = hand_out("f/job.json", range(5), workers, Seen())
-    assert next(iter(made)).shard == 1
-    made.close()  # type: ignore[attr-defined]
-    assert workers.closed == 1 and workers.given == [0, 1]

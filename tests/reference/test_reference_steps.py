@@ -18,7 +18,7 @@ from test_core_equals_reference import BYTES, pinned_regex
 
 import toksmith
 from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
-from toksmith._model import post as _post
+from toksmith._model import steps as _post
 from toksmith.reference import bytes_rule, merge, pair_rule, utf8
 from toksmith.reference.added import Added, Steps, encode_steps
 from toksmith.reference.decoders import DECODERS, decoded

@@ -21,16 +21,20 @@ KeyboardInterrupt
 └── TrainingInterrupted             tokenizer, phase: no ToksmithError, so that `except Exception` lets Ctrl-C through
 ```
 
+An error takes a path as its caller has it, and holds it as text (`_base/paths.py`: `shown`).
 The message is built from the data, so an exception that was pickled, copied or re-raised has the same message. It
 quotes at most 200 characters of a refused value; the attributes hold the whole value.
 """
 
 from __future__ import annotations
 
+import os
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+from .paths import shown
 
 __all__ = [
     "OF_A_PLACE",
@@ -127,9 +131,9 @@ class FormatError(ToksmithError, ValueError):
     expected.
     """
 
-    def __init__(self, path: str, place: int | str | None, problem: str) -> None:
-        super().__init__(path, place, problem)
-        self.path, self.place, self.problem = path, place, problem
+    def __init__(self, path: str | os.PathLike[str], place: int | str | None, problem: str) -> None:
+        super().__init__(shown(path), place, problem)
+        self.path, self.place, self.problem = shown(path), place, problem
 
     def __str__(self) -> str:
         where = self.path if self.place is None else f"{self.path}:{self.place}"
@@ -144,9 +148,9 @@ class CannotRepresent(FormatError):
         `problem` why, `file` the file that was to be written, or None.
     """
 
-    def __init__(self, format: str, field: str, problem: str, file: str | None = None) -> None:
+    def __init__(self, format: str, field: str, problem: str, file: str | os.PathLike[str] | None = None) -> None:
         super().__init__(format, field, problem)
-        self.format, self.field, self.file = format, field, file
+        self.format, self.field, self.file = format, field, None if file is None else shown(file)
 
     def __str__(self) -> str:
         where = "" if self.file is None else f"{self.file}: "
@@ -384,9 +388,9 @@ class CorpusError(ToksmithError, ValueError):
     row or document (counted from 0, None for the whole file), `problem`.
     """
 
-    def __init__(self, path: str | None, record: int | None, problem: str) -> None:
-        super().__init__(path, record, problem)
-        self.path, self.record, self.problem = path, record, problem
+    def __init__(self, path: str | os.PathLike[str] | None, record: int | None, problem: str) -> None:
+        self.path, self.record, self.problem = None if path is None else shown(path), record, problem
+        super().__init__(self.path, record, problem)
 
     def __str__(self) -> str:
         parts = [self.path or "", "" if self.record is None else f"document {self.record}", shortened(self.problem)]
@@ -399,9 +403,9 @@ class JobError(ToksmithError, RuntimeError):
     Attributes: `folder` of the job; `problem` what was found and what to do.
     """
 
-    def __init__(self, folder: str, problem: str) -> None:
-        super().__init__(folder, problem)
-        self.folder, self.problem = folder, problem
+    def __init__(self, folder: str | os.PathLike[str], problem: str) -> None:
+        super().__init__(shown(folder), problem)
+        self.folder, self.problem = shown(folder), problem
 
     def __str__(self) -> str:
         return f"{self.folder}: {shortened(self.problem)}"
@@ -442,9 +446,9 @@ class CheckpointError(ToksmithError, OSError):
     first).
     """
 
-    def __init__(self, errno: int | None, path: str, problem: str, tokenizer: Any = None) -> None:
-        super().__init__(errno, problem, path)
-        self.path, self.problem, self.tokenizer = path, problem, tokenizer
+    def __init__(self, errno: int | None, path: str | os.PathLike[str], problem: str, tokenizer: Any = None) -> None:
+        super().__init__(errno, problem, shown(path))
+        self.path, self.problem, self.tokenizer = shown(path), problem, tokenizer
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CheckpointError, (self.errno, self.path, self.problem, self.tokenizer)

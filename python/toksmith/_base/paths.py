@@ -10,7 +10,7 @@ import os
 import re
 import stat
 
-__all__ = ["SUFFIXES", "missing", "nearest", "regular", "similar", "spelled", "url_of"]
+__all__ = ["SUFFIXES", "missing", "nearest", "regular", "shown", "similar", "spelled", "url_of"]
 
 # What ends so is a file, and not the name of a model or of a repository.
 SUFFIXES = (".json", ".model", ".tiktoken", ".toksmith", ".txt", ".gguf", ".bpe", ".vocab")
@@ -39,6 +39,13 @@ def url_of(path: str | os.PathLike[str]) -> str | None:
     name: object = os.fspath(path)  # bytes, where a caller passes what he may not
     found = URL.match(name) if isinstance(name, str) else None
     return None if found is None else f"{found[1]}://{found.string[found.end() :]}"
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """The path or the URL as errors show it; a file name may contain bytes that are not UTF-8."""
+    if (url := url_of(path)) is not None:
+        return url
+    return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
 
 
 def spelled(path: str | os.PathLike[str]) -> str:

@@ -6,6 +6,7 @@ value at a time, however many threads there are.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,9 +15,7 @@ from queue import Full, Queue
 from threading import Condition, Event, Thread, local
 from typing import TypeVar
 
-from .one_by_one import is_slow
-
-__all__ = ["ahead", "in_turn", "made_in_order", "wait_to_be_asked"]
+__all__ = ["ahead", "in_turn", "is_slow", "made_in_order", "wait_to_be_asked"]
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -154,3 +153,8 @@ def caught(values: Iterable[V]) -> Iterator[V | Exception]:
         yield from values
     except Exception as problem:  # noqa: BLE001 - whatever it is, it is raised in its turn
         yield problem
+
+
+def is_slow() -> bool:
+    """Whether the slow twin is asked for."""
+    return os.environ.get("TOKSMITH_SLOW") == "1"

@@ -17,9 +17,10 @@ from .. import _core
 from .._base.errors import CorpusError
 from .._base.paths import spelled
 from . import Document, File, kind_of
+from .ahead import is_slow
 from .blocks import KINDS, JsonRows, TableRows
 from .names import RowNames, names_of_rows
-from .one_by_one import OneRow, is_slow, one_by_one
+from .one_by_one import OneRow, one_by_one
 from .parquet import no_text
 
 __all__ = ["BadRow", "RowsWithoutText", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]

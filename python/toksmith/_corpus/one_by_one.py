@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from .. import _core
 from .encode_files import lines
 from .names import name_in
 
-__all__ = ["OneRow", "is_slow", "one_by_one"]
+__all__ = ["OneRow", "one_by_one"]
 
 
 class OneRow(NamedTuple):
@@ -26,11 +25,6 @@ class OneRow(NamedTuple):
     name: str | None
     reason: str
     row: bytes
-
-
-def is_slow() -> bool:
-    """Whether the slow twin is asked for."""
-    return os.environ.get("TOKSMITH_SLOW") == "1"
 
 
 def one_by_one(block: bytes, field: str, name: str | None) -> Iterator[OneRow]:

@@ -9,19 +9,20 @@ returns their bytes as a tuple; this file finds, reads and writes them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._base.errors import CannotRepresent, FormatError, UnknownName, close_names, some_of
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, UnknownName, close_names, some_of
+from .._base.paths import shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
 from .._storage.atomic_files import current, settle, write_files
-from .._storage.files import Room, make_folder, read_file, shown
-from .arguments import check_losses, refuse_arguments
-from .file_sets import SETS, FileContent, places
+from .._storage.files import Room, make_folder, read_file
+from .arguments import check_losses
+from .file_sets import SETS, FileContent
 
 if TYPE_CHECKING:
     from .byte_characters import spelt
@@ -214,6 +215,30 @@ def read(
         raise FormatError(name, None, "there is not enough memory for its contents") from error
 
 
+def refuse_arguments(
+    where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
+) -> None:
+    """Raises InvalidOption for an argument that `where` already defines."""
+    if pattern is not UNSET:
+        raise InvalidOption("pattern", pattern, f"no value: {where} defines its own split pattern")
+    if special_tokens is not None:
+        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} defines its own special tokens")
+    if format is not None:
+        raise InvalidOption("format", format, f"no value: {where} has a fixed format")
+
+
+def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
+    """The paths of all files of the set to which this file belongs; None if no set has its name."""
+    place = os.fspath(path)
+    lower = place.lower()
+    for names in sets:
+        for name in names:
+            if lower.endswith(name):
+                stem = place[: len(place) - len(name)]
+                return [place if other == name else stem + other for other in names]
+    return None
+
+
 def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
     place = os.fsdecode(path)
@@ -241,7 +266,7 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
-        raise FormatError(shown(folder), None, f"cannot be read: {error.strerror}") from error
+        raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
     found: dict[str, str] = {}
     for row in FORMATS.values() if known is None else [known]:
         for name in names:
@@ -251,13 +276,13 @@ def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
         return next(iter(found.values()))
     if not found:
         raise FormatError(
-            shown(folder),
+            folder,
             None,
             "the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, "
             "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
         )
     listed = some_of([f"{shown(os.path.basename(path))} ({name})" for name, path in found.items()])
-    raise FormatError(shown(folder), None, f"the folder holds {listed}; name the file, or choose with format=")
+    raise FormatError(folder, None, f"the folder holds {listed}; name the file, or choose with format=")
 
 
 def read_together(
@@ -269,7 +294,7 @@ def read_together(
         return [FileContent(shown(path), data)]
     if found is None:
         sets = " or ".join(" and ".join(names) for names in known.files)
-        raise FormatError(shown(path), None, f"is one of several files; name it like one of: {sets}")
+        raise FormatError(path, None, f"is one of several files; name it like one of: {sets}")
     return [
         FileContent(
             shown(place),
@@ -338,13 +363,13 @@ def write(
     try:
         saved = known.save(model, allow_loss=losses)
     except CannotRepresent as error:
-        raise CannotRepresent(error.format, error.field, error.problem, shown(path)) from None
+        raise CannotRepresent(error.format, error.field, error.problem, path) from None
     if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
         raise CannotRepresent(
             known.name,
             "tokens",
             f"a file can have at most {known.most_bytes} bytes, but this one would have {size}",
-            shown(path),
+            path,
         )
     targets = written_files(path, known)
     if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):

@@ -1,4 +1,4 @@
-"""The arguments of `load()` and `save()` for what a file does not contain."""
+"""What a file does not contain: special tokens that `load()` takes, and fields of the model that `save()` may lose."""
 
 from __future__ import annotations
 
@@ -9,25 +9,12 @@ import numpy as np
 
 from .._base.errors import CannotRepresent, InvalidOption, quoted
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_split
-from .._model.patterns import UNSET, PatternArgument
 from .._model.special import check_special_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["added_tokens", "check_losses", "refuse_arguments", "refuse_losses"]
-
-
-def refuse_arguments(
-    where: str, pattern: PatternArgument, special_tokens: Mapping[str, int] | None, format: str | None = None
-) -> None:
-    """Raises InvalidOption for an argument that `where` already defines."""
-    if pattern is not UNSET:
-        raise InvalidOption("pattern", pattern, f"no value: {where} defines its own split pattern")
-    if special_tokens is not None:
-        raise InvalidOption("special_tokens", special_tokens, f"no value: {where} defines its own special tokens")
-    if format is not None:
-        raise InvalidOption("format", format, f"no value: {where} has a fixed format")
+__all__ = ["added_tokens", "check_losses", "refuse_losses"]
 
 
 def added_tokens(

@@ -6,13 +6,12 @@ A row's `files` lists sets of names; each set is one tokenizer. Names may share 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from .._base.errors import CannotRepresent, FormatError
 
-__all__ = ["GPT2", "MINBPE", "SETS", "FileContent", "joined_lines", "places", "text_lines"]
+__all__ = ["GPT2", "MINBPE", "SETS", "FileContent", "joined_lines", "text_lines"]
 
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 MINBPE = ((".model", ".vocab"),)
@@ -27,18 +26,6 @@ class FileContent(NamedTuple):
 
     path: str
     data: bytes
-
-
-def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
-    """The paths of all files of the set to which this file belongs; None if no set has its name."""
-    place = os.fspath(path)
-    lower = place.lower()
-    for names in sets:
-        for name in names:
-            if lower.endswith(name):
-                stem = place[: len(place) - len(name)]
-                return [place if other == name else stem + other for other in names]
-    return None
 
 
 def text_lines(part: FileContent) -> list[str]:

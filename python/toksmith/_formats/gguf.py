@@ -20,9 +20,10 @@ import numpy as np
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument, patterns, splitters
-from .._model.post import template_of
+from .._model.steps import template_of
 from .._storage.files import text_of
-from .arguments import refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import refuse_losses
 from .byte_characters import spelt, unspelt
 from .gguf_pieces import character_entries, characters
 from .gguf_roles import roles_by_content

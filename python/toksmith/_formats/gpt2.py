@@ -21,7 +21,8 @@ from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelErr
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
 from .._storage.files import is_text
-from .arguments import added_tokens, refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import added_tokens, refuse_losses
 from .byte_characters import BYTE_CHARACTERS, spelt, unspelt
 from .file_sets import GPT2, FileContent, joined_lines, text_lines
 from .json import parse_json

@@ -15,7 +15,8 @@ import numpy as np
 from .._base.errors import CannotRepresent, FormatError, ModelError, number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
-from .arguments import refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import refuse_losses
 from .file_sets import MINBPE, FileContent, joined_lines, text_lines
 from .recovered_merges import pair_merges
 

@@ -19,7 +19,7 @@ from .._base.errors import FormatError
 from .._model.model import AddedToken, Kind, Model, Step, TokenTable
 from .._model.patterns import PatternArgument
 from .._storage.files import text_of
-from .arguments import refuse_arguments
+from . import refuse_arguments
 from .protobuf import parse
 from .sentencepiece_save import save
 

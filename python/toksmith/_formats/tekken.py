@@ -19,7 +19,8 @@ import numpy as np
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
-from .arguments import refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import refuse_losses
 from .json import dump_json, parse_json
 from .tiktoken import ranks_of
 

@@ -15,7 +15,8 @@ from typing import Any
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model.model import AddedToken, Model, Step
 from .._model.patterns import PatternArgument
-from .arguments import refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import refuse_losses
 from .byte_characters import spelt, unspelt
 from .hf_model import dump_bpe, read_bpe, whole_pieces
 from .hf_numbers import read_number, spell_number

@@ -19,7 +19,8 @@ import numpy as np
 from .._base.errors import CannotRepresent, FormatError
 from .._model.model import AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument
-from .arguments import refuse_arguments, refuse_losses
+from . import refuse_arguments
+from .arguments import refuse_losses
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

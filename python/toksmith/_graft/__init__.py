@@ -15,8 +15,9 @@ from pathlib import Path
 
 from .._base.arguments import flag, texts
 from .._base.errors import FormatError, number_of
+from .._base.paths import shown
 from .._render.progress import Progress, Reporter
-from .._storage.files import check_name, reason, shown
+from .._storage.files import check_name, reason
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
 from .new_folder import NewFolder, check_free, clear
@@ -135,7 +136,7 @@ def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporte
     proof = verified(plan, Path(new.path)) if verify else None
     if proof is not None and proof.differences:
         problem = f"what was written is not what is on the disk: {proof.differences[0]}; check the disk"
-        raise FormatError(shown(new.path), None, problem)
+        raise FormatError(new.path, None, problem)
     try:
         new.place()
     except OSError as problem:

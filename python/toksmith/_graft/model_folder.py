@@ -16,7 +16,7 @@ from typing import Any
 
 from .._base.errors import FormatError
 from .._base.paths import url_of
-from .._storage.files import Room, read_file, reason, shown
+from .._storage.files import Room, read_file, reason
 from .weights import INDEX, WHOLE, Header, Tensor, check_whole, header, index_of
 
 __all__ = ["CONFIG", "GENERATION", "ModelFolder", "json_file", "opened"]
@@ -83,13 +83,13 @@ def opened(place: str | os.PathLike[str]) -> ModelFolder:
         FormatError: It is not a whole checkpoint in safetensors files.
     """
     if url_of(place) is not None:
-        raise FormatError(shown(place), None, "is a URL; download the checkpoint, and name its folder")
+        raise FormatError(place, None, "is a URL; download the checkpoint, and name its folder")
     folder = Path(place)
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         problem = "it is a file; expected the folder of a checkpoint" if folder.is_file() else reason(error, folder)
-        raise FormatError(shown(folder), None, f"cannot be read: {problem}") from None
+        raise FormatError(folder, None, f"cannot be read: {problem}") from None
     shards = tuple(shards_of(folder, names))
     for shard in shards:
         check_whole(shard)
@@ -102,7 +102,7 @@ def opened(place: str | os.PathLike[str]) -> ModelFolder:
     index = json_file(folder / INDEX) if (folder / WHOLE).name not in used else None
     config = json_file(folder / CONFIG)
     if config is None:
-        raise FormatError(shown(folder), None, f"has no {CONFIG}; expected the folder that save_pretrained wrote")
+        raise FormatError(folder, None, f"has no {CONFIG}; expected the folder that save_pretrained wrote")
     return ModelFolder(
         folder,
         shards,
@@ -122,17 +122,17 @@ def shards_of(folder: Path, names: list[str]) -> Iterator[Header]:
         return
     listed = index_of(folder)
     if listed is None:
-        raise FormatError(shown(folder), None, why_not(names))
+        raise FormatError(folder, None, why_not(names))
     for path in sorted({*listed.values()}):
         if path.parent != folder or path.name in ("", ".", ".."):
-            raise FormatError(shown(folder / INDEX), "weight_map", f"names {str(path)!r}, which is not in the folder")
+            raise FormatError(folder / INDEX, "weight_map", f"names {str(path)!r}, which is not in the folder")
         if not path.is_file():
             problem = f"lists {path.name}, which is not in the folder; download it, the checkpoint is not whole"
-            raise FormatError(shown(folder / INDEX), "weight_map", problem)
+            raise FormatError(folder / INDEX, "weight_map", problem)
         found = header(path)
         for name in (name for name, place in listed.items() if place == path):
             if name not in found.tensors:
-                raise FormatError(shown(path), name, "is not in the file, although the index lists it there")
+                raise FormatError(path, name, "is not in the file, although the index lists it there")
         yield found
 
 
@@ -150,7 +150,7 @@ def once(shards: tuple[Header, ...]) -> None:
     for shard in shards:
         for name in shard.tensors:
             if name in seen:
-                raise FormatError(shown(shard.path), name, f"is also in {seen[name].name}; which one counts?")
+                raise FormatError(shard.path, name, f"is also in {seen[name].name}; which one counts?")
             seen[name] = shard.path
 
 
@@ -171,7 +171,7 @@ def json_file(path: Path) -> dict[str, Any] | None:
     try:
         found = json.loads(data.decode())
     except (ValueError, RecursionError) as problem:
-        raise FormatError(shown(path), None, f"is not JSON: {problem}") from None
+        raise FormatError(path, None, f"is not JSON: {problem}") from None
     if not isinstance(found, dict):
-        raise FormatError(shown(path), None, f"expected a JSON object, not {type(found).__name__}")
+        raise FormatError(path, None, f"expected a JSON object, not {type(found).__name__}")
     return found

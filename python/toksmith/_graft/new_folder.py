@@ -16,7 +16,7 @@ from .._base.errors import FormatError
 from .._base.paths import url_of
 from .._base.system import SYSTEM
 from .._storage.atomic_files import Temporary, sweep
-from .._storage.files import reason, shown
+from .._storage.files import reason
 
 __all__ = ["NewFolder", "check_free", "clear"]
 
@@ -44,7 +44,7 @@ def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> N
     elif not os.path.isdir(os.path.dirname(place)):
         problem = f"there is no folder {os.path.dirname(place)!r}; make it first"
     if problem:
-        raise FormatError(shown(out), None, problem)
+        raise FormatError(out, None, problem)
 
 
 class NewFolder:
@@ -70,7 +70,7 @@ class NewFolder:
             os.mkdir(self.path)
         except OSError as problem:
             self._held.drop()
-            raise FormatError(shown(self._out), None, f"cannot be written: {reason(problem, self._out)}") from problem
+            raise FormatError(self._out, None, f"cannot be written: {reason(problem, self._out)}") from problem
         return self
 
     def place(self) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .._base.errors import FormatError
+from .._base.paths import shown
 from .._sources.hub import chosen as tokenizer_names
 from .._sources.load import load
-from .._storage.files import shown
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import ModelFolder
 
@@ -27,5 +27,5 @@ def own_tokenizer(folder: ModelFolder, argument: str) -> Tokenizer:
     else:
         problem = "holds no file of a tokenizer; name the one that its rows belong to"
     if not found:
-        raise FormatError(shown(folder.place), None, f"{problem} with {argument}")
+        raise FormatError(folder.place, None, f"{problem} with {argument}")
     return load(folder.place / found[0])

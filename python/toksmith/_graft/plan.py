@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InvalidOption
-from .._storage.files import shown
+from .._base.paths import shown
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
 from .donor import opened_donor

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import FormatError
-from .._storage.files import shown
 from .recipes import Recipe
 from .weights import Matrix, doubles, floats, rounded
 from .weights.numbers import bad_rows
@@ -41,7 +40,7 @@ def sound_mean(matrix: Matrix, tokens: Mapping[int, object]) -> NDArray[np.float
         if wrong.any():
             bad = start + int(wrong.argmax())
             problem = f"row {bad:,} ({tokens[bad]}) holds NaN or infinity; the checkpoint is damaged, use another copy"
-            raise FormatError(shown(matrix.path), matrix.name, problem)
+            raise FormatError(matrix.path, matrix.name, problem)
         total += np.add.reduce(doubled(rows if own.all() else rows[own]), axis=0, dtype=np.float64)
     mean: NDArray[np.float64] = total / max(1, int(used.sum()))
     return mean
@@ -134,7 +133,7 @@ def new_blocks(matrix: Matrix, recipe: Recipe, mean: NDArray[np.float64]) -> Ite
                     block[part] = rounded(old.sums(recipe, part + start), matrix.dtype)
                 yield block
     except OSError as problem:
-        raise FormatError(shown(matrix.path), None, f"cannot be read: {problem.strerror}") from problem
+        raise FormatError(matrix.path, None, f"cannot be read: {problem.strerror}") from problem
 
 
 def parts(rows: NDArray[np.int64], counts: NDArray[np.int64], width: int) -> Iterator[NDArray[np.int64]]:

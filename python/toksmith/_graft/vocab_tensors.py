@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, get_args
 
 from .._base.errors import FormatError, InvalidOption, number_of
-from .._storage.files import shown
+from .._base.paths import shown
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import ModelFolder
 from .weights import FAMILIES, TYPES, Matrix, Role, Tensor, role_of
@@ -63,7 +63,7 @@ def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTe
             f"has no tensor with the name of an input matrix, such as {FAMILIES[0].input[0]}; its matrices: {listed}. "
             "Say which it is with tensors={'NAME': 'input'}"
         )
-        raise FormatError(shown(folder.place), None, problem)
+        raise FormatError(folder.place, None, problem)
     rows = inputs[0].shape[0] if inputs[0].shape else 0
     found = [VocabTensor(tensor, as_matrix(tensor, roles[tensor.name], inputs[0])) for tensor in known]
     refuse_unknown(folder, roles, rows, inputs[0].name)
@@ -112,7 +112,7 @@ def refuse_quantised(folder: ModelFolder, names: list[str]) -> None:
         rest = "" if module is None else tensor.name.removeprefix(f"{module}.")
         if module is not None and rest not in NAMES and is_part(rest):
             problem = f"belongs to a quantised or adapted {module}; graft the checkpoint that it was made from, and quantise the result"
-            raise FormatError(shown(tensor.path), tensor.name, problem)
+            raise FormatError(tensor.path, tensor.name, problem)
 
 
 PARTS = ("scale", "qweight", "qzeros", "g_idx", "zero_point", "absmax", "quant_map", "quant_state", "nested_", "lora_")
@@ -134,7 +134,7 @@ def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, fir
             f"has an axis of {rows:,}, as many as {first} has rows, and no known name: {', '.join(names[:4])}{more}. Say what it "
             f"is with tensors={{'{unknown[0].name}': 'other'}}, which copies it as it is, or 'input', 'output' or 'bias'"
         )
-        raise FormatError(shown(unknown[0].path), None, problem)
+        raise FormatError(unknown[0].path, None, problem)
 
 
 def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
@@ -149,7 +149,7 @@ def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
             f"has {number_of(rows, 'row')}, but the old tokenizer has ids up to {size - 1:,}; it belongs to another model. "
             "Name the tokenizer of this checkpoint with old="
         )
-        raise FormatError(shown(first.tensor.path), first.tensor.name, problem)
+        raise FormatError(first.tensor.path, first.tensor.name, problem)
     if size < FEW * rows:
         return [f"the old tokenizer has {size:,} ids for {rows:,} rows; make sure that it is the checkpoint's"]
     return []

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import FormatError
 from .._base.system import SYSTEM
-from .._storage.files import reason, shown
+from .._storage.files import reason
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
 
@@ -54,7 +54,7 @@ def told(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise FormatError(shown(path), None, f"cannot be written: {reason(problem, path)}") from problem
+        raise FormatError(path, None, f"cannot be written: {reason(problem, path)}") from problem
 
 
 class NewFiles:
@@ -144,7 +144,7 @@ def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> N
         part = buffer[: min(left, len(buffer))]
         if source.readinto(part) != len(part):  # type: ignore[attr-defined]
             problem = "the file shrank while it was read; use a copy that nobody writes to"
-            raise FormatError(shown(tensor.path), tensor.name, problem)
+            raise FormatError(tensor.path, tensor.name, problem)
         out.write(part)
         left -= len(part)
         tick(len(part))
@@ -158,7 +158,7 @@ def copied_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> Non
             SYSTEM.link(os.path.realpath(source), path)
         except OSError as problem:
             said = f"cannot be linked: {reason(problem, path)}; links need one disk. Copy instead, without link=True"
-            raise FormatError(shown(path), None, said) from problem
+            raise FormatError(path, None, said) from problem
     else:
         with files.add(source.name) as new, open(source, "rb") as old:
             shutil.copyfileobj(old, new, BLOCK_BYTES)

@@ -19,11 +19,11 @@ import numpy as np
 from .. import _formats
 from .._base.arguments import flag
 from .._base.errors import number_of
+from .._base.paths import shown
 from .._corpus import Corpus, documents
 from .._formats import Format, PeerProcess
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.files import shown
 from .._tokenizer.results import Ragged
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from .. import _formats
 from .._base.arguments import flag
 from .._base.errors import FormatError, InvalidOption, UnknownName, close_names
-from .._base.paths import SUFFIXES, missing, similar
+from .._base.paths import SUFFIXES, missing, shown, similar
 from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.files import shown
 from .._tokenizer.tokenizer import Tokenizer
-from .encodings import encodings, published
+from .encodings import ENCODINGS, published
 from .model_names import encoding_of
 
 __all__ = ["load"]
@@ -93,12 +92,12 @@ def load(
         if pattern is not UNSET:
             raise
         # The invalid regex comes from the file, not from the caller.
-        raise FormatError(shown(source), None, str(error)) from error
+        raise FormatError(source, None, str(error)) from error
 
 
 def encoding_named(source: str) -> str | None:
     """The encoding that a name means, itself or as a model's name. A file of a model's name comes first."""
-    if source in encodings():
+    if source in ENCODINGS:
         return source
     named = None if "/" in source or os.path.splitext(source)[1] in SUFFIXES else encoding_of(source)
     return None if named is None or os.path.lexists(source) else named
@@ -106,7 +105,7 @@ def encoding_named(source: str) -> str | None:
 
 def found(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
     """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
-    if not isinstance(source, str) and os.fspath(source) in encodings() and not os.path.lexists(source):
+    if not isinstance(source, str) and os.fspath(source) in ENCODINGS and not os.path.lexists(source):
         name = os.fspath(source)
         raise FormatError(name, None, f"cannot be read: {missing(source)}; toksmith.load({name!r}) is the encoding")
     if not isinstance(source, str) or os.path.lexists(source):
@@ -116,7 +115,7 @@ def found(source: str | os.PathLike[str], revision: str | None, *, download: boo
 
     named = hub_name(source)
     if named is None or os.path.isdir(os.path.dirname(source)):
-        raise UnknownName("encoding or file", source, close_names(source, encodings()) or similar(source))
+        raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar(source))
     repository, own = named
     if own is not None:
         refuse_revision(revision, f"{source!r} names a revision already")

@@ -19,7 +19,7 @@ from typing import BinaryIO
 from .._base.errors import FormatError
 from .._base.paths import url_of
 from .._base.system import SYSTEM
-from .files import reason, shown
+from .files import reason
 from .guarded_files import open_guarded, status_of
 
 __all__ = [
@@ -426,7 +426,7 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
+        raise FormatError(path, None, f"cannot be read: {reason(error, path)}") from error
 
 
 @contextlib.contextmanager
@@ -437,4 +437,4 @@ def writable(path: str | os.PathLike[str]) -> Iterator[None]:
     except FormatError:
         raise
     except (OSError, ValueError) as error:
-        raise FormatError(shown(path), None, f"cannot be written: {reason(error, path)}") from error
+        raise FormatError(path, None, f"cannot be written: {reason(error, path)}") from error

@@ -9,7 +9,7 @@ from typing import BinaryIO, NamedTuple
 from .._base.errors import FormatError
 from .._base.paths import missing, regular, url_of
 
-__all__ = ["FILE_LIMIT", "Room", "check_name", "is_text", "make_folder", "read_file", "reason", "shown", "text_of"]
+__all__ = ["FILE_LIMIT", "Room", "check_name", "is_text", "make_folder", "read_file", "reason", "text_of"]
 
 # No format allows more. Every format allows a file of READ_WHOLE bytes, which is read before its format is known.
 FILE_LIMIT = 1 << 30
@@ -53,9 +53,9 @@ def read_file(
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
+        raise FormatError(path, None, f"cannot be read: {reason(error, path)}") from error
     except MemoryError as error:
-        raise FormatError(shown(path), None, "cannot be read: there is not enough memory for it") from error
+        raise FormatError(path, None, "cannot be read: there is not enough memory for it") from error
 
 
 def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
@@ -93,7 +93,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
         if isinstance(error, FileNotFoundError):
             problem = f"there is no folder {os.path.dirname(os.path.abspath(path))!r}; make it first"
-        raise FormatError(shown(path), None, f"cannot be written: {problem}") from error
+        raise FormatError(path, None, f"cannot be written: {problem}") from error
 
 
 def reason(error: Exception, path: str | os.PathLike[str]) -> str:
@@ -121,14 +121,7 @@ def check_name(path: str | os.PathLike[str]) -> None:
         problem = "the name holds a NUL character"
     except UnicodeEncodeError:
         problem = "the name holds half of a surrogate pair"
-    raise FormatError(shown(path), None, f"{problem}; pass the path of a file or folder") from None
-
-
-def shown(path: str | os.PathLike[str]) -> str:
-    """The path or the URL as errors show it; a file name may contain bytes that are not UTF-8."""
-    if (url := url_of(path)) is not None:
-        return url
-    return os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
+    raise FormatError(path, None, f"{problem}; pass the path of a file or folder") from None
 
 
 def is_text(data: bytes) -> bool:

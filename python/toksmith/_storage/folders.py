@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._base.errors import InvalidOption, JobError
-from .._base.paths import url_of
+from .._base.paths import shown, url_of
 from .._base.system import SYSTEM
 from . import remote
 from .atomic_files import UNFINISHED, Temporary, readable, real, sweep, writable, write_file
-from .files import make_folder, shown
+from .files import make_folder
 from .guarded_files import WHOLE_LIMIT, read_guarded, refuse_large, status_of
 
 __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "sync_folder"]
@@ -483,7 +483,7 @@ def refuse_linked(folder: Path) -> None:
     """Raises JobError for a folder in that of a job that is a link."""
     if is_link(folder):
         said = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
-        raise JobError(shown(folder.parent), said)
+        raise JobError(folder.parent, said)
 
 
 def is_link(path: Path) -> bool:

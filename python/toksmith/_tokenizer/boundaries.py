@@ -24,16 +24,15 @@ from .stream import CONTEXT, Special, as_utf8, offset_in
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .results import Chunk, Encoding, Healing, RaggedEncoding
+    from .results import Chunk, Healing
 
 __all__ = [
     "Continuations",
     "chunks",
-    "encoding",
-    "encodings",
     "first_drift",
     "healed",
     "longest_added",
+    "pieces_of",
     "truncated",
 ]
 
@@ -44,37 +43,6 @@ PER_ID = 8  # a first guess of the bytes per id
 def longest_added(model: Model) -> int:
     """The bytes of the longest added token."""
     return max((len(token.content.encode()) for token in model.added_tokens), default=0)
-
-
-def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
-    """The ids of one text with their ranges."""
-    from .results import Encoding  # not above, as in all of this file: tokenizers load sooner without it
-
-    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
-
-
-def encodings(
-    engine: _core.Engine,
-    batch: Sequence[str | bytes],
-    *,
-    unit: str,
-    special: Special,
-    errors: str,
-    threads: int,
-) -> RaggedEncoding:
-    """The ids of each text with their ranges."""
-    from .results import RaggedEncoding
-
-    characters = in_characters(unit)
-    ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
-    return RaggedEncoding(*ranges, text_ends, unit, engine.token)
-
-
-def in_characters(unit: str) -> bool:
-    """Whether offsets count characters, not bytes."""
-    if unit not in ("char", "byte"):
-        raise InvalidOption("unit", unit, "'char' or 'byte'")
-    return unit == "char"
 
 
 class PartEncoder:
@@ -166,7 +134,7 @@ def plain(text: str | bytes) -> bytes | None:
 
 def like(text: object, data: bytes) -> Any:
     """The bytes in the type of the text."""
-    return data if isinstance(text, bytes) else data.decode()
+    return data if isinstance(text, bytes) else data.decode(errors="replace")
 
 
 def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
@@ -179,7 +147,7 @@ def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Som
 
 def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
     """See `Tokenizer.chunk`."""
-    from .results import Chunk
+    from .results import Chunk  # not above, as in all of this file: tokenizers load sooner without it
 
     checked_count("max_tokens", max_tokens, 1)
     checked_count("overlap", overlap, 0)
@@ -305,3 +273,20 @@ def prefix_range(tokens: Sequence[bytes], prefix: bytes) -> tuple[int, int]:
     if not following:
         return first, len(tokens)
     return first, bisect_left(tokens, following[:-1] + bytes([following[-1] + 1]))
+
+
+def pieces_of(engine: _core.Engine, model: Model, text: str | bytes, special: Special) -> list[bytes]:
+    """The pieces of a text as bytes; see `Tokenizer.split`."""
+    data = as_utf8(text)
+    added = {token.id: token.content.encode() for token in model.added_tokens if special != "text" or not token.special}
+    normalized = any(token.normalized for token in model.added_tokens)
+    if not normalized and not any(content in data for content in added.values()):
+        return engine.split(data) if data else []
+    ids, starts, ends = _core.encode_with_offsets(engine, text, special, "replace", False)
+    pieces, done = [], 0
+    for place in np.flatnonzero(np.isin(ids, list(added))).tolist():
+        start, end = int(starts[place]), int(ends[place])
+        if start >= done:
+            pieces += [*(engine.split(data[done:start]) if start > done else []), data[start:end]]
+            done = end
+    return pieces + (engine.split(data[done:]) if done < len(data) else [])

@@ -4,7 +4,7 @@ The rule: every added token is a mark, whatever a file says about it, unless it 
 ordinary vocabulary. In text that is not trusted no mark is found, and ordinary text cannot make one either.
 
 The walk: `TrustedEncoder` writes the marks of trusted text in a spelling that holds a secret, and encodes the result with a
-model that finds marks in this spelling only. Left out: whose text is trusted, which callers say (`_tokenizer/segments.py`, `chat/`).
+model that finds marks in this spelling only. Left out: whose text is trusted, which callers say (the segments of a text, `chat/`).
 """
 
 from __future__ import annotations
@@ -12,20 +12,24 @@ from __future__ import annotations
 import dataclasses
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.arguments import items
 from .._base.errors import OF_A_PLACE
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import AddedToken, Model, TokenTable
+from .stream import as_utf8, offset_in
 
-__all__ = ["PlacedIds", "TrustedEncoder", "is_mark", "marks_of"]
+__all__ = ["PlacedIds", "TrustedEncoder", "encode_segments", "is_mark", "marks_of"]
 
+Text = str | bytes
 Some = TypeVar("Some", str, bytes)
 
 # Characters that no normalization form changes, and that are parts of no word: the patterns of Braille.
@@ -201,3 +205,39 @@ def in_word(text: Any, start: int, end: int) -> bool:
     around = text[max(0, start - 4) : start], text[end : end + 4]
     before, after = (part if isinstance(part, str) else part.decode(errors="ignore") for part in around)
     return re.match(r"\w", before[-1:]) is not None or re.match(r"\w", after[:1]) is not None
+
+
+def encode_segments(encoder: TrustedEncoder, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+    """See `Tokenizer.encode_segments`."""
+    listed = items(segments, "segments", "pairs of a text and whether it is trusted")
+    runs = [(b"".join(data for data, _ in run), trusted) for trusted, run in groupby(joined(listed), key=itemgetter(1))]
+    try:
+        return encoder.encode(runs)
+    except OF_A_PLACE as error:
+        raise error if error.offset is None else error.at(*in_segments(listed, error.offset)) from None
+
+
+def in_segments(segments: Iterable[tuple[Text, bool]], place: int) -> tuple[int, int]:
+    """The offset of a byte of the joined segments in its segment, and the number of the segment."""
+    number, offset = 0, 0
+    for number, (text, _) in enumerate(segments):  # noqa: B007 - that of the last counts
+        size = len(as_utf8(text))
+        offset = offset_in(text, min(place, size))
+        if place < size:
+            break
+        place -= size
+    return offset, number
+
+
+def joined(segments: Sequence[object]) -> list[tuple[bytes, bool]]:
+    """The segments as bytes. Two halves of a surrogate pair in different segments are not joined."""
+    found = []
+    for number, segment in enumerate(segments):
+        if isinstance(segment, (str, bytes)) or not isinstance(segment, Sequence) or len(segment) != 2:
+            raise TypeError(f"segments: segment {number}: expected a pair of a text and whether it is trusted")
+        text, trusted = segment
+        if not isinstance(text, (str, bytes)) or not isinstance(trusted, (bool, np.bool_)):
+            kinds = f"{type(text).__name__} and {type(trusted).__name__}"
+            raise TypeError(f"segments: segment {number}: expected a str or bytes and a bool, not {kinds}")
+        found.append((as_utf8(text), bool(trusted)))
+    return found

@@ -21,11 +21,9 @@ from .._formats.byte_characters import unspelt
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import Model, Step, TokenTable
 from .._model.steps import engine_of
-from .results import Fit
 
-__all__ = ["TokenTexts", "misfits", "not_alone", "pattern_fit", "token_texts"]
+__all__ = ["TokenTexts", "misfits", "not_alone", "token_texts"]
 
-EXAMPLES = 5  # misfits that are shown
 SPACE_MARK = "▁"
 
 
@@ -119,10 +117,3 @@ def inside_words(model: Model) -> Model:
     rows = [row for row, token in enumerate(model.tokens) if token.startswith(prefix) and token != prefix]
     table = TokenTable.of([model.tokens[row].removeprefix(prefix) for row in rows])
     return dataclasses.replace(plain, tokens=table, ids=model.ids[rows])
-
-
-def pattern_fit(model: Model) -> Fit:
-    """See `Tokenizer.pattern_fits`."""
-    tokens = token_texts(model)
-    wrong = sorted(tokens.ids[misfits(model, tokens)].tolist())
-    return Fit(len(tokens.ids), len(wrong), tuple((id, model.vocab.token(id) or b"") for id in wrong[:EXAMPLES]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
@@ -11,16 +11,30 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _core
 from .._base.errors import InvalidOption, UnknownName, first_of, number_of, quoted
 from .._base.threads import alone
 from .._model.steps import character_options
+from .stream import Special
 
 if TYPE_CHECKING:
-    from .. import _core
     from .._model.model import Model
     from .._render import View
 
-__all__ = ["Chunk", "Encoding", "Fit", "Healing", "Ragged", "RaggedEncoding", "StreamDecoder", "stream_decoder"]
+__all__ = [
+    "Chunk",
+    "Encoding",
+    "Fit",
+    "Healing",
+    "Padded",
+    "Ragged",
+    "RaggedEncoding",
+    "StreamDecoder",
+    "encoding",
+    "encodings",
+    "pad_rows",
+    "stream_decoder",
+]
 
 FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # what transformers calls the ids, ones, and the ranges
 UNITS = {"char": "character", "byte": "byte"}
@@ -76,6 +90,41 @@ class Ragged:
         rows = [[str(place), f"{len(ids):,}", first_of(ids, 20)[1:-1]] for place, ids in enumerate(first_texts(self))]
         title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
         return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *left_out(self)]))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Padded:
+    """The ids of many texts as one matrix, with a mask.
+
+    Attributes:
+        ids: Shape (texts, length).
+        mask: uint8, shape (texts, length): 1 for ids of the text, 0 for
+            padding.
+
+    Both are arrays of numpy: `torch.from_dlpack(padded.ids)` and
+    `jax.dlpack.from_dlpack(padded.ids)` take them without copying. The names
+    of transformers work too: `padded["input_ids"]`, `["attention_mask"]`.
+    """
+
+    ids: NDArray[Any]
+    mask: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def keys(self) -> tuple[str, ...]:
+        """The names that `padded[name]` takes, so that `dict(padded)` works."""
+        return ("input_ids", "attention_mask")
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        found = {"input_ids": self.ids, "attention_mask": self.mask}.get(name)
+        if found is None:
+            raise UnknownName("field of a Padded", name, self.keys())
+        return found
+
+    def __repr__(self) -> str:
+        rows, length = self.ids.shape
+        return f"<Padded {number_of(rows, 'text')} of {number_of(length, 'id')}, {self.ids.dtype}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -418,3 +467,59 @@ def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDec
     breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
     retold = Retold(engine.decode_bytes, breaker)
     return StreamDecoder(retold.more, errors, retold.rest)
+
+
+def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
+    """The ids of one text with their ranges."""
+    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
+
+
+def encodings(
+    engine: _core.Engine,
+    batch: Sequence[str | bytes],
+    *,
+    unit: str,
+    special: Special,
+    errors: str,
+    threads: int,
+) -> RaggedEncoding:
+    """The ids of each text with their ranges."""
+    characters = in_characters(unit)
+    ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
+    return RaggedEncoding(*ranges, text_ends, unit, engine.token)
+
+
+def in_characters(unit: str) -> bool:
+    """Whether offsets count characters, not bytes."""
+    if unit not in ("char", "byte"):
+        raise InvalidOption("unit", unit, "'char' or 'byte'")
+    return unit == "char"
+
+
+def pad_rows(
+    ragged: Ragged,
+    padding: int,
+    dtype: np.dtype[Any],
+    *,
+    length: int | None,
+    multiple: int,
+    side: str,
+    truncate: bool,
+) -> Padded:
+    """The ids of many texts as one matrix; see `Tokenizer.encode_padded`."""
+    ends = ragged.ends.astype(np.int64)
+    sizes: NDArray[np.int64] = np.diff(ends, prepend=0)
+    longest = int(sizes.max(initial=0))
+    width = longest if length is None else length
+    if longest > width and not truncate:
+        place = int(np.argmax(sizes > width))
+        allowed = f"at least {longest}, or truncate=True: text {place} has {sizes[place]} ids"
+        raise InvalidOption("length", length, allowed)
+    width = -(-width // multiple) * multiple
+    mask = np.arange(width) < np.minimum(sizes, width)[:, None]
+    inside = np.arange(len(ragged.ids)) - np.repeat(ends - sizes, sizes)
+    ids = np.full(mask.shape, padding, dtype)
+    if side == "left":
+        mask = mask[:, ::-1]
+    ids[mask] = ragged.ids[inside < width]
+    return Padded(ids, np.ascontiguousarray(mask, np.uint8))

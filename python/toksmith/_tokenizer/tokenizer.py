@@ -5,6 +5,7 @@ This module holds the defaults and the documentation of the arguments; the work 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -14,28 +15,29 @@ import numpy as np
 
 from .. import _core
 from .._base import arguments
-from .._base.arguments import advised, as_sequence, flag, items, whole_number
-from .._base.errors import NotInVocabulary, UnknownId
+from .._base.arguments import advised, as_sequence, flag, items, special_choice, whole_number
+from .._base.errors import InvalidOption, NotInVocabulary, UnknownId
 from .._base.threads import thread_count
 from .._model.model import AddedToken, Model
-from .._model.post import template_of
-from .._model.steps import engine_of
-from . import arrays, boundaries, offsets, pieces, sampled, segments
-from . import chat as _chat
+from .._model.steps import engine_of, template_of
+from . import arrays, boundaries
 from .stream import StreamEncoder
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+    from .chat.ids import ChatEncoding
     from .marks import TrustedEncoder
     from .memory import MemoryUse
-    from .results import Chunk, Encoding, Fit, Healing, Ragged, RaggedEncoding, StreamDecoder
+    from .results import Chunk, Encoding, Fit, Healing, Padded, Ragged, RaggedEncoding, StreamDecoder
+    from .session import TextSession
 
 __all__ = ["Special", "Text", "Tokenizer"]
 
 Text = str | bytes
 Some = TypeVar("Some", str, bytes)
 Special = Literal["raise", "allow", "text"] | Collection[str]
+LONGEST_ROW = 1 << 24  # ids of a row that is padded
 
 
 class Tokenizer(_core.TextCalls):
@@ -183,7 +185,11 @@ class Tokenizer(_core.TextCalls):
         """
         from .results import Ragged  # not above: tokenizers load sooner without it
 
-        ids, ends = arrays.ragged_ids(self._engine, texts, special, errors, thread_count(threads))
+        count = thread_count(threads)
+        if isinstance(texts, (list, tuple)):
+            ids, ends = self._engine.encode_ragged(texts, special, errors, count)
+        else:
+            ids, ends = arrays.ragged_ids(self._engine, texts, special, errors, count)
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
     def _around(self, ids: list[int], put: bool) -> list[int]:
@@ -199,15 +205,261 @@ class Tokenizer(_core.TextCalls):
         first = items(ids, "ids", "ids (integers)")
         return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
 
-    encode_with_offsets = offsets.encode_with_offsets
-    encode_ragged_with_offsets = offsets.encode_ragged_with_offsets
-    encode_sampled = sampled.encode_sampled
-    encode_best = sampled.encode_best
+    def encode_with_offsets(
+        self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
+    ) -> Encoding:
+        """The ids of a text, and where in the text each comes from.
 
-    encode_segments = segments.encode_segments
-    chat = _chat.chat
-    encode_padded = arrays.encode_padded
-    session = pieces.session
+        Args:
+            unit: "char": characters of the text (for `bytes`, of
+                `text.decode(errors="replace")`); "byte": bytes of the text as
+                UTF-8.
+        Returns: `.ids`, `.starts`, `.ends`; see `Encoding`. A stretch that a
+            normalizer rewrites as a whole belongs to the id in which the
+            rewritten stretch ends (in characters: to each id with a part of
+            it). Removed text belongs to the next id, and at the end of the
+            text to the last.
+        Raises: as `encode`; InvalidOption for another `unit`.
+        """
+        from .results import encoding  # not above, as in all of this class: tokenizers load sooner without it
+
+        return encoding(self._engine, text, unit=unit, special=special, errors=errors)
+
+    def encode_ragged_with_offsets(
+        self,
+        texts: Iterable[Text],
+        *,
+        unit: str = "char",
+        special: Special = "raise",
+        errors: str = "replace",
+        threads: int | None = None,
+    ) -> RaggedEncoding:
+        """The same for many texts, in one array each; see `RaggedEncoding`.
+
+        Raises: as `encode_batch`; InvalidOption for another `unit`.
+        """
+        from .results import encodings
+
+        batch, count = as_sequence(texts), thread_count(threads)
+        return encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
+
+    def encode_sampled(
+        self,
+        text: Text,
+        *,
+        seed: int,
+        dropout: float = 0.1,
+        alpha: float = 0.1,
+        special: Special = "raise",
+        errors: str = "replace",
+    ) -> list[int]:
+        """The ids of a randomly drawn encoding of a text; training on such
+        encodings makes a model more robust.
+
+        Byte-pair encoding skips each merge with the probability `dropout`,
+        independently each time (BPE-dropout). A unigram model draws each
+        encoding with a probability proportional to the exponential of `alpha`
+        times its score (subword regularization). Equal seeds give equal ids,
+        on any machine.
+
+        Args:
+            seed: From 0 to 2**64 - 1.
+            dropout: From 0 (the ids of `encode`, if that looks up no whole
+                pieces) to 1 (no merge at all).
+            alpha: At least 0; 0 draws all encodings equally often, a large
+                number draws the best.
+        Raises: as `encode`; InvalidOption for tokenizers that have only one
+            encoding.
+        Source: Provilkov et al., ACL 2020; Kudo, ACL 2018.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest " * 9, 262)
+        >>> [[tok.decode([id]) for id in tok.encode_sampled("lowest", seed=seed, dropout=0.5)] for seed in (1, 5)]
+        [['low', 'e', 'st'], ['l', 'o', 'w', 'e', 'st']]
+        """
+        if self.model.kind not in ("bpe", "unigram"):
+            raise InvalidOption("kind", self.model.kind, "'bpe' or 'unigram'; other kinds have only one encoding")
+        if not 0 <= seed < 1 << 64:
+            raise InvalidOption("seed", seed, "from 0 to 2**64 - 1")
+        if not 0 <= dropout <= 1:
+            raise InvalidOption("dropout", dropout, "from 0 to 1")
+        if not 0 <= alpha < math.inf:
+            raise InvalidOption("alpha", alpha, "at least 0, and finite")
+        drawn = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
+        return _core.sample(self._engine, text, special, errors, drawn)
+
+    def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
+        """The `n` best encodings of a text in a unigram model, the best first,
+        each with the sum of its scores.
+
+        Special tokens are ordinary text here. If the text has fewer encodings,
+        it returns fewer; `n` is below 2**32.
+
+        Raises: as `encode`; InvalidOption for tokenizers of other kinds.
+        Cost: time grows with the length of the text times `n`.
+        """
+        if self.model.kind != "unigram":
+            raise InvalidOption("kind", self.model.kind, "'unigram'; the encodings of other kinds have no scores")
+        if not 1 <= n < 1 << 32:
+            raise InvalidOption("n", n, "from 1 to 2**32 - 1")
+        return _core.best_ways(self._engine, text, errors, n)
+
+    def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
+        """The ids of a text that consists of trusted and untrusted segments.
+
+        The segments form one text, so pieces may cross their edges. An added
+        token, special or not, is found only if it lies completely in adjacent
+        trusted segments. Everywhere else it is ordinary text; only added
+        tokens of white space are found there too.
+
+        Args:
+            segments: Pairs of a text and a bool that says whether it is
+                trusted.
+        Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
+            `index` is the number of the segment.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=["<|end|>"])
+        >>> tok.encode_segments([("low", True), ("<|end|>", False), ("<|end|>", True)]) == [
+        ...     *tok.encode("low<|end|>", special="text"), tok.token_id("<|end|>")
+        ... ]
+        True
+        """
+        from .marks import encode_segments  # when a call trusts some text more than other text
+
+        return encode_segments(self._trusted_encoder, segments)
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        template: str | os.PathLike[str],
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        add_generation_prompt: bool = False,
+        continue_final_message: bool = False,
+        variables: Mapping[str, Any] | None = None,
+    ) -> ChatEncoding:
+        """The ids of a conversation, as a chat template writes it; needs the
+        extra `chat`.
+
+        Only text that the template spells can become an added token, whether
+        or not its file calls it special. What the messages and the tools hold
+        is ordinary text, even where it spells one, and so is text whose origin
+        is not known (the template counted, formatted or asked for the date).
+        Only added tokens of white space are found there too. Only a usual role
+        (`user`, `assistant`, `tool`, …) may be a part of one, because
+        templates write `'<|' + role + '|>'`. The ids equal those of
+        `apply_chat_template` of transformers wherever no message spells an
+        added token.
+
+        Args:
+            messages: Each with its `role` and `content`, and whatever else the
+                template reads.
+            template: The template itself (Jinja), or the path of one: a folder
+                of a model, `tokenizer_config.json` or `chat_template.jinja`.
+                The names of special tokens (`bos_token`, …) are read from
+                `tokenizer_config.json` and `special_tokens_map.json` beside
+                it.
+            tools: Functions that the model may call, as JSON schemas.
+            add_generation_prompt: Whether the text ends where the assistant
+                begins to write.
+            continue_final_message: Whether the text ends in the last message,
+                so that the model continues it.
+            variables: More that the template reads, such as `enable_thinking`.
+                Added tokens by their usual names are trusted
+                (`{"bos_token": "<s>"}`), and those that a file of the model
+                calls so; everything else is not.
+        Returns: the ids, the text, and for each id whether it is the
+            assistant's and from which message it comes.
+        Raises:
+            FormatError: The template is no Jinja, or fails.
+            InvalidOption: The template refuses the messages, or arguments
+                contradict each other.
+            ImportError: jinja2 is not installed.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower", 260, special_tokens=["<|end|>"])
+        >>> template = "{% for m in messages %}{{ m.role + ': ' + m.content }}<|end|>{% endfor %}"
+        >>> found = tok.chat([{"role": "user", "content": "low<|end|>"}], template=template)
+        >>> found.text, found.ids.tolist().count(tok.token_id("<|end|>"))
+        ('user: low<|end|><|end|>', 1)
+        """
+        from .chat.conversation import ConversationOptions, conversation
+
+        asked = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
+        return conversation(self, template, asked)
+
+    def encode_padded(
+        self,
+        texts: Iterable[Text],
+        *,
+        pad: int | str,
+        length: int | None = None,
+        multiple: int = 1,
+        side: str = "right",
+        truncate: bool = False,
+        dtype: DTypeLike = np.int64,
+        special: Special = "raise",
+        threads: int | None = None,
+        add_special_tokens: bool = False,
+    ) -> Padded:
+        """The ids of many texts as one matrix, each row padded to the same
+        length.
+
+        Args:
+            texts: A list, or a column of Arrow.
+            pad: The id of the padding, or the special token that it is.
+            length: Of each row; None for the longest text.
+            multiple: The length is rounded up to a multiple of it.
+            side: "right" or "left": where the padding is.
+            truncate: Whether a text with more ids than `length` loses its end.
+                Otherwise it is refused.
+            dtype: An integer type that holds every id.
+        Returns: `.ids` and `.mask`, shape (texts, length).
+        Raises: as `encode_batch`; InvalidOption for a text with too many ids,
+            a type that does not hold an id, or a padding that is no id.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest", 262, special_tokens=["<pad>"])
+        >>> padded = tok.encode_padded(["low", "low lower"], pad="<pad>")
+        >>> padded, padded.mask.tolist()
+        (<Padded 2 texts of 3 ids, int64>, [[1, 0, 0], [1, 1, 1]])
+        """
+        from .results import pad_rows
+
+        if side not in ("left", "right"):
+            raise InvalidOption("side", side, "'left' or 'right'")
+        if not 1 <= multiple <= LONGEST_ROW:
+            raise InvalidOption("multiple", multiple, f"1 to {LONGEST_ROW:,}")
+        if length is not None and not 0 <= length <= LONGEST_ROW:
+            raise InvalidOption("length", length, f"0 to {LONGEST_ROW:,}, or None")
+        padding = self.token_id(pad) if isinstance(pad, str) else pad
+        if not 0 <= padding < 1 << 32:
+            raise InvalidOption("pad", pad, "an id, or a special token")
+        ragged = self.encode_ragged(texts, special=special, threads=threads, add_special_tokens=add_special_tokens)
+        held = arrays.fitting(dtype, np.append(ragged.ids, np.uint32(padding)))
+        return pad_rows(ragged, padding, held, length=length, multiple=multiple, side=side, truncate=truncate)
+
+    def session(self, text: str | bytes = "", *, special: Special = "raise") -> TextSession:
+        """A text that changes, and its ids: after each edit they are those of the
+        whole text, but only the text around the edit is encoded again.
+
+        Args:
+            text: What it holds at first.
+            special: As for `encode`, also for the text of edits.
+        Raises: as `encode`.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low lower lowest", 262)
+        >>> s = tok.session("low lower lowest")
+        >>> s.replace(4, 9, "slow")
+        <IdEdit 1 id from 1 on become [32, 115, 257]>
+        >>> s.text, s.ids.tolist() == tok.encode(s.text)
+        ('low slow lowest', True)
+        """
+        from .session import TextSession
+
+        return TextSession(self._engine, text, special, boundaries.longest_added(self.model))
 
     def encode_file(
         self,
@@ -327,8 +579,30 @@ class Tokenizer(_core.TextCalls):
         """
         return boundaries.healed(self._parts(special), self._continuations, text)
 
-    is_canonical = pieces.is_canonical
-    first_drift = pieces.first_drift
+    def is_canonical(self, ids: Iterable[int]) -> bool:
+        """Whether decoding the ids and encoding the text gives the same ids; see
+        `first_drift`.
+
+        Raises: UnknownId, if no token has one of the ids.
+        """
+        return self.first_drift(ids) is None
+
+    def first_drift(self, ids: Iterable[int]) -> int | None:
+        """The position of the first id that differs after decoding and encoding
+        again; None if none does.
+
+        Special tokens are not text: each run of ids between them is decoded to
+        bytes, and encoded with `special="text"`.
+
+        Raises:
+            UnknownId: No token has one of the ids.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("low", merges=2, pattern=None)
+        >>> tok.first_drift([32, 108, 111, 119]), tok.first_drift([32, 257])
+        (1, None)
+        """
+        return boundaries.first_drift(self._engine, self.model, ids)
 
     def decode(self, ids: Iterable[int], *, errors: str = "replace", skip_special_tokens: bool = False) -> str:
         """The text of ids.
@@ -345,10 +619,17 @@ class Tokenizer(_core.TextCalls):
         """
         try:
             if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
-                ids = arrays.without_special(self.model, ids)
+                ids = self._without_special(ids)
             return self._engine.decode(ids, errors)
         except TypeError as error:
             raise advised(error, ids) from None
+
+    def _without_special(self, ids: Iterable[int]) -> list[int]:
+        special = {token.id for token in self.model.added_tokens if token.special}
+        try:
+            return [id for id in items(ids, "ids", "ids (integers)") if id not in special]
+        except TypeError as error:
+            raise TypeError(f"ids: expected ids (integers): {error}") from None
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of ids, concatenated.
@@ -466,7 +747,24 @@ class Tokenizer(_core.TextCalls):
             raise NotInVocabulary(token)
         return found
 
-    split = pieces.split
+    def split(self, text: Some, *, special: Special = "raise") -> list[Some]:
+        """The pieces of a text, in order: no merge crosses from one into the
+        next.
+
+        The pieces joined are the text, unless steps of the model rewrite it:
+        then they are in the form that is merged. A special or added token is a
+        piece of its own.
+
+        Returns: str for a `str`, bytes for `bytes`.
+        Raises: as `encode` for special tokens, patterns and steps.
+
+        >>> import toksmith
+        >>> tok = toksmith.train("any text", merges=0, pattern="gpt2")
+        >>> tok.split("Hello's World123  !!  ")
+        ['Hello', "'s", ' World', '123', ' ', ' !!', '  ']
+        """
+        pieces = boundaries.pieces_of(self._engine, self.model, text, special_choice(special))
+        return [boundaries.like(text, piece) for piece in pieces]
 
     def pattern_fits(self) -> Fit:
         """Whether the vocabulary fits the pattern: how many tokens that are UTF-8
@@ -487,9 +785,12 @@ class Tokenizer(_core.TextCalls):
 
     @cached_property
     def _fit(self) -> Fit:
-        from .pattern_fit import pattern_fit
+        from .pattern_fit import misfits, token_texts
+        from .results import Fit
 
-        return pattern_fit(self.model)
+        tokens = token_texts(self.model)
+        wrong = sorted(tokens.ids[misfits(self.model, tokens)].tolist())
+        return Fit(len(tokens.ids), len(wrong), tuple((id, self.token_bytes(id)) for id in wrong[:5]))
 
     @cached_property
     def vocab_size(self) -> int:

@@ -12,7 +12,7 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from .. import _core
@@ -31,7 +31,7 @@ from .characters import CharacterOptions, train_characters
 from .checkpoint import Checkpoint
 from .counts import Limits, PieceCounts, counted
 from .kinds import chosen_kind, refuse_untaken
-from .languages import ARGUMENTS, LanguageCounts, ParityOptions, parity_options, warn_of_lines, warn_of_turns
+from .languages import ARGUMENTS, LanguageCounts, ParityOptions, needed, refuse_others, warn_of_lines, warn_of_turns
 from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from .options import NO_LIMIT, Options, Outcome, Run, check, said_stop
 from .word_marks import MarkedOptions, train_marked
@@ -209,51 +209,109 @@ def train(
     >>> {name: facts["merges"] for name, facts in tok.run_report["languages"].items()}
     {'en': 0, 'xx': 4}
     """
-    asked = dict(locals())
-    for name, kinds in (("special_tokens", (str,)), ("user_symbols", (str,)), ("seed_tokens", (str, bytes))):
-        asked[name] = texts(asked[name], name, kinds=kinds)
-    for name in ("vocab_size", "merges", "min_count"):
-        asked[name] = None if asked[name] is None else whole_number(asked[name], name)
-    for name in ("dummy_prefix", "byte_fallback", "whole_characters"):
-        asked[name] = flag(asked[name], name)
+    special_tokens = texts(special_tokens, "special_tokens")
+    user_symbols = texts(user_symbols, "user_symbols")
+    seed_tokens = texts(seed_tokens, "seed_tokens", kinds=(str, bytes))
+    vocab_size = None if vocab_size is None else whole_number(vocab_size, "vocab_size")
+    merges = None if merges is None else whole_number(merges, "merges")
+    min_count = whole_number(min_count, "min_count")
+    dummy_prefix, byte_fallback = flag(dummy_prefix, "dummy_prefix"), flag(byte_fallback, "byte_fallback")
+    whole_characters = flag(whole_characters, "whole_characters")
     if unknown_token is not None:
         text(unknown_token, "unknown_token")
-    chosen = chosen_kind(asked)
-    refuse_untaken(chosen, asked, DEFAULTS)
+    given = dict(locals())  # by name, to be compared with the defaults
+    chosen = chosen_kind(kind, unit, alphabet, end_of_word_suffix).name
+    refuse_untaken(chosen, given, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
-    several = parity_options(asked) if any(asked[name] != DEFAULTS[name] for name in ARGUMENTS) else None
+    several = None
+    if any(given[name] != DEFAULTS[name] for name in ARGUMENTS):
+        several = ParityOptions(
+            mode=parity or "hybrid",
+            other=corpus,
+            languages=needed(languages),
+            development=development,
+            ratios=ratios,
+            global_merges=global_merges,
+            window=parity_window,
+            alpha=float(parity_alpha),
+        )
+        several.check()
+        refuse_others(ties, superwords)
     if corpus is None and several is None:
         raise TypeError("corpus: expected texts, paths or open files, not NoneType; or pass languages=")
     read = corpus if corpus is not None else ()
     run = Run(read, limits, thread_count(threads), Reporter(progress), checkpoint, several)
-    return MAKERS[chosen.name](run, asked)
+    if chosen in ("bpe of characters", "unigram"):
+        if pattern not in (UNSET, None):
+            allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
+            raise InvalidOption("pattern", pattern, allowed)
+        characters = CharacterOptions(
+            kind=kind,
+            vocab_size=vocab_size,
+            merges=merges,
+            special_tokens=special_tokens,
+            user_symbols=user_symbols,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            dummy_prefix=dummy_prefix,
+            words=pattern is UNSET,
+            ties=ties,
+            min_count=min_count,
+            max_token_bytes=max_token_bytes,
+            unknown_token=unknown_token or "<unk>",
+        )
+        characters.check()
+        return finished(run, lambda: train_characters(run, characters))
+    if chosen in ("bpe with word ends", "wordpiece"):
+        marked = MarkedOptions(
+            kind=kind,
+            vocab_size=vocab_size,
+            merges=merges,
+            special_tokens=special_tokens,
+            user_symbols=user_symbols,
+            character_coverage=character_coverage,
+            byte_fallback=byte_fallback,
+            dummy_prefix=dummy_prefix,
+            words=True,
+            ties=ties,
+            min_count=min_count,
+            max_token_bytes=max_token_bytes,
+            unknown_token=unknown_token or ("[UNK]" if kind == "wordpiece" else "<unk>"),
+            end_of_word_suffix=end_of_word_suffix,
+            lowercase=lowercase,
+            splitters=() if pattern is UNSET else splitters(pattern),
+        )
+        marked.check()
+        return finished(run, lambda: train_marked(run, marked))
+    pieces = Options(
+        vocab_size=vocab_size,
+        merges=merges,
+        kind=kind,
+        unit=unit,
+        alphabet=alphabet,
+        ties=ties,
+        min_count=min_count,
+        max_token_bytes=max_token_bytes,
+        special_tokens=special_tokens,
+        digits=digits,
+        whole_characters=whole_characters,
+        seed_tokens=tuple(
+            text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in seed_tokens
+        ),
+        superwords=superwords,
+        superword_pattern=tuple(step["pattern"] for step in splitters(superword_pattern)),
+        base=None if base is None else base.model,
+        unknown_token=unknown_token,
+    )
+    check(pieces)
+    if kind == "chars" and pattern not in (UNSET, None):
+        raise InvalidOption("pattern", pattern, "no pattern, or None: kind='chars' does not split texts")
+    steps = () if kind == "chars" else steps_of(counts_among(run), pattern, pieces)
+    return finished(run, lambda: train_pieces(run, pieces, steps))
 
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
-
-
-def of_characters(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """Trains a model of characters."""
-    if asked["pattern"] not in (UNSET, None):
-        allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
-        raise InvalidOption("pattern", asked["pattern"], allowed)
-    given = {field.name: asked[field.name] for field in fields(CharacterOptions) if field.name in asked}
-    given |= {"words": asked["pattern"] is UNSET, "unknown_token": asked["unknown_token"] or "<unk>"}
-    options = CharacterOptions(**given)
-    options.check()
-    return finished(run, lambda: train_characters(run, options))
-
-
-def of_marked(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """Trains a model of words whose characters carry marks."""
-    words = () if asked["pattern"] is UNSET else splitters(asked["pattern"])
-    given = {field.name: asked[field.name] for field in fields(MarkedOptions) if field.name in asked}
-    usual = "[UNK]" if asked["kind"] == "wordpiece" else "<unk>"
-    given |= {"words": True, "unknown_token": asked["unknown_token"] or usual, "splitters": words}
-    options = MarkedOptions(**given)
-    options.check()
-    return finished(run, lambda: train_marked(run, options))
 
 
 def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
@@ -271,33 +329,6 @@ def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
     if outcome.interrupted:
         raise TrainingInterrupted(tokenizer, outcome.interrupted)
     return tokenizer
-
-
-def of_pieces(run: Run, asked: Mapping[str, Any]) -> Tokenizer:
-    """Trains a model of the pieces of a split pattern."""
-    base, coarse = asked["base"], tuple(step["pattern"] for step in splitters(asked["superword_pattern"]))
-    seeds = tuple(
-        text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in asked["seed_tokens"]
-    )
-    given = {field.name: asked[field.name] for field in fields(Options) if field.name in asked}
-    given |= {"base": None if base is None else base.model, "seed_tokens": seeds, "superword_pattern": coarse}
-    options = Options(**given)
-    check(options)
-    if options.kind == "chars" and asked["pattern"] not in (UNSET, None):
-        raise InvalidOption("pattern", asked["pattern"], "no pattern, or None: kind='chars' does not split texts")
-    steps = () if options.kind == "chars" else steps_of(counts_among(run), asked["pattern"], options)
-    return finished(run, lambda: train_pieces(run, options, steps))
-
-
-MAKERS: Mapping[str, Callable[[Run, Mapping[str, Any]], Tokenizer]] = {
-    "bpe of bytes": of_pieces,
-    "bpe of characters": of_characters,
-    "bpe with word ends": of_marked,
-    "unigram": of_characters,
-    "wordpiece": of_marked,
-    "chars": of_pieces,
-    "words": of_pieces,
-}  # by the name of the row in `_training/kinds.py`
 
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:

@@ -18,7 +18,7 @@ from typing import Any
 from .. import _core
 from .._base.errors import CheckpointError, FormatError, InvalidOption
 from .._storage.atomic_files import write_file
-from .._storage.files import Room, read_file, shown
+from .._storage.files import Room, read_file
 
 __all__ = ["Checkpoint"]
 
@@ -99,11 +99,9 @@ def kept(path: Path) -> Iterator[None]:
         if not isinstance(problem.__cause__, OSError):
             raise
         cause = problem.__cause__
-        raise CheckpointError(
-            cause.errno, shown(path), problem.problem.removeprefix("cannot be written: ")
-        ) from problem
+        raise CheckpointError(cause.errno, path, problem.problem.removeprefix("cannot be written: ")) from problem
     except OSError as problem:
-        raise CheckpointError(problem.errno, shown(path), problem.strerror or str(problem)) from problem
+        raise CheckpointError(problem.errno, path, problem.strerror or str(problem)) from problem
 
 
 def begin(path: Path, identity: Mapping[str, Any]) -> bytes:

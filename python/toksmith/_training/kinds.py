@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 from .._base.errors import InvalidOption
 
@@ -77,13 +76,12 @@ def training_kinds() -> Mapping[str, TrainingKind]:
     return BY_NAME
 
 
-def chosen_kind(given: Mapping[str, Any]) -> TrainingKind:
+def chosen_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: str) -> TrainingKind:
     """The kind that the arguments of `train` ask for.
 
     Raises:
         InvalidOption: `kind` or `unit` is unknown.
     """
-    name, unit = given["kind"], given["unit"]
     known = list(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS))
     if name not in known:
         raise InvalidOption("kind", name, one_of(map(repr, known), "or"))
@@ -91,13 +89,14 @@ def chosen_kind(given: Mapping[str, Any]) -> TrainingKind:
         raise InvalidOption("unit", unit, "'byte' or 'char'")
     if name != "bpe":
         return BY_NAME[name]
-    if given["end_of_word_suffix"]:
+    if end_of_word_suffix:
         return BY_NAME["bpe with word ends"]
-    return BY_NAME["bpe of characters" if unit == "char" and given["alphabet"] is None else "bpe of bytes"]
+    return BY_NAME["bpe of characters" if unit == "char" and alphabet is None else "bpe of bytes"]
 
 
-def refuse_untaken(chosen: TrainingKind, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+def refuse_untaken(kind: str, given: Mapping[str, object], defaults: Mapping[str, object]) -> None:
     """Raises InvalidOption for an argument that is not its default and that the chosen kind does not take."""
+    chosen = BY_NAME[kind]
     for option, default in defaults.items():
         if option not in chosen.options and given[option] != default:
             takers = [str(row) for row in KINDS if option in row.options]

@@ -20,7 +20,7 @@ from .._render.log import LOG
 from .counts import PieceCounts
 from .merge_loop import NO_LIMIT
 
-__all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "parity_options"]
+__all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "needed", "refuse_others"]
 
 MODES = ("hybrid", "parity", "window")
 WINDOW, ALPHA = 100, 2.0
@@ -30,7 +30,7 @@ NO_LANGUAGE = np.iinfo(np.uint32).max
 
 @dataclass(frozen=True)
 class ParityOptions:
-    """The checked arguments of parity-aware training.
+    """The arguments of parity-aware training.
 
     Attributes: `mode`; `other`, text of no language; `languages` and `development`, the texts of each language by name;
     `ratios` in place of the latter; `global_merges` as it was asked for; `window` and `alpha`.
@@ -61,77 +61,62 @@ class ParityOptions:
             )
         return max(limit - seeds, 0) // 2
 
+    def check(self) -> None:
+        """Raises InvalidOption for an argument that is missing, out of range, or contradicts another."""
+        names = [*self.languages]
+        if "" in names:
+            raise InvalidOption("languages", names, "names that are not empty")
+        if len(names) < 2:
+            raise InvalidOption("languages", names, "at least two; with one, train on its corpus alone")
+        if self.mode not in MODES:
+            raise InvalidOption("parity", self.mode, " or ".join(map(repr, MODES)))
+        self.check_turns()
+        if self.development is not None and self.ratios is not None:
+            allowed = "None when development is given: one of them decides who is worst off"
+            raise InvalidOption("ratios", [*self.ratios], allowed)
+        if self.development is not None:
+            check_names("development", self.development, names, "a text")
+        elif self.ratios is not None:
+            check_names("ratios", self.ratios, names, "a ratio")
+            for name, ratio in self.ratios.items():
+                if not (math.isfinite(ratio) and ratio > 0):
+                    raise InvalidOption("ratios", {name: ratio}, "finite numbers above 0")
+        else:
+            allowed = "for each language a text with the same meaning; or pass ratios= in its place"
+            raise InvalidOption("development", None, allowed)
 
-def parity_options(asked: Mapping[str, Any]) -> ParityOptions:
-    """The arguments of parity-aware training.
+    def check_turns(self) -> None:
+        """Raises InvalidOption for an option of the mode that is out of range."""
+        shared, window, alpha = self.global_merges, self.window, self.alpha
+        if shared is not None and not 0 <= shared <= NO_LIMIT:
+            raise InvalidOption("global_merges", shared, f"at least 0 and at most {NO_LIMIT}, or None for the default")
+        if self.mode == "parity" and shared:
+            allowed = "0 or None with parity='parity'; 'hybrid' and 'window' take a number"
+            raise InvalidOption("global_merges", shared, allowed)
+        if self.mode != "window" and window != WINDOW:
+            raise InvalidOption("parity_window", window, f"the default, {WINDOW}: only parity='window' has a window")
+        if self.mode != "window" and alpha != ALPHA:
+            raise InvalidOption("parity_alpha", alpha, f"the default, {ALPHA}: only parity='window' has a window")
+        if not 1 <= window <= NO_LIMIT:
+            raise InvalidOption("parity_window", window, f"at least 1 and at most {NO_LIMIT}")
+        if not (math.isfinite(alpha) and alpha >= 1):
+            allowed = "a number of at least 1: below it, all languages could have to wait"
+            raise InvalidOption("parity_alpha", alpha, allowed)
+
+
+def needed(languages: Mapping[str, Corpus | PieceCounts] | None) -> Mapping[str, Corpus | PieceCounts]:
+    """The corpora of the languages.
 
     Raises:
-        InvalidOption: One is missing, out of range, or contradicts another.
+        InvalidOption: There are none.
     """
-    names = language_names(asked["languages"])
-    mode = asked["parity"] or "hybrid"
-    if mode not in MODES:
-        raise InvalidOption("parity", mode, " or ".join(map(repr, MODES)))
-    check_turns(asked, mode)
-    development, ratios = asked["development"], asked["ratios"]
-    if development is not None and ratios is not None:
-        raise InvalidOption("ratios", [*ratios], "None when development is given: one of them decides who is worst off")
-    if development is None and ratios is None:
-        raise InvalidOption(
-            "development", None, "for each language a text with the same meaning; or pass ratios= in its place"
-        )
-    if development is not None:
-        check_names("development", development, names, "a text")
-    else:
-        check_names("ratios", ratios, names, "a ratio")
-        for name, ratio in ratios.items():
-            if not (math.isfinite(ratio) and ratio > 0):
-                raise InvalidOption("ratios", {name: ratio}, "finite numbers above 0")
-    refuse_others(asked)
-    return ParityOptions(
-        mode,
-        asked["corpus"],
-        asked["languages"],
-        development,
-        ratios,
-        asked["global_merges"],
-        asked["parity_window"],
-        float(asked["parity_alpha"]),
-    )
-
-
-def language_names(languages: Mapping[str, Any] | None) -> list[str]:
-    """The names of the languages."""
     if languages is None:
-        raise InvalidOption(
-            "languages", None, "the corpus of each language by its name: parity-aware training needs them"
-        )
-    if "" in languages:
-        raise InvalidOption("languages", [*languages], "names that are not empty")
-    if len(languages) < 2:
-        raise InvalidOption("languages", [*languages], "at least two; with one, train on its corpus alone")
-    return [*languages]
+        allowed = "the corpus of each language by its name: parity-aware training needs them"
+        raise InvalidOption("languages", None, allowed)
+    return languages
 
 
-def check_turns(asked: Mapping[str, Any], mode: str) -> None:
-    """Raises InvalidOption for an option of the mode that is out of range."""
-    shared, window, alpha = asked["global_merges"], asked["parity_window"], asked["parity_alpha"]
-    if shared is not None and not 0 <= shared <= NO_LIMIT:
-        raise InvalidOption("global_merges", shared, f"at least 0 and at most {NO_LIMIT}, or None for the default")
-    if mode == "parity" and shared:
-        raise InvalidOption(
-            "global_merges", shared, "0 or None with parity='parity'; 'hybrid' and 'window' take a number"
-        )
-    if mode != "window" and (window, alpha) != (WINDOW, ALPHA):
-        name, value, usual = ("parity_alpha", alpha, ALPHA) if window == WINDOW else ("parity_window", window, WINDOW)
-        raise InvalidOption(name, value, f"the default, {usual}: only parity='window' has a window")
-    if not 1 <= window <= NO_LIMIT:
-        raise InvalidOption("parity_window", window, f"at least 1 and at most {NO_LIMIT}")
-    if not (math.isfinite(alpha) and alpha >= 1):
-        raise InvalidOption("parity_alpha", alpha, "a number of at least 1: below it, all languages could have to wait")
-
-
-def check_names(argument: str, given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+def check_names(argument: str, given: Mapping[str, object], names: Sequence[str], what: str) -> None:
     """Raises InvalidOption unless there is one thing for each language."""
     if missing := [name for name in names if name not in given]:
         raise InvalidOption(argument, [*given], f"{what} of each language; there is none of {listed(missing)}")
@@ -149,13 +134,13 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join([*map(repr, names[:5]), *more])
 
 
-def refuse_others(asked: Mapping[str, Any]) -> None:
+def refuse_others(ties: str, superwords: int) -> None:
     """Raises InvalidOption for options of `train` that several languages do not take."""
-    if asked["ties"] != "lowest_ids":
-        raise InvalidOption("ties", asked["ties"], "'lowest_ids' with languages: their corpora have no common order")
-    if asked["superwords"]:
+    if ties != "lowest_ids":
+        raise InvalidOption("ties", ties, "'lowest_ids' with languages: their corpora have no common order")
+    if superwords:
         allowed = "0 with languages: turns are taken in one phase; extend the trained tokenizer with base= instead"
-        raise InvalidOption("superwords", asked["superwords"], allowed)
+        raise InvalidOption("superwords", superwords, allowed)
 
 
 @dataclass

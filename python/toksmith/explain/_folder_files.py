@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from .._base.arguments import path_text, text_or_bytes, texts
 from .._base.arguments import text as text_argument
 from .._base.errors import CorpusError
-from .._storage.files import shown
 from ..reference import utf8
 
 __all__ = ["FoundFile", "SkippedFile", "found_in", "unignored"]
@@ -141,7 +140,7 @@ def found_in(folder: Any, *, ignored: bool) -> Iterator[FoundFile | SkippedFile]
         return
     top = Path(path_text(folder, "folder"))
     if not top.is_dir():
-        raise CorpusError(shown(top), None, "is not a folder" if top.exists() else "there is no such folder")
+        raise CorpusError(top, None, "is not a folder" if top.exists() else "there is no such folder")
     yield from on_disk(top, None if ignored else rules_above(top))
 
 
@@ -191,7 +190,7 @@ def on_disk(top: Path, rules: Ignores | None) -> Iterator[FoundFile | SkippedFil
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
             if folder == top:
-                raise CorpusError(shown(top), None, f"cannot be read: {error.strerror}") from error
+                raise CorpusError(top, None, f"cannot be read: {error.strerror}") from error
             yield SkippedFile(name_of(prefix), f"cannot be read: {error.strerror}")
             continue
         if rules is not None and (lines := read_quietly(folder / IGNORES)) is not None:

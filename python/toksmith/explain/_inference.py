@@ -15,7 +15,7 @@ from .._base.errors import NotInVocabulary, number_of
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import Model
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
-from .._tokenizer.pieces import pieces_of
+from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
 from ._asked import name_of, token_json

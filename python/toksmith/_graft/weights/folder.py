@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..._base.errors import FormatError
 from ..._formats.json import parse_json
-from ..._storage.files import Room, read_file, shown
+from ..._storage.files import Room, read_file
 
 __all__ = ["INDEX", "WHOLE", "files", "index_of"]
 
@@ -24,7 +24,7 @@ def files(path: Path) -> Iterator[Path]:
     else:
         inside = sorted(path.glob("*.safetensors"))
         if not inside:
-            raise FormatError(shown(path), None, "the folder contains no .safetensors file")
+            raise FormatError(path, None, "the folder contains no .safetensors file")
         yield from inside
 
 
@@ -44,4 +44,4 @@ def index_of(path: Path) -> dict[str, Path] | None:
     except FormatError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise FormatError(shown(index), None, f"is not an index of safetensors files: {problem!r}") from None
+        raise FormatError(index, None, f"is not an index of safetensors files: {problem!r}") from None

@@ -13,9 +13,9 @@ from math import prod
 from pathlib import Path
 
 from ..._base.errors import FormatError
-from ..._base.paths import regular
+from ..._base.paths import regular, shown
 from ..._formats.json import parse_json
-from ..._storage.files import reason, shown
+from ..._storage.files import reason
 
 __all__ = ["Header", "Tensor", "check_whole", "header"]
 
@@ -109,11 +109,11 @@ def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Te
     shape, offsets, dtype = fields.get("shape"), fields.get("data_offsets"), fields.get("dtype")
     sound = all(isinstance(each, list) and all(type(n) is int and n >= 0 for n in each) for each in (shape, offsets))
     if not sound or not isinstance(dtype, str) or len(offsets or ()) != 2:
-        raise FormatError(shown(path), name, "expected dtype, shape and data_offsets")
+        raise FormatError(path, name, "expected dtype, shape and data_offsets")
     first, last = offsets or (0, 0)
     if not first <= last <= room:
         problem = f"its bytes {first} to {last} are outside the {room} bytes of the file"
-        raise FormatError(shown(path), name, problem)
+        raise FormatError(path, name, problem)
     return Tensor(path, name, dtype, tuple(shape or ()), start + first, start + last)
 
 

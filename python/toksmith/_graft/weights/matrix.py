@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import FormatError, number_of
-from ..._storage.files import shown
+from ..._base.paths import shown
 from .folder import files, index_of
 from .header import Tensor, header
 from .names import INPUT, OUTPUT, Role
@@ -68,7 +68,7 @@ class Matrix:
                         raise self.shrank()
                     yield start, numbers.reshape(rows, width)
         except OSError as problem:
-            raise FormatError(shown(self.path), None, f"cannot be read: {problem.strerror}") from problem
+            raise FormatError(self.path, None, f"cannot be read: {problem.strerror}") from problem
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """As `raw_blocks`, as float32."""
@@ -82,7 +82,7 @@ class Matrix:
     def shrank(self) -> FormatError:
         """The error for a file that became shorter."""
         problem = "the file shrank while it was read; use a copy that nobody writes to"
-        return FormatError(shown(self.path), self.name, problem)
+        return FormatError(self.path, self.name, problem)
 
 
 def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
@@ -108,7 +108,7 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
         return [matrix_of(alone[0], "input", vocab_size)]
     listed = ", ".join(tensor.name for tensor in alone[:8])
     problem = f"contains no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {listed}"
-    raise FormatError(shown(file), None, problem)
+    raise FormatError(file, None, problem)
 
 
 def tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
@@ -118,7 +118,7 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
             if name in listed:
                 found = header(listed[name]).tensors
                 if name not in found:
-                    raise FormatError(shown(listed[name]), name, "is not in the file, although the index lists it")
+                    raise FormatError(listed[name], name, "is not in the file, although the index lists it")
                 yield found[name]
         return
     for file in files(path):

@@ -14,7 +14,7 @@ import numpy as np
 from ... import _render
 from ..._base.arguments import whole_number
 from ..._base.errors import InvalidOption, JobError, number_of
-from ..._storage.files import shown
+from ..._base.paths import shown
 from ..._storage.folders import folder_at
 from ..plans.options import COUNTS
 from ..sinks import UNREADABLE

@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FormatError, JobError, number_of
+from ..._base.paths import shown
 from ..._storage.atomic_files import readable
-from ..._storage.files import shown
 from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import spec_of
 from ..make.shuffle import BUCKETS
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
-from ..written.receipts import (
+from ..written import (
     Receipt,
     WrittenFile,
     facts_in,

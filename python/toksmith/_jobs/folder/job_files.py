@@ -15,7 +15,7 @@ from ..._storage.folders import Folder
 from ..make.shuffle import BUCKETS
 from ..plans.options import JobOptions
 from ..plans.plan import JOB, Plan, read_plan
-from ..written.receipts import RECEIPTS
+from ..written import RECEIPTS
 
 __all__ = [
     "ANY_NAME",

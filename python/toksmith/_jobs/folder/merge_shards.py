@@ -23,8 +23,7 @@ from ..plans.options import JobOptions
 from ..plans.plan import JOB, versions_of
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt, written_small
+from ..written import Receipt, ShardFiles, written_small
 from .finish import MANIFEST, Tokenized, complete, is_finished, read_manifest, stored_facts, tokenized
 from .job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
 from .shard_folder import ShardFolder, shard_folder

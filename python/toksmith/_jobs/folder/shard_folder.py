@@ -18,7 +18,7 @@ from ..plans.options import JobOptions
 from ..plans.plan import read_plan, tokenizer_name
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME
-from ..written.receipts import Receipt, is_of, is_sum, read_receipts, wrong_in
+from ..written import Receipt, is_of, is_sum, read_receipts, wrong_in
 from .finish import is_finished, missing_units, read_manifest
 from .job_files import names_of_shard
 

@@ -20,13 +20,12 @@ from ..._base.threads import thread_count
 from ..._model.model import Model, is_regex_split
 from ..._storage.folders import Folder, LocalFolder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
-from ..make.opened import opened_job
-from ..make.run_shard import make_shard, spec_of
+from ..make.run_shard import make_shard, opened_job, spec_of
 from ..one_file.encode import special_id
 from ..plans.plan import JOB, Plan
 from ..plans.room import ShardRoom
 from ..sinks import EVERY_ROW, UNREADABLE
-from ..written.receipts import WrittenFile, facts_of
+from ..written import WrittenFile, facts_of
 from .finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of
 from .job_files import NOTE, names_of_shard
 

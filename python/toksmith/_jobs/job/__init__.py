@@ -2,5 +2,5 @@
 
 In reading order: `make_plan.py` plans a job of ids, and `plan_counts.py` one that counts pieces. `job.py` is the job, and
 runs it. `watch.py` tells what is seen while shards run, and `cost.py` says what a job will cost. Left out: where shards
-run (`../runners/`).
+are made (`../runners/`).
 """

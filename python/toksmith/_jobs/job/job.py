@@ -6,8 +6,7 @@ The folder is all that runs share. No run waits for another: two that make the s
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,24 +14,24 @@ from typing import Any
 
 from ..._base.arguments import whole_number
 from ..._base.errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
+from ..._base.paths import shown
 from ..._base.threads import thread_count
 from ..._render.progress import Progress
-from ..._storage.files import shown
 from ..._storage.folders import folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
-from ..make.opened import opened_job
+from ..make.run_shard import opened_job
 from ..plans.plan import JOB, Plan, read_plan, sizes_of
 from ..plans.room import check_room
-from ..written.receipts import Receipt, read_receipts
+from ..runners import hand_out
+from ..written import read_receipts
 from .cost import JobCost, cost_of
 from .watch import JobEvent, JobWatch, unit_of
 
 __all__ = ["RUNNERS", "Job", "JobStatus"]
 
-# By name, the module of `runners/`. It is above this layer, so it is imported by its name when a run asks for it.
-RUNNERS = {"local": "local", "ray": "ray"}
+RUNNERS = ("local", "ray")  # modules of `runners/`, imported when a run asks for one
 
 
 @dataclass(frozen=True)
@@ -269,14 +268,15 @@ class Job:
         missing = self.missing()
         watch = JobWatch(self._plan, missing, progress, events, own=self._own(missing, index, count))
         try:
-            way = {"workers": workers, "threads": threads, "max_memory": most, "address": address, "seen": watch}
-            with watch:
+            path = self._folder.at(JOB)
+            with (
+                watch,
+                runner.start(path, workers=workers, threads=threads, max_memory=most, address=address) as makers,
+            ):
                 for numbers in self._rounds(index, count):
                     watch.begins(numbers)
-                    made: Generator[Receipt, None, None] = runner.run(self._folder.at(JOB), numbers, **way)
-                    with closing(made):  # which ends all workers, wherever an error comes from
-                        for receipt in made:
-                            watch.finished(receipt)
+                    for receipt in hand_out(path, numbers, makers, watch):
+                        watch.finished(receipt)
                 done = self.finish() if part is None else None
         except ToksmithError:
             if (done := self._done_by_another()) is None:
@@ -329,13 +329,13 @@ def checked_run(run: str, part: str | None, *, workers: int, threads: int | None
     """The module of the runner, if `Job.run` can take these arguments."""
     name, _, host = run.partition("://")
     if name not in RUNNERS or (host and name != "ray"):
-        raise UnknownName("runner", run, close_names(name, RUNNERS) or [*RUNNERS])
+        raise UnknownName("runner", run, close_names(name, RUNNERS) or RUNNERS)
     if whole_number(workers, "workers") < 1:
         raise InvalidOption("workers", workers, "at least 1")
     if part is not None:
         part_of(part)
     thread_count(threads)
-    runner = import_module(f"...runners.{RUNNERS[name]}", __name__)
+    runner = import_module(f"...runners.{name}", __name__)
     if name == "ray":
         runner.library()  # which says how to install it
     return runner

@@ -15,7 +15,7 @@ from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
 from ..folder.finish import is_finished, remove_parts
 from ..folder.job_files import refuse_taken, removable, remove_names
-from ..make.opened import save_tokenizer
+from ..make.run_shard import save_tokenizer
 from ..one_file.encode import special_id
 from ..plans.options import JobOptions, dtype_of, fingerprint_of, refused
 from ..plans.plan import JOB, Plan, cut, read_plan, tokenizer_name, versions_of

@@ -19,7 +19,7 @@ from ..._render.log import LOG
 from ..._render.progress import Progress, Reporter
 from ..plans.options import COUNTS
 from ..plans.plan import Plan, sizes_of
-from ..written.receipts import Receipt
+from ..written import Receipt
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -14,18 +14,17 @@ from threading import Event
 
 from ... import _core
 from ..._base.errors import CorpusError
+from ..._base.paths import shown
 from ..._corpus import File, kind_of
 from ..._corpus.ahead import ahead
 from ..._corpus.blocks import KINDS, Block, Skipped, in_text
 from ..._storage.atomic_files import writable
-from ..._storage.files import shown
 from ..._training.counts.files import Facts, write_parquet
 from ..plans.options import JobOptions
 from ..plans.plan import Part, Plan, unchanged
 from ..plans.room import PER_BYTE, ShardRoom
 from ..sinks.counts import counts_name
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt
+from ..written import Receipt, ShardFiles
 
 __all__ = ["counted_shard"]
 

@@ -19,17 +19,15 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..._base.errors import CorpusError
-from ..._corpus.ahead import made_in_order
+from ..._corpus.ahead import is_slow, made_in_order
 from ..._corpus.blocks import LARGE_BYTES
 from ..._corpus.encode_files import Block
-from ..._corpus.one_by_one import is_slow
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file.around import around
-from ..one_file.encode import OF_A_TEXT, special_id
+from ..one_file.encode import OF_A_TEXT, around, special_id
 from ..plans.plan import Plan
 from ..plans.room import HeldRoom, ShardRoom
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
-from ..written.durable import ShardFile, ShardFiles
+from ..written import ShardFile, ShardFiles
 from .documents import UNKNOWN, JobRow, JobRows, JobTexts, Told, UnreadBlock, documents_of
 from .packing import packed, within
 

@@ -1,4 +1,5 @@
-"""Makes one shard: the plan and a number become files and a receipt.
+"""Makes one shard: the plan and a number become files and a receipt. The plan and the tokenizer of a job are read once for
+all shards that a process makes.
 
 `encode_shard.py` makes the rows, a sink writes them. A shuffle has two rounds: shards of the first write buckets, shards
 of the second each read one bucket of all of them (`shuffle.py`). The number of threads, the process and the order of
@@ -8,26 +9,34 @@ shards change nothing, so a shard that is done twice has equal bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
-from contextlib import closing
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 
-from ..._base.errors import InvalidOption, JobError
+import numpy as np
+
+from ..._base.errors import FormatError, InvalidOption, JobError
+from ..._formats import FORMATS
+from ..._sources.load import load
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..one_file.encode import special_id, written_behind
-from ..plans.plan import JOB, Plan
+from ..plans.options import COUNTS
+from ..plans.plan import JOB, Plan, read_plan, versions_of
 from ..plans.room import ShardRoom, held_of, per_byte, room_of
-from ..sinks import EVERY_ROW, Sink, SinkRows, SinkSpec
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt, read_receipts, write_receipt
+from ..sinks import EVERY_ROW, DocumentLengths, Sink, SinkRows, SinkSpec
+from ..written import Receipt, ShardFiles, read_receipts, write_receipt
 from .count_shard import counted_shard
-from .encode_shard import EncodedShard, ShardTally
-from .input_tally import InputTally
-from .opened import opened_job
+from .encode_shard import EncodedDocuments, EncodedShard, ShardTally
 from .shuffle import Bucket, write_buckets
 
-__all__ = ["make_shard", "run_shard", "spec_of"]
+__all__ = ["make_shard", "opened_job", "run_shard", "save_tokenizer", "spec_of"]
+
+
+FileKey = tuple[Folder, str, tuple[object, ...]]
+# The tokenizer of the last shard, by its file as it is.
+LAST: dict[FileKey, Tokenizer] = {}
 
 
 def run_shard(
@@ -162,3 +171,109 @@ def spec_of(plan: Plan, tok: Tokenizer | None, number: int) -> SinkSpec:
         packed=options.pack is not None,
         last=None if options.append is None or tok is None else special_id(tok, options.append),
     )
+
+
+def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
+    """The plan and the tokenizer of a job; None for one that counts.
+
+    Raises:
+        JobError: There is no job, or its tokenizer or a library is another than in the plan.
+    """
+    plan = plan_of(folder)
+    tok = None if plan.options.to == COUNTS else tokenizer_of(folder, plan)
+    now = versions_of(EVERY_ROW[plan.options.to].libraries)
+    for name in {**plan.versions, **now}:
+        if now.get(name) != (version := plan.versions.get(name)):
+            said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
+            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
+    return plan, tok
+
+
+def plan_of(folder: Folder) -> Plan:
+    """The plan of a job, which may be long, read once for all shards of a process; errors are those of `read_plan`."""
+    try:
+        version = folder.version(JOB)
+    except OSError:
+        return read_plan(folder)
+    return kept_plan(folder, version)
+
+
+@lru_cache(maxsize=1)
+def kept_plan(folder: Folder, version: tuple[object, ...]) -> Plan:
+    """The plan of a job, kept for the next shard while the file is the same."""
+    return read_plan(folder)
+
+
+def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
+    """The tokenizer of a job.
+
+    Raises:
+        JobError: It cannot be read, or is another than in the plan.
+    """
+    try:
+        key = (folder, plan.tokenizer, folder.version(plan.tokenizer))
+        tok = LAST.get(key)
+        if tok is None:
+            with folder.fetched([plan.tokenizer]) as here:
+                tok = load(here / plan.tokenizer)
+    except (OSError, FormatError) as problem:
+        why = problem.problem if isinstance(problem, FormatError) else problem.strerror or problem
+        said = f"the tokenizer {plan.tokenizer} cannot be read: {why}; plan the job again with force=True"
+        raise JobError(str(folder), said) from None
+    if tok.fingerprint != plan.fingerprint:
+        said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
+        raise JobError(str(folder), said)
+    refuse_facts(folder, plan, tok)
+    keep(key, tok)
+    return tok
+
+
+def refuse_facts(folder: Folder, plan: Plan, tok: Tokenizer) -> None:
+    """Raises JobError if a plan says of its tokenizer what is not so."""
+    said = None
+    if plan.vocab_size != tok.vocab_size:
+        said = f"vocab_size is {plan.vocab_size:,}, and that of its tokenizer {tok.vocab_size:,}"
+    for name, content in plan.options.tokens:
+        if content not in tok.special_tokens:
+            said = f"options.{name} is {content[:50]!r}, which is not a special token of its tokenizer"
+    if said is not None:
+        advice = "restore it, or plan the job again with force=True"
+        raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {said}; {advice}")
+
+
+def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:
+    """Writes the tokenizer of a job, and keeps it for the shards of this process."""
+    saved = FORMATS["native"].save(tok.model, allow_loss=())
+    folder.write(name, saved if isinstance(saved, bytes) else b"".join(saved))
+    with suppress(OSError):  # whoever needs the file says what is wrong with it
+        keep((folder, name, folder.version(name)), tok)
+
+
+def keep(key: FileKey, tok: Tokenizer) -> None:
+    """Keeps a tokenizer for the next shard, in place of the last one."""
+    LAST.clear()
+    LAST[key] = tok
+
+
+class InputTally:
+    """Sums by input."""
+
+    def __init__(self) -> None:
+        self._sums: dict[int, tuple[int, int, int]] = {}
+        self._lengths = DocumentLengths()
+
+    def passed(self, found: Iterable[EncodedDocuments]) -> Iterator[EncodedDocuments]:
+        """The documents, which are counted."""
+        for each in found:
+            there, places = np.unique(each.told.inputs, return_inverse=True)
+            sums = np.zeros((len(there), 3), np.int64)
+            sizes, lengths = each.told.sizes.astype(np.int64), self._lengths.of(len(each.ids), each.ends)
+            np.add.at(sums, places, np.stack([np.ones_like(sizes), lengths, sizes], axis=1))
+            for input, more in zip(there.tolist(), sums.tolist(), strict=True):
+                before = self._sums.get(input, (0, 0, 0))
+                self._sums[input] = (before[0] + more[0], before[1] + more[1], before[2] + more[2])
+            yield each
+
+    def rows(self) -> tuple[tuple[int, int, int, int], ...]:
+        """The number of each input, and its sums, in order."""
+        return tuple((input, *self._sums[input]) for input in sorted(self._sums))

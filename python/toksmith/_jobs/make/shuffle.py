@@ -25,8 +25,7 @@ from ..._storage.folders import Folder
 from ..plans.plan import Plan
 from ..plans.room import HeldRoom, ShardRoom
 from ..sinks.rows import lengths_of, ragged
-from ..written.durable import ShardFiles
-from ..written.receipts import receipt_name
+from ..written import ShardFiles, receipt_name
 from .documents import UNKNOWN, Told
 from .encode_shard import EncodedDocuments
 

@@ -1,5 +1,5 @@
 """A corpus to one file of ids (`encode_corpus`): the simplest case of a job, with no plan and no shards.
 
-In reading order: `encode.py` reads, encodes and writes, `around.py` puts special tokens around documents (shards do so
-too), and `manifest.py` records which files belong together, and reads them.
+In reading order: `encode.py` reads, encodes and writes, and `manifest.py` records which files belong together, and reads
+them.
 """

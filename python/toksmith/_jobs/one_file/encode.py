@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ... import _core
 from ..._base.errors import (
     CorpusError,
     InvalidOption,
@@ -37,11 +39,10 @@ from ..._render.progress import Progress, Reporter
 from ..._storage.atomic_files import AtomicFiles, writable
 from ..._tokenizer.results import Ragged
 from ..._tokenizer.tokenizer import Special, Tokenizer
-from ..written.npy import GrowingArray
-from .around import around
+from ..written import GrowingArray
 from .manifest import ends_path, files_of, manifest_path, read_manifest, read_ragged, written_manifest
 
-__all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id", "written_behind"]
+__all__ = ["OF_A_TEXT", "EncodedCorpus", "around", "encode_corpus", "special_id", "written_behind"]
 
 BYTES_IN_A_BLOCK = 1 << 26
 T = TypeVar("T")
@@ -277,3 +278,33 @@ def of_document(tok: Tokenizer, documents: Iterable[Document], special: Special)
             problem.__cause__ = error
             return problem
     return None
+
+
+def around(
+    block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
+) -> Block:
+    """A block with the ids `first` (one or none) before and `last` (one or none) behind each document that ends in it.
+
+    Args:
+        block: The ids, and where documents end. With `first`, all of its documents begin in it.
+        which: The documents to put them around; None for all.
+
+    The core does it; the numpy below is its slow twin.
+    """
+    ids, ends = block
+    more = len(first) + len(last)
+    if not more:
+        return block
+    if os.environ.get("TOKSMITH_SLOW") != "1":
+        one, other = (int(each[0]) if len(each) else None for each in (first, last))
+        return _core.around(ids, ends, one, other, which)
+    starts = np.concatenate([[0], ends[:-1].astype(np.intp)]) if len(ends) else np.empty(0, np.intp)
+    edges = ([starts] if len(first) else []) + ([ends.astype(np.intp)] if len(last) else [])
+    # A document's start comes before its end, and both before those of the next, also where documents are empty.
+    places = np.stack(edges, axis=1)
+    values = np.broadcast_to(np.concatenate([first, last]), places.shape)
+    if which is not None:
+        places, values = places[which], values[which]
+    longer: NDArray[np.uint32] = np.insert(ids, places.ravel(), values.ravel())
+    added = np.arange(1, len(ends) + 1) if which is None else np.cumsum(which)
+    return longer, ends + (added * more).astype(np.uint64)

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from ..._base.errors import FormatError
 from ..._base.paths import regular
 from ..._storage.atomic_files import current, settle, settled
-from ..._storage.files import read_file, reason, shown
+from ..._storage.files import read_file, reason
 from ..._tokenizer.results import Ragged
-from ..written.npy import HEADER_BYTES, values_of
+from ..written import HEADER_BYTES, values_of
 
 __all__ = ["ends_path", "files_of", "manifest_path", "read_manifest", "read_ragged", "written_manifest"]
 
@@ -76,7 +76,7 @@ def facts_of(path: Path, waiting: dict[str, str]) -> Facts:
                 )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         said = f"is not a manifest of ids: {str(problem)[:200]}; write the files again with encode_corpus"
-        raise FormatError(shown(place), None, said) from None
+        raise FormatError(place, None, said) from None
     found: Facts = value
     return found
 
@@ -102,7 +102,7 @@ def read_pair(path: Path, waiting: dict[str, str]) -> Ragged:
     ends = checked(ends_path(path), facts["ends"], waiting)
     last = int(ends[-1]) if len(ends) else 0
     if last != len(ids) or not (ends[:-1] <= ends[1:]).all():
-        raise FormatError(shown(ends_path(path)), None, f"its values do not ascend to the number of ids, {len(ids)}")
+        raise FormatError(ends_path(path), None, f"its values do not ascend to the number of ids, {len(ids)}")
     return Ragged(ids.astype(np.uint32, copy=False), ends.astype(np.uint64, copy=False))
 
 
@@ -113,8 +113,8 @@ def checked(path: Path, facts: dict[str, Any], waiting: dict[str, str]) -> NDArr
         with open(current(path, waiting), "rb") as file:
             found = values_of(file, facts["dtype"], facts["count"])
     except OSError as error:
-        raise FormatError(shown(path), None, f"cannot be read: {reason(error, path)}") from error
+        raise FormatError(path, None, f"cannot be read: {reason(error, path)}") from error
     if found is None or found[1] != facts["values_sha256"]:
         problem = "is not the file that its manifest describes"
-        raise FormatError(shown(path), None, f"{problem}; write the files again with encode_corpus")
+        raise FormatError(path, None, f"{problem}; write the files again with encode_corpus")
     return found[0]

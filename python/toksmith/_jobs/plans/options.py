@@ -11,7 +11,7 @@ from typing import Any
 from ... import _core
 from ..._base.errors import InvalidOption, PatternError
 from ..sinks import EVERY_ROW, SINKS
-from ..written.receipts import is_of
+from ..written import is_of
 
 __all__ = [
     "COUNTS",

@@ -22,7 +22,7 @@ from ..._corpus.encode_files import readable
 from ..._corpus.parquet import row_group_sizes
 from ..._storage.folders import Folder
 from ..._storage.remote import LocalInput, RemoteInput, input_at
-from ..written.receipts import is_of, wrong_in
+from ..written import is_of, wrong_in
 from .options import COUNTS, JobOptions, fingerprint_of, options_of
 
 __all__ = [

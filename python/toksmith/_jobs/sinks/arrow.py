@@ -17,8 +17,7 @@ from ..._corpus.parquet import pyarrow
 from ..._storage.atomic_files import writable
 from ..._storage.folders import Folder
 from ..._storage.guarded_files import open_guarded
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt, WrittenFile, written_small
+from ..written import Receipt, ShardFiles, WrittenFile, written_small
 from .rows import SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = ["HF", "PARQUET"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..written.durable import ShardFiles
+from ..written import ShardFiles
 from .rows import Sink, SinkRow, SinkSpec
 
 __all__ = ["COUNTS", "counts_name"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..written.durable import ShardFiles
+from ..written import ShardFiles
 from .rows import DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_in, streamed
 
 __all__ = ["ROW", "counted"]

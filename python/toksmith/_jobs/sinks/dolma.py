@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._storage.guarded_files import open_guarded
-from ..written.durable import ShardFile, ShardFiles
+from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 
 __all__ = ["ROW"]

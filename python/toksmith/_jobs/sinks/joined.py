@@ -16,8 +16,7 @@ from ..._base.errors import JobError
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder
 from ..._storage.guarded_files import open_guarded
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt, WrittenFile
+from ..written import Receipt, ShardFiles, WrittenFile
 from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
 
 __all__ = ["LLMC", "NANOGPT"]

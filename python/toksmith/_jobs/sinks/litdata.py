@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ..._storage.folders import Folder
 from ..._storage.guarded_files import open_guarded, status_of
-from ..written.durable import ShardFiles
-from ..written.receipts import Receipt, WrittenFile, written_small
+from ..written import Receipt, ShardFiles, WrittenFile, written_small
 from .offsets import OffsetsFirst, items_of, read_places
 from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed
 

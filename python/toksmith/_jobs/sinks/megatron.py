@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._storage.atomic_files import writable
 from ..._storage.guarded_files import open_guarded, status_of
-from ..written.durable import ShardFile, ShardFiles
+from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..written.durable import ShardFiles
-from ..written.npy import HEADER_BYTES, GrowingArray
+from ..written import HEADER_BYTES, GrowingArray, ShardFiles
 from .rows import SinkRow, SinkRows, SinkSpec, lengths_in, streamed
 
 __all__ = ["ROW"]

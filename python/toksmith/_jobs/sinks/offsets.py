@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..._storage.atomic_files import Temporary, readable, real, writable
 from ..._storage.folders import Folder
 from ..._storage.guarded_files import open_guarded
-from ..written.durable import ShardFiles
+from ..written import ShardFiles
 from .rows import DoesNotFit
 
 __all__ = ["OffsetsFirst", "items_of", "read_places"]

@@ -16,8 +16,7 @@ from ..._storage.guarded_files import open_guarded
 
 if TYPE_CHECKING:
     from ..._storage.folders import Folder
-    from ..written.durable import ShardFiles
-    from ..written.receipts import Receipt, WrittenFile
+    from ..written import Receipt, ShardFiles, WrittenFile
 
 __all__ = [
     "AT_A_TIME",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FormatError
-from ..._storage.files import read_file, shown
+from ..._storage.files import read_file
 
 __all__ = ["template_of"]
 
@@ -42,9 +42,9 @@ def settings(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(read_file(path))
     except ValueError as error:
-        raise FormatError(shown(path), None, f"is not JSON: {error}") from error
+        raise FormatError(path, None, f"is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise FormatError(shown(path), None, f"expected an object, found {type(found).__name__}")
+        raise FormatError(path, None, f"expected an object, found {type(found).__name__}")
     return found
 
 
@@ -61,5 +61,5 @@ def only(template: object, path: Path) -> str:
         template = named.get("default")
     if not isinstance(template, str):
         problem = "has no template; pass the template itself, or the path of a chat_template.jinja"
-        raise FormatError(shown(path), "chat_template", problem)
+        raise FormatError(path, "chat_template", problem)
     return template

@@ -25,8 +25,8 @@ import numpy as np
 from ... import _core
 from ..._base.arguments import flag
 from ..._base.errors import FormatError, InvalidOption, JobError
+from ..._base.paths import shown
 from ..._storage.atomic_files import AtomicFiles, writable
-from ..._storage.files import shown
 from ..._storage.folders import Folder, folder_at
 from .files import SUFFIXES, Facts, suffix
 from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
@@ -108,14 +108,14 @@ def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
         names = [(row[0], row[1]) for row in manifest["files"]]
         names = [(os.path.basename(name), size) for name, size in names if name.endswith(OF_JOBS)]
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
-        raise FormatError(shown(folder.path / MANIFEST), None, f"is not a manifest: {str(problem)[:200]}") from None
+        raise FormatError(folder.path / MANIFEST, None, f"is not a manifest: {str(problem)[:200]}") from None
     if not is_of_counts:
         raise FormatError(str(folder), None, "is the folder of a job that encodes; expected one of a job that counts")
     size_of = folder.sizes()
     for name, size in names:
         if size_of(name) != size:
             said = f"is missing, or does not have the {size:,} bytes that the job wrote; run verify on the folder"
-            raise FormatError(shown(folder.path / name), None, said)
+            raise FormatError(folder.path / name, None, said)
     return [folder.path / name for name, _ in names], True
 
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from ... import _core
 from ..._base.errors import FormatError, InvalidOption
-from ..._base.paths import regular
+from ..._base.paths import regular, shown
 from ..._corpus.encode_files import opened
 from ..._corpus.parquet import bounded_batches, bytes_at, parquet_file
 from ..._storage.atomic_files import writable
-from ..._storage.files import shown
 from .files import HEAD, KEY, POSITIONS, ROWS_IN_A_GROUP, Facts, facts_of_parquet, library, parsed, reading, suffix
 
 __all__ = ["CountFile", "CountRows", "CountWriter", "count_file", "rows_of"]

@@ -16,7 +16,7 @@ from ..._base.arguments import whole_number
 from ..._base.errors import FormatError, InvalidOption, number_of
 from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
-from ..._storage.files import Room, read_file, shown
+from ..._storage.files import Room, read_file
 
 __all__ = ["IdMap"]
 
@@ -125,7 +125,6 @@ class IdMap:
         Raises:
             FormatError: The file cannot be read, or is not a map of ids.
         """
-        name = shown(path)
         try:
             value = parse_json(read_file(path, lambda ends: Room(MOST_BYTES, "a map of ids")), MOST_BYTES)
             kept = {number(old): number(new) for old, new in value["id_map"]}
@@ -138,10 +137,10 @@ class IdMap:
         except FormatError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
-            raise FormatError(name, None, f"is not a map of ids: {problem!r}; IdMap.save writes one") from None
+            raise FormatError(path, None, f"is not a map of ids: {problem!r}; IdMap.save writes one") from None
         used = [id for old in made.values() for id in old]
         if max([*kept, *used], default=-1) >= sizes[0] or max([*kept.values(), *made], default=-1) >= sizes[1]:
-            raise FormatError(name, None, "is not a map of ids: an id is not below its vocabulary's size")
+            raise FormatError(path, None, "is not a map of ids: an id is not below its vocabulary's size")
         sources = {**{new: (old,) for old, new in kept.items()}, **made}
         return cls(
             sizes[0], sizes[1], kept, dict(sorted(sources.items())), None if fingerprint is None else str(fingerprint)

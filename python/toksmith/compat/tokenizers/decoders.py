@@ -1,4 +1,4 @@
-"""`tokenizers.decoders`: what makes a text of tokens. The engine runs them; see `_tokenizer/pieces.py`."""
+"""`tokenizers.decoders`: what makes a text of tokens. The engine runs them; see `_pieces.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tokenizers.normalizers`: what rewrites a text before it is split. The engine runs them; see `_tokenizer/pieces.py`."""
+"""`tokenizers.normalizers`: what rewrites a text before it is split. The engine runs them; see `_pieces.py`."""
 
 from __future__ import annotations
 

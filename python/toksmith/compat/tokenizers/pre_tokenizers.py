@@ -1,4 +1,4 @@
-"""`tokenizers.pre_tokenizers`: what splits a text into pieces. The engine runs them; see `_tokenizer/pieces.py`."""
+"""`tokenizers.pre_tokenizers`: what splits a text into pieces. The engine runs them; see `_pieces.py`."""
 
 from __future__ import annotations
 
