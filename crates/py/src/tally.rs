@@ -60,7 +60,7 @@ impl Tally {
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let mut tally = CoreTally::new(engine.decoder(), engine.no_counts());
             let mut encoded = Parts::default();
-            encoder.with_session_of(jobs.thread(), |session| {
+            encoder.with_session(|session| {
                 jobs.each(|job| {
                     let pieces = &pieces[load.texts(job)];
                     encoded.clear();
