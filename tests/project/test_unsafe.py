@@ -5,8 +5,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
-    "crates/core/src/allocator/large.rs",  # the trait of allocators
-    "crates/core/src/allocator/mapping.rs",  # memory of the system
     "crates/core/src/simd.rs",  # instructions that have no safe name
     "crates/core/src/text/utf8.rs",  # packing bytes by AVX-512, and UTF-8 that was just written
     "crates/py/src/memory.rs",  # memory that is given out for reading only

@@ -1,7 +1,6 @@
 """What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
 
 import json
-import mmap
 import subprocess
 import sys
 import textwrap
@@ -197,26 +196,3 @@ print((peak() - before) / ids.nbytes)
 def test_the_ids_of_one_text_are_not_in_memory_twice() -> None:
     done = subprocess.run([sys.executable, "-c", ONE_TEXT], capture_output=True, encoding="utf-8", check=True)
     assert float(done.stdout) < 1.5
-
-
-def resident() -> int:
-    with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[1]) * mmap.PAGESIZE
-
-
-@needs("proc")
-def test_a_large_result_is_in_huge_pages_and_its_memory_is_kept_until_release(tok: Tokenizer) -> None:
-    """The address says so: the allocator of the system begins large memory behind the start of a page.
-
-    The tokenizer that is released has nothing of its own to free.
-    """
-    text, other = TEXT * (4 * MIB // len(TEXT)), Tokenizer(tok.model)
-    ids = tok.encode_array(text, threads=1)
-    place = ids.ctypes.data
-    assert ids.nbytes > 2 * MIB
-    assert place % (2 * MIB) == 0
-    del ids
-    assert tok.encode_array(text, threads=1).ctypes.data == place
-    before = resident()
-    other.release()
-    assert before - resident() > MIB

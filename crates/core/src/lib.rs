@@ -11,11 +11,10 @@
 //! 4. corpus → merges: [`count`], then [`mod@train`].
 //! 5. looking inside: [`measure`]. Token tables of files: [`table`].
 //!
-//! Below all of them: [`allocator`], [`error`], [`slots`] of hash tables, [`text`], [`threads`], [`simd`] and [`switches`].
+//! Below all of them: [`error`], [`slots`] of hash tables, [`text`], [`threads`], [`simd`] and [`switches`].
 //!
 //! The same steps, under the same names, are in `toksmith.reference` and `docs/spec.md`; tests hold both equal.
 
-pub mod allocator;
 pub mod count;
 pub mod decode;
 #[cfg(test)]
@@ -39,7 +38,3 @@ pub mod train;
 pub mod vocab;
 
 pub use error::{Error, Result};
-
-#[cfg(test)]
-#[global_allocator]
-static MEMORY: allocator::Allocator = allocator::Allocator;

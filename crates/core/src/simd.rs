@@ -1,7 +1,7 @@
 //! Instructions that have no safe name: they say of what kind each byte of a block is and where the bits of a word are, and
 //! load memory ahead of its use.
 //!
-//! The only module of the core with unsafe code, beside [`crate::text::utf8`] and [`crate::allocator`]. Each function has a plain
+//! The only module of the core with unsafe code, beside [`crate::text::utf8`]. Each function has a plain
 //! twin, which runs where the instructions are missing and which tests hold equal.
 
 #![allow(unsafe_code)]

@@ -72,15 +72,15 @@ impl Load {
         mut sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
         let mut refused = Ok(());
-        let heavy = |job: &usize| weight_of(self.texts(*job).len(), self.size(*job), self.searches) >= WATCHED;
+        let is_long = |job| weight_of(self.texts(job).len(), self.size(job), self.searches) >= WATCHED;
         let mut jobs = 0..self.jobs.len();
-        let any = jobs.clone().any(|job| heavy(&job));
+        let watched = jobs.clone().any(is_long);
         let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
             let threads = self.threads.min(self.jobs.len());
-            let plan = Plan { threads, heavy: any.then_some(&heavy), in_turn: true, stop };
+            let plan = Plan { threads, watched, stop };
             let mut looked = Instant::now();
             in_order(
-                &plan,
+                plan,
                 || Ok(jobs.next()),
                 |jobs| work(jobs, stop),
                 |ready| {

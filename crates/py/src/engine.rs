@@ -10,7 +10,6 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use toksmith_core::allocator::give_back;
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
@@ -58,23 +57,6 @@ thread_local! {
     static ROOM: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
-/// What special tokens become, and whether to stop.
-type Course<'a> = (&'a Allow, &'a Stop);
-
-/// How a call reads its texts: what special tokens become, what replaces bytes that are no UTF-8, on how many threads.
-struct Reading<'a, 'py> {
-    special: &'a Bound<'py, PyAny>,
-    errors: &'a Bound<'py, PyAny>,
-    threads: usize,
-}
-
-/// Texts as the core takes them, what special tokens in them become, and on how many threads.
-struct Many<'a> {
-    texts: &'a [Source<'a>],
-    allow: &'a Allow,
-    threads: usize,
-}
-
 type Ragged<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>);
 
 #[guarded]
@@ -117,8 +99,6 @@ impl Engine {
             // A normalizer may change what the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
             let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
-            // What the tables were made from is of no use any more.
-            give_back();
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
@@ -159,10 +139,12 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
+        let (py, allow) = (batch.py(), self.allow(special)?);
+        let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let spare = Spare::new();
         let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any), &spare);
-        self.encode_many(batch, &Reading { special, errors, threads }, &spare, |parts| lists.take(parts))?;
-        PyList::new(batch.py(), lists.finish(batch.py())?)
+        self.encode_many(py, &texts, &allow, threads, &spare, |parts| lists.take(parts))?;
+        PyList::new(py, lists.finish(py)?)
     }
 
     fn encode_ragged<'py>(
@@ -172,9 +154,11 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Ragged<'py>> {
+        let (py, allow) = (batch.py(), self.allow(special)?);
+        let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_many(batch, &Reading { special, errors, threads }, &spare, joined.sink(&spare))?;
-        Ok(arrays(batch.py(), joined))
+        self.encode_many(py, &texts, &allow, threads, &spare, joined.sink(&spare))?;
+        Ok(arrays(py, joined))
     }
 
     /// The ids of the texts of a block, and where those of each end. Offsets in errors are bytes.
@@ -188,14 +172,11 @@ impl Engine {
         let allow = self.allow(special)?;
         let each: Vec<_> = block.get().as_texts(py).into_iter().map(Source::Written).collect();
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        let many = Many { texts: &each, allow: &allow, threads };
-        self.each_of(
-            py,
-            &many,
-            |load, job| spare.for_ids(load, job),
-            |text, course, session, to| self.add_ids(text, course, session, to),
-            joined.sink(&spare),
-        )?;
+        let new = |load: &Load, job| spare.for_ids(load, job);
+        let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
+            self.add_ids(text, &allow, stop, session, to)
+        };
+        self.each_source(py, &each, threads, new, work, joined.sink(&spare))?;
         Ok(arrays(py, joined))
     }
 
@@ -220,18 +201,19 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let (py, allow) = (batch.py(), self.allow(special)?);
+        let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let mut counts: Vec<u64> = Vec::new();
         let new = |_: &Load, _| (Vec::new(), Vec::new());
-        let work =
-            |text: CoreText<'_>, (allow, stop): Course<'_>, session: &mut Session, to: &mut (Vec<u64>, Vec<u32>)| {
-                to.0.push(self.encoder.count(text, allow, stop, session, &mut to.1)?);
-                Ok(())
-            };
-        self.each_text(batch, &Reading { special, errors, threads }, new, work, |parts| {
+        let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut (Vec<u64>, Vec<u32>)| {
+            to.0.push(self.encoder.count(text, &allow, stop, session, &mut to.1)?);
+            Ok(())
+        };
+        self.each_text(py, &texts, threads, new, work, |parts| {
             counts.extend(parts.into_iter().flat_map(|(counts, _)| counts));
             Ok(())
         })?;
-        Ok(counts.into_pyarray(batch.py()))
+        Ok(counts.into_pyarray(py))
     }
 
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
@@ -252,7 +234,6 @@ impl Engine {
     fn release(&self) -> PyResult<()> {
         self.encoder.release();
         drop(ROOM.take());
-        give_back();
         Ok(())
     }
 
@@ -368,21 +349,25 @@ impl Engine {
     /// Encodes each text of a batch; `sink` gets the ids, those of several texts at a time, in order.
     fn encode_many(
         &self,
-        batch: &Bound<'_, PyAny>,
-        reading: &Reading<'_, '_>,
+        py: Python<'_>,
+        texts: &[BatchText<'_>],
+        allow: &Allow,
+        threads: usize,
         spare: &Spare<u32>,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let work = |text: CoreText<'_>, course: Course<'_>, session: &mut Session, to: &mut Parts<u32>| {
-            self.add_ids(text, course, session, to)
+        let new = |load: &Load, job| spare.for_ids(load, job);
+        let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
+            self.add_ids(text, allow, stop, session, to)
         };
-        self.each_text(batch, reading, |load, job| spare.for_ids(load, job), work, sink)
+        self.each_text(py, texts, threads, new, work, sink)
     }
 
     fn add_ids(
         &self,
         text: CoreText<'_>,
-        (allow, stop): Course<'_>,
+        allow: &Allow,
+        stop: &Stop,
         session: &mut Session,
         to: &mut Parts<u32>,
     ) -> toksmith_core::Result<()> {
@@ -395,18 +380,15 @@ impl Engine {
     /// gets the results in order.
     fn each_text<T: Send>(
         &self,
-        batch: &Bound<'_, PyAny>,
-        reading: &Reading<'_, '_>,
+        py: Python<'_>,
+        texts: &[BatchText<'_>],
+        threads: usize,
         new: impl Fn(&Load, usize) -> T + Sync,
-        work: impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
+        work: impl Fn(CoreText<'_>, &Stop, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
         sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let py = batch.py();
-        let allow = self.allow(reading.special)?;
-        let texts = batch_texts(batch, Errors::from_name(reading.errors)?)?;
         let each = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
-        let many = Many { texts: &each, allow: &allow, threads: reading.threads };
-        self.each_of(py, &many, new, work, sink).map_err(|problem| {
+        self.each_source(py, &each, threads, new, work, sink).map_err(|problem| {
             errors::with_offset(py, &problem, |offset, index| {
                 index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
             })
@@ -414,24 +396,24 @@ impl Engine {
     }
 
     /// The same for texts as the core takes them; offsets in errors are bytes.
-    fn each_of<T: Send>(
+    fn each_source<T: Send>(
         &self,
         py: Python<'_>,
-        many: &Many<'_>,
+        texts: &[Source<'_>],
+        threads: usize,
         new: impl Fn(&Load, usize) -> T + Sync,
-        work: impl Fn(CoreText<'_>, Course<'_>, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
+        work: impl Fn(CoreText<'_>, &Stop, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
         sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let sizes = many.texts.iter().map(Source::size);
-        let load = Load::new(sizes, many.threads, self.encoder.searches());
+        let load = Load::new(texts.iter().map(Source::size), threads, self.encoder.searches());
         let run = |jobs: &mut Jobs<'_, usize, T>, stop: &Stop| {
             let mut room = Vec::new();
-            self.encoder.with_session_of(jobs.thread(), |session| {
+            self.encoder.with_session(|session| {
                 jobs.each(|job| {
                     let mut result = new(&load, job);
                     for place in load.texts(job) {
                         stop.check()?;
-                        work(many.texts[place].read(&mut room), (many.allow, stop), session, &mut result)
+                        work(texts[place].read(&mut room), stop, session, &mut result)
                             .map_err(|error| error.in_batch(place))?;
                     }
                     Ok(result)

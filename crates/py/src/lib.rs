@@ -1,7 +1,6 @@
 //! The Python binding: convert, release the GIL, make one call of the core, convert back. No logic, no defaults.
 
 use pyo3::prelude::*;
-use toksmith_core::allocator::Allocator;
 
 mod batch;
 mod batch_texts;
@@ -28,9 +27,6 @@ mod training;
 mod unigram;
 mod utf8;
 mod vocab;
-
-#[global_allocator]
-static MEMORY: Allocator = Allocator;
 
 /// What the interpreter aligns objects to.
 const ALIGNED: usize = 16;

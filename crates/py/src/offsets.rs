@@ -81,7 +81,7 @@ pub fn encode_ragged_with_offsets<'py>(
     let (encoder, _) = engine.for_long_texts();
     let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.searches());
     let work = |jobs: &mut Jobs<'_, usize, Part>, stop: &Stop| {
-        encoder.with_session_of(jobs.thread(), |session| {
+        encoder.with_session(|session| {
             jobs.each(|job| {
                 let Part { mut ids, mut spans, mut counts } = Part::new(count(characters));
                 for place in load.texts(job) {

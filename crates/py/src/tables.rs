@@ -4,7 +4,6 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, P
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::table::{self, Tokens};
-use toksmith_core::threads::beside::beside;
 use toksmith_guard::guarded;
 
 use crate::call::{call, table_weight};
@@ -48,7 +47,7 @@ fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
     parse(py, data, path, table::refuse_repeats)
 }
 
-/// The token lines; and the SHA-256 of `data[:signed]`, which another thread computes meanwhile.
+/// The token lines, and the SHA-256 of `data[:signed]`.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::type_complexity)]
@@ -62,8 +61,8 @@ fn parse_token_lines<'py>(
 ) -> PyResult<(Bound<'py, PyBytes>, Array1<'py>, Array1<'py>, usize, String)> {
     let signed = &data[..signed.min(data.len())];
     let both = |data: &[u8]| {
-        let (lines, digest) = beside(|| table::parse_token_lines(data, start, count), || table::sha256(signed));
-        lines.map(|(tokens, next)| (tokens, next, digest))
+        let (tokens, next) = table::parse_token_lines(data, start, count)?;
+        Ok((tokens, next, table::sha256(signed)))
     };
     let (tokens, next, digest) = parse(py, data, path, both)?;
     let (blob, ends, ids) = buffers(py, tokens)?;

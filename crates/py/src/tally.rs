@@ -58,7 +58,7 @@ impl Tally {
         let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let (mut counts, mut ids) = (Counts::default(), Vec::new());
-            encoder.with_session_of(jobs.thread(), |session| {
+            encoder.with_session(|session| {
                 jobs.each(|job| {
                     for &(place, start, end) in &pieces[load.texts(job)] {
                         stop.check()?;

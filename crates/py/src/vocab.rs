@@ -6,12 +6,12 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::fast::last_merge::recover_merges;
 use toksmith_core::kinds::sentencepiece::byte_ids;
 use toksmith_core::kinds::sentencepiece::merge::Missing;
 use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
+use toksmith_core::merge::recovered::recover_merges;
 use toksmith_core::split::pattern::{PATTERNS, Pattern};
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};

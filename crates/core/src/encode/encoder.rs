@@ -139,12 +139,7 @@ impl Encoder {
 
     /// Runs `work` with a session of an earlier call, or a new one.
     pub fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
-        self.with_session_of(0, work)
-    }
-
-    /// The same; if there is one that the thread of this number had last, it is that.
-    pub fn with_session_of<T>(&self, thread: usize, work: impl FnOnce(&mut Session) -> T) -> T {
-        self.sessions.lend(thread, work)
+        self.sessions.lend(work)
     }
 
     /// The bytes of the tables that the encoder was made with, and of those made since.

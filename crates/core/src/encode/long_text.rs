@@ -66,7 +66,7 @@ pub fn spread<P: Send>(
     // Buffers go back and forth: new ones would cost more than what is copied out of them.
     let (mut all, rooms) = (Ragged::default(), Mutex::new(Vec::new()));
     let run = |parts: &mut Jobs<'_, P, Ragged>| {
-        encoder.with_session_of(parts.thread(), |session| {
+        encoder.with_session(|session| {
             parts.each(|part| {
                 let mut room: Ragged = locked(&rooms).pop().unwrap_or_default();
                 work(part, session, &mut room)?;
@@ -74,7 +74,7 @@ pub fn spread<P: Send>(
             });
         });
     };
-    in_order(&Plan { threads, heavy: None, in_turn: true, stop }, next, run, |ready| {
+    in_order(Plan { threads, watched: false, stop }, next, run, |ready| {
         for mut part in ready {
             if all.ids.is_empty() && all.ends.is_empty() {
                 std::mem::swap(&mut all, &mut part); // which may be all that there is: it is not in memory twice

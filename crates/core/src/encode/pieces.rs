@@ -46,9 +46,6 @@ impl Worth for Session {
     }
 }
 
-/// Shorter pieces are not tested for repeating themselves.
-const REPEATING: usize = 1 << 10;
-
 /// Shorter pieces of ASCII are not cut, because there is hardly ever a place; longer ones are, because merging them as wholes
 /// would take much memory.
 const CUT_ASCII: usize = 16 << 20;
@@ -138,12 +135,6 @@ impl PieceSink for PieceIds<'_> {
         if merger.byte_pairs().is_none() {
             return walk.wait(start, end, 0);
         }
-        if end - start >= REPEATING {
-            walk.drain()?;
-            if walk.sink.repeating(&walk.window.text[start..end])? {
-                return Ok(());
-            }
-        }
         let piece = &walk.window.text[start..end];
         if piece.len() < CUT_ASCII && piece.is_ascii() {
             return walk.wait(start, end, 0);
@@ -160,17 +151,6 @@ impl PieceSink for PieceIds<'_> {
 }
 
 impl PieceIds<'_> {
-    /// Appends the ids of a very long piece if it repeats a few bytes.
-    fn repeating(&mut self, piece: &[u8]) -> Result<bool> {
-        let is_token = self.encoder.looks_up() && self.encoder.vocab().id(piece).is_some();
-        let scratch = &mut self.scratch.merge;
-        let repeats = !is_token && self.encoder.merger().merge_repeating(piece, self.stop, scratch)?;
-        if repeats {
-            self.out.extend_from_slice(&scratch.symbols.ids);
-        }
-        Ok(repeats)
-    }
-
     /// Learns all parts that wait, once, and appends the ids of the first; false if they are not known yet.
     fn learn(&mut self, window: &Window<'_>, parts: &[PiecePart], name: &PieceName<'_>) -> bool {
         if parts[0].start < self.learned {

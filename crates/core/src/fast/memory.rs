@@ -7,14 +7,12 @@
 
 use crate::fast::piece_walk::{PiecePart, WAITING};
 use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
-use crate::slots::keyed::{Keyed, KeyedSlot, KeyedView, SlotTables, Stretches, near};
+use crate::slots::keyed::{Keyed, KeyedView, SlotTables, Stretches, near};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
 /// The most bytes kept for what slots have no room for; then all of that is forgotten.
 const MOST_SPILT: usize = 16 << 20;
-/// See `words_of`.
-const SWAP: u32 = 16;
 /// How many pieces that came once are kept in mind.
 const SEEN: usize = 1 << 15;
 
@@ -63,28 +61,6 @@ fn copy<const K: usize>(words: &[u64; K], room: &mut [u32], place: usize) -> usi
     }
     room[place] &= FIRST as u32;
     (words[0] >> COUNT_SHIFT & COUNT) as usize
-}
-
-/// What is known of a key in its line of memory, where it is looked for in one place `first`.
-///
-/// A processor that guesses the place wrong loses as much time as a known piece takes. So a key that is found in the second
-/// place changes places with the other one, one time in [`SWAP`]: the one that comes more often is in the first
-/// place most of the time.
-#[inline(always)]
-fn words_of(line: &mut [KeyedSlot<2>; 2], first: usize, key: &Key<2>, second: &mut u32) -> Option<[u64; 2]> {
-    let other = first ^ 1;
-    if line[first][0] == *key {
-        return Some(line[first][1]);
-    }
-    if line[other][0] != *key {
-        return None;
-    }
-    let words = line[other][1];
-    *second = second.wrapping_add(1);
-    if second.is_multiple_of(SWAP) {
-        line.swap(0, 1);
-    }
-    Some(words)
 }
 
 /// Pieces with keys of `K` words.
@@ -220,8 +196,6 @@ pub struct Memory {
     long_round: u32,
     /// Hashes of what came once; empty until something long comes.
     seen: Vec<u32>,
-    /// How often a piece was second in its line.
-    second: u32,
 }
 
 /// The most ids of a piece that has a slot, or one more.
@@ -251,19 +225,18 @@ impl ReadyIds {
     #[inline(always)]
     pub fn take_known(
         &mut self,
-        memory: &mut Memory,
+        memory: &Memory,
         window: &Window<'_>,
         parts: &[PiecePart],
         out: &mut Vec<u32>,
     ) -> usize {
-        let (short, wide, room) = (&mut memory.short.0.slots, memory.wide.view(), &mut *self.0);
-        let lines = short.as_chunks_mut::<2>().0;
+        let (short, wide, room) = (memory.short.view(), memory.wide.view(), &mut *self.0);
         let (mut ready, mut known) = (0, 0);
         for part in parts {
             let (slot, len) = (part.slot as usize, part.len as usize);
             let ids = if len <= LONGEST_OF_TWO {
-                words_of(&mut lines[slot >> 1], slot & 1, &part.key, &mut memory.second)
-                    .map(|words| copy(&words, room, ready))
+                let [key, words] = &short.slots[near(short.slots, slot, &part.key)];
+                (*key == part.key).then(|| copy(words, room, ready))
             } else if len <= LONGEST {
                 let [key, words] = &wide.slots[slot];
                 (*key == window.wide_key(part)).then(|| copy(words, room, ready))
@@ -367,25 +340,5 @@ impl Memory {
             self.long_round = self.spilt.round;
         }
         self.long.add(stretch, ids);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_piece_that_comes_often_is_first_in_its_line() {
-        let slot = |byte: u8| [Window::new(&[byte]).key::<2>(0, 1), [u64::from(byte); 2]];
-        let (often, seldom, new) = (slot(b'a'), slot(b'b'), slot(b'c'));
-        let (mut line, mut second) = ([seldom, often], 0);
-        for round in 1..=3 * SWAP {
-            assert_eq!(words_of(&mut line, 0, &often[0], &mut second), Some(often[1]));
-            assert_eq!(words_of(&mut line, 0, &new[0], &mut second), None);
-            assert_eq!((line, second), if round < SWAP { ([seldom, often], round) } else { ([often, seldom], SWAP) });
-        }
-        assert_eq!(words_of(&mut line, 1, &seldom[0], &mut second), Some(seldom[1]));
-        assert_eq!(words_of(&mut line, 0, &seldom[0], &mut second), Some(seldom[1]));
-        assert_eq!((line, second), ([often, seldom], SWAP + 1));
     }
 }

@@ -1,18 +1,15 @@
 //! The kernel of byte-pair encoding: [`Merger`] chooses how a piece is merged, by its length.
 //!
 //! [`rule`](crate::merge::rule) rescans up to 64 symbols, [`heap`](crate::merge::heap) merges longer pieces in n log n,
-//! [`windows`](crate::fast::windows) long pieces of bytes part by part, and [`repeats`](crate::fast::repeats) those that
-//! repeat themselves.
+//! and [`windows`](crate::fast::windows) long pieces of bytes part by part.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Result;
 use crate::fast::byte_pairs::BytePairs;
-use crate::fast::repeats;
 use crate::fast::safe_cuts::SafeCuts;
 use crate::fast::together::ByteMerges;
-use crate::fast::valid_pairs::ValidPairs;
 use crate::fast::windows::Windows;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
@@ -49,7 +46,6 @@ pub struct Merger {
     unknown: Option<u32>,
     byte_pairs: Option<BytePairs>,
     safe_cuts: Once<SafeCuts>,
-    joints: Once<ValidPairs>,
 }
 
 impl Merger {
@@ -57,7 +53,7 @@ impl Merger {
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, unknown: Option<u32>) -> Self {
         let byte_pairs = (vocab.unit() == Unit::Byte).then(|| BytePairs::new(&vocab));
-        Self { vocab, unknown, byte_pairs, safe_cuts: Once::default(), joints: Once::default() }
+        Self { vocab, unknown, byte_pairs, safe_cuts: Once::default() }
     }
 
     /// The vocabulary.
@@ -97,7 +93,7 @@ impl Merger {
     /// The memory of the tables that were made with it, and of those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
-        let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes) + self.joints.made().map_or(0, ValidPairs::bytes);
+        let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes);
         (self.vocab.bytes() + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes), since)
     }
 
@@ -107,22 +103,10 @@ impl Merger {
     /// [`crate::Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
     /// [`crate::Error::Option`] for a piece of 4 GiB; [`crate::Error::Interrupted`].
     pub fn merge(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<()> {
-        if self.merge_repeating(piece, stop, scratch)? {
-            return Ok(());
-        }
         if !is_mostly_runs(piece) && self.merge_by_windows(piece, stop, scratch)? {
             return Ok(());
         }
         self.merge_slowly(piece, stop, scratch)
-    }
-
-    /// Merges a long piece that repeats itself, and says whether `piece` does.
-    ///
-    /// # Errors
-    /// [`crate::Error::Interrupted`].
-    pub fn merge_repeating(&self, piece: &[u8], stop: &Stop, scratch: &mut MergeScratch) -> Result<bool> {
-        let joints = || self.joints.get(|| ValidPairs::new(&self.vocab));
-        repeats::merge(&self.vocab, joints, piece, stop, &mut scratch.symbols.ids)
     }
 
     /// Merges a long piece of bytes part by part, and says whether that was possible.
@@ -189,7 +173,7 @@ impl Merger {
             (&[first, second], Some(pairs)) => pairs.pair(first, second).merge(),
             (joined, _) => self.vocab.merge(left, right, joined),
         };
-        scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout).map(|_| ())
+        scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout)
     }
 }
 

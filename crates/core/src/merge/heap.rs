@@ -72,8 +72,6 @@ impl Heap {
 
     /// Merges symbols in place. `look` gives the merge of two ids that stand at this range of the piece.
     ///
-    /// Returns the highest rank that merged (0 for none), or `None` if the ranks did not come in order.
-    ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
     pub fn merge(
@@ -82,7 +80,7 @@ impl Heap {
         look: impl Fn([u32; 2], Range<usize>) -> Option<Merge>,
         until: Until<'_>,
         mut dropout: Option<Dropout<'_>>,
-    ) -> Result<Option<u32>> {
+    ) -> Result<()> {
         let Symbols { ids, starts } = symbols;
         let Self { links, merges, waiting } = self;
         let count = ids.len() as u32;
@@ -100,7 +98,7 @@ impl Heap {
             entries.extend(pairs.entry(ids, links, merges, left));
         }
         *waiting = BinaryHeap::from(entries);
-        let (mut highest, mut left_over, mut passed_over) = (Some(0), ids.len(), Vec::new());
+        let (mut left_over, mut passed_over) = (ids.len(), Vec::new());
         while left_over > until.least
             && let Some(next) = waiting.pop()
         {
@@ -114,7 +112,6 @@ impl Heap {
                 continue;
             }
             waiting.extend(passed_over.drain(..));
-            highest = highest.filter(|&highest| highest <= rank).map(|_| rank);
             left_over -= 1;
             ids[at as usize] = merge.id;
             merges[links[at as usize].after as usize] = NONE;
@@ -129,7 +126,7 @@ impl Heap {
             }
         }
         retain(symbols, links);
-        Ok(highest)
+        Ok(())
     }
 }
 
@@ -193,8 +190,8 @@ mod tests {
                 slow.start(&vocab, None, &piece).unwrap();
                 fast.start(&vocab, None, &piece).unwrap();
                 let look = |[left, right]: [u32; 2], range: Range<usize>| vocab.merge(left, right, &piece[range]);
-                let highest = heap.merge(&mut fast, look, Until { least, stop: &stop }, None).unwrap();
-                assert_eq!(highest, rescan(&vocab, &piece, &mut slow, &mut Vec::new(), least));
+                heap.merge(&mut fast, look, Until { least, stop: &stop }, None).unwrap();
+                rescan(&vocab, &piece, &mut slow, &mut Vec::new(), least);
                 assert_eq!((fast.ids, fast.starts), (slow.ids, slow.starts));
             }
         }

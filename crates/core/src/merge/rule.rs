@@ -80,15 +80,7 @@ pub(crate) fn fits(bytes: usize) -> Result<()> {
 }
 
 /// Merges symbols in place until no pair merges or `least` symbols are left. `pairs` is a buffer.
-///
-/// Returns the highest rank that merged (0 for none), or `None` if the ranks did not come in order.
-pub fn rescan(
-    vocab: &Vocab,
-    piece: &[u8],
-    symbols: &mut Symbols,
-    pairs: &mut Vec<Option<Merge>>,
-    least: usize,
-) -> Option<u32> {
+pub fn rescan(vocab: &Vocab, piece: &[u8], symbols: &mut Symbols, pairs: &mut Vec<Option<Merge>>, least: usize) {
     let Symbols { ids, starts } = symbols;
     let look = |ids: &[u32], starts: &[u32], at: usize| {
         let joined = &piece[starts[at] as usize..starts[at + 2] as usize];
@@ -96,12 +88,10 @@ pub fn rescan(
     };
     pairs.clear();
     pairs.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
-    let mut highest = Some(0);
     while ids.len() > least {
         // `min_by_key` gives the first of equals, which is the leftmost.
         let found = pairs.iter().enumerate().filter_map(|(at, pair)| pair.map(|merge| (at, merge)));
         let Some((at, best)) = found.min_by_key(|(_, merge)| merge.rank) else { break };
-        highest = highest.filter(|&highest| highest <= best.rank).map(|_| best.rank);
         ids[at] = best.id;
         ids.remove(at + 1);
         starts.remove(at + 1);
@@ -113,7 +103,6 @@ pub fn rescan(
             pairs[at] = look(ids, starts, at);
         }
     }
-    highest
 }
 
 #[cfg(test)]

@@ -4,17 +4,17 @@
 //! tokens by their bytes, [`crate::slots::keyed`] stretches of text and what is known of them. A search looks at the slot
 //! that the hash names and at its neighbour, which may share its line of memory, then at the next two. The number of slots
 //! is a power of two, and one of them is always free.
-//!
-//! The pages of a large table should be huge ([`crate::allocator`]): with small ones, most looks cost a walk of the page tables.
 
 pub mod key;
 pub mod keyed;
+mod pages;
 
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 
 use crate::simd::prefetch;
+use pages::Pages;
 
 /// What a table has many of. Zeros are a free one.
 pub trait Slot: Pod {
@@ -39,7 +39,7 @@ impl Slot for u128 {
 /// See the module. It is an array of slots for those who look.
 #[derive(Debug)]
 pub struct Slots<S> {
-    slots: Vec<S>,
+    slots: Pages<S>,
     used: usize,
 }
 
@@ -72,7 +72,7 @@ impl<S: Slot> Slots<S> {
     /// So many free slots, two at least, or a few more.
     #[must_use]
     pub fn new(least: usize) -> Self {
-        Self { slots: bytemuck::zeroed_vec(least.next_power_of_two().max(2)), used: 0 }
+        Self { slots: Pages::zeros(least.next_power_of_two().max(2)), used: 0 }
     }
 
     /// How many are not free.
@@ -97,30 +97,11 @@ impl<S: Slot> Slots<S> {
 
     /// Makes the table so many times as large, a power of two. It never gets smaller, because somebody may be about to
     /// look at a slot.
-    ///
-    /// The slots stay in their memory, so that the system gives only the memory that is new. Each line in turn gives up its
-    /// slots, and they are put in again. All lines before it have their new slots by then, so a search ends in its own line
-    /// or in new memory at the latest, and passes no slot that has yet to move. Slots at the beginning may belong to
-    /// searches that went round the end; so these wait until all others are in.
     #[cold]
     pub fn grow(&mut self, times: usize, hash: impl Fn(&S) -> u64) {
-        let before = self.len();
-        self.slots.reserve_exact(before * (times - 1));
-        self.slots.resize(before * times, S::zeroed());
-        let has_room = |line: &[S]| line.iter().any(Slot::is_free);
-        let first = self.slots.chunks_exact(2).position(has_room).map_or(before, |line| 2 * line + 2);
-        let last = self.slots[..first].to_vec();
-        self.slots[..first].fill(S::zeroed());
-        for at in (first..before).step_by(2) {
-            let line = [self.slots[at], self.slots[at + 1]];
-            self.slots[at..at + 2].fill(S::zeroed());
-            self.put_again(&line, &hash);
-        }
-        self.put_again(&last, &hash);
-    }
-
-    fn put_again(&mut self, slots: &[S], hash: impl Fn(&S) -> u64) {
-        for slot in slots.iter().filter(|slot| !slot.is_free()) {
+        let larger = Pages::zeros(self.len() * times);
+        let before = std::mem::replace(&mut self.slots, larger);
+        for slot in before.iter().filter(|slot| !slot.is_free()) {
             let at = find(self, hash(slot) as usize, |_| false);
             self.slots[at] = *slot;
         }
@@ -159,7 +140,6 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::allocator::HUGE;
     use crate::drawn::Draw;
 
     /// A table of keys in the higher half of a word and values in the lower one, whose hashes have so many values.
@@ -215,18 +195,18 @@ mod tests {
         }
     }
 
+    const MANY: usize = 1 << 17;
+
     #[test]
     fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
-        let mut slots = Slots::<u128>::new(HUGE / size_of::<u128>() - 1);
-        assert_eq!((slots.bytes(), slots.each().count()), (HUGE, 0));
-        #[cfg(target_os = "linux")]
-        assert!(slots.as_ptr().addr().is_multiple_of(HUGE));
+        let mut slots = Slots::<u128>::new(MANY - 1);
+        assert_eq!((slots.len(), slots.each().count()), (MANY, 0));
         for key in 1..=1000 {
             let at = find(&slots, key * 77, |&slot| slot == key as u128);
             slots.put(at, key as u128);
         }
         slots.grow(4, |&slot| slot as u64 * 77);
-        assert_eq!((slots.bytes(), slots.used()), (4 * HUGE, 1000));
+        assert_eq!((slots.len(), slots.used()), (4 * MANY, 1000));
         assert!((1..=1000).all(|key| slots[find(&slots, key * 77, |&slot| slot == key as u128)] == key as u128));
     }
 

@@ -2,13 +2,11 @@
 //!
 //! Reading order: [`parallel`], which has the flag that stops a call and the scheduler that every call uses;
 //! [`sessions`], which keeps what calls have worked with; [`once`], for tables that are made when they are needed
-//! first; [`beside`], for two pieces of work at the same time; [`mod@watched`], for work
-//! during which the caller's thread looks for signals.
+//! first; [`mod@watched`], for work during which the caller's thread looks for signals.
 //!
 //! Left out: a pool of threads, because threads live for one call; and how many threads a call gets, which the caller
 //! says.
 
-pub mod beside;
 pub mod once;
 pub mod parallel;
 pub mod sessions;

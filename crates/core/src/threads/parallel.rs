@@ -1,16 +1,13 @@
 //! The scheduler: jobs from one source, on several threads, whose results are taken in order.
 //!
 //! Threads live for one call, so that nothing has to be rebuilt after a fork. The source gives its jobs one at a time,
-//! under a lock. The caller's thread works too, and it alone takes the results: between two jobs of its own, or when it
-//! has nothing else to do. It has to look up now and then, and so leaves heavy jobs to others.
-//!
-//! Where a thread keeps what it learns for the next call, the plan may deal the jobs out in turn: each thread then gets the
-//! same jobs in a second call, except for those that it is too late for.
+//! under a lock. The caller's thread alone takes the results, and has to look up now and then. It works too, between two
+//! looks, unless a job may take too long for that.
 //!
 //! Neither results nor errors depend on the number of threads. The error that comes back is that of the first job that
 //! has one, because every job before it was given out and is finished. A panic of any thread reaches the caller.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -23,8 +20,6 @@ use crate::error::{Error, Result};
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How many jobs may be given out whose results the sink does not have.
 const IN_FLIGHT: usize = 1 << 10;
-/// How many jobs for each thread may wait for another one whose turn it is.
-const PATIENCE: usize = 4;
 
 /// A flag that another thread raises to end a call early.
 #[derive(Debug, Default)]
@@ -44,15 +39,12 @@ impl Stop {
 }
 
 /// How jobs are done.
-pub struct Plan<'a, J> {
-    /// How many threads work at a time, at least one. The caller's is one of them, unless it may not take a job and there is
-    /// no other.
+#[derive(Clone, Copy)]
+pub struct Plan<'a> {
+    /// How many threads do jobs at a time, at least one.
     pub threads: usize,
-    /// Which jobs take too long for a thread that has to look up; None if no job does.
-    pub heavy: Option<&'a (dyn Fn(&J) -> bool + Sync)>,
-    /// Whether the threads take turns: each job is for the next thread, unless that is far behind. The source may have to
-    /// give a few jobs early.
-    pub in_turn: bool,
+    /// Whether a job may take so long that the caller's thread, which has to look up, does none of them.
+    pub watched: bool,
     /// Ends the call with [`Error::Interrupted`]. The scheduler raises it when the rest need not be done.
     pub stop: &'a Stop,
 }
@@ -60,30 +52,14 @@ pub struct Plan<'a, J> {
 /// A job or a result, with the number of the job.
 type Numbered<T> = (usize, Result<T>);
 
-/// A thread that takes jobs.
-#[derive(Clone, Copy)]
-struct Worker {
-    /// 0 is the caller's.
-    number: usize,
-    /// Whether it may take heavy jobs.
-    any: bool,
-}
-
 /// The jobs that one thread gets.
 pub struct Jobs<'a, J, T> {
-    thread: usize,
     /// Takes the result of the last job, and gives the next job.
     turn: &'a mut dyn FnMut(Option<Numbered<T>>) -> Option<Numbered<J>>,
     stop: &'a Stop,
 }
 
 impl<J, T> Jobs<'_, J, T> {
-    /// The number of the thread; 0 is the caller's.
-    #[must_use]
-    pub fn thread(&self) -> usize {
-        self.thread
-    }
-
     /// Does `work` for every job that this thread gets.
     pub fn each(&mut self, mut work: impl FnMut(J) -> Result<T>) {
         let mut done = None;
@@ -102,11 +78,8 @@ impl<T> Jobs<'_, Range<usize>, Vec<T>> {
 }
 
 /// The source of the jobs, and how far the work is.
-struct Feed<'a, J, F> {
-    plan: &'a Plan<'a, J>,
+struct Feed<F> {
     next: F,
-    /// Jobs that a thread left to others, by rising number.
-    aside: VecDeque<(usize, J)>,
     /// How many jobs the source gave.
     given: usize,
     /// How many results the sink got.
@@ -115,85 +88,40 @@ struct Feed<'a, J, F> {
     end: usize,
 }
 
-impl<J, F: FnMut() -> Result<Option<J>>> Feed<'_, J, F> {
-    /// The next job of a thread, if there is one that may be given out now.
-    fn take(&mut self, worker: Worker) -> Option<Numbered<J>> {
-        let mut job = self.waiting(worker, true);
-        while job.is_none() && self.given < self.end && !self.is_full() {
-            let Some(next) = self.plan.stop.check().and_then(|()| (self.next)()).transpose() else {
-                self.end = self.given;
-                break;
-            };
-            let number = self.given;
-            self.given += 1;
-            match next {
-                Ok(next) if self.suits(worker, number, &next, true) => return Some((number, Ok(next))),
-                Ok(next) => self.aside.push_back((number, next)),
-                Err(error) => {
-                    self.end = self.given;
-                    return Some((number, Err(error)));
-                }
-            }
-            if self.aside.len() > PATIENCE * self.plan.threads {
-                job = self.waiting(worker, false);
-            }
-        }
-        job.or_else(|| self.waiting(worker, false))
-    }
-
-    /// The first job that was left for this thread; or for any other too, unless `own` ones are asked for.
-    fn waiting(&mut self, worker: Worker, own: bool) -> Option<Numbered<J>> {
-        let at = self.aside.iter().position(|(number, job)| self.suits(worker, *number, job, own))?;
-        self.aside.remove(at).map(|(number, job)| (number, Ok(job)))
-    }
-
-    /// Whether a thread may take a job; an `own` one only if it is its turn.
-    fn suits(&self, worker: Worker, number: usize, job: &J, own: bool) -> bool {
-        let heavy = self.plan.heavy.is_some_and(|heavy| heavy(job));
-        let threads = self.plan.threads.max(1);
-        let is_turn = number % threads == worker.number % threads;
-        number < self.end && (worker.any || !heavy) && (!own || !self.plan.in_turn || is_turn || heavy)
-    }
-
+impl<J, F: FnMut() -> Result<Option<J>>> Feed<F> {
     /// Whether the sink has to get results before another job is given out.
     fn is_full(&self) -> bool {
-        self.given - self.handed >= IN_FLIGHT
+        self.given < self.end && self.given - self.handed >= IN_FLIGHT
     }
 
-    /// Whether [`Self::take`] will give nothing more.
-    fn is_over(&self, worker: Worker) -> bool {
-        self.given >= self.end && !self.aside.iter().any(|(number, job)| self.suits(worker, *number, job, false))
+    /// The next job; None if there are no more.
+    fn take(&mut self, stop: &Stop) -> Option<Numbered<J>> {
+        if self.given >= self.end {
+            return None;
+        }
+        let next = stop.check().and_then(|()| (self.next)()).transpose();
+        let number = self.given;
+        self.given += usize::from(next.is_some());
+        if !matches!(next, Some(Ok(_))) {
+            self.end = self.given;
+        }
+        next.map(|job| (number, job))
     }
 }
 
 /// What all threads share.
-struct Course<'a, J, F> {
-    feed: Mutex<Feed<'a, J, F>>,
+struct Course<'a, F> {
+    feed: Mutex<Feed<F>>,
     /// Signalled when more jobs may be given out, or no more will be.
     moved: Condvar,
+    stop: &'a Stop,
 }
 
-impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
-    /// The next job of a thread that is not the caller's.
-    fn take(&self, number: usize) -> Option<Numbered<J>> {
-        let (mut feed, worker) = (locked(&self.feed), Worker { number, any: true });
-        loop {
-            let job = feed.take(worker);
-            if job.is_some() || feed.is_over(worker) {
-                return job;
-            }
-            feed = self.moved.wait(feed).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Says how many results the sink got. Threads wait for that only where as many jobs as may be are given out.
+impl<F> Course<'_, F> {
+    /// Says how many results the sink got.
     fn hand(&self, results: usize) {
-        let mut feed = locked(&self.feed);
-        let was_full = feed.is_full();
-        feed.handed = results;
-        if was_full {
-            self.moved.notify_all();
-        }
+        locked(&self.feed).handed = results;
+        self.moved.notify_all();
     }
 
     /// Ends the work at a job.
@@ -203,17 +131,17 @@ impl<J, F: FnMut() -> Result<Option<J>>> Course<'_, J, F> {
         self.moved.notify_all();
     }
 
-    /// Ends the work, also that of jobs that have begun.
-    fn give_up(&self) {
-        self.end_at(0);
-        locked(&self.feed).plan.stop.raise();
-    }
-
     /// Ends the work at a job if it failed.
     fn note<T>(&self, (number, result): &Numbered<T>) {
         if result.is_err() {
             self.end_at(*number);
         }
+    }
+
+    /// Ends the work, also that of jobs that have begun.
+    fn give_up(&self) {
+        self.end_at(0);
+        self.stop.raise();
     }
 }
 
@@ -229,9 +157,8 @@ impl<E: Fn()> Drop for OnPanic<E> {
 }
 
 /// Results that come in any order, on their way to the sink.
-struct Order<'a, J, F, S, T> {
-    course: &'a Course<'a, J, F>,
-    stop: &'a Stop,
+struct Order<'a, F, S, T> {
+    course: &'a Course<'a, F>,
     receive: Receiver<Numbered<T>>,
     /// Results whose turn has not come.
     early: BTreeMap<usize, Result<T>>,
@@ -241,10 +168,11 @@ struct Order<'a, J, F, S, T> {
     outcome: Result<()>,
 }
 
-impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Order<'_, J, F, S, T> {
-    /// Gives the sink what is ready, which may be nothing. After an error it gets nothing more.
-    fn hand_over(&mut self) {
-        self.early.extend(self.receive.try_iter());
+impl<F, S: FnMut(Vec<T>) -> Result<()>, T> Order<'_, F, S, T> {
+    /// Takes a result and all that are there, and gives the sink what is ready, which may be nothing. After an error it gets
+    /// nothing more.
+    fn hand_over(&mut self, result: Option<Numbered<T>>) {
+        self.early.extend(result.into_iter().chain(self.receive.try_iter()));
         let (mut ready, mut failed) = (Vec::new(), Ok(()));
         while let Some(result) = self.early.remove(&self.first) {
             self.first += 1;
@@ -259,8 +187,7 @@ impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Orde
         if self.outcome.is_ok() {
             self.outcome = (self.sink)(ready).and(failed);
             if self.outcome.is_err() {
-                self.course.end_at(0);
-                self.stop.raise();
+                self.course.give_up();
             }
         }
         self.course.hand(self.first);
@@ -270,24 +197,23 @@ impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Orde
     fn wait(&mut self) -> bool {
         let received = self.receive.recv_timeout(LOOK_EVERY);
         let more = !matches!(received, Err(RecvTimeoutError::Disconnected));
-        self.early.extend(received.ok());
-        self.hand_over();
+        self.hand_over(received.ok());
         more
     }
 
-    /// Takes the result of a job of the caller's thread, and gives it the next; a heavy one only if `any` may be taken.
-    fn turn(&mut self, done: Option<Numbered<T>>, any: bool) -> Option<Numbered<J>> {
-        let worker = Worker { number: 0, any };
+    /// Takes the result of a job of the caller's thread, and gives it the next.
+    fn turn<J>(&mut self, done: Option<Numbered<T>>) -> Option<Numbered<J>>
+    where
+        F: FnMut() -> Result<Option<J>>,
+    {
         if let Some(done) = done {
             self.course.note(&done);
-            self.early.extend([done]);
-            self.hand_over();
+            self.hand_over(Some(done));
         }
         loop {
             let mut feed = locked(&self.course.feed);
-            let job = feed.take(worker);
-            if job.is_some() || feed.is_over(worker) {
-                return job;
+            if !feed.is_full() {
+                return feed.take(self.course.stop);
             }
             drop(feed);
             self.wait();
@@ -302,18 +228,18 @@ impl<J, F: FnMut() -> Result<Option<J>>, S: FnMut(Vec<T>) -> Result<()>, T> Orde
 /// # Errors
 /// That of the first job (by number) that has one, be it in making it or in doing it; or that of `sink`.
 pub fn in_order<J: Send, T: Send>(
-    plan: &Plan<'_, J>,
+    plan: Plan<'_>,
     next: impl FnMut() -> Result<Option<J>> + Send,
     work: impl Fn(&mut Jobs<'_, J, T>) + Sync,
     sink: impl FnMut(Vec<T>) -> Result<()>,
 ) -> Result<()> {
-    let feed = Feed { plan, next, aside: VecDeque::new(), given: 0, handed: 0, end: usize::MAX };
-    let course = &Course { feed: Mutex::new(feed), moved: Condvar::new() };
+    let (stop, feed) = (plan.stop, Feed { next, given: 0, handed: 0, end: usize::MAX });
+    let course = &Course { feed: Mutex::new(feed), moved: Condvar::new(), stop };
     std::thread::scope(|scope| {
         let work = &work;
         let _panics = OnPanic(|| course.give_up());
         let (send, receive) = channel();
-        let start = |thread| {
+        let start = |_| {
             let send = send.clone();
             let run = move || {
                 let _panics = OnPanic(|| course.give_up());
@@ -323,20 +249,19 @@ pub fn in_order<J: Send, T: Send>(
                         // The receiver lives as long as any thread that sends.
                         let _ = send.send(done);
                     }
-                    course.take(thread)
+                    let feed = course.moved.wait_while(locked(&course.feed), |feed| feed.is_full());
+                    feed.unwrap_or_else(PoisonError::into_inner).take(stop)
                 };
-                work(&mut Jobs { thread, turn, stop: plan.stop });
+                work(&mut Jobs { turn, stop });
             };
             std::thread::Builder::new().spawn_scoped(scope, run).ok()
         };
-        let threads = plan.threads.max(1 + usize::from(plan.heavy.is_some()));
-        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let threads = if plan.watched { plan.threads.max(1) } else { plan.threads.saturating_sub(1) };
+        let others: Vec<_> = (0..threads).map_while(start).collect();
         drop(send);
-        let early = BTreeMap::new();
-        let mut order = Order { course, stop: plan.stop, receive, early, first: 0, sink, outcome: Ok(()) };
-        if plan.threads > 1 || others.is_empty() {
-            let turn = &mut |done| order.turn(done, others.is_empty());
-            work(&mut Jobs { thread: 0, turn, stop: plan.stop });
+        let mut order = Order { course, receive, early: BTreeMap::new(), first: 0, sink, outcome: Ok(()) };
+        if !plan.watched || others.is_empty() {
+            work(&mut Jobs { turn: &mut |done| order.turn(done), stop });
         }
         while order.wait() {}
         for other in others {
@@ -363,7 +288,7 @@ pub fn map<T: Send>(
     let mut starts = (0..count).step_by(size);
     let next = || Ok(starts.next().map(|start| start..count.min(start + size)));
     let mut all = Vec::with_capacity(count);
-    in_order(&Plan { threads, heavy: None, in_turn: false, stop }, next, work, |ready| {
+    in_order(Plan { threads, watched: false, stop }, next, work, |ready| {
         all.extend(ready.into_iter().flatten());
         Ok(())
     })?;
@@ -381,19 +306,18 @@ mod tests {
 
     use super::*;
 
-    type Heavy<'a> = Option<&'a (dyn Fn(&usize) -> bool + Sync)>;
-
-    /// Numbers of threads, and whether they take turns.
+    /// Numbers of threads, and whether the caller's only watches.
     const THREADS: [(usize, bool); 5] = [(1, false), (1, true), (2, true), (7, false), (7, true)];
 
     /// A thousand jobs, each its number.
     fn thousand<T: Send>(
-        (threads, in_turn, heavy, stop): (usize, bool, Heavy<'_>, &Stop),
+        (threads, watched): (usize, bool),
+        stop: &Stop,
         work: impl Fn(usize) -> Result<T> + Sync,
         sink: impl FnMut(Vec<T>) -> Result<()>,
     ) -> Result<()> {
         let mut jobs = 0..1000;
-        in_order(&Plan { threads, heavy, in_turn, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
+        in_order(Plan { threads, watched, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
     }
 
     fn fails_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
@@ -401,108 +325,60 @@ mod tests {
     }
 
     #[test]
-    fn results_keep_their_order_whoever_takes_the_heavy_jobs() {
-        let heavy: [Heavy<'_>; 4] = [None, Some(&|_| false), Some(&|job| job % 7 == 3), Some(&|_| true)];
-        for (threads, in_turn) in THREADS {
-            for heavy in heavy {
-                let mut all = Vec::new();
-                let sink = |ready: Vec<usize>| {
-                    all.extend(ready);
-                    Ok(())
-                };
-                thousand((threads, in_turn, heavy, &Stop::default()), |job| Ok(job * job), sink).unwrap();
-                assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
-            }
+    fn results_keep_their_order() {
+        for threads in THREADS {
+            let mut all = Vec::new();
+            let sink = |ready: Vec<usize>| {
+                all.extend(ready);
+                Ok(())
+            };
+            thousand(threads, &Stop::default(), |job| Ok(job * job), sink).unwrap();
+            assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
         }
     }
 
     #[test]
-    fn threads_that_are_equally_fast_take_turns() {
-        let (mut jobs, pair) = (0..1000, std::sync::Barrier::new(2));
-        let plan = Plan { threads: 2, heavy: None, in_turn: true, stop: &Stop::default() };
-        let work = |jobs: &mut Jobs<'_, usize, usize>| {
-            let thread = jobs.thread();
-            jobs.each(|_| {
-                pair.wait();
-                Ok(thread)
-            });
-        };
-        let mut threads = Vec::new();
-        in_order(
-            &plan,
-            || Ok(jobs.next()),
-            work,
-            |ready| {
-                threads.extend(ready);
+    fn the_callers_thread_does_no_job_of_a_watched_call() {
+        let caller = std::thread::current().id();
+        for (threads, watched) in THREADS {
+            let work = |_| Ok(std::thread::current().id() == caller);
+            let sink = |ready: Vec<bool>| {
+                assert!(ready.iter().all(|&own| if watched { !own } else { own || threads > 1 }));
                 Ok(())
-            },
-        )
-        .unwrap();
-        assert!(threads.iter().enumerate().all(|(job, thread)| job % 2 == *thread), "{threads:?}");
+            };
+            thousand((threads, watched), &Stop::default(), work, sink).unwrap();
+        }
     }
 
     #[test]
-    fn a_thread_that_is_far_behind_loses_its_turns() {
-        let done = AtomicUsize::new(0);
+    fn the_sink_is_called_while_a_job_takes_long() {
+        let looked = AtomicUsize::new(0);
         let work = |job| {
-            while job == 1 && done.load(Ordering::Relaxed) < 999 {
+            while job == 0 && looked.load(Ordering::Relaxed) < 3 {
                 std::thread::yield_now();
             }
-            done.fetch_add(1, Ordering::Relaxed);
             Ok(job)
         };
-        thousand((2, true, None, &Stop::default()), work, |_| Ok(())).unwrap();
-    }
-
-    #[test]
-    fn a_heavy_job_keeps_the_callers_thread_from_no_other() {
-        let (caller, done) = (std::thread::current().id(), AtomicUsize::new(0));
-        let work = |job: usize| {
-            let own = std::thread::current().id() == caller;
-            assert!(!own || job != 1);
-            // Nothing but the caller can do the others while the heavy one waits for them.
-            while job == 1 && done.load(Ordering::Relaxed) < 998 {
-                std::thread::yield_now();
-            }
-            done.fetch_add(usize::from(own), Ordering::Relaxed);
-            Ok(job)
+        let sink = |_: Vec<usize>| {
+            looked.fetch_add(1, Ordering::Relaxed);
+            Ok(())
         };
-        for in_turn in [false, true] {
-            done.store(0, Ordering::Relaxed);
-            thousand((2, in_turn, Some(&|job| *job == 1), &Stop::default()), work, |_| Ok(())).unwrap();
-        }
+        thousand((1, true), &Stop::default(), work, sink).unwrap();
     }
 
     #[test]
-    fn a_heavy_job_waits_for_no_turn() {
-        let (mut jobs, heavy, first) = (0..1000, |job: &usize| *job == 0, Mutex::new(None));
-        let plan = Plan { threads: 2, heavy: Some(&heavy), in_turn: true, stop: &Stop::default() };
-        let work = |jobs: &mut Jobs<'_, usize, ()>| {
-            let thread = jobs.thread();
-            jobs.each(|job| {
-                if thread == 1 {
-                    locked(&first).get_or_insert(job);
-                }
-                Ok(())
-            });
-        };
-        in_order(&plan, || Ok(jobs.next()), work, |_| Ok(())).unwrap();
-        assert_eq!(*locked(&first), Some(0));
-    }
-
-    #[test]
-    fn an_error_waits_for_the_heavy_jobs_before_it() {
+    fn an_error_waits_for_the_jobs_before_it() {
         for (first_fails, failed) in [(false, "1"), (true, "0")] {
             let late = AtomicUsize::new(0);
             let work = |job: usize| {
-                // The caller's thread fails before the heavy job is done, or taken.
+                // The second job fails before the first is done.
                 while job == 0 && late.load(Ordering::Relaxed) == 0 {
                     std::thread::yield_now();
                 }
                 late.fetch_add(usize::from(job == 1), Ordering::Relaxed);
                 fails_at(|job| job == 1 || first_fails)(job)
             };
-            let outcome = thousand((2, first_fails, Some(&|job| *job == 0), &Stop::default()), work, |_| Ok(()));
+            let outcome = thousand((2, false), &Stop::default(), work, |_| Ok(()));
             assert_eq!(outcome, Err(Error::model(failed, None)));
         }
     }
@@ -510,26 +386,26 @@ mod tests {
     #[test]
     fn the_first_error_wins_and_ends_the_work() {
         let fail = fails_at(|job| job % 300 == 299);
-        for (threads, in_turn) in THREADS {
+        for threads in THREADS {
             let mut taken = 0;
             let sink = |ready: Vec<usize>| {
                 taken += ready.len();
                 Ok(())
             };
-            let outcome = thousand((threads, in_turn, None, &Stop::default()), &fail, sink);
+            let outcome = thousand(threads, &Stop::default(), &fail, sink);
             assert_eq!((outcome, taken), (Err(Error::model("299", None)), 299));
             let refusing = |ready: Vec<usize>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
             let stop = Stop::default();
-            let outcome = thousand((threads, in_turn, None, &stop), &fail, refusing);
+            let outcome = thousand(threads, &stop, &fail, refusing);
             assert_eq!((outcome, stop.check()), (Err(Error::Interrupted), Err(Error::Interrupted)));
-            let items = map(1000, threads, &Stop::default(), |items| items.each_item(&fail));
+            let items = map(1000, threads.0, &Stop::default(), |items| items.each_item(&fail));
             assert_eq!(items, Err(Error::model("299", None)));
         }
     }
 
     #[test]
     fn a_raised_stop_and_an_error_of_the_source_end_the_work() {
-        for (threads, in_turn) in THREADS {
+        for (threads, watched) in THREADS {
             let stop = Stop::default();
             let raise = |job| {
                 if job == 300 {
@@ -537,21 +413,18 @@ mod tests {
                 }
                 Ok(job)
             };
-            assert_eq!(thousand((threads, in_turn, None, &stop), raise, |_| Ok(())), Err(Error::Interrupted));
+            assert_eq!(thousand((threads, watched), &stop, raise, |_| Ok(())), Err(Error::Interrupted));
             let (mut given, mut taken) = (0, 0);
             let next = || {
                 given += 1;
                 if given > 300 { Err(Error::model("source", None)) } else { Ok(Some(given)) }
             };
-            let outcome = in_order(
-                &Plan { threads, heavy: None, in_turn, stop: &Stop::default() },
-                next,
-                |jobs| jobs.each(Ok),
-                |ready| {
-                    taken += ready.len();
-                    Ok(())
-                },
-            );
+            let plan = Plan { threads, watched, stop: &Stop::default() };
+            let sink = |ready: Vec<usize>| {
+                taken += ready.len();
+                Ok(())
+            };
+            let outcome = in_order(plan, next, |jobs| jobs.each(Ok), sink);
             assert_eq!((outcome, given, taken), (Err(Error::model("source", None)), 301, 300));
         }
     }
@@ -572,28 +445,23 @@ mod tests {
             (0..1000).filter(|_| number == 0).for_each(|_| std::thread::yield_now());
             Ok(())
         };
-        let stop = Stop::default();
-        in_order(
-            &Plan { threads: 3, heavy: None, in_turn: false, stop: &stop },
-            next,
-            |jobs| jobs.each(work),
-            |ready| {
-                handed.fetch_add(ready.len(), Ordering::Relaxed);
-                Ok(())
-            },
-        )
-        .unwrap();
+        let plan = Plan { threads: 3, watched: false, stop: &Stop::default() };
+        let sink = |ready: Vec<()>| {
+            handed.fetch_add(ready.len(), Ordering::Relaxed);
+            Ok(())
+        };
+        in_order(plan, next, |jobs| jobs.each(work), sink).unwrap();
         assert_eq!(handed.into_inner(), 4 * IN_FLIGHT);
     }
 
     #[test]
     fn a_panic_of_any_thread_is_the_callers() {
-        for heavy in [None, Some(&(|_: &usize| true) as &(dyn Fn(&usize) -> bool + Sync))] {
+        for (threads, watched) in THREADS {
             let mut jobs = 0..4 * IN_FLIGHT;
             let work = |job: usize| if job == 500 { panic!("job {job}") } else { Ok(job) };
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let plan = Plan { threads: 3, heavy, in_turn: true, stop: &Stop::default() };
-                in_order(&plan, || Ok(jobs.next()), |jobs| jobs.each(work), |_: Vec<usize>| Ok(()))
+                let plan = Plan { threads, watched, stop: &Stop::default() };
+                in_order(plan, || Ok(jobs.next()), |jobs| jobs.each(work), |_: Vec<usize>| Ok(()))
             }));
             assert_eq!(outcome.unwrap_err().downcast_ref::<String>().unwrap(), "job 500");
         }
@@ -602,9 +470,9 @@ mod tests {
     #[test]
     fn no_jobs_are_done_at_once() {
         let stop = Stop::default();
-        let plan = Plan { threads: 3, heavy: Some(&|(): &()| true), in_turn: true, stop: &stop };
+        let plan = Plan { threads: 3, watched: true, stop: &stop };
         let sink = |ready: Vec<()>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
-        in_order(&plan, || Ok(None), |jobs| jobs.each(Ok), sink).unwrap();
+        in_order(plan, || Ok(None), |jobs| jobs.each(Ok), sink).unwrap();
         assert!(map(0, 3, &stop, |items| items.each_item(Ok)).unwrap().is_empty());
     }
 }

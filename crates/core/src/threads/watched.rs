@@ -14,12 +14,12 @@ pub fn run_watched<T: Send>(
     mut look: impl FnMut() -> Result<()>,
 ) -> Result<T> {
     let (mut work, mut result) = (Some(work), None);
-    let plan = Plan { threads: 1, heavy: Some(&|_| true), in_turn: false, stop };
+    let plan = Plan { threads: 1, watched: true, stop };
     let look = |mut done: Vec<T>| {
         result = result.take().or(done.pop());
         if result.is_none() { look() } else { Ok(()) }
     };
-    in_order(&plan, || Ok(work.take()), |jobs| jobs.each(|work| work(stop)), look)?;
+    in_order(plan, || Ok(work.take()), |jobs| jobs.each(|work| work(stop)), look)?;
     result.ok_or(Error::Interrupted)
 }
 

@@ -239,7 +239,7 @@ impl Chars {
     }
 
     fn with_session<T>(&self, work: impl FnOnce(&mut CharSession) -> T) -> T {
-        self.sessions.lend(0, work)
+        self.sessions.lend(work)
     }
 
     /// The bytes of the tables.
