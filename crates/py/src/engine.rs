@@ -219,7 +219,7 @@ impl Engine {
     fn split<'py>(&self, text: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let py = text.py();
         let text = Text::new(text, Errors::Replace, None)?;
-        let pieces = self.call_on(py, &text, |encoder, text, stop| encoder.pieces(text, stop))?;
+        let pieces = self.call_on(py, &text, Encoder::pieces)?;
         Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
