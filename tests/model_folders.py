@@ -12,8 +12,7 @@ import numpy as np
 from tensor_files import raw, safetensors
 
 import toksmith
-from toksmith._graft.weights import doubles, header
-from toksmith._graft.weights.numbers import TYPES
+from toksmith._graft.weights import TYPES, doubles, header
 
 CORPUS = ["low lower lowest slow slower slowest new newer newest wide wider widest"] * 3
 SPECIAL = ["<s>", "</s>", "<pad>"]

@@ -13,7 +13,7 @@ from test_doctor import TOK, planted_rows, raw, safetensors
 
 import toksmith
 from toksmith import FormatError, Tokenizer
-from toksmith._graft.weights import matrix as _matrix
+from toksmith._graft import weights
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDING = ROOT / "crates" / "py" / "src"
@@ -127,8 +127,8 @@ def test_a_file_of_embeddings_that_shrinks(tmp_path: Path, monkeypatch: pytest.M
     """An error, and not the end of the process."""
     rows = planted_rows(TOK.vocab_size)
     path = safetensors(tmp_path / "x.safetensors", {"anything": raw(rows, "F32")})
-    monkeypatch.setattr(_matrix, "BLOCK_BYTES", 4 * rows.shape[1] * 10)
-    matrix = _matrix.matrices(path, TOK.vocab_size)[0]
+    monkeypatch.setattr(weights, "BLOCK_BYTES", 4 * rows.shape[1] * 10)
+    matrix = weights.matrices(path, TOK.vocab_size)[0]
     whole = np.concatenate([block for _, block in matrix.blocks()])
     assert np.array_equal(whole, rows.astype(np.float32))
     some = np.array([0, 3, 9, 10, 57, len(rows) - 1])

@@ -343,8 +343,7 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
 
 def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from toksmith._graft import rows as _rows
-    from toksmith._graft import write
-    from toksmith._graft.weights import matrix
+    from toksmith._graft import weights, write
 
     old = checkpoint(tmp_path / "old", dtype="BF16")
     shuffled = toksmith.train(CORPUS_OTHER, merges=40, special_tokens=["</s>", "<pad>", "<s>"], progress=False)
@@ -352,6 +351,6 @@ def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(_rows, "BLOCK_BYTES", 200)
     monkeypatch.setattr(_rows, "GAP_BYTES", 50)
     monkeypatch.setattr(write, "BLOCK_BYTES", 77)
-    monkeypatch.setattr(matrix, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(weights, "BLOCK_BYTES", 500)
     toksmith.graft(old, shuffled, tmp_path / "small", verify=True)
     assert content(tmp_path / "whole") == content(tmp_path / "small")

@@ -81,7 +81,8 @@ def test_every_call_that_reads_fails_in_turn(tmp_path: Path) -> None:
 @needs("fork")
 def test_the_process_is_killed_at_every_call(tmp_path: Path) -> None:
     command = [sys.executable, __file__, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # where the test's own imports are
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, env=env)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) >= LEAST
 

@@ -11,8 +11,8 @@ from tensor_files import raw, safetensors
 from test_doctor import TOK, planted_rows
 
 import toksmith
-from toksmith._graft.weights import FAMILIES, INPUT, OUTPUT, TYPES, check_whole, doubles, header, role_of, rounded
-from toksmith._graft.weights.numbers import bad_rows
+from toksmith._graft.tensor_names import FAMILIES, INPUT, OUTPUT, role_of
+from toksmith._graft.weights import TYPES, bad_rows, check_whole, doubles, header, rounded
 
 # The tensors of a family as transformers 5.23.0 names them: input, output, bias.
 NAMES = {

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from .._base.errors import FormatError
 from .._storage.files import shown
 from .recipes import Recipe
-from .weights import Matrix, doubles, floats, rounded
-from .weights.numbers import bad_rows
+from .weights import Matrix, bad_rows, doubles, floats, rounded
 
 __all__ = ["OldRows", "new_blocks", "same_numbers", "sound_mean"]
 

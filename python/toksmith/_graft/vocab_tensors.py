@@ -16,7 +16,8 @@ from .._base.errors import FormatError, InvalidOption, number_of
 from .._storage.files import shown
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import ModelFolder
-from .weights import FAMILIES, TYPES, Matrix, Role, Tensor, role_of
+from .tensor_names import FAMILIES, Role, role_of
+from .weights import TYPES, Matrix, Tensor
 
 __all__ = ["ROLES", "VocabTensor", "check_size", "vocab_tensors", "with_place"]
 
