@@ -306,8 +306,7 @@ class Matrix:
                     rows = min(step, len(self) - start)
                     numbers = np.fromfile(stream, self.dtype, rows * width)
                     if len(numbers) < rows * width:
-                        problem = "the file shrank while it was read; use a copy that does not change"
-                        raise FormatError(self.path, self.name, problem)
+                        raise self.shrank()
                     yield start, numbers.reshape(rows, width)
         except OSError as problem:
             raise FormatError(self.path, None, f"cannot be read: {problem.strerror}") from problem
@@ -320,6 +319,11 @@ class Matrix:
         """Some rows as float32; the ids ascend."""
         found = [block[ids[(ids >= start) & (ids < start + len(block))] - start] for start, block in self.blocks()]
         return np.concatenate(found)
+
+    def shrank(self) -> FormatError:
+        """The error for a file that became shorter."""
+        problem = "the file shrank while it was read; use a copy that does not change"
+        return FormatError(self.path, self.name, problem)
 
 
 def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
