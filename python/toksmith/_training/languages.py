@@ -68,6 +68,9 @@ def parity_options(asked: Mapping[str, Any]) -> ParityOptions:
     Raises:
         InvalidOption: One is missing, out of range, or contradicts another.
     """
+    for argument in ("languages", "development", "ratios"):
+        if not isinstance(asked[argument], Mapping | None):
+            raise TypeError(f"{argument}: expected a mapping (a dict), not {type(asked[argument]).__name__}")
     names = language_names(asked["languages"])
     mode = asked["parity"] or "hybrid"
     if mode not in MODES:
