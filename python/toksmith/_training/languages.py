@@ -63,6 +63,10 @@ class ParityOptions:
 
     def check(self) -> None:
         """Raises InvalidOption for an argument that is missing, out of range, or contradicts another."""
+        for argument in ("languages", "development", "ratios"):
+            given = getattr(self, argument)
+            if not isinstance(given, Mapping | None):
+                raise TypeError(f"{argument}: expected a mapping (a dict), not {type(given).__name__}")
         names = [*self.languages]
         if "" in names:
             raise InvalidOption("languages", names, "names that are not empty")
