@@ -80,7 +80,7 @@ REFUSED = [
     (arrow.array([1, 2]), "texts: expected a column of texts, not of int64"),
     (arrow.table({"text": ["a"]}), "texts: expected a column, not a table; pass one column of it"),
     (Frame(), "texts: expected a batch of texts .*; pass one of its columns"),
-    ({"text": ["a"]}, "pass its values"),
+    ({"text": ["a"]}, "values"),
 ]
 
 

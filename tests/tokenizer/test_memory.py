@@ -111,9 +111,6 @@ def test_what_memory_tells() -> None:
     assert (released.sessions, released.session_bytes, released.healing) == (0, 0, 0)
     assert (released.tables, released.first_use) == (used.tables, used.first_use)
     assert tok.encode("lower " * 100) == ids
-    before = tok.memory().first_use
-    toksmith.metrics.measure(tok, ["lower"])
-    assert tok.memory().first_use >= before + 6 * tok.vocab_size  # an id, and a word of 16 bits
     with pytest.raises(AttributeError):
         used.sessions = 3  # type: ignore[misc]
 

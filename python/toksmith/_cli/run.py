@@ -54,8 +54,6 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
     Args:
         flags: By argument of Python, the flag that sets it.
     """
-    if debug:
-        os.environ["TOKSMITH_TRACEBACK"] = "full"
     try:
         yield
     except (Exit, click.Abort, click.UsageError):

@@ -90,6 +90,10 @@ def refuse_frame(corpus: object) -> None:
     """
     name = type(corpus).__name__
     if isinstance(corpus, Mapping):
-        raise WrongDocument(f"expected texts, paths or toksmith.files(...), not {name}; pass its values(), as a list")
+        raise WrongDocument(
+            f"corpus: expected texts, paths or toksmith.files(...), not {name}; pass its values(), as a list"
+        )
     if hasattr(corpus, "columns"):
-        raise WrongDocument(f"expected texts, paths or toksmith.files(...), not {name}; pass one column, as a list")
+        raise WrongDocument(
+            f"corpus: expected texts, paths or toksmith.files(...), not {name}; pass one column, as a list"
+        )

@@ -7,7 +7,7 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Literal
 
-from ..._base.arguments import flag, texts
+from ..._base.arguments import flag, texts, whole_number
 from ..._base.errors import InvalidOption, JobError, UnknownName, close_names
 from ..._corpus import Corpus
 from ..._storage.atomic_files import writable
@@ -129,12 +129,12 @@ def plan(
         empty=empty,
         special=special if isinstance(special, str) else sorted(texts(special, "special")),
         errors=errors,
-        max_errors=max_errors,
-        shard_size=shard_size,
+        max_errors=None if max_errors is None else whole_number(max_errors, "max_errors"),
+        shard_size=whole_number(shard_size, "shard_size"),
         sources=sources,
-        shuffle=shuffle,
+        shuffle=None if shuffle is None else whole_number(shuffle, "shuffle"),
         pack=pack,
-        length=length,
+        length=None if length is None else whole_number(length, "length"),
         pad=pad,
     )
     for argument, value, allowed in refused(options):

@@ -115,6 +115,10 @@ def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
 
 def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     """The options that do not fit together: name, value, and what is allowed."""
+    yield from wrong_types(options)
+    special = options.special
+    if special not in ("raise", "allow", "text") and (isinstance(special, str) or special != sorted(special)):
+        yield "special", special, "'raise', 'allow', 'text' or a sorted list of special tokens"
     for name, allowed in CHOICES.items():
         if getattr(options, name) not in allowed:
             yield name, getattr(options, name), " or ".join(repr(each) for each in allowed)
@@ -141,6 +145,13 @@ def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     yield from refused_packing(options)
 
 
+def wrong_types(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """As `refused`, of values that have another type than their field."""
+    for each in fields(JobOptions):
+        if not is_of(getattr(options, each.name), str(each.type)):
+            yield each.name, getattr(options, each.name), str(each.type)
+
+
 def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     """As `refused`, of packing."""
     if options.pack is None:
@@ -161,12 +172,12 @@ def refused_counting(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     Raises:
         PatternError: A pattern is not a regex.
     """
+    yield from refused(options)
     most = options.max_piece_bytes
     if options.errors not in ("stop", "skip"):
         yield "errors", options.errors, "'stop' or 'skip'"
     if most is not None and not 1 <= most < 1 << 63:
         yield "max_piece_bytes", most, "at least 1, or None for no limit"
-    yield from refused(options)
     _core.Counter(options.patterns or [], (0, 0), None, "", None)  # which says what is wrong with a pattern
 
 
@@ -180,14 +191,11 @@ def options_of(found: Any, vocab_size: int) -> JobOptions:
         raise ValueError("options is not an object")
     if unknown := [name for name in found if name not in JobOptions.__dataclass_fields__]:
         raise ValueError(f"options.{unknown[0][:50]} is not an option of this version")
-    for each in fields(JobOptions):
-        if each.name not in found:
-            raise ValueError(f"options.{each.name} is missing")
-        if not is_of(found[each.name], str(each.type)):
-            raise ValueError(f"options.{each.name} has a wrong type, expected {each.type}")
+    if missing := [each.name for each in fields(JobOptions) if each.name not in found]:
+        raise ValueError(f"options.{missing[0]} is missing")
     options = JobOptions(**found)
     try:
-        wrong = next(refused_of_plan(options, vocab_size), None)
+        wrong = next(wrong_types(options), None) or next(refused_of_plan(options, vocab_size), None)
     except InvalidOption as error:
         wrong = error.argument, error.value, error.allowed
     except PatternError as error:
@@ -214,7 +222,4 @@ def refused_of_plan(options: JobOptions, vocab_size: int) -> Iterator[tuple[str,
     for name in ("patterns", "max_piece_bytes"):
         if getattr(options, name) is not None:
             yield name, getattr(options, name), f"None with to={options.to!r}"
-    special = options.special
-    if special not in ("raise", "allow", "text") and (isinstance(special, str) or special != sorted(special)):
-        yield "special", special, "'raise', 'allow', 'text' or a sorted list of special tokens"
     yield from refused(options)

@@ -199,7 +199,7 @@ def as_argument(name: str, other: str) -> Iterator[None]:
     try:
         yield
     except WrongDocument as error:
-        raise TypeError(f"{name}: {error}") from None
+        raise TypeError(f"{name}: {str(error).removeprefix('corpus: ')}") from None
     except TypeError as error:
         raise TypeError(str(error).replace(f"{other}:", f"{name}:", 1)) from None
 
