@@ -7,9 +7,9 @@
 use bytemuck::Zeroable;
 
 use crate::error::{Error, Result};
-use crate::slots::Slot;
 use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::slots::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
+use crate::slots::{HUGE, Slot};
 
 /// How often a piece occurs and where it occurs first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
@@ -39,6 +39,8 @@ pub fn too_many(left: u64, right: u64) -> Error {
 }
 
 const FEWEST_SLOTS: usize = 1 << 10;
+/// A table of so many bytes grows to one of a huge page at once: the steps between cost more than the room that is not used.
+const SMALL: usize = 256 << 10;
 /// How many slots are on their way from memory at a time while a table is taken over.
 const AHEAD: usize = 32;
 
@@ -69,14 +71,19 @@ impl<const K: usize> Tallies<K> {
         self.0.slots.used() * 8 >= self.0.slots.len() * 5
     }
 
+    /// How many times as large the table gets when it grows.
+    fn times(&self) -> usize {
+        if self.0.slots.bytes() == SMALL { HUGE / SMALL } else { 2 }
+    }
+
     /// The memory that it would take, for a moment, to add a piece.
     fn memory_with(&self) -> usize {
-        usize::from(self.is_full()) * 2 * self.0.slots.bytes()
+        usize::from(self.is_full()) * self.times() * self.0.slots.bytes()
     }
 
     fn add(&mut self, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
         if self.is_full() {
-            self.0.grow(2);
+            self.0.grow(self.times());
         }
         Self::add_to(self.0.entry(key), tally, far)
     }
@@ -99,7 +106,7 @@ impl<const K: usize> Tallies<K> {
             let mut waiting = [(0, [[0; K]; 2]); AHEAD];
             let mut count = 0;
             while (self.0.slots.used() + AHEAD) * 4 > self.0.slots.len() * 3 {
-                self.0.grow(2);
+                self.0.grow(self.times());
             }
             for (room, (_, slot)) in waiting.iter_mut().zip(&mut entries) {
                 *room = (self.0.view().expect(&slot[0]), *slot);

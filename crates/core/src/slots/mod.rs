@@ -14,6 +14,7 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 
 use crate::simd::prefetch;
+pub use pages::HUGE;
 use pages::Pages;
 
 /// What a table has many of. Zeros are a free one.

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use memmap2::MmapMut;
 
 /// The size of a huge page on most systems. A smaller table is in ordinary memory.
-const HUGE: usize = 2 << 20;
+pub const HUGE: usize = 2 << 20;
 
 #[derive(Debug)]
 pub(super) enum Pages<S> {
