@@ -140,11 +140,10 @@ else:
             "Job",
             "JobStatus",
         ),
-        "_jobs.job.make_plan": ("plan",),
-        "_jobs.job.plan_counts": ("plan_counts",),
+        "_jobs.job.make_plan": ("plan", "plan_counts"),
         "_jobs.job.watch": ("JobEvent",),
         "_jobs.make.run_shard": ("run_shard",),
-        "_jobs.one_file.encode": (
+        "_jobs.one_file": (
             "EncodedCorpus",
             "encode_corpus",
         ),

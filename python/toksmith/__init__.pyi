@@ -26,11 +26,10 @@ from ._jobs.folder.merge_shards import merge_shards
 from ._jobs.folder.verify import Verified, verify
 from ._jobs.job.cost import CostRow, JobCost
 from ._jobs.job.job import Job, JobStatus
-from ._jobs.job.make_plan import plan
-from ._jobs.job.plan_counts import plan_counts
+from ._jobs.job.make_plan import plan, plan_counts
 from ._jobs.job.watch import JobEvent
 from ._jobs.make.run_shard import run_shard
-from ._jobs.one_file.encode import EncodedCorpus, encode_corpus
+from ._jobs.one_file import EncodedCorpus, encode_corpus
 from ._jobs.written import Receipt
 from ._judge.doctor import Diagnosis, doctor
 from ._judge.study import Study, study

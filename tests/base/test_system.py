@@ -284,8 +284,8 @@ def test_a_reader_that_left_ends_a_command_quietly_on_windows(system: str, code:
     script = f"""if True:
         from toksmith import _cli
         from toksmith._base import system as _system
-        from toksmith._cli import run as _run
-        _run.SYSTEM = _system.{system}()
+        from toksmith._cli import program as _program
+        _program.SYSTEM = _system.{system}()
         _cli.main()
     """
     with select.epoll() as refusing:

@@ -368,10 +368,10 @@ def test_offsets_of_drawn_ids(seed: int) -> None:
 def test_the_table_of_models_is_tiktokens() -> None:
     from tiktoken import model
 
-    from toksmith._sources import model_names
+    from toksmith._sources import encodings
 
-    assert {**model_names.MODELS} == model.MODEL_TO_ENCODING
-    assert list(model_names.PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
+    assert {**encodings.MODELS} == model.MODEL_TO_ENCODING
+    assert list(encodings.PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
 
 
 def test_a_tokenizer_of_another_kind_is_refused() -> None:

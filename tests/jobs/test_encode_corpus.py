@@ -23,7 +23,7 @@ from systems import WINDOWS, needs
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
 from toksmith._corpus import Document, blocks, parts
-from toksmith._jobs.one_file import encode
+from toksmith._jobs import one_file
 from toksmith._jobs.written import HEADER_BYTES, header
 
 END = "<|end|>"
@@ -85,7 +85,7 @@ def test_files_hold_what_is_encoded_in_memory(
     out.mkdir()
     for batch, block, threads in ((1 << 22, 1 << 26, None), (1, 1000, 1), (20, 1 << 17, 3)):
         monkeypatch.setattr(blocks, "BLOCK_BYTES", batch)
-        monkeypatch.setattr(encode, "BYTES_IN_A_BLOCK", block)
+        monkeypatch.setattr(one_file, "BYTES_IN_A_BLOCK", block)
         corpus[2] = io.BytesIO(b"an open file")
         found = toksmith.encode_corpus(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
         assert written(found) == expected

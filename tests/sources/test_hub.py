@@ -20,8 +20,8 @@ import pytest
 
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName
+from toksmith._sources.encodings import encoding_of
 from toksmith._sources.hub import CHOICES, chosen, hub_name
-from toksmith._sources.model_names import encoding_of
 
 COMMIT = "1234567890" * 4
 SECRET = "hf_" + "secret" * 6

@@ -202,8 +202,7 @@ def main() -> None:
         from .._base.system import SYSTEM
         from .._render import guard_terminals
         from .printed import plain_log
-        from .program import app
-        from .run import open_closed_streams
+        from .program import app, open_closed_streams
 
         open_closed_streams()
         SYSTEM.use_utf8()
@@ -234,7 +233,7 @@ def printed_version() -> bool:
         sys.stdout.write(f"toksmith {toksmith.__version__}\n")
         sys.stdout.flush()
     except OSError as error:
-        from .run import lost_output
+        from .program import lost_output
 
         sys.exit(lost_output(error))
     return True

@@ -29,9 +29,8 @@ from .arguments import (
     special,
 )
 from .printed import log_lines, print_json, print_lines
-from .program import command, options
+from .program import command, drop_output, options
 from .progress import working
-from .run import drop_output
 from .shown import print_drawn, print_shown
 from .training_options import bytes_of
 

@@ -26,7 +26,6 @@ from . import refuse_arguments
 from .arguments import refuse_losses
 from .byte_characters import spelt, unspelt
 from .gguf_pieces import character_entries, characters
-from .gguf_roles import roles_by_content
 from .gguf_values import MAGIC, values
 from .json import dump_json, parse_json
 from .recovered_merges import pair_merges
@@ -52,6 +51,15 @@ SAID = (
 )
 DIGITS = (r"\p{N}", "gpt2_original")
 CONTRACTION = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])?"
+# Which special token begins a text, ends it, and fills a batch. llama.cpp takes fixed ids for a role that a file does not name
+# (1 and 2, or 11), whatever these tokens are. A model keeps the ids of the file that it comes from as metadata, or has them in
+# the tokens around its texts. For any other model the contents of its special tokens say it, where exactly one of them is
+# known for the role: SentencePiece itself finds `<s>` and `</s>` so.
+BY_CONTENT: Mapping[str, tuple[str, ...]] = {
+    "bos": ("<s>", "<bos>", "[BOS]", "<|begin_of_text|>", "<|startoftext|>", "<|bos|>"),
+    "eos": ("</s>", "<eos>", "[EOS]", "<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<|im_end|>", "<|eot_id|>"),
+    "padding": ("<pad>", "[PAD]", "<|pad|>", "<|finetune_right_pad_id|>"),
+}
 
 
 def cased(contraction: str, digits: str) -> str:
@@ -459,3 +467,9 @@ def metadata_of(model: Model, allow_loss: Collection[str]) -> tuple[dict[str, An
     if not fine:
         raise InvalidOption("metadata", model.metadata["gguf"], "a JSON object, as load() creates it from such a file")
     return more, dump_json(rest) if rest else ""
+
+
+def roles_by_content(ids: Mapping[str, int]) -> dict[str, int]:
+    """The id of each role, from the ids of the special tokens; without a role that none or several of them may have."""
+    found = {role: [ids[content] for content in known if content in ids] for role, known in BY_CONTENT.items()}
+    return {f"tokenizer.ggml.{role}_token_id": each[0] for role, each in found.items() if len(each) == 1}

@@ -17,7 +17,7 @@ from .._base.errors import CannotRepresent, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .byte_characters import unspelt
 from .hf_steps import step
-from .json_objects import JsonObject
+from .json import JsonObject
 
 __all__ = ["dump_bpe", "of_characters", "read_bpe", "read_vocab", "whole_pieces"]
 

@@ -12,7 +12,7 @@ from .._base.errors import CannotRepresent, number_of
 from .._model.model import AddedToken, Model, Step
 from .hf_model import of_characters, read_vocab
 from .hf_numbers import read_number
-from .json_objects import JsonObject
+from .json import JsonObject
 
 __all__ = ["DUMPS", "READERS", "ids_of"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from .._base.errors import CannotRepresent
 from .._model.model import Step
 from .hf_steps import step
-from .json_objects import JsonObject
+from .json import JsonObject
 
 __all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
 

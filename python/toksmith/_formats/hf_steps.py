@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._base.errors import CannotRepresent
 from .._model.model import Step
-from .json_objects import JsonObject
+from .json import JsonObject
 from .oniguruma import NotTranslatable, to_onig
 
 __all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "read_steps", "step"]

@@ -24,8 +24,7 @@ from .hf_other_models import DUMPS, READERS, ids_of
 from .hf_post import dump_post, read_padding, read_post, read_truncation
 from .hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from .hf_steps import TABLES, dump_steps, read_steps, step
-from .json import SURROGATE, check_texts, refuse_constant, refuse_crowds, unique_names
-from .json_objects import JsonObject
+from .json import SURROGATE, JsonObject, check_texts, refuse_constant, refuse_crowds, unique_names
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 

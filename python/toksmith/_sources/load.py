@@ -12,8 +12,7 @@ from .._base.paths import SUFFIXES, missing, shown, similar
 from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.tokenizer import Tokenizer
-from .encodings import ENCODINGS, published
-from .model_names import encoding_of
+from .encodings import ENCODINGS, encoding_of, published
 
 __all__ = ["load"]
 

@@ -13,7 +13,7 @@ from ..._base.errors import JobError
 from ..._sources.load import load
 from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file.encode import special_id
+from ..one_file import special_id
 from ..plans.options import JobOptions
 from ..plans.plan import read_plan, tokenizer_name
 from ..sinks import EVERY_ROW, UNREADABLE, SinkRow, SinkRows, SinkSpec

@@ -21,7 +21,7 @@ from ..._model.model import Model, is_regex_split
 from ..._storage.folders import Folder, LocalFolder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import make_shard, opened_job, spec_of
-from ..one_file.encode import special_id
+from ..one_file import special_id
 from ..plans.plan import JOB, Plan
 from ..plans.room import ShardRoom
 from ..sinks import EVERY_ROW, UNREADABLE

@@ -23,7 +23,7 @@ from ..._training.counts.files import Facts, write_parquet
 from ..plans.options import JobOptions
 from ..plans.plan import Part, Plan, unchanged
 from ..plans.room import PER_BYTE, ShardRoom
-from ..sinks.counts import counts_name
+from ..sinks import counts_name
 from ..written import Receipt, ShardFiles
 
 __all__ = ["counted_shard"]

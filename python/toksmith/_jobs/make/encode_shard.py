@@ -23,7 +23,7 @@ from ..._corpus.ahead import is_slow, made_in_order
 from ..._corpus.blocks import LARGE_BYTES
 from ..._corpus.encode_files import Block
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file.encode import OF_A_TEXT, around, special_id
+from ..one_file import OF_A_TEXT, around, special_id
 from ..plans.plan import Plan
 from ..plans.room import HeldRoom, ShardRoom
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of

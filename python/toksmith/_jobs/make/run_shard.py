@@ -21,7 +21,7 @@ from ..._formats import FORMATS
 from ..._sources.load import load
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file.encode import special_id, written_behind
+from ..one_file import special_id, written_behind
 from ..plans.options import COUNTS
 from ..plans.plan import JOB, Plan, read_plan, versions_of
 from ..plans.room import ShardRoom, held_of, per_byte, room_of

@@ -1,5 +1,413 @@
-"""A corpus to one file of ids (`encode_corpus`): the simplest case of a job, with no plan and no shards.
+"""Encodes a corpus to one file of ids, with a second file for the ends of its documents and a manifest of both.
 
-In reading order: `encode.py` reads, encodes and writes, and `manifest.py` records which files belong together, and reads
-them.
+Documents are read, encoded and written a few MiB at a time, in order: threads read files ahead, others encode a block each,
+and one thread writes what is done. A document that is a whole file is also encoded in parts, if its pattern allows it
+(`Tokenizer.encode_file`). It is the simplest case of a job: it has no plan and no shards.
+
+The manifest shows whether files are from the same run. It is JSON. For the ids and for the ends it has the name and size of
+the file, the dtype and number of its values, and the SHA-256 of the values, which begin behind the header of 128 bytes. It is
+written last.
 """
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import _core
+from ..._base.errors import (
+    CorpusError,
+    FormatError,
+    InvalidOption,
+    NotInVocabulary,
+    PatternError,
+    SpecialTokenInText,
+    TextTooLong,
+    UnknownName,
+)
+from ..._base.paths import regular
+from ..._base.threads import thread_count
+from ..._corpus import Corpus, Document, WholeFile
+from ..._corpus.ahead import made_in_order
+from ..._corpus.blocks import LARGE_BYTES, JsonRows, Problem, Stretch, TableRows, Texts, blocks_and_files
+from ..._corpus.blocks import Block as CorpusBlock
+from ..._corpus.columns import TextColumn, column_of
+from ..._corpus.encode_files import Block, blocks
+from ..._render.progress import Progress, Reporter
+from ..._storage.atomic_files import AtomicFiles, current, settle, settled, writable
+from ..._storage.files import read_file, reason
+from ..._tokenizer.results import Ragged
+from ..._tokenizer.tokenizer import Special, Tokenizer
+from ..written import HEADER_BYTES, GrowingArray, values_of
+
+__all__ = ["OF_A_TEXT", "EncodedCorpus", "around", "encode_corpus", "special_id", "written_behind"]
+
+BYTES_IN_A_BLOCK = 1 << 26
+T = TypeVar("T")
+NONE = np.empty(0, np.uint32)
+OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
+VERSION = 1
+DTYPES = {"ids": ("uint16", "uint32"), "ends": ("uint64",)}
+Facts = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class EncodedCorpus:
+    """What `encode_corpus` wrote.
+
+    Attributes: `path` of the ids and `ends_path` of the documents' ends;
+    `dtype` of the ids, "uint16" or "uint32"; `documents`; `ids`, the number of
+    ids, including appended ones.
+    """
+
+    path: Path
+    ends_path: Path
+    dtype: str
+    documents: int
+    ids: int
+
+    @staticmethod
+    def at(path: str | os.PathLike[str]) -> EncodedCorpus:
+        """The files that `encode_corpus` wrote to this path, by their manifest.
+
+        Raises:
+            FormatError: There is no manifest, or it describes other files.
+        """
+        path = Path(path)
+        if not path.name:
+            raise InvalidOption("path", os.fspath(path), "the name of a file")
+        facts = read_manifest(path)
+        ids, ends = facts["ids"], facts["ends"]
+        return EncodedCorpus(path, ends_path(path), ids["dtype"], ends["count"], ids["count"])
+
+    def read(self) -> Ragged:
+        """The ids of all documents, read from both files and compared with the
+        checksums in the manifest.
+
+        Both files are from one run, even if that run or an earlier one was
+        killed.
+
+        Raises:
+            FormatError: A file is missing, or does not match the manifest.
+        Cost: one pass over both files, and the memory of all ids as uint32.
+
+        >>> import tempfile, toksmith
+        >>> tok = toksmith.train("low lower lowest", merges=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     written = toksmith.encode_corpus(tok, ["lower", "low"], f"{folder}/ids.npy")
+        ...     toksmith.EncodedCorpus.at(f"{folder}/ids.npy").read()[0].tolist() == tok.encode("lower")
+        True
+        """
+        return read_ragged(self.path)
+
+
+def encode_corpus(
+    tok: Tokenizer,
+    corpus: Corpus,
+    path: str | os.PathLike[str],
+    *,
+    append: str | None = None,
+    dtype: Literal["auto", "uint16", "uint32"] = "auto",
+    special: Special = "raise",
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+) -> EncodedCorpus:
+    """Writes the ids of a corpus to `path`, and the ends of its documents to a
+    file beside it, both for `numpy.load`.
+
+    The ids of document i are `ids[ends[i - 1]:ends[i]]`. For `ids.npy` the ends
+    are in `ids.ends.npy`, and `ids.manifest.json` has the checksums of both.
+    The files are renamed into place when all are complete; until then, and if
+    anything fails, existing files stay unchanged. `EncodedCorpus.read` returns
+    files of one run, even if the process died during the renames; the next run
+    finishes them, and removes leftovers of a killed run. `path` may be a link,
+    the two files beside it may not.
+
+    Args:
+        corpus: As of `train`. A `.txt` file is one document, a `.jsonl` file
+            has one in each row, an open file (in binary mode) is one document.
+        append: A special token whose id ends every document.
+        dtype: "uint16" is refused if the tokenizer has an id above 65,535,
+            whether it occurs or not; "auto" selects it if possible.
+        special: What happens to special tokens in the documents, as in
+            `Tokenizer.encode`.
+        threads: At least 1; None for all processors. The files do not depend on
+            it.
+        progress: None draws a bar on a terminal, False draws nothing, a
+            callable gets `Progress` values.
+    Returns: what was written. The ends are uint64, shape (documents,).
+    Raises:
+        CorpusError: A file cannot be read, or a document cannot be encoded (its
+            cause says why).
+        FormatError: The files cannot be written.
+        InvalidOption: The ids do not fit uint16, or the name does not end in
+            `.npy`.
+        UnknownName: `append` is not a special token.
+    Cost: time as encoding. Memory of at most 300 MB, 64 MB for each thread, and
+        12 times the longest row or text in memory; a `.txt` file is encoded in
+        parts. It takes no `max_memory`; `plan` does, and needs less for a long
+        row.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = toksmith.encode_corpus(tok, ["lower", "", "low"], f"{folder}/ids.npy", append="<|end|>")
+    ...     np.load(written.path), np.load(written.ends_path)
+    (array([257, 101, 114, 259, 259, 257, 259], dtype=uint16), array([4, 5, 7], dtype=uint64))
+    """
+    path = Path(path)
+    if path.suffix != ".npy":
+        raise InvalidOption("path", str(path), "a name that ends in .npy")
+    dtype_name = dtype_of(tok, dtype)
+    last = np.array([] if append is None else [special_id(tok, append)], dtype=np.uint32)
+    threads = thread_count(threads)
+    reporter = Reporter(progress)
+    with reporter.drawn(), AtomicFiles(files_of(path), named=1) as together:
+        ids = GrowingArray(together, path, dtype_name)
+        ends = GrowingArray(together, ends_path(path), "uint64")
+
+        def write(block: Block) -> None:
+            some, some_ends = around(block, NONE, last)
+            ends.append(some_ends + np.uint64(ids.count))
+            ids.append(some)
+
+        for _ in written_behind(encoded(tok, corpus, special, threads), write):
+            reporter.report("encoding", ids.count, None)
+        manifest = together.add(manifest_path(path))
+        with writable(manifest.path):
+            manifest.file.write(written_manifest(ids.finish(), ends.finish()))
+        together.place()
+    return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
+
+
+def written_behind(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
+    """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
+    written = made_in_order(lambda block, _: write(block), blocks, 1, lambda _: False)
+    with closing(blocks), closing(written):
+        yield from written
+
+
+def dtype_of(tok: Tokenizer, dtype: str) -> str:
+    """The name of the type that ids are written as."""
+    if dtype not in ("auto", "uint16", "uint32"):
+        raise InvalidOption("dtype", dtype, "'auto', 'uint16' or 'uint32'")
+    fits = tok.vocab_size <= 1 << 16
+    if dtype == "uint16" and not fits:
+        largest = f"the tokenizer's largest id is {tok.vocab_size - 1}, but uint16 ends at 65535"
+        raise InvalidOption("dtype", dtype, f"'uint32' or 'auto': {largest}")
+    if dtype == "auto":
+        return "uint16" if fits else "uint32"
+    return dtype
+
+
+def special_id(tok: Tokenizer, content: str) -> int:
+    """The id of a special token."""
+    if (id := tok.special_tokens.get(content)) is None:
+        raise UnknownName("special token", content, sorted(tok.special_tokens)[:5])
+    return id
+
+
+def encoded(tok: Tokenizer, corpus: Corpus, special: Special, threads: int) -> Generator[Block, None, None]:
+    """The ids of a corpus in order, each block with the ends of the documents that end in it.
+
+    Raises:
+        CorpusError: A file cannot be read, a row has no text, or a document cannot be encoded.
+    """
+    read = blocks_and_files(corpus, threads, skip=True, whole=True)
+    with closing(made_in_order(partial(encoded_block, tok, special), read, threads, is_large)) as found:
+        for some in found:
+            yield from some
+
+
+def encoded_block(tok: Tokenizer, special: Special, block: CorpusBlock | WholeFile, threads: int) -> Iterable[Block]:
+    """The ids of a block; those of a whole file are made when they are asked for."""
+    if isinstance(block, Problem):
+        raise block.problem
+    if isinstance(block, WholeFile):
+        return encoded_file(tok, block, special, threads)
+    if isinstance(block, Texts):
+        return [encoded_texts(tok, block, special, threads)]
+    if isinstance(block, Stretch):
+        raise TypeError("a whole file is not read in stretches here")
+    column = column_of(block, threads)
+    found = encoded_column(tok, column.good() if column.bad else column, special, threads)
+    column.refuse_bad()
+    return [found]
+
+
+def is_large(block: CorpusBlock | WholeFile) -> bool:
+    """Whether a block has a document for which all threads are worth it."""
+    return isinstance(block, WholeFile) or (
+        isinstance(block, (Texts, JsonRows, TableRows)) and block.size > LARGE_BYTES
+    )
+
+
+def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int) -> Iterator[Block]:
+    """The ids of one document that is a file."""
+    try:
+        yield from blocks(tok._engine, file.source, special=special, threads=threads, limit=BYTES_IN_A_BLOCK)
+    except OF_A_TEXT as error:
+        name = file.source if isinstance(file.source, Path) else getattr(file.source, "name", "the open file")
+        raise CorpusError(str(name), None, str(error)) from error
+
+
+def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:
+    """The ids of some rows of a file."""
+    try:
+        return tok._engine.encode_block(some.texts, special, threads)
+    except OF_A_TEXT as error:
+        raise of_document(tok, some.documents(), special) or error from error
+
+
+def encoded_texts(tok: Tokenizer, some: Texts, special: Special, threads: int) -> Block:
+    """The ids of some documents in memory."""
+    try:
+        ragged = tok.encode_ragged(some.texts, special=special, threads=threads)
+    except OF_A_TEXT as error:
+        documents = (Document(text, *place) for text, place in zip(some.texts, some.places, strict=True))
+        raise of_document(tok, documents, special) or error from error
+    return ragged.ids, ragged.ends
+
+
+def of_document(tok: Tokenizer, documents: Iterable[Document], special: Special) -> CorpusError | None:
+    """The error of the first document that has one, found by encoding them one at a time."""
+    for document in documents:
+        try:
+            tok.encode_array(document.text, special=special)
+        except OF_A_TEXT as error:
+            problem = CorpusError(document.path, document.record, str(error))
+            problem.__cause__ = error
+            return problem
+    return None
+
+
+def around(
+    block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
+) -> Block:
+    """A block with the ids `first` (one or none) before and `last` (one or none) behind each document that ends in it.
+
+    Args:
+        block: The ids, and where documents end. With `first`, all of its documents begin in it.
+        which: The documents to put them around; None for all.
+
+    The core does it; the numpy below is its slow twin.
+    """
+    ids, ends = block
+    more = len(first) + len(last)
+    if not more:
+        return block
+    if os.environ.get("TOKSMITH_SLOW") != "1":
+        one, other = (int(each[0]) if len(each) else None for each in (first, last))
+        return _core.around(ids, ends, one, other, which)
+    starts = np.concatenate([[0], ends[:-1].astype(np.intp)]) if len(ends) else np.empty(0, np.intp)
+    edges = ([starts] if len(first) else []) + ([ends.astype(np.intp)] if len(last) else [])
+    # A document's start comes before its end, and both before those of the next, also where documents are empty.
+    places = np.stack(edges, axis=1)
+    values = np.broadcast_to(np.concatenate([first, last]), places.shape)
+    if which is not None:
+        places, values = places[which], values[which]
+    longer: NDArray[np.uint32] = np.insert(ids, places.ravel(), values.ravel())
+    added = np.arange(1, len(ends) + 1) if which is None else np.cumsum(which)
+    return longer, ends + (added * more).astype(np.uint64)
+
+
+def ends_path(path: Path) -> Path:
+    """The path of the ends for the ids at `path`."""
+    return path.with_suffix(".ends.npy")
+
+
+def manifest_path(path: Path) -> Path:
+    """The path of their manifest."""
+    return path.with_suffix(".manifest.json")
+
+
+def written_manifest(ids: dict[str, Any], ends: dict[str, Any]) -> bytes:
+    """The manifest of two files."""
+    return (json.dumps({"toksmith_ids": VERSION, "ids": ids, "ends": ends}, indent=1) + "\n").encode()
+
+
+def files_of(path: Path) -> tuple[Path, Path, Path]:
+    """All files that are written together."""
+    return path, ends_path(path), manifest_path(path)
+
+
+def read_manifest(path: Path) -> Facts:
+    """The entries of the manifest for the ids at `path` and for their ends.
+
+    Raises:
+        FormatError: There is no manifest, or `encode_corpus` did not write it.
+    """
+    return facts_of(path, settle(files_of(path)))
+
+
+def facts_of(path: Path, waiting: dict[str, str]) -> Facts:
+    """The entries of the manifest; `waiting` is the result of `settle`."""
+    place = manifest_path(path)
+    data = read_file(current(place, waiting))
+    try:
+        value = json.loads(data)
+        if value.pop("toksmith_ids") != VERSION:
+            raise ValueError(f"its version is not {VERSION}")
+        for name, own in (("ids", path.name), ("ends", ends_path(path).name)):
+            facts = value[name]
+            count, size = facts["count"], facts["bytes"]
+            sound = type(count) is int and 0 <= count < 1 << 60 and facts["dtype"] in DTYPES[name]
+            if not sound or size != HEADER_BYTES + count * np.dtype(facts["dtype"]).itemsize:
+                raise ValueError(f"its entry for the {name} is impossible")
+            if facts["name"] != own or not isinstance(facts["values_sha256"], str):
+                raise ValueError(
+                    f"it is that of {str(facts['name'])[:100]!r}, not of {own!r}; the files must keep their names"
+                )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        said = f"is not a manifest of ids: {str(problem)[:200]}; write the files again with encode_corpus"
+        raise FormatError(place, None, said) from None
+    found: Facts = value
+    return found
+
+
+def read_ragged(path: Path) -> Ragged:
+    """The ids at `path` with their ends, both from one run.
+
+    Raises:
+        FormatError: A file is missing, or does not match the manifest.
+    """
+    try:
+        return read_pair(path, settle(files_of(path)))
+    except FormatError:
+        # Another run may have replaced the files meanwhile. While this one holds the folder, none can.
+        with settled(files_of(path)) as waiting:
+            return read_pair(path, waiting)
+
+
+def read_pair(path: Path, waiting: dict[str, str]) -> Ragged:
+    """As `read_ragged`, while no other run replaces the files; `waiting` is the result of `settle`."""
+    facts = facts_of(path, waiting)
+    ids = checked(path, facts["ids"], waiting)
+    ends = checked(ends_path(path), facts["ends"], waiting)
+    last = int(ends[-1]) if len(ends) else 0
+    if last != len(ids) or not (ends[:-1] <= ends[1:]).all():
+        raise FormatError(ends_path(path), None, f"its values do not ascend to the number of ids, {len(ids)}")
+    return Ragged(ids.astype(np.uint32, copy=False), ends.astype(np.uint64, copy=False))
+
+
+def checked(path: Path, facts: dict[str, Any], waiting: dict[str, str]) -> NDArray[Any]:
+    """The values of a file, checked against the manifest."""
+    try:
+        regular(current(path, waiting))  # opening a pipe would wait for a writer
+        with open(current(path, waiting), "rb") as file:
+            found = values_of(file, facts["dtype"], facts["count"])
+    except OSError as error:
+        raise FormatError(path, None, f"cannot be read: {reason(error, path)}") from error
+    if found is None or found[1] != facts["values_sha256"]:
+        problem = "is not the file that its manifest describes"
+        raise FormatError(path, None, f"{problem}; write the files again with encode_corpus")
+    return found[0]

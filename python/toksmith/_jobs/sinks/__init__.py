@@ -1,6 +1,6 @@
 """The formats that a job writes: a row of `SINKS` and a file for each. `rows.py` says what a sink is.
 
-`EVERY_ROW` also has that of jobs that count.
+`EVERY_ROW` also has that of jobs that count pieces (`make/count_shard.py`): one file of counts for each shard.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from . import arrow, counts, datatrove, dolma, joined, litdata, mds, megatron, npy
+from ..written import ShardFiles
+from . import arrow, datatrove, dolma, joined, litdata, mds, megatron, npy
 from .rows import UNREADABLE, DocumentLengths, Sink, SinkRow, SinkRows, SinkSpec, lengths_of
 
 __all__ = [
@@ -20,8 +21,24 @@ __all__ = [
     "SinkRow",
     "SinkRows",
     "SinkSpec",
+    "counts_name",
     "lengths_of",
 ]
+
+
+def counts_name(number: int) -> str:
+    """The name of a shard's file, by which `_training/counts/merge.py` finds it."""
+    return f"{number:05d}.counts.parquet"
+
+
+def takes_no_ids(files: ShardFiles, spec: SinkSpec) -> Sink:
+    """Counts are not made of ids.
+
+    Raises:
+        TypeError: Always.
+    """
+    raise TypeError("a job that counts writes no ids")
+
 
 ROWS = (
     npy.ROW,
@@ -35,5 +52,13 @@ ROWS = (
     dolma.ROW,
     litdata.ROW,
 )
+COUNTS = SinkRow(
+    "counts",
+    "counts of pieces, for training",
+    ("uint64",),
+    lambda size: "uint64",
+    takes_no_ids,
+    libraries=("pyarrow",),
+)
 SINKS: Mapping[str, SinkRow] = MappingProxyType({row.name: row for row in ROWS})
-EVERY_ROW: Mapping[str, SinkRow] = MappingProxyType({**SINKS, counts.COUNTS.name: counts.COUNTS})
+EVERY_ROW: Mapping[str, SinkRow] = MappingProxyType({**SINKS, COUNTS.name: COUNTS})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..._sources.model_names import MODELS as MODEL_TO_ENCODING
-from ..._sources.model_names import PREFIXES as MODEL_PREFIX_TO_ENCODING
-from ..._sources.model_names import encoding_of
+from ..._sources.encodings import MODELS as MODEL_TO_ENCODING
+from ..._sources.encodings import PREFIXES as MODEL_PREFIX_TO_ENCODING
+from ..._sources.encodings import encoding_of
 from .core import Encoding
 from .registry import get_encoding
 
