@@ -25,7 +25,7 @@ from processors import LIMIT_S
 
 import toksmith
 from toksmith import _cli
-from toksmith._cli import jobs, progress
+from toksmith._cli import jobs, printed
 from toksmith._cli.arguments import PACKED, ROWS
 from toksmith._corpus import TABLES
 from toksmith._corpus.encode_files import PACKED as PACKED_FILES
@@ -366,11 +366,11 @@ def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
 def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: dict[int, int] = {}
 
-    def elapsed_s(watch: progress.Watch) -> float:  # each look at a watch is 40 s after the one before
+    def elapsed_s(watch: printed.Watch) -> float:  # each look at a watch is 40 s after the one before
         looks[id(watch)] = looks.get(id(watch), 0) + 40
         return float(looks[id(watch)])
 
-    monkeypatch.setattr(progress.Watch, "elapsed_s", elapsed_s)
+    monkeypatch.setattr(printed.Watch, "elapsed_s", elapsed_s)
     tok = tmp_path / "tok.toksmith"
     toksmith.train("low lower", merges=2).save(tok)
     files = []
@@ -412,20 +412,20 @@ def test_work_without_parts_says_that_it_goes_on(
     options = [] if "convert" in arguments else ["-t", "./tok.toksmith"]
     looks, said = itertools.count(40, 40), threading.Event()
     module, name = function
-    own, say = getattr(importlib.import_module(module), name), progress.Meter.say
+    own, say = getattr(importlib.import_module(module), name), printed.Meter.say
 
     def slow(*given: Any, **more: Any) -> Any:  # the work, until it is said to go on
         assert said.wait(LIMIT_S) or "--quiet" in arguments
         return own(*given, **more)
 
-    def heard(meter: progress.Meter, elapsed: float) -> None:
+    def heard(meter: printed.Meter, elapsed: float) -> None:
         say(meter, elapsed)
         said.set()
 
     monkeypatch.setattr(importlib.import_module(module), name, slow)
-    monkeypatch.setattr(progress, "SOON_S", 0.0)
-    monkeypatch.setattr(progress.Watch, "elapsed_s", lambda _: float(next(looks)))
-    monkeypatch.setattr(progress.Meter, "say", heard)
+    monkeypatch.setattr(printed, "SOON_S", 0.0)
+    monkeypatch.setattr(printed.Watch, "elapsed_s", lambda _: float(next(looks)))
+    monkeypatch.setattr(printed.Meter, "say", heard)
     first, *more, last = run(*arguments, *options).stderr.splitlines()
     assert re.fullmatch("toksmith: at work for [0-9,]+ s", first), more
     assert last.startswith(f"toksmith: {summary}")

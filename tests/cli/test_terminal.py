@@ -33,7 +33,7 @@ REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 DRIVER = """
 import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
-from toksmith._cli import progress as _progress
+from toksmith._cli import printed as _printed
 
 def serve(self):
     warnings.warn(sys.argv[2])
@@ -42,7 +42,7 @@ def serve(self):
         asker.recv(100)
 
 _playground.Playground.wait = serve
-_progress.SOON_S = 0.0
+_printed.SOON_S = 0.0
 streams = sys.stdout, sys.stderr
 for words in json.load(open(sys.argv[1])):
     sys.argv = ["toksmith", *words]

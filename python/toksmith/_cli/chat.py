@@ -11,8 +11,8 @@ import toksmith
 from toksmith import _render
 
 from .arguments import FILE, STDIN, file_bytes, given, loaded, stdin_bytes, with_report, with_tokenizer
+from .printed import print_shown
 from .program import command
-from .shown import print_shown
 
 __all__ = ["chat"]
 

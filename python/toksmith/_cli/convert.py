@@ -13,9 +13,8 @@ import toksmith
 
 from .arguments import FILE, TOKENIZER, as_json, completing, given, loaded_options, of_file, quiet
 from .corpus import ticking, total_of
-from .printed import print_json, print_lines
+from .printed import print_json, print_lines, working
 from .program import command
-from .progress import working
 
 __all__ = ["FORMAT", "check_format", "convert", "formats"]
 

@@ -12,8 +12,7 @@ import toksmith
 
 from .._render import number_of
 from .arguments import STDIN, Asked, file_or_bytes, read_once, stdin_bytes, stdin_stream
-from .printed import print_json, print_lines
-from .progress import Meter, Watch, progress_of
+from .printed import Meter, Watch, print_json, print_lines, progress_of
 
 __all__ = ["corpus_of", "ticking", "total_of", "write_corpus"]
 

@@ -18,9 +18,8 @@ from .._render import number_of
 from .arguments import FILE, Asked, as_json, given, given_pattern, quiet
 from .corpus import corpus_of
 from .jobs import files_of_job, job_options, run_job, sizes_of
-from .printed import print_json, print_lines
+from .printed import print_json, print_lines, progress_of, working
 from .program import command
-from .progress import progress_of, working
 from .training_options import counting, min_count, spill_to
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]

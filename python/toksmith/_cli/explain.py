@@ -24,8 +24,8 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
+from .printed import print_shown
 from .program import command
-from .shown import print_shown
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -13,9 +13,8 @@ import click
 import toksmith
 
 from .arguments import TOKENIZER, as_json, completing, given, html, loaded, quiet, with_tokenizer
+from .printed import prepared, progress_of
 from .program import command
-from .progress import progress_of
-from .shown import prepared
 
 __all__ = ["graft"]
 

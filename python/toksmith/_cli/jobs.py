@@ -28,10 +28,8 @@ from .arguments import (
     quiet,
     special,
 )
-from .printed import log_lines, print_json, print_lines
+from .printed import log_lines, print_drawn, print_json, print_lines, print_shown, working
 from .program import command, drop_output, options
-from .progress import working
-from .shown import print_drawn, print_shown
 from .training_options import bytes_of
 
 __all__ = [

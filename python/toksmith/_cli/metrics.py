@@ -28,10 +28,8 @@ from .arguments import (
 )
 from .corpus import corpus_of, ticking, total_of
 from .languages import one_file_by_language
-from .printed import tell
+from .printed import prepared, tell, working
 from .program import command
-from .progress import working
-from .shown import prepared
 
 __all__ = ["doctor", "fairness", "measure", "parity"]
 

@@ -30,10 +30,8 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .printed import print_json, print_lines, tell
+from .printed import print_json, print_lines, print_shown, refuse_other, tell, working
 from .program import command
-from .progress import working
-from .shown import print_shown, refuse_other
 
 __all__ = ["map", "play", "snapshot"]
 

@@ -13,10 +13,8 @@ from toksmith import _render
 from .arguments import completing, file_or_bytes, given, threads, with_files, with_report
 from .corpus import corpus_of
 from .languages import one_file_by_language
-from .printed import print_lines, tell
+from .printed import prepared, print_lines, progress_of, refuse_other, tell
 from .program import command
-from .progress import progress_of
-from .shown import prepared, refuse_other
 from .training_options import bytes_of, max_memory, special_token
 
 __all__ = ["study"]

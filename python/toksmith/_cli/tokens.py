@@ -42,10 +42,8 @@ from .arguments import (
     with_tokenizers,
 )
 from .corpus import corpus_of, write_corpus
-from .printed import draw, print_json, print_lines
+from .printed import Meter, draw, prepared, print_json, print_lines, working
 from .program import command
-from .progress import Meter, working
-from .shown import prepared
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
 

@@ -18,9 +18,8 @@ import toksmith
 from .. import _render
 from .arguments import STDIN, TOKENIZER, as_json, one_text, with_text
 from .flags import reason
-from .printed import print_json, print_lines
+from .printed import print_drawn, print_json, print_lines
 from .program import command
-from .shown import print_drawn
 
 __all__ = ["STOPS", "tour"]
 

@@ -20,9 +20,8 @@ from .corpus import corpus_of
 from .counts import loaded_counts
 from .flags import in_flags, reason
 from .languages import languages_asked, of_languages
-from .printed import print_json, print_lines, tell
+from .printed import Watch, print_json, print_lines, progress_of, tell
 from .program import command
-from .progress import Watch, progress_of
 from .sweep import print_sweep, sweep_sizes
 from .training_options import CHOSEN, FLAGS, bytes_of, training
 from .training_options import in_flags as kinds_in_flags
