@@ -182,7 +182,8 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
 
     with atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
-        atomic_files.write_note(atomic_files.note_of([atomic_files.real(paths[0])]), [])
+        gone = [{"new": ".0123456789abcdef.tmp", "replaces": None}] * 2
+        (tmp_path / "one.pending").write_text(json.dumps({"files": gone}), encoding="utf-8")
         monkeypatch.setattr(system.SYSTEM, "exclusive", followed)
         assert atomic_files.settle(paths) == {}
         assert (tmp_path / "one.pending").exists()
@@ -371,18 +372,19 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("to", "source"),
+    ("new", "files"),
     [
-        ("../victim", "../victim.0123456789abcdef.tmp"),
-        ("vocab.json", "../precious"),
-        ("vocab.json", "../vocab.json.0123456789abcdef.tmp"),
-        ("vocab.json", "merges.txt.0123456789abcdef.tmp"),
-        ("other.json", "other.json.0123456789abcdef.tmp"),
-        ("vocab.json", "vocab.json"),
-        ("merges.txt/../../victim", "merges.txt/../../victim.0123456789abcdef.tmp"),
+        ("", 2),
+        ("/../../precious", 2),
+        ("/../../victim.0123456789abcdef.tmp", 2),
+        (".0123456789abcdef.tmp/../../victim.0123456789abcdef.tmp", 2),
+        (".0123456789abcdef.tmp\n", 2),
+        (["precious"], 2),
+        (".0123456789abcdef.tmp", 1),
+        (".0123456789abcdef.tmp", 3),
     ],
 )
-def test_a_note_from_elsewhere_touches_no_other_file(to: str, source: str, tmp_path: Path) -> None:
+def test_a_note_from_elsewhere_touches_no_other_file(new: object, files: int, tmp_path: Path) -> None:
     """A folder that somebody sends holds a note that asks for moves and removals of the reader's own files."""
     folder = tmp_path / "sent"
     toksmith.train("low lower", 258, pattern="gpt2").save(folder, format="gpt2")
@@ -391,7 +393,7 @@ def test_a_note_from_elsewhere_touches_no_other_file(to: str, source: str, tmp_p
     for name in ("merges.txt.0123456789abcdef.tmp", "other.json.0123456789abcdef.tmp"):
         (folder / name).write_bytes(b"sent")
     for replaces in (None, [1, 2, 3]):
-        note = {"files": [{"to": to, "from": source, "replaces": replaces}]}
+        note = {"files": [{"new": new, "replaces": replaces}] * files}
         (folder / "vocab.json.pending").write_text(json.dumps(note), encoding="utf-8")
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         with pytest.raises(FormatError, match="delete it"):

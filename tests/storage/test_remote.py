@@ -18,8 +18,8 @@ from processors import LIMIT_S
 import toksmith
 from toksmith import CorpusError, FormatError, InvalidOption, JobError
 from toksmith._base.paths import url_of
+from toksmith._storage import remote as _store
 from toksmith._storage.folders import folder_at
-from toksmith._storage.remote import store as _store
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")

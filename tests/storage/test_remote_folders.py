@@ -18,7 +18,7 @@ from toksmith import CorpusError, FormatError, JobError
 from toksmith._cli import app
 from toksmith._corpus import File
 from toksmith._corpus.here import file_here
-from toksmith._storage.remote import store as _store
+from toksmith._storage import remote as _store
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem

@@ -1,4 +1,4 @@
-"""Which paths may be read: regular files, open descriptors of the caller by name, and URLs (`_storage/remote/`).
+"""Which paths may be read: regular files, open descriptors of the caller by name, and URLs (`_storage/remote.py`).
 
 Opening a pipe waits for a writer, perhaps forever, and a device may be endless. A caller who has opened one knows what
 it is, so the names of open descriptors (`/dev/stdin`, `/dev/fd/3`) are read as they are.

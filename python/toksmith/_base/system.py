@@ -46,8 +46,8 @@ class Posix:
     unfollowed = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
     def is_link(self, found: os.stat_result) -> bool:
-        """Whether `os.lstat` found a link."""
-        return stat.S_ISLNK(found.st_mode)
+        """Whether `os.lstat` found a link; a junction of Windows leads to another folder too."""
+        return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == JUNCTION
 
     # Files that are being written
 
@@ -115,10 +115,6 @@ class Posix:
         """
         os.link(name, target)
 
-    def link(self, name: str, target: str) -> None:
-        """Gives a file another name on the same disk, but replaces nothing."""
-        os.link(name, target)
-
     def remove(self, name: str) -> None:
         """Removes a file."""
         os.unlink(name)
@@ -146,10 +142,10 @@ class Posix:
     # The process
 
     def ending_signals(self) -> tuple[signal.Signals, ...]:
-        """The signals by which other programs end this one."""
+        """The signals by which other programs end this one; Windows sends the second at Ctrl-Break and the end of a console."""
         import signal  # slow to import
 
-        return (signal.SIGTERM,)
+        return tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
 
     def use_utf8(self) -> None:
         """Makes stdout and stderr of this process UTF-8 on any locale."""
@@ -200,10 +196,6 @@ class Windows(Posix):
     lost_reader = (errno.EPIPE, errno.EINVAL)
     shown_name_errors = "backslashreplace"
     frees_ports_late = False
-
-    def is_link(self, found: os.stat_result) -> bool:
-        """As `Posix.is_link`; a junction leads to another folder too."""
-        return super().is_link(found) or getattr(found, "st_reparse_tag", 0) == JUNCTION
 
     def hold(self, file: int) -> None:
         """Does nothing: a file cannot be removed while it is open."""
@@ -269,23 +261,12 @@ class Windows(Posix):
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
         """Does nothing: the file system writes names by itself."""
 
-    def ending_signals(self) -> tuple[signal.Signals, ...]:
-        """As `Posix.ending_signals`, and the one that Ctrl-Break and the end of a console send."""
-        import signal  # slow to import
-
-        return tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
-
     def use_utf8(self) -> None:
         """As `Posix.use_utf8`; files and pipes get lines that end as they do elsewhere."""
         super().use_utf8()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
                 stream.reconfigure(newline="\n")
-
-    def processors(self) -> int:
-        """The number of processors that this process may run on."""
-        count = getattr(os, "process_cpu_count", os.cpu_count)
-        return count() or 1
 
     def peak_memory_mib(self) -> float | None:
         """The peak of the memory in use; None if Windows does not tell."""

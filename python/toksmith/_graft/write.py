@@ -155,7 +155,7 @@ def copied_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> Non
     size, path = source.stat().st_size, files.path(source.name)
     if link:
         try:
-            SYSTEM.link(os.path.realpath(source), path)
+            Path(path).hardlink_to(os.path.realpath(source))
         except OSError as problem:
             said = f"cannot be linked: {reason(problem, path)}; links need one disk. Copy instead, without link=True"
             raise FormatError(path, None, said) from problem

@@ -146,74 +146,6 @@ class AtomicFiles:
                         SYSTEM.remove(new.name)
 
 
-class NewFile:
-    """A file that is being written under a temporary name. `create` makes it.
-
-    Attributes: `path` as requested; `file`, open for writing; `name`, its temporary name.
-
-    Args of the constructor: `target`, the path without links, and `targets`, those of all files that belong together.
-    """
-
-    def __init__(self, path: Path, target: str, targets: Sequence[str]) -> None:
-        self.path, self._target = path, target
-        if url_of(path) is not None:
-            raise OSError("only the folder of a job may be a URL; name a file of this machine")
-        if not os.path.isdir(folder := os.path.dirname(self._target)):
-            raise OSError(f"there is no folder {folder!r}; make it first")
-        self._mode = replaceable_mode(self._target)
-        sweep(self._target, targets)
-        self._temporary = Temporary(self._target)
-        self._unsent, self._is_sealed = 0, False
-
-    @property
-    def name(self) -> str:
-        """Its temporary name."""
-        return self._temporary.name
-
-    @property
-    def file(self) -> BinaryIO:
-        """The open file."""
-        return self._temporary.file
-
-    def create(self) -> None:
-        """Creates it."""
-        self._temporary.create()
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes behind those before, and sends them to the disk now and then, so that little is left at the end."""
-        self.file.write(data)
-        self._unsent += memoryview(data).nbytes
-        if self._unsent >= SENT_AT_A_TIME:
-            self._unsent = 0
-            self.file.flush()
-            SYSTEM.flush(self.file.fileno())
-
-    def seal(self) -> None:
-        """Writes everything to the disk, once."""
-        if self._is_sealed:
-            return
-        self._is_sealed = True
-        self.file.flush()
-        SYSTEM.flush(self.file.fileno())
-        if self._mode is not None:
-            os.chmod(self.name, self._mode)
-
-    def move(self) -> None:
-        """Renames the file to its target. It is still open, where the system can do this, so that `sweep` does not remove it."""
-        SYSTEM.replace(self.file, self.name, self._target)
-
-    def entry(self, folder: str) -> dict[str, object]:
-        """The entry of the file in a note in this folder."""
-        names = {"to": self._target, "from": self.name}
-        with contextlib.suppress(ValueError):  # another drive
-            names = {key: os.path.relpath(name, folder) for key, name in names.items()}
-        return {**names, "replaces": state(self._target)}
-
-    def close(self) -> None:
-        """Closes it; writing the buffered rest may fail."""
-        self._temporary.close()
-
-
 class Temporary:
     """A file beside a target, which `SYSTEM` holds for as long as it is open.
 
@@ -251,6 +183,53 @@ class Temporary:
             SYSTEM.remove(self.name)
 
 
+class NewFile(Temporary):
+    """One of the files that belong together.
+
+    Attributes: those of `Temporary`; `path` as requested.
+
+    Args of the constructor: `target`, the path without links, and `targets`, those of all files that belong together.
+    """
+
+    def __init__(self, path: Path, target: str, targets: Sequence[str]) -> None:
+        self.path = path
+        if url_of(path) is not None:
+            raise OSError("only the folder of a job may be a URL; name a file of this machine")
+        if not os.path.isdir(folder := os.path.dirname(target)):
+            raise OSError(f"there is no folder {folder!r}; make it first")
+        self._mode = replaceable_mode(target)
+        sweep(target, targets)
+        super().__init__(target)
+        self._unsent, self._is_sealed = 0, False
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Writes bytes behind those before, and sends them to the disk now and then, so that little is left at the end."""
+        self.file.write(data)
+        self._unsent += memoryview(data).nbytes
+        if self._unsent >= SENT_AT_A_TIME:
+            self._unsent = 0
+            self.file.flush()
+            SYSTEM.flush(self.file.fileno())
+
+    def seal(self) -> None:
+        """Writes everything to the disk, once."""
+        if self._is_sealed:
+            return
+        self._is_sealed = True
+        self.file.flush()
+        SYSTEM.flush(self.file.fileno())
+        if self._mode is not None:
+            os.chmod(self.name, self._mode)
+
+    def move(self) -> None:
+        """Renames the file to its target. It is still open, where the system can do this, so that `sweep` does not remove it."""
+        SYSTEM.replace(self.file, self.name, self._target)
+
+    def entry(self) -> dict[str, object]:
+        """The entry of the file in a note: how its name ends, and what it replaces."""
+        return {"new": self.name[len(self._target) :], "replaces": state(self._target)}
+
+
 def temporary_name(target: str) -> str:
     """A name beside the target that no other file has."""
     return f"{target}.{os.urandom(8).hex()}.tmp"
@@ -286,9 +265,8 @@ def note_of(targets: Sequence[str]) -> str:
 
 
 def write_note(note: str, files: Sequence[NewFile]) -> None:
-    """Writes the note: which files replace which targets."""
-    folder = os.path.dirname(note)
-    data = json.dumps({"files": [new.entry(folder) for new in files]}, indent=1).encode()
+    """Writes the note, with one entry for each target, in their order."""
+    data = json.dumps({"files": [new.entry() for new in files]}, indent=1).encode()
     temporary = Temporary(note)
     try:
         temporary.create()
@@ -303,23 +281,18 @@ def write_note(note: str, files: Sequence[NewFile]) -> None:
 def listed(note: str, targets: Sequence[str]) -> list[tuple[str, str, State]]:
     """The content of a note: each target, the file that replaces it, and what was there before. Empty without a note.
 
-    A note may come with files from anywhere. It counts only if it renames to these targets files that lie beside them
-    under names as `temporary_name` makes them; no other file is touched.
+    A note may come with files from anywhere. It says no more than how the names of `temporary_name` end, so that no file
+    is touched that is not beside a target.
     """
-    folder = os.path.dirname(note)
-
-    def absolute(name: str) -> str:
-        return os.path.normpath(os.path.join(folder, name))
-
     try:
         with open_guarded(note) as file:
             data = file.read(NOTE_BYTES)
     except FileNotFoundError:
         return []
     try:
-        entries = json.loads(data)["files"]
-        found = [(absolute(entry["to"]), absolute(entry["from"]), entry["replaces"]) for entry in entries]
-        if not all(to in targets and new.startswith(to) and UNFINISHED.fullmatch(new, len(to)) for to, new, _ in found):
+        entries = zip(targets, json.loads(data)["files"], strict=True)
+        found = [(to, to + entry["new"], entry["replaces"]) for to, entry in entries]
+        if not all(UNFINISHED.fullmatch(new, len(to)) for to, new, _ in found):
             raise ValueError(note)
         return found
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -351,25 +324,18 @@ def settled(paths: Sequence[Path]) -> Iterator[dict[str, str]]:
     It cannot keep others out of a folder that may not be read.
     """
     targets = [real(path) for path in paths]
-    note = note_of(targets)
+    note, waiting = note_of(targets), {}
     with contextlib.ExitStack() as held:
         with readable(note):
             with contextlib.suppress(OSError):
                 held.enter_context(SYSTEM.exclusive(os.path.dirname(note)))
             # Under the lock, because a later note belongs to another writer.
-            waiting = unsettled(note, targets)
+            try:
+                settle_now(note, targets)
+            except OSError:
+                left = listed(note, targets)
+                waiting = {to: new for to, new, replaced in left if os.path.lexists(new) and state(to) == replaced}
         yield waiting
-
-
-def unsettled(note: str, targets: Sequence[str]) -> dict[str, str]:
-    """The part of a note that could not be done."""
-    try:
-        settle_now(note, targets)
-    except OSError:
-        return {
-            to: new for to, new, replaced in listed(note, targets) if os.path.lexists(new) and state(to) == replaced
-        }
-    return {}
 
 
 def current(path: Path, waiting: Mapping[str, str]) -> Path:

@@ -22,7 +22,7 @@ from .._base.errors import InvalidOption, JobError
 from .._base.paths import shown, url_of
 from .._base.system import SYSTEM
 from . import remote
-from .atomic_files import UNFINISHED, Temporary, readable, real, sweep, writable, write_file
+from .atomic_files import UNFINISHED, Temporary, readable, real, writable, write_file
 from .files import make_folder
 from .guarded_files import WHOLE_LIMIT, read_guarded, refuse_large, status_of
 
@@ -31,8 +31,23 @@ __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "
 TEMPORARY = 21  # characters behind the name of a file that is being written
 
 
+class _NothingToDo:
+    """What a folder does where nothing is to be done: a store has no folders and no unfinished files."""
+
+    def make(self) -> None: ...
+
+    def publish(self, here: Path, names: Iterable[str]) -> None: ...
+
+    def remove_folder(self, name: str) -> None: ...
+
+    def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None: ...
+
+    def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
+        return iter(())
+
+
 @dataclass(frozen=True)
-class LocalFolder:
+class LocalFolder(_NothingToDo):
     """A folder of this machine.
 
     Attributes: `path`, its own.
@@ -186,9 +201,6 @@ class LocalFolder:
         """Where new files are written: the folder itself."""
         yield self.path
 
-    def publish(self, here: Path, names: Iterable[str]) -> None:
-        """Does nothing: the files of `staged` are in their place."""
-
     @contextlib.contextmanager
     def fetched(self, names: Iterable[str]) -> Iterator[Path]:
         """A folder with those of these files that are there: the folder itself.
@@ -217,16 +229,6 @@ class LocalFolder:
         with suppress(OSError):
             (self.path / name).rmdir()
 
-    def sweep_one(self, name: str) -> None:
-        """Removes what killed processes left of a file.
-
-        Raises:
-            FormatError: The name cannot be one of a file.
-        """
-        with writable(self.path / name):
-            target = real(self.path / name, follow=False)
-            sweep(target, [target])
-
     def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None:
         """Removes temporary files of own names that no process has open.
 
@@ -253,7 +255,7 @@ class LocalFolder:
 
 
 @dataclass(frozen=True)
-class RemoteFolder:
+class RemoteFolder(_NothingToDo):
     """A folder of a store.
 
     Attributes: `url`, its own, without a slash at its end; `path`, the same.
@@ -286,9 +288,6 @@ class RemoteFolder:
         """
         with readable(self.url):
             return bool(remote.listing(self.url))
-
-    def make(self) -> None:
-        """Does nothing: a store has no folders, only names with slashes."""
 
     def has(self, name: str) -> bool:
         """Whether there is a file of this name.
@@ -429,19 +428,6 @@ class RemoteFolder:
         for name in names:
             with writable(self.at(name)):
                 remote.remove([self.at(name)])
-
-    def remove_folder(self, name: str) -> None:
-        """Does nothing: a store has no folders."""
-
-    def sweep_one(self, name: str) -> None:
-        """Does nothing: a store has no unfinished files."""
-
-    def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None:
-        """Does nothing: a store has no unfinished files."""
-
-    def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
-        """Nothing: a store has no unfinished files."""
-        return iter(())
 
 
 Folder = LocalFolder | RemoteFolder

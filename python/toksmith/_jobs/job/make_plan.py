@@ -246,7 +246,7 @@ def job_of(
 def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan, if no other is there; of two processes that do so at once, one does."""
     folder.make()
-    folder.sweep_one(JOB)
+    folder.sweep((), JOB.__eq__)
     if force and folder.has(JOB):
         old = removable(folder)
         refuse_taken(folder, made.options, [name for names in old for name in names])

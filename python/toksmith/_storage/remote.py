@@ -1,8 +1,9 @@
-"""What is asked of a store: facts, ranges of bytes, and whole files, which get their names when they are complete.
+"""Files behind URLs, by fsspec (`s3://`, `gs://`, `hf://`; to read `http://` and `https://`), and what jobs read, here or there.
 
 No file is written in a `with` block of fsspec: if such a block ends by an exception, fsspec completes the file all the
 same, cut short. A file is complete here before the store gets it, and it is there under its name whole or not at all, as
-far as the store promises it. Lists that fsspec keeps are dropped before each question.
+far as the store promises it. Lists that fsspec keeps are dropped before each question. Left out: the folder of a job
+(`folders.py`), and formats of files.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..._base.errors import ToksmithError
-from ..._base.paths import url_of
+from .._base.errors import ToksmithError
+from .._base.paths import regular, url_of
 
 __all__ = [
     "InputFacts",
+    "LocalInput",
+    "RemoteInput",
     "copied",
     "create",
     "facts_of",
     "fetch",
     "files_below",
     "globbed",
+    "input_at",
     "listing",
     "opened",
     "put",
@@ -50,6 +55,7 @@ VERSIONS = (
     "LastModified",
 )
 WRITTEN = ("last_modified", "mtime", "created")
+Ranges = Callable[[int], Sequence[tuple[int, int]] | None]
 
 
 class InputFacts(NamedTuple):
@@ -246,7 +252,7 @@ def fetch(url: str, local: Path, size: int, ranges: Sequence[tuple[int, int]] | 
 
 
 @contextlib.contextmanager
-def copied(url: str, ranges: Callable[[int], Sequence[tuple[int, int]] | None] = lambda size: None) -> Iterator[Path]:
+def copied(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
     """A copy of a file in the temporary folder, as of `fetch`, under the same last name.
 
     Args:
@@ -336,3 +342,73 @@ def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
     for name in found:
         refuse_two_slashes(name)
     return found
+
+
+# What jobs read: files of this machine and behind URLs answer the same questions
+
+
+class LocalInput(NamedTuple):
+    """A file of this machine."""
+
+    path: str
+
+    def facts(self) -> InputFacts:
+        """The file as it is now.
+
+        Raises:
+            OSError: There is none, or it is not a regular file.
+        """
+        if not regular(self.path):
+            raise OSError("it is not a regular file, which a job needs to read it again")
+        status = os.stat(self.path)
+        return InputFacts(status.st_size, status.st_mtime_ns)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """A range of its bytes; fewer at its end.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        with open(self.path, "rb") as file:
+            file.seek(start)
+            return file.read(stop - start)
+
+    @contextlib.contextmanager
+    def here(self, ranges: Ranges) -> Iterator[Path]:
+        """The file itself."""
+        yield Path(self.path)
+
+
+class RemoteInput(NamedTuple):
+    """A file behind a URL."""
+
+    path: str
+
+    def facts(self) -> InputFacts:
+        """The file as it is now.
+
+        Raises:
+            OSError: There is none, or the store does not say how large it is.
+        """
+        return facts_of(self.path)
+
+    def read(self, start: int, stop: int) -> bytes:
+        """A range of its bytes.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        return read(self.path, start, stop) if start < stop else b""
+
+    def here(self, ranges: Ranges) -> AbstractContextManager[Path]:
+        """A file of this machine with the same size, the same last name, and these ranges of bytes at their places.
+
+        Args:
+            ranges: Says which, of a file of so many bytes; None means all.
+        """
+        return copied(self.path, ranges)
+
+
+def input_at(path: str) -> LocalInput | RemoteInput:
+    """The file of a path or a URL."""
+    return LocalInput(path) if url_of(path) is None else RemoteInput(path)
