@@ -260,7 +260,7 @@ def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
 
 
 def test_the_log_holds_no_control(caplog: pytest.LogCaptureFixture) -> None:
-    from toksmith._render.log import LOG
+    from toksmith._render.streams import LOG
 
     LOG.warning("%s is read %d times: %s", HOSTILE, 2, ValueError(HOSTILE))
     [record] = caplog.records
@@ -292,5 +292,5 @@ def test_every_console_and_bar_is_made_in_one_place() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
                 of_rich |= {alias.asname or alias.name for alias in node.names if alias.name in makers}
         made = of_rich & {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-        own = {"console.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
+        own = {"terminal.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
         assert made <= own.get(path.name, set()), f"{path} makes {made}"

@@ -25,7 +25,7 @@ from toksmith._judge.study import candidate_models, measure
 from toksmith._judge.study import scaling as _scaling
 from toksmith._judge.study import split as _split
 from toksmith._judge.study.advice import advice_of
-from toksmith._render import html_report as _report
+from toksmith._render import pages as _report
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
@@ -467,7 +467,7 @@ def test_a_chart_has_every_row_and_stays_inside(small: toksmith.Study) -> None:
     assert page.count("<figure>") == 5 and page.count("<circle") == 5 * len(small.rows)
     for name, most in (("cx", _report.WIDE), ("cy", _report.HIGH)):
         assert all(0 <= float(value) <= most for value in re.findall(rf'{name}="([-0-9.]+)"', page))
-    one = _report.svg(_report.Curves("one", "size", {"a": [(512, 0.0)]}, band=(1, 2)))
+    one = _report.curves_svg(_report.Curves("one", "size", {"a": [(512, 0.0)]}, band=(1, 2)))
     assert "NaN" not in one and one.count("<circle") == 1
 
 

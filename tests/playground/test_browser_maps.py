@@ -13,7 +13,7 @@ from browsing import SHOTS, STATIC, Seen, watched
 
 import toksmith
 from toksmith import explain, metrics
-from toksmith._render.areas_html import STEPS
+from toksmith._render.pages import AREA_STEPS
 
 
 def a_folder(top: Path) -> Path:
@@ -69,7 +69,7 @@ def test_a_folder_without_files_and_one_without_texts(seen: Seen, tmp_path: Path
 
 def test_the_colours_of_areas_are_those_of_the_page_that_is_written() -> None:
     css = (STATIC / "views" / "folder.css").read_text(encoding="utf-8")
-    for step, (light, dark) in enumerate(STEPS):
+    for step, (light, dark) in enumerate(AREA_STEPS):
         assert re.findall(rf"--a{step}: (#[0-9a-f]+);", css) == [light, dark, dark]
 
 

@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 import toksmith
 from toksmith import explain
 from toksmith._playground import snapshot_data, snapshot_page, snapshots
-from toksmith._render.palette import DARK, LIGHT
+from toksmith._render.view import DARK, LIGHT
 from toksmith.explain._pieces import Kind
 
 CORPUS = "low lower lowest slow slower slowest नमस्ते नमन 낮은 12345 12345 the goose lays a golden egg " * 3

@@ -18,7 +18,7 @@ from typing import BinaryIO, cast
 from .._base.arguments import WrongDocument, path_text, text
 from .._base.errors import CorpusError, InvalidOption
 from .._base.paths import missing, spelled, url_of
-from .._render.log import LOG
+from .._render.streams import LOG
 from .._storage.remote import files_below, globbed
 from .encode_files import PACKED, opened, readable
 from .refused import refuse_binary, refuse_frame, refuse_name

@@ -21,7 +21,7 @@ from .. import _core
 from .._base.arguments import WrongDocument
 from .._base.errors import CorpusError, number_of
 from .._base.paths import spelled, url_of
-from .._render.log import LOG
+from .._render.streams import LOG
 from . import Corpus, File, WholeFile, kind_of, sources
 from .ahead import ahead, wait_to_be_asked
 from .encode_files import PACKED, opened, readable, refuse_long_row

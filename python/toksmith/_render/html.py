@@ -1,4 +1,4 @@
-"""The views as HTML: a fragment for notebooks, and a self-contained page.
+"""The views as HTML: a fragment for notebooks, whose blocks `pages` puts on pages.
 
 The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
 let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
@@ -8,17 +8,17 @@ right to left does not move its neighbours, and no line breaks inside a token.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from .markup import attribute, escaped
-from .palette import LIGHT, TICK
-from .view import DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
+from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
 
-__all__ = ["document", "fragment", "page_of"]
+__all__ = ["DRAW", "TokenTags", "attribute", "drawn_clusters", "escaped", "fragment", "token_title"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {
@@ -40,47 +40,18 @@ THIN = "\u202f"  # between the ids beside a character that tokens share
 WHOLE = "white-space:nowrap"
 SCOPE = ' scope="col"'
 MARKED = "text-decoration:underline"
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-{body}
-</html>
-"""
-STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
-main { overflow-x: auto; }"""
 
 
-def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
-    """A page that needs nothing else: the head of every page that is written, around the element `body`.
-
-    Args:
-        policy: What the browser may do besides nothing; a page with a script names it by its hash.
-    """
-    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+def escaped(text: str, chars: int | None = None) -> str:
+    """A text between tags; of a longer one the first `chars` characters, and how many there are."""
+    if chars is not None and len(text) > chars:
+        text = f"{text[:chars]}… ({len(text):,} characters)"
+    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def document(view: View) -> str:
-    """One page that needs nothing else; a treemap is drawn as areas."""
-    if not any(isinstance(block, Areas) for block in view.blocks):
-        return page_of(view.title, f"\n{STYLE}\n", main(fragment(view)))
-    from .areas_html import AREAS_STYLE, draw_areas  # few views have one
-
-    drawn = [f"<h1>{escaped(view.title)}</h1>"]
-    for block in view.blocks:
-        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
-    return page_of(view.title, f"\n{STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
-
-
-def main(inner: str) -> str:
-    """The body of a page whose content is all of it."""
-    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
+def attribute(text: str) -> str:
+    """A text inside the double quotes of an attribute."""
+    return escaped(text).replace('"', "&quot;")
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
@@ -140,28 +111,37 @@ def caption(text: str, chars: int | None) -> str:
 def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
     if block.caption:
         yield element("p", "", escaped(block.caption, chars))
-    drawn = map(joined, drawn_clusters(block, InlineTokens(block, chars), items))
+    drawn = drawn_clusters(block, InlineTokens(block, chars), items)
     yield element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
     yield from left_out(len(block.tokens), items, "tokens")
 
 
-def joined(cluster: Sequence[str]) -> str:
-    """One cluster; no line breaks between its tokens, which share a character."""
-    return cluster[0] if len(cluster) == 1 else element("span", WHOLE, "".join(cluster))
+@dataclass(frozen=True)
+class TokenTags(ABC):
+    """How a medium writes the elements of a token.
 
+    Attributes: `whole` and `small`, what is written in the tag around tokens that share a character, and around the
+    numbers of its bytes.
+    """
 
-class TokenTags(Protocol):
-    """How a medium writes the elements of a token."""
+    block: TokenText
+    whole = f' style="{WHOLE}"'
+    small = f' style="{SMALL}"'
 
+    @abstractmethod
     def token(self, place: int, inner: str, *, first: bool) -> str:
         """A stretch of a token; `first` for the one that it begins with."""
 
     def part(self, place: int, part: DrawnPart) -> str:
         """What is in it."""
+        return escaped(part.text).replace("\n", "<br>")
 
 
-def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iterator[list[str]]:
-    """The elements of each cluster. A character that several tokens share has the numbers of its bytes above it."""
+def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None = None) -> Iterator[str]:
+    """Each cluster; no line breaks inside it.
+
+    A character that several tokens share has the numbers of its bytes above it.
+    """
     shown = block.tokens[:items]
     begun: set[int] = set()
 
@@ -191,11 +171,11 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None) -> Iter
                 numbers.append(drawn(place, said, last=False))
                 byte += count
             glyph = escaped(each.part.text)  # on no token's colour
-            elements.append(f"<ruby>{glyph}{element('rt', SMALL, ''.join(numbers))}</ruby>")
+            elements.append(f"<ruby>{glyph}<rt{tags.small}>{''.join(numbers)}</rt></ruby>")
             if block.ids:  # beside it: above it there is no room
                 ended = [place for place, _ in each.shares if ends[place] == at]
                 elements += [tags.token(place, number(place, THIN), first=False) for place in ended]
-        yield elements
+        yield elements[0] if len(elements) == 1 else f"<span{tags.whole}>{''.join(elements)}</span>"
 
 
 def places_of(part: TokenRun | SharedCharacter) -> list[int]:
@@ -203,10 +183,10 @@ def places_of(part: TokenRun | SharedCharacter) -> list[int]:
     return [part.place] if isinstance(part, TokenRun) else [place for place, _ in part.shares]
 
 
-class InlineTokens(NamedTuple):
+@dataclass(frozen=True)
+class InlineTokens(TokenTags):
     """Tokens with inline styles, for notebooks."""
 
-    block: TokenText
     chars: int | None
 
     def token(self, place: int, inner: str, *, first: bool) -> str:
@@ -217,7 +197,7 @@ class InlineTokens(NamedTuple):
         tick = TICK if first else ""
         if place in block.marked and first:
             style, tick = f"{style};{MARKED}", TICK * 2
-        said = block.titles[place] if block.titles else title(view)
+        said = block.titles[place] if block.titles else token_title(view)
         return f'<bdi title="{attribute(said[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
 
     def part(self, place: int, part: DrawnPart) -> str:
@@ -266,7 +246,7 @@ def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
         yield f"<p>showing {items:,} of {total:,} {unit}; to_html() has all</p>"
 
 
-def title(token: TokenView) -> str:
+def token_title(token: TokenView) -> str:
     """The description of a token under a pointer."""
     more = " …" if len(token.token) > 32 else ""
     return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from .. import _render
-from .log import LOG
+from .streams import LOG
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar

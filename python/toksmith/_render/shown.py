@@ -16,10 +16,9 @@ from rich.console import Group
 
 from .._storage.atomic_files import AtomicFiles, write_file
 from .blocks import View
-from .console import make_console
-from .html import document, fragment
-from .svg import picture
-from .terminal import renderables
+from .html import fragment
+from .pages import document
+from .terminal import make_console, picture, renderables
 
 __all__ = ["Shown", "called", "check_writable", "notebook", "save_text"]
 

@@ -1,19 +1,21 @@
-"""The net under everything that a program prints: on a terminal, stdout and stderr escape what a terminal obeys.
+"""The ways by which a text of outside reaches a terminal: stdout and stderr escape what a terminal obeys, the log escapes.
 
 Each line is escaped where it is made (`plain`, `one_line`). The net is for what no line of ours made: a warning of a
 library, the traceback of a thread, a line that forgot. It lets no colour through. Drawings have theirs, because the
-consoles of `console` escape what they draw before they colour it, and then write past the net.
+consoles of `terminal` escape what they draw before they colour it, and then write past the net. In the log, no name of a
+file and no message of a library reaches a terminal as it is.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from .view import escape_controls
+from .view import escape_controls, one_line
 
-__all__ = ["Terminal", "drawn_stream", "guard_terminals"]
+__all__ = ["LOG", "Terminal", "drawn_stream", "guard_terminals"]
 
 
 class Terminal:
@@ -50,3 +52,14 @@ def guard_terminals() -> None:
 def drawn_stream(stream: Any) -> Any:
     """The stream past the net, for what a console of ours has drawn."""
     return stream.drawn if isinstance(stream, Terminal) else stream
+
+
+def escape_values(record: logging.LogRecord) -> bool:
+    """Escapes what a record says of outside; a filter, since every handler, Python's own too, comes after it."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(each if str(each).isprintable() else one_line(str(each)) for each in record.args)
+    return True
+
+
+LOG = logging.getLogger("toksmith")
+LOG.addFilter(escape_values)

@@ -1,21 +1,35 @@
-"""The views as terminal text: rows of tokens, tables, bars and trees for rich, plain lines for merges.
+"""Everything that rich draws: consoles and bars, the views as terminal text, and a picture of that text.
+
+What a console of ours draws is escaped before it is coloured, so a text cannot spell a colour. Every console and every bar
+of toksmith is made here (`tests/cli/test_terminal.py` looks).
 
 Every token begins with the tick `▏`, so that the cuts are read without colour too; the colours go round a palette in
 which neighbours differ even where a terminal has 16 colours. A row ends between two tokens; only a token that is wider
 than the terminal is cut. All other wrapping, and what the terminal can do, are rich's.
+
+The picture is SVG, with every cell of the terminal where the terminal has it: each stretch of one style is a `text` of
+exactly its cells' width on a `rect` of its background. (rich's own `export_svg` fetches a font, and draws a wide character
+in half of its width.) Nothing is fetched: the viewer's own monospaced font is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import io
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from html import escape
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
+from rich.bar import Bar
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.color import Color
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.progress import Progress, ProgressColumn
+from rich.segment import Segment
 from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -23,11 +37,20 @@ from rich.text import Text
 from .._base.errors import number_of
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from .chart import bar_lines
-from .palette import COLORS, LIGHT, TICK
-from .view import MergeView, TokenView, one_line, plain, token_parts, token_text
+from .streams import Terminal, drawn_stream
+from .view import COLORS, LIGHT, TICK, MergeView, TokenView, one_line, plain, token_parts, token_text
 
-__all__ = ["draw_tokens", "merge_lines", "renderables", "summary"]
+__all__ = [
+    "bar_lines",
+    "draw_tokens",
+    "make_console",
+    "make_progress",
+    "merge_lines",
+    "picture",
+    "renderables",
+    "summary",
+    "table_lines",
+]
 
 PALETTE = tuple(Style(color="black", bgcolor=color) for color in COLORS)
 QUIET = Style(color="black", bgcolor=LIGHT.quiet)
@@ -42,6 +65,33 @@ TONES = {
 }
 NARROWEST = 20  # cells for the text of a node, however deep it is in its tree
 KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=LIGHT.raw, italic=True)}
+CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 10
+INK = "#111111"
+READABLE = {"yellow": "#7a6400"}  # colours of terminals that are too light on a white page
+
+
+class PlainConsole(Console):
+    """A console that escapes every text; rich's own controls, which move the cursor to a bar, stay."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich, escaped."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield segment._replace(text=plain(segment.text))
+
+
+def make_console(file: IO[str], **options: Any) -> Console:
+    """A console that writes to a file; on stdout and stderr past the net of `streams`."""
+    return PlainConsole(file=drawn_stream(file), highlight=False, **options)
+
+
+def make_progress(*columns: ProgressColumn, **options: Any) -> Progress:
+    """Bars on stderr. What others print meanwhile is put above them, but where the net is, which rich's own would replace."""
+    options.setdefault("console", make_console(sys.stderr))
+    options["redirect_stdout"] = options["redirect_stderr"] = not isinstance(sys.stderr, Terminal)
+    return Progress(*columns, **options)
 
 
 def draw_tokens(
@@ -271,3 +321,85 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
         token = f"{TICK}{token_text(merge.token)}{TICK}"
         padding = " " * (width - cell_len(token))
         yield f"merge {number}: {pair} → {id}  {token}{padding}{count} {'time, ' if merge.count == 1 else 'times,'} {left} id{'' if merge.left == 1 else 's'} left"
+
+
+def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    r"""A table whose columns are as wide as their longest cell, all to the right.
+
+    >>> print(*table_lines(["size", "ids"], [["256", "1,024"], ["512", "800"]]), sep="\n")
+    size    ids
+     256  1,024
+     512    800
+    """
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    for row in (heads, *rows):
+        yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+
+
+def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Iterator[str]:
+    r"""A bar for each value, all from zero, the longest as wide as there is room.
+
+    Args:
+        bars: The name before the bar, the value (at least 0), and the text behind the bar.
+        width: Terminal cells of the longest bar.
+
+    >>> print(*bar_lines([("a", 1, "one"), ("bb", 2, "two")], width=4), sep="\n")
+     a  ██   one
+    bb  ████ two
+    """
+    names = max((len(name) for name, _, _ in bars), default=0)
+    longest = max((value for _, value, _ in bars), default=0) or 1.0
+    for name, value, said in bars:
+        drawn = io.StringIO()
+        bar = Bar(1.0, 0, value / longest, width=width)  # exactly 1 for the longest, so that it is full
+        make_console(drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
+        yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {said}"
+
+
+def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
+    """The SVG document.
+
+    Args:
+        width: Terminal cells in a line.
+    """
+    console = make_console(io.StringIO(), width=width, color_system="truecolor", legacy_windows=False)
+    lines = console.render_lines(Group(*shown), pad=False)
+    drawn: list[str] = []
+    for row, line in enumerate(lines):
+        column = 0
+        for text, style, _ in Segment.simplify(line):
+            cells = cell_len(text)
+            drawn += stretch(text, style or Style(), (MARGIN + column * CELL, MARGIN + row * LINE, cells * CELL))
+            column += cells
+    across, down = round(2 * MARGIN + width * CELL), 2 * MARGIN + len(lines) * LINE
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" width="{across}" height="{down}"'
+        f' role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="{SIZE}" fill="{INK}">\n'
+        f'<title>{escape(printable(title))}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n'
+        + "\n".join(drawn)
+        + "\n</svg>\n"
+    )
+
+
+def stretch(text: str, style: Style, place: tuple[float, float, float]) -> Iterable[str]:
+    """The elements of one stretch: where it begins (x, y), and how wide it is."""
+    x, y, wide = place
+    if style.bgcolor is not None and wide:
+        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{LINE}" fill="{hexed(style.bgcolor)}"/>'
+    if text.strip():
+        looks = "" if style.color is None else f' fill="{hexed(style.color)}"'
+        looks += ' font-weight="bold"' if style.bold else ""
+        looks += ' font-style="italic"' if style.italic else ""
+        yield (
+            f'<text x="{x:.1f}" y="{y + 14}" textLength="{wide:.1f}" xml:space="preserve"{looks}>'
+            f"{escape(printable(text))}</text>"
+        )
+
+
+def hexed(color: Color) -> str:
+    return READABLE.get(color.name) or color.get_truecolor().hex
+
+
+def printable(text: str) -> str:
+    """`text` without the characters that XML cannot hold."""
+    return "".join(char if char >= " " and not "\ud800" <= char <= "\udfff" else "\ufffd" for char in text)

@@ -174,7 +174,7 @@ def sha256(data: bytes) -> str:
 
 def warn(message: str, *values: object) -> None:
     """Writes to the log, whose module is seldom needed here and takes a while to import."""
-    from .._render.log import LOG
+    from .._render.streams import LOG
 
     LOG.warning(message, *values)
 

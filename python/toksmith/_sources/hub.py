@@ -16,7 +16,7 @@ from typing import Any
 
 from .._base.errors import DownloadError, FormatError
 from .._base.paths import SUFFIXES
-from .._render.log import LOG
+from .._render.streams import LOG
 
 __all__ = ["downloaded_from_hub", "hub_name"]
 

@@ -23,8 +23,8 @@ from .._base.threads import thread_count
 from .._corpus import Corpus
 from .._model.model import Model, Step
 from .._model.patterns import UNSET, PatternArgument, splitters
-from .._render.log import LOG
 from .._render.progress import Progress, Reporter
+from .._render.streams import LOG
 from .._tokenizer.tokenizer import Tokenizer
 from .build_model import listed, merged
 from .characters import CharacterOptions, train_characters

@@ -16,7 +16,7 @@ import numpy as np
 from .. import _core
 from .._base.errors import InvalidOption, number_of
 from .._corpus import Corpus
-from .._render.log import LOG
+from .._render.streams import LOG
 from .counts import PieceCounts
 from .merge_loop import NO_LIMIT
 

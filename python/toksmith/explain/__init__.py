@@ -29,18 +29,17 @@ from ._history import Event, History, history
 from ._inference import Inference, InferenceCut, inference
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
-from ._ngrams import Ngrams, ngrams
 from ._overview import Overview, overview
 from ._pieces import Pieces, Token, pieces
 from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
 from ._search import Found, Search, search
-from ._sizes import Sizes, sizes
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
 from ._stability import Edit, EditRow, Keystroke, Stability, StabilityRow, edit, stability
 from ._steps import PairCount, PairStep, Steps, steps
 from ._targets import Prediction, Targets, targets
+from ._text import Ngrams, Sizes, ngrams, sizes
 from ._tree import Node, Tree, tree
 from ._waste import WASTES, WasteRow
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ... import _render
 from ..._base.errors import number_of
-from ..._render.log import LOG
 from ..._render.progress import Progress, Reporter
+from ..._render.streams import LOG
 from ..plans.options import COUNTS
 from ..plans.plan import Plan, sizes_of
 from ..written import Receipt

@@ -20,8 +20,8 @@ from ..._base.threads import thread_count
 from ..._corpus import Corpus
 from ..._model.patterns import splitters
 from ..._model.special import check_special_tokens
-from ..._render.log import LOG
 from ..._render.progress import Progress, Reporter
+from ..._render.streams import LOG
 from ..._tokenizer.tokenizer import Tokenizer
 from ..._training import train
 from ..._training.counts import Limits, PieceCounts, counted

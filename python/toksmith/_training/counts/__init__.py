@@ -23,8 +23,8 @@ from ..._base.threads import thread_count
 from ..._corpus import Corpus
 from ..._corpus.blocks import Skipped, blocks
 from ..._model.patterns import UNSET, PatternArgument, splitters
-from ..._render.log import LOG
 from ..._render.progress import Progress, Reporter
+from ..._render.streams import LOG
 from ..._storage.folders import folder_at
 from .files import Facts, read_counts, write_counts
 from .merge import in_memory, into_file, joined, moved_files

@@ -17,8 +17,8 @@ from ..._base.threads import thread_count
 from ..._corpus import Corpus
 from ..._model.model import AddedToken, Model, Step, TokenTable
 from ..._model.special import check_special_tokens
-from ..._render.log import LOG
 from ..._render.progress import Reporter
+from ..._render.streams import LOG
 from ..._tokenizer.tokenizer import Tokenizer
 from .extension import Words, counted, refuse_other_kinds
 from .id_counts import used

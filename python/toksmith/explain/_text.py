@@ -1,9 +1,12 @@
-"""The n-grams of a text: how often each run of n neighbours occurs. Byte-pair encoding merges the most frequent 2-gram."""
+"""What a text is before its tokens: its size in each encoding, and its n-grams.
+
+An n-gram is a run of n neighbours. Byte-pair encoding merges the most frequent 2-gram.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,13 +17,69 @@ from .._base.errors import InvalidOption, number_of
 from .._render import Bars, Block, Line, View, token_text
 from .._tokenizer.tokenizer import Text
 from ..reference import utf8
-from ._asked import token_json
+from ._asked import Tokenizers, named_tokenizers, token_json
 
-__all__ = ["Ngrams", "ngrams"]
+__all__ = ["Ngrams", "Sizes", "ngrams", "sizes"]
 
+ENCODINGS = {"UTF-8": "utf-8", "UTF-16": "utf-16-le", "UTF-32": "utf-32-le"}
 MOST_BARS = 12
 UNITS = {"char": "character", "byte": "byte", "word": "word"}
 WORDS = regex.compile(r"\s*\S+")
+
+
+@dataclass(frozen=True, repr=False)
+class Sizes(_render.Shown):
+    """The sizes of one text.
+
+    Attributes:
+        characters: Code points.
+        encoded: Bytes by encoding, without a mark of the byte order.
+        tokens: Ids by tokenizer.
+    """
+
+    characters: int
+    encoded: Mapping[str, int]
+    tokens: Mapping[str, int]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sizes as JSON values."""
+        return {"characters": self.characters, "encoded": {**self.encoded}, "tokens": {**self.tokens}}
+
+    def view(self) -> View:
+        """What is to be seen."""
+        return View(f"the sizes of a text of {number_of(self.characters, 'character')}", tuple(self.blocks()))
+
+    def blocks(self) -> Iterator[Block]:
+        """The parts of the view."""
+        yield Bars([(name, size, number_of(size, "byte")) for name, size in self.encoded.items()], "encoded")
+        if self.tokens:
+            yield Bars([(name, size, number_of(size, "token")) for name, size in self.tokens.items()], "tokenized")
+
+    def __repr__(self) -> str:
+        return f"<Sizes of {number_of(self.characters, 'character')}>"
+
+
+def sizes(text: Text, toks: Tokenizers = ()) -> Sizes:
+    """How many bytes a text has in each encoding of Unicode, and how many tokens.
+
+    Args:
+        text: Bytes that are not UTF-8 count as U+FFFD.
+        toks: A tokenizer, or several by name or in a list; none by default.
+    Cost: one encoding for each tokenizer.
+
+    >>> import toksmith
+    >>> print(toksmith.explain.sizes("né 😄"))
+    the sizes of a text of 4 characters
+    <BLANKLINE>
+    encoded
+     UTF-8  ████████████████████                     8 bytes
+    UTF-16  █████████████████████████                10 bytes
+    UTF-32  ████████████████████████████████████████ 16 bytes
+    """
+    plain = utf8(text).decode(errors="replace")
+    named = {} if isinstance(toks, (tuple, list, dict)) and not toks else named_tokenizers(toks)
+    encoded = {name: len(plain.encode(codec)) for name, codec in ENCODINGS.items()}
+    return Sizes(len(plain), encoded, {name: tok.count(text) for name, tok in named.items()})
 
 
 @dataclass(frozen=True, repr=False)

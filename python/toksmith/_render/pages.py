@@ -1,0 +1,413 @@
+"""Results as self-contained pages, for readers without toksmith: no script, nothing fetched.
+
+`document` puts one view on a page, with a treemap as areas that the tabulator key reaches. `page` puts several, each in a
+section that can be folded; every token can be pointed at and reached, and says then what it is. `report` puts charts above
+tables: they are SVG inside the page, and every number of a chart is in a table. `linked_tokens` draws the tokens of a page
+that has a script.
+
+The rules of `html`, but with a style sheet, because pages are not sanitised; light and dark as the reader has it. The
+names of areas are a list, so that a reader that draws no areas reads them in order, each folder before what it holds. A
+series has a dash of its own beside its colour. The same data give the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from .areas import placed
+from .blocks import Areas, Bars, Block, Table, TokenText, View
+from .html import DRAW, TokenTags, attribute, drawn_clusters, escaped, fragment, token_title
+from .view import COLORS, DARK, LIGHT, Colours, DrawnPart, TokenView
+
+__all__ = ["Curves", "document", "linked_tokens", "page", "page_of", "report"]
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+{body}
+</html>
+"""
+DOCUMENT_STYLE = """body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 75rem; padding: 0 1rem; }
+main { overflow-x: auto; }"""
+
+
+def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
+    """A page that needs nothing else: the head of every page that is written, around the element `body`.
+
+    Args:
+        policy: What the browser may do besides nothing; a page with a script names it by its hash.
+    """
+    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+
+
+def document(view: View) -> str:
+    """One page that needs nothing else; a treemap is drawn as areas."""
+    if not any(isinstance(block, Areas) for block in view.blocks):
+        return page_of(view.title, f"\n{DOCUMENT_STYLE}\n", main(fragment(view)))
+    drawn = [f"<h1>{escaped(view.title)}</h1>"]
+    for block in view.blocks:
+        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+    return page_of(view.title, f"\n{DOCUMENT_STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
+
+
+def main(inner: str) -> str:
+    """The body of a page whose content is all of it."""
+    return f"<body>\n<main>\n{inner}\n</main>\n</body>"
+
+
+SECTIONS_STYLE = """body {{ background: Canvas; color: CanvasText; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto; max-width: 70rem;
+  padding: 0 1rem; }}
+summary {{ cursor: pointer; font-weight: bold; padding: 0.3rem 0; }}
+details {{ border-top: 1px solid #888888; }}
+details > div {{ overflow-x: auto; padding-bottom: 0.5rem; }}
+.tokens {{ font-family: ui-monospace, Menlo, Consolas, monospace; line-height: 2.3; }}
+.t {{ padding: 0.1em 0; white-space: nowrap; }}
+.first {{ border-left: 2px solid; }}
+.said {{ display: none; }}
+.t:hover > .said, .t:focus > .said {{ background: Canvas; border: 2px solid #767c85; bottom: 0.5rem; color: CanvasText;
+  display: block; font-weight: normal; left: 0.5rem; max-width: 90vw; padding: 0.4rem 0.7rem; position: fixed; white-space: normal; }}
+{light}
+@media (prefers-color-scheme: dark) {{
+{dark}
+}}
+@media (forced-colors: active) {{ .first {{ border-left: 2px solid CanvasText; }} }}"""
+SECTIONS = """<h1>{title}</h1>
+<p>Point at a token, or move to it with the tab key, to read its details.</p>
+{sections}"""
+
+
+def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
+    """The views under their headings, as one page."""
+    drawn = "\n".join(section(name, view) for name, view in sections)
+    style = SECTIONS_STYLE.format(light=token_rules(LIGHT), dark=token_rules(DARK))
+    return page_of(heading, f"\n{style}\n", main(SECTIONS.format(title=escaped(heading), sections=drawn)))
+
+
+def token_rules(colours: Colours) -> str:
+    """The rules of a scheme."""
+    found = [
+        f".t {{ color: {colours.ink}; }}",
+        f".first {{ border-left-color: {colours.tick}; }}",
+        f".marked {{ border-left: 4px double {colours.alone}; }}",
+        f".t:focus {{ outline: 3px solid {colours.accent}; }}",
+        f".mark {{ color: {colours.mark}; }}",
+        f".raw {{ color: {colours.raw}; font-style: italic; }}",
+        *(f".c{place} {{ background-color: {color}; }}" for place, color in enumerate(colours.tokens)),
+        f".quiet {{ background-color: {colours.quiet}; }}",
+        f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
+    ]
+    return "\n".join(found)
+
+
+def section(heading: str, view: View) -> str:
+    """One view."""
+    drawn = [f"<p>{escaped(view.title)}</p>"]
+    for block in view.blocks:
+        drawn += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
+    body = "\n".join(drawn)
+    return f"<details open><summary>{escaped(heading)}</summary>\n<div>{body}</div></details>"
+
+
+def tokens_html(block: TokenText) -> str:
+    """A text as its tokens, each with its description."""
+    caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
+    return f'{caption}<p class="tokens">{"<wbr>".join(drawn_clusters(block, PageTokens(block)))}</p>'
+
+
+class PageTokens(TokenTags):
+    """Tokens with classes; the first stretch of each can have the focus, and then says what the token is."""
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token."""
+        view, block = self.block.tokens[place], self.block
+        quiet = "quiet" if place in block.quiet else f"c{place % len(COLORS)}"
+        names = ["t", "special" if view.special else quiet]
+        if not first:
+            return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
+        names += ["first", *(["marked"] if place in block.marked else [])]
+        said = escaped(block.titles[place] if block.titles else token_title(view))
+        return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{said}</span></bdi>'
+
+    def part(self, place: int, part: DrawnPart) -> str:
+        """A part of it."""
+        text = super().part(place, part)
+        names = {"mark": "mark", "bytes": "raw"}
+        return f'<span class="{names[part.kind]}">{text}</span>' if part.kind in names else text
+
+
+def linked_tokens(tokens: Sequence[TokenView], marked: frozenset[int] = frozenset()) -> str:
+    """The tokens as elements; each has at least one, and those of its stretches have its place.
+
+    Args:
+        tokens: In order; together they are the text.
+        marked: The places of tokens that begin where other tokenizers do not cut.
+
+    >>> linked_tokens([TokenView(97, b"a"), TokenView(60, b"<", special=True)])
+    '<bdi class="t c0 s" data-i="0">a</bdi><wbr><bdi class="t special s" data-i="1">&lt;</bdi>'
+    """
+    block = TokenText(tokens, marked=marked)
+    return "<wbr>".join(drawn_clusters(block, LinkedTokens(block)))
+
+
+class LinkedTokens(TokenTags):
+    """Tokens with classes only, because the policy of a page with a script allows no inline style.
+
+    `t` is a token, `s` its first stretch, `alone` a beginning that other tokenizers do not share, `special`, or `c0` to `c4`
+    for its colour; `data-i` is its place. Left out: what a token says of itself, which the script adds.
+    """
+
+    whole, small = ' class="whole"', ""
+
+    def token(self, place: int, inner: str, *, first: bool) -> str:
+        """A stretch of a token."""
+        names = ["t", "special" if self.block.tokens[place].special else f"c{place % len(COLORS)}"]
+        if first:
+            names += ["s", *(["alone"] if place in self.block.marked else [])]
+        return f'<bdi class="{" ".join(names)}" data-i="{place}">{inner}</bdi>'
+
+
+AREA_SHAPE = 1.8  # of the drawing: its width relative to its height
+AREA_NAMED = 1.5  # percent of its width, from which an area has its name in it
+AREA_REACHED = 2.0  # of the 10,000 parts of the drawing, from which the tabulator key reaches an area
+AREA_HEAD = 3.4  # percent of its height, of a folder's name
+AREA_STEPS = (("#cfe6ff", "#173a5c"), ("#e4edc0", "#374400"), ("#ffe0a3", "#5c4300"), ("#ffc4b3", "#6a2a18"))
+AREAS_STYLE = (
+    """
+.areas { position: relative; width: 100%; height: min(52rem, max(30rem, 55vw)); list-style: none; margin: .5rem 0; padding: 0; }
+.areas li { position: absolute; overflow: hidden; border: 1px solid Canvas; box-sizing: border-box; font-size: .8rem; line-height: 1.25; padding: 0 .2em;
+  white-space: nowrap; text-overflow: ellipsis; color: #17191c; }
+.areas .folder { background: #d5d8dc; font-weight: 600; }
+.areas li:focus { outline: 3px solid #0b57d0; outline-offset: -3px; z-index: 1; }
+.areas .said { display: none; }
+.areas li:hover > .said, .areas li:focus > .said { display: block; position: fixed; left: .5rem; bottom: .5rem; z-index: 2; background: Canvas;
+  color: CanvasText; border: 2px solid #767c85; padding: .4rem .7rem; font-weight: 400; white-space: normal; max-width: 90vw; }
+.key { display: inline-block; padding: 0 .5em; margin-right: .5em; color: #17191c; border: 1px solid #767c85; }
+"""
+    + "\n".join(f".a{step} {{ background-color: {light}; }}" for step, (light, _) in enumerate(AREA_STEPS))
+    + """
+.struck { background-image: repeating-linear-gradient(45deg, transparent 0 5px, rgb(0 0 0 / 22%) 5px 7px); text-decoration: line-through; }
+@media (prefers-color-scheme: dark) {
+.areas li, .key { color: #eceef1; }
+.areas .folder { background: #383d44; }
+.areas li:focus { outline-color: #8ab4f8; }
+"""
+    + "\n".join(f".a{step} {{ background-color: {dark}; }}" for step, (_, dark) in enumerate(AREA_STEPS))
+    + """
+.struck { background-image: repeating-linear-gradient(45deg, transparent 0 5px, rgb(255 255 255 / 25%) 5px 7px); }
+}
+@media (forced-colors: active) { .areas li { border: 1px solid CanvasText; } }"""
+)
+
+
+def draw_areas(block: Areas) -> str:
+    """The drawing, with its caption and what its colours mean."""
+    keys = "".join(f'<span class="key a{step}">{escaped(said)}</span>' for step, said in enumerate(block.scale))
+    if block.struck:
+        keys += f'<span class="key struck">{escaped(block.struck)}</span>'
+    caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
+    items = "\n".join(area_items(block))
+    return f'{caption}<p>{keys}</p>\n<ul class="areas">\n{items}\n</ul>' if items else caption
+
+
+def area_items(block: Areas) -> Iterator[str]:
+    """The areas, each with what it says."""
+    for area, (x, y, wide, high), _ in placed(block.root, shape=AREA_SHAPE, head=AREA_HEAD):
+        looks = "folder" if area.below else f"a{area.step}{' struck' if area.struck else ''}"
+        at = f"left:{x:.3f}%;top:{y:.3f}%;width:{wide:.3f}%;height:{high:.3f}%"
+        said = f"{area.name}: {area.said}{f', {block.struck}' if area.struck else ''}"
+        name = escaped(area.name) if wide > AREA_NAMED else ""
+        stop = ' tabindex="0"' if wide * high > AREA_REACHED else ""
+        yield (
+            f'<li class="{looks}"{stop} style="{at}" title="{attribute(said)}">{name}'
+            f'<span class="said">{escaped(said)}</span></li>'
+        )
+
+
+WIDE, HIGH = 440, 270  # units of the drawing; a chart is as wide as its column
+LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 42
+INKS = (
+    ("#0b57d0", "#8ab4f8"),
+    ("#b3541e", "#f2a65a"),
+    ("#00705a", "#4fd1b0"),
+    ("#a3348c", "#f29be0"),
+    ("#4a5560", "#b9c3cd"),
+)
+DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
+SIGN = 3.6  # half of the width of a digit
+MARGIN = 0.06  # of the values, above and below
+REPORT_STYLE = """body {{ background: {light.page}; color: {light.ink}; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto;
+  max-width: 66rem; padding: 0 1rem; }}
+h1 {{ font-size: 1.3rem; margin: 0.5rem 0; }}
+.wide {{ overflow-x: auto; }}
+.wide table {{ max-width: 62rem; width: max-content; }}
+.charts {{ display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 24rem), 1fr)); margin: 1rem 0; }}
+figure {{ margin: 0; }}
+figcaption {{ font-weight: bold; margin-bottom: 0.2rem; }}
+svg {{ display: block; height: auto; max-width: 40rem; width: 100%; }}
+svg text {{ fill: currentColor; font-family: system-ui, sans-serif; font-size: 12px; }}
+.axis {{ stroke: currentColor; stroke-opacity: 0.55; }}
+.grid {{ stroke: currentColor; stroke-opacity: 0.15; }}
+.range {{ fill: {light.accent}; fill-opacity: 0.13; }}
+.key {{ display: flex; flex-wrap: wrap; font-size: 0.85rem; gap: 0.1rem 1rem; list-style: none; margin: 0.2rem 0 0; padding: 0; }}
+.key svg {{ display: inline-block; margin-right: 0.4rem; vertical-align: middle; width: 2rem; }}
+{light_inks}
+@media (prefers-color-scheme: dark) {{
+body {{ background: {dark.page}; color: {dark.ink}; }}
+.range {{ fill: {dark.accent}; fill-opacity: 0.22; }}
+{dark_inks}
+}}"""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """One chart: figures by size, the sizes on a logarithmic scale.
+
+    Attributes:
+        title: What the figures are; their unit in words.
+        x_label: What the sizes are.
+        series: By name, pairs of a size (above 0) and a figure.
+        percent: Whether figures are shares, written as percentages.
+        band: A range of sizes to point out.
+    """
+
+    title: str
+    x_label: str
+    series: Mapping[str, Sequence[tuple[float, float]]]
+    percent: bool = False
+    band: tuple[float, float] | None = None
+
+
+def report(view: View, charts: Sequence[Curves]) -> str:
+    """The page: the lines before the first table, the charts, and everything else."""
+    place = next(
+        (place for place, block in enumerate(view.blocks) if isinstance(block, Table | Bars)), len(view.blocks)
+    )
+    parts = [f"<h1>{escaped(view.title)}</h1>", *report_blocks(view.blocks[:place])]
+    kept = [chart for chart in charts if any(chart.series.values())]
+    if kept:
+        parts.append(f'<div class="charts">{"".join(map(curves_figure, kept))}</div>')
+    parts += report_blocks(view.blocks[place:])
+    inks = [
+        [f".s{place} {{ stroke: {pair[dark]}; fill: {pair[dark]}; }}" for place, pair in enumerate(INKS)]
+        for dark in (0, 1)
+    ]
+    style = REPORT_STYLE.format(light=LIGHT, dark=DARK, light_inks="\n".join(inks[0]), dark_inks="\n".join(inks[1]))
+    return page_of(view.title, style, main("\n".join(parts)))
+
+
+def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    """The blocks, those that may be wide in boxes that scroll."""
+    for block in blocks:
+        inner = "\n".join(DRAW[type(block)](block, None, None))
+        yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
+
+
+def curves_figure(chart: Curves) -> str:
+    """One chart with its title and its key."""
+    names = [*chart.series]
+    keys = "".join(
+        f'<li><svg viewBox="0 0 32 8" aria-hidden="true">{curve(place, ((0, 4), (32, 4)))}</svg>{escaped(name)}</li>'
+        for place, name in enumerate(names)
+    )
+    key = f'<ul class="key">{keys}</ul>' if len(names) > 1 else ""
+    return f"<figure><figcaption>{escaped(chart.title)}</figcaption>{curves_svg(chart)}{key}</figure>"
+
+
+def curves_svg(chart: Curves) -> str:
+    """The drawing."""
+    points = [point for series in chart.series.values() for point in series]
+    sizes, values = [size for size, _ in points], [value for _, value in points]
+    low, high = min(sizes), max(sizes)
+    bottom, top = value_range(min(values), max(values))
+
+    def across(size: float) -> float:
+        share = math.log(size / low) / math.log(high / low) if high > low else 0.5
+        return LEFT + min(max(share, 0), 1) * (WIDE - LEFT - RIGHT)
+
+    def up(value: float) -> float:
+        return HIGH - BOTTOM - (value - bottom) / (top - bottom) * (HIGH - TOP - BOTTOM)
+
+    parts = []
+    if chart.band is not None and chart.band[0] <= high and chart.band[1] >= low:
+        left, right = across(chart.band[0]), across(chart.band[1])
+        inside = f'width="{max(right - left, 3):.1f}" height="{HIGH - TOP - BOTTOM}"'
+        parts.append(f'<rect class="range" x="{left:.1f}" y="{TOP}" {inside}/>')
+    marks = ticks(bottom, top)
+    for value in marks:
+        y = up(value)
+        parts.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDE - RIGHT}" y2="{y:.1f}"/>')
+        parts.append(label(LEFT - 6, y + 4, figure_text(value, marks[1] - marks[0], percent=chart.percent), "end"))
+    for size, said in size_labels(sorted({*sizes}), across):
+        last = across(size) + SIGN * len(said) > WIDE
+        parts.append(label(WIDE - 2 if last else across(size), HIGH - BOTTOM + 16, said, "end" if last else "middle"))
+    parts.append(f'<line class="axis" x1="{LEFT}" y1="{HIGH - BOTTOM}" x2="{WIDE - RIGHT}" y2="{HIGH - BOTTOM}"/>')
+    parts.append(label((LEFT + WIDE - RIGHT) / 2, HIGH - 8, chart.x_label, "middle"))
+    for place, series in enumerate(chart.series.values()):
+        placed = [(across(size), up(value)) for size, value in series]
+        parts.append(curve(place, placed))
+        parts += (f'<circle class="s{place % len(INKS)}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in placed)
+    return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{attribute(chart.title)}">{"".join(parts)}</svg>'
+
+
+def value_range(low: float, high: float) -> tuple[float, float]:
+    """A little more than the values, and never nothing."""
+    room = (high - low) * MARGIN or abs(high) * MARGIN or 1.0
+    return (0.0 if 0 <= low < (high - low) / 3 else low - room), high + room
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Round numbers of the range, at least four of them.
+
+    >>> ticks(0, 10), ticks(1.9, 4.1)
+    ([0.0, 2.5, 5.0, 7.5, 10.0], [2.0, 2.5, 3.0, 3.5, 4.0])
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / 4))
+    step = next(step for step in (5, 2.5, 2, 1) if step * power <= (high - low) / 4) * power
+    first = math.ceil(low / step - 1e-9)
+    found = range(first, math.floor(high / step + 1e-9) + 1)
+    return [int(place * step) if step >= 1 and step == int(step) else round(place * step, 12) for place in found]
+
+
+def figure_text(value: float, step: float, *, percent: bool) -> str:
+    """A figure at the axis, with as many digits as the step between two of them has.
+
+    >>> figure_text(2.75, 0.25, percent=False), figure_text(0.05, 0.05, percent=True), figure_text(0.025, 0.025, percent=True)
+    ('2.75', '5%', '2.5%')
+    """
+    scale = 100 if percent else 1
+    size = step * scale
+    digits = next((digits for digits in range(12) if abs(round(size, digits) - size) < size * 1e-6), 12)
+    return f"{value * scale:,.{digits}f}{'%' if percent else ''}"
+
+
+def size_labels(sizes: Sequence[float], across: object) -> Iterator[tuple[float, str]]:
+    """The sizes that have room for a label, the last one always."""
+    assert callable(across)
+    right = float("inf")
+    for size in reversed(sizes):
+        said = f"{size / 1024:g}k" if size >= 1024 and size % 1024 == 0 else f"{size:,.0f}"
+        half = SIGN * len(said) * (2 if across(size) + SIGN * len(said) > WIDE else 1)
+        if across(size) + half + 8 < right:
+            right = across(size) - half
+            yield size, said
+
+
+def label(x: float, y: float, said: str, anchor: str) -> str:
+    """A label."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escaped(said)}</text>'
+
+
+def curve(place: int, points: Sequence[tuple[float, float]]) -> str:
+    """A curve through points."""
+    dash = f' stroke-dasharray="{DASHES[place % len(DASHES)]}"' if DASHES[place % len(DASHES)] else ""
+    placed = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="s{place % len(INKS)}" points="{placed}" style="fill:none" stroke-width="2"{dash}/>'
