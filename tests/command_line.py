@@ -17,7 +17,7 @@ def run(*arguments: str | Path, stdin: bytes | str | None = None) -> Result:
 
 
 def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The command line as a process of its own."""
+    """The command line as another process."""
     command = [sys.executable, "-m", "toksmith", *map(str, arguments)]
     return subprocess.run(
         command, input=stdin, capture_output=True, check=False, env=os.environ | environment, timeout=LIMIT_S

@@ -63,7 +63,7 @@ PROGRAM = """
 @needs("proc")
 @pytest.mark.parametrize("kind", re.findall(r'^        "(.+)": lambda', PROGRAM, re.MULTILINE))
 def test_ctrl_c_ends_a_training(kind: str) -> None:
-    """Each takes from 1 to 40 seconds of the processor; after the signal it gets a half."""
+    """Each takes from 1 to 40 seconds of the processor; after the signal it gets one."""
     command = [sys.executable, "-c", textwrap.dedent(PROGRAM), kind, str(Path(__file__).parents[1])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
         assert child.stdout and child.stdout.readline() == "ready\n", child.communicate(timeout=LIMIT_S)
@@ -71,4 +71,4 @@ def test_ctrl_c_ends_a_training(kind: str) -> None:
         out, err = child.communicate(timeout=LIMIT_S)
     assert child.returncode == 0, err
     assert out, f"{kind} ended before it was interrupted: make it longer"
-    assert float(out) - before < 0.5
+    assert float(out) - before < 1

@@ -83,7 +83,7 @@ impl Merger {
         self.safe_cuts.get(|| SafeCuts::new(self.vocab.tokens().map(|(token, _)| token)))
     }
 
-    /// The same, if somebody asked for it before.
+    /// The same, if an earlier call made it.
     #[inline]
     #[must_use]
     pub fn made_safe_cuts(&self) -> Option<&SafeCuts> {

@@ -1,7 +1,8 @@
 //! Pieces to ids by merging: byte-pair encoding.
 //!
 //! Reading order: [`rule`] is the whole algorithm. [`heap`] gives the same ids in n log n, which bounds the time of any text.
-//! [`draws`] are the random numbers of dropout, and [`recovered`] lists the merges of a table of tokens. [`crate::fast`] gives the same ids sooner, and [`crate::kinds::bpe`] chooses.
+//! [`draws`] are the random numbers of dropout, and [`recovered`] lists the merges of a table of tokens. [`crate::fast`] gives
+//! the same ids sooner, and [`crate::kinds::bpe`] chooses.
 //!
 //! Left out: kinds that do not merge ([`crate::kinds`]), and learning merges ([`mod@crate::train`]).
 

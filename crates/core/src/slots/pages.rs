@@ -17,7 +17,7 @@ pub(super) enum Pages<S> {
 }
 
 impl<S: Pod> Pages<S> {
-    /// So many slots of zeros.
+    /// `count` slots of zeros.
     pub(super) fn zeros(count: usize) -> Self {
         let bytes = count * size_of::<S>();
         if bytes >= HUGE
