@@ -26,7 +26,7 @@ from toksmith._formats import json as _json
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
 CHILD = """
-import json, resource, sys
+import json, os, resource, sys
 from pathlib import Path
 import numpy, toksmith, toksmith.metrics
 from toksmith._corpus import encode_files as _encode_files
@@ -51,7 +51,8 @@ for call in calls:
         said = ["nothing", ""]
     except BaseException as error:
         said = [type(error).__name__, str(error)]
-    print(json.dumps([*said, peak_mb() - before]))
+    print(json.dumps([*said, peak_mb() - before]), flush=True)
+os._exit(0)  # Arrow's threads abort a process that ends while they start, one time in a hundred
 """
 Outcome = tuple[str, str, float]
 
