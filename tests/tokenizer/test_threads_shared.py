@@ -108,17 +108,6 @@ def test_what_a_tokenizer_makes_at_first_use_is_made_by_many(tok: Tokenizer) -> 
         assert together(*[lambda fresh=fresh: work(fresh)] * THREADS) == [expected] * THREADS  # type: ignore[misc]
 
 
-def test_release_beside_calls(tok: Tokenizer) -> None:
-    expected = tok.encode_batch(CORPUS, threads=2)
-
-    def release() -> None:
-        tok.release()
-        tok.memory()
-
-    found = beside(release, lambda: tok.encode_batch(CORPUS, threads=2), 50)
-    assert found == [expected] * 50
-
-
 def test_ids_get_their_shared_objects_from_many_threads() -> None:
     """Of an id that no list ever held, one object is kept, whoever comes first."""
     own = toksmith.train([f"{number:04x}" for number in range(3000)], 2000, pattern=None, progress=False)

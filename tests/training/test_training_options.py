@@ -10,15 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hard_texts import broken_bytes, small_texts
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from processors import has_ended, processor_s, until
 from systems import WINDOWS
@@ -74,14 +72,13 @@ def test_long_runs_of_digits_take_linear_time() -> None:
     def train(digits: int) -> Tokenizer:
         return toksmith.train("7" * digits, merges=1, digits="3_right")
 
-    assert processor_s(lambda: train(3_000_000), 3) < 30 * processor_s(lambda: train(300_000), 3) + 0.05
+    assert processor_s(lambda: train(1_500_000), 2) < 30 * processor_s(lambda: train(150_000), 2) + 0.05
 
 
 # Characters
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(
     corpus=st.lists(st.one_of(small_texts("aé☀"), small_texts("😀😁é"), broken_bytes()), min_size=1, max_size=4),
     ties=st.sampled_from(["lowest_ids", "first_seen"]),
@@ -106,17 +103,6 @@ def test_characters_are_learned_as_wholes_before_what_is_beside_them() -> None:
 
 
 # Counts
-
-
-def test_counts_above_32_bits_teach_the_right_merges() -> None:
-    # In 32 bits "he" would stand 2^31 + 6 times less than nothing, and "bc" 7 times.
-    counts = toksmith.PieceCounts.of(
-        {b"the": 1 << 31, b"bc": (1 << 32) + 7, b"ab": (1 << 31) + 1, b"th": 1 << 33}, pattern=None
-    )
-    tok = toksmith.train(counts, merges=5)
-    assert learned(tok) == [(b"t", b"h"), (b"b", b"c"), (b"a", b"b"), (b"th", b"e")]
-    assert tok.model.training is not None
-    assert tok.model.training.counts.tolist() == [(1 << 33) + (1 << 31), (1 << 32) + 7, (1 << 31) + 1, 1 << 31]
 
 
 # The alphabet and seed tokens
@@ -161,7 +147,6 @@ def test_a_seed_token_must_be_one_piece() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
     ties=st.sampled_from(["lowest_ids", "first_seen"]),
@@ -220,27 +205,6 @@ def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> N
     assert learned(tok)[: len(learned(plain)) - 12] == learned(plain)[:-12]
     assert tok.model.training is not None
     assert tok.count_batch(texts).sum() == tok.model.training.left[-1] < plain.count_batch(texts).sum()
-
-
-@pytest.mark.slow
-@ties
-def test_the_second_phase_equals_a_naive_recount(ties: Any) -> None:
-    text = REAL_TEXT[:5000]
-    words = toksmith.train(text, 330, ties=ties)
-    tok = toksmith.train(text, 400, superwords=70, ties=ties)
-    pieces = [list(piece) for piece in tok._engine.split(text)]
-    for left, right, id in words.model.merges.tolist():
-        pieces = [reference.replace_pair(piece, (left, right), id) for piece in pieces]
-    assert tok.model.merges.tolist()[: len(words.model.merges)] == words.model.merges.tolist()
-    for left, right, id in tok.model.merges.tolist()[len(words.model.merges) :]:
-        totals: dict[tuple[int, int], int] = {}
-        for piece in pieces:
-            for pair in pairwise(piece):
-                totals[pair] = totals.get(pair, 0) + 1
-        best = [pair for pair, total in totals.items() if total == max(totals.values())]
-        assert (left, right) == (min(best) if ties == "lowest_ids" else best[0])
-        pieces = [reference.replace_pair(piece, (left, right), id) for piece in pieces]
-    assert tok.count(text) == sum(map(len, pieces))
 
 
 def test_superwords_need_a_corpus_that_can_be_read_twice() -> None:
@@ -380,15 +344,6 @@ def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
     tok = stopped.value.tokenizer
     assert tok.model.merges.tolist()[: len(words.model.merges)] == words.model.merges.tolist()
     assert tok.decode(tok.encode(text)) == text
-
-
-def test_other_kinds_do_not_merge() -> None:
-    options: Iterator[dict[str, Any]] = iter(
-        [{"superwords": 1}, {"digits": "1"}, {"seed_tokens": ["a"]}, {"checkpoint": "kept"}, {"whole_characters": True}]
-    )
-    for each in options:
-        with pytest.raises(InvalidOption, match=next(iter(each))):
-            toksmith.train("abc", kind="words", **each)
 
 
 def test_the_report_says_what_training_took() -> None:

@@ -238,7 +238,7 @@ class PieceCounts:
         patterns = tuple(step["pattern"] for step in splitters(pattern))
         blob = b"".join(piece for piece, _ in pairs)
         core = _core.CountedPieces.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
-        return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
+        return PieceCounts(core, patterns, ((BEGINNING, Position(1, 0)),))
 
     @staticmethod
     def sum(parts: Sequence[PieceCounts]) -> PieceCounts:
@@ -362,13 +362,7 @@ class PieceCounts:
         """
         if not 0 <= whole_number(documents, "documents") <= MOST - self.end.document:
             raise InvalidOption("documents", documents, "at least 0, and numbers of documents below 2**63")
-        blob, columns = self._core.columns()
-        columns = [*columns[:2], columns[2] + np.uint64(documents), columns[3]]
-        if not self.has_positions:
-            columns = [*columns[:2], columns[2][:0], columns[3][:0]]
-        core = _core.CountedPieces.kept(
-            self._patterns, blob, columns, (self.documents, self._core.long, self._core.rare)
-        )
+        core = _core.CountedPieces.kept(*self._moved_core(documents))
         spans = tuple(
             (start._replace(document=start.document + documents), end._replace(document=end.document + documents))
             for start, end in self._spans
@@ -391,10 +385,15 @@ class PieceCounts:
         return f"<PieceCounts of {', '.join(number_of(count, unit) for count, unit in parts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        blob, columns = self._core.columns()
+        return unpickled, (self._moved_core(0), (self._patterns, self._spans, self._skipped))
+
+    def _moved_core(self, documents: int) -> tuple[Any, ...]:
+        """The values from which `kept` of the core makes these counts, with later first positions."""
+        blob, (ends, counts, numbers, places) = self._core.columns()
+        nothing = np.empty(0, np.uint64)
+        firsts = [numbers + np.uint64(documents), places] if self.has_positions else [nothing, nothing]
         facts = (self.documents, tuple(self.long), self._core.rare)
-        kept = columns if self.has_positions else [*columns[:2], columns[2][:0], columns[3][:0]]
-        return unpickled, (Pickled(blob, kept, facts, self._patterns, self._spans, self._skipped),)
+        return self._patterns, blob, [ends, counts, *firsts], facts
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -536,18 +535,6 @@ def merge_counts(
     )
 
 
-class Pickled(NamedTuple):
-    """What a pickle of `PieceCounts` holds: the pieces in one blob, the core's columns and facts, and the fields."""
-
-    blob: bytes
-    columns: list[Any]
-    facts: Any
-    patterns: tuple[str, ...]
-    spans: tuple[Span, ...]
-    skipped: int
-
-
-def unpickled(kept: Pickled) -> PieceCounts:
-    """The counts that a pickle holds."""
-    core = _core.CountedPieces.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
-    return PieceCounts(core, kept.patterns, kept.spans, kept.skipped)
+def unpickled(core: tuple[Any, ...], fields: tuple[Any, ...]) -> PieceCounts:
+    """The counts that a pickle holds: what the core needs, and the other fields."""
+    return PieceCounts(_core.CountedPieces.kept(*core), *fields)
