@@ -36,16 +36,8 @@ PATTERNS = ["[ab]+", r"\s+|a(?!b)", r"\p{N}{1,3}", "x*|b", r"(?<=a)\s", "▁", r
 ONIG = [*PATTERNS[:-1], r"\d{1,3}+", "^.?", "(?=[a-m])", "b|$", "", r"[\s&&[^ ]]+"]
 LITERALS = ["a", "ab", " ", "▁", "e ", "", "aa"]
 LETTERS = [
-    "ab ",
-    "a▁ ",
-    "aA é1",
-    "e\u0301\u0323é ",
-    "中a文 か",
-    "a.,!$€b ",
-    " \n\tab",
-    "ﬁ½①x",
-    "가\u1112\u1161\u11abЯя",
-]
+    "ab ", "a▁ ", "aA é1", "e\u0301\u0323é ", "中a文 か", "a.,!$€b ", " \n\tab", "ﬁ½①x", "가\u1112\u1161\u11abЯя",
+]  # fmt: skip
 CASES = 400
 
 Given = tuple[str, dict[str, Any]]
@@ -237,24 +229,9 @@ def test_splitters(kind: str) -> None:
 def test_decoders(kind: str) -> None:
     random = Random(kind)
     parts = [
-        "a",
-        "▁a",
-        "<0xC3>",
-        "<0xA9>",
-        "<0xFF>",
-        "##b",
-        "n't",
-        " ",
-        "Ġ",
-        "Ã",
-        "©",
-        "</w>",
-        "b</w>",
-        "中",
-        "aa",
-        ".",
-        "<0x+A>",
-    ]
+        "a", "▁a", "<0xC3>", "<0xA9>", "<0xFF>", "##b", "n't", " ", "Ġ", "Ã", "©", "</w>", "b</w>", "中", "aa",
+        ".", "<0x+A>",
+    ]  # fmt: skip
     ids = np.arange(len(parts), dtype=np.uint32)
     for _ in range(CASES):
         steps = [decoder_of(kind, random)]

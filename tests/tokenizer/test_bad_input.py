@@ -94,37 +94,22 @@ def test_a_corpus_of_another_type(corpus: Any) -> None:
 # Options
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("vocab_size", 255),
-        ("vocab_size", -1),
-        ("vocab_size", 2**70),
-        ("merges", -1),
-        ("merges", 2**70),
-        ("min_count", 0),
-        ("min_count", 2**70),
-        ("max_token_bytes", 0),
-        ("max_token_bytes", 2**40),
-        ("ties", "random"),
-        ("kind", "pieces"),
-        ("unit", "word"),
-        ("alphabet", "ascii"),
-        ("pattern", ""),
-        ("pattern", "(unclosed"),
-        ("pattern", "*"),
-        ("pattern", r"\p{NoSuchClass}"),
-        ("pattern", ["gpt2", "["]),
-        ("threads", 0),
-        ("threads", -3),
-        ("special_tokens", [""]),
-        ("special_tokens", ["a", "a"]),
-        ("special_tokens", ["<a>", "<a>b"]),
-        ("special_tokens", ["xab", "aby"]),
-        ("special_tokens", ["\ud800"]),
-        ("special_tokens", ["x" * 100_000]),
-    ],
-)
+NOT_POSSIBLE: dict[str, list[Any]] = {
+    "vocab_size": [255, -1, 2**70],
+    "merges": [-1, 2**70],
+    "min_count": [0, 2**70],
+    "max_token_bytes": [0, 2**40],
+    "ties": ["random"],
+    "kind": ["pieces"],
+    "unit": ["word"],
+    "alphabet": ["ascii"],
+    "pattern": ["", "(unclosed", "*", r"\p{NoSuchClass}", ["gpt2", "["]],
+    "threads": [0, -3],
+    "special_tokens": [[""], ["a", "a"], ["<a>", "<a>b"], ["xab", "aby"], ["\ud800"], ["x" * 100_000]],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in NOT_POSSIBLE.items() for value in values])
 def test_values_that_are_not_possible(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(InvalidOption) as caught:
@@ -133,25 +118,18 @@ def test_values_that_are_not_possible(name: str, value: Any) -> None:
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("vocab_size", "300"),
-        ("vocab_size", 300.5),
-        ("merges", "3"),
-        ("min_count", 1.5),
-        ("max_token_bytes", "8"),
-        ("threads", "2"),
-        ("threads", 1.5),
-        ("pattern", 5),
-        ("pattern", [5]),
-        ("pattern", b"x"),
-        ("special_tokens", 5),
-        ("special_tokens", [5]),
-        ("special_tokens", "<|end|>"),
-        ("special_tokens", [b"<|end|>"]),
-    ],
-)
+OF_ANOTHER_TYPE: dict[str, list[Any]] = {
+    "vocab_size": ["300", 300.5],
+    "merges": ["3"],
+    "min_count": [1.5],
+    "max_token_bytes": ["8"],
+    "threads": ["2", 1.5],
+    "pattern": [5, [5], b"x"],
+    "special_tokens": [5, [5], "<|end|>", [b"<|end|>"]],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in OF_ANOTHER_TYPE.items() for value in values])
 def test_values_of_another_type(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(TypeError):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from hard_texts import HARD_TEXTS
-from processors import LIMIT_S, interrupt
+from processors import LIMIT_S, interrupt, run_script
 from systems import needs
 
 import toksmith
@@ -25,14 +25,6 @@ BATCH = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values()] * 3
 @pytest.fixture(scope="module")
 def tok() -> Tokenizer:
     return toksmith.train(REAL_TEXT, 800, special_tokens=["<|stop|>"])
-
-
-def run(script: str, *arguments: str) -> str:
-    """What a script in a process of its own prints; it fails when it exits with anything but 0."""
-    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
@@ -95,7 +87,7 @@ FORKS = """
 @pytest.mark.slow
 @needs("fork")
 def test_after_a_fork_beside_threads_the_child_encodes_trains_and_releases() -> None:
-    assert run(FORKS) == "equal\n"
+    assert run_script(FORKS) == "equal\n"
 
 
 @pytest.mark.slow
@@ -146,7 +138,7 @@ def test_every_exception_survives_pickling() -> None:
 def test_a_free_threaded_interpreter_is_told_whether_the_gil_is_needed() -> None:
     script = "import sys, warnings; warnings.simplefilter('ignore'); import toksmith; print(sys._is_gil_enabled())"
     source = (Path(__file__).parents[2] / "crates" / "py" / "src" / "lib.rs").read_text(encoding="utf-8")
-    assert run(script).strip() == str("#[pymodule(gil_used = true)]" in source)
+    assert run_script(script).strip() == str("#[pymodule(gil_used = true)]" in source)
 
 
 INTERRUPTED = """
@@ -197,7 +189,7 @@ def test_ctrl_c_ends_every_call() -> None:
         assert child.stdout is not None
         try:
             for name in iter(child.stdout.readline, ""):
-                before = interrupt(child)
+                before = interrupt(child, at_work_s=0.15)
                 ended = child.stdout.readline()
                 assert re.fullmatch(r"[\d.]+\n", ended), f"{name.strip()} ended before Ctrl-C: make it longer"
                 assert float(ended) - before < 1.5, name

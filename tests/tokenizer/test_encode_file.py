@@ -53,7 +53,7 @@ def file(tmp_path: Path, large: bytes) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", [*toksmith.patterns(), r"\w+|\W", None])
+@pytest.mark.parametrize("pattern", [*toksmith.patterns(), None])
 def test_threads_change_no_id_of_a_long_text(pattern: str | None, large: bytes) -> None:
     tok = toksmith.train("low lower lowest", merges=5, pattern=pattern, special_tokens=["<|end|>"])
     for text in (large, large.decode("utf-8", "replace")):
@@ -140,7 +140,9 @@ def test_where_documents_end(
 
 
 @pytest.mark.slow
-def test_patterns_that_cannot_be_cut_hold_a_document_whole(file: Path, large: bytes) -> None:
+def test_patterns_that_cannot_be_cut_hold_a_document_whole(large: bytes, tmp_path: Path) -> None:
+    file, large = tmp_path / "part.txt", large[:500_000]
+    file.write_bytes(large)
     for pattern in (None, r"[^\n]+|\n", ["gpt2", r"\w+"]):
         other = toksmith.train("low lower lowest", merges=3, pattern=pattern)
         assert np.array_equal(other.encode_file(file).ids, other.encode_array(large, special="text", threads=1))

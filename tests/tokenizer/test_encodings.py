@@ -173,20 +173,18 @@ def test_a_wrong_file_from_the_server_is_refused(server: Server, cache: Path, ti
     assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
 
 
-def test_a_cut_connection_is_an_error(server: Server, cache: Path, tiny: str) -> None:
-    server.body, server.length = DATA[:1000], len(DATA)
-    assert "download failed" in failed(tiny, cache, server)
-
-
-def test_a_file_cut_without_notice_is_refused(server: Server, cache: Path, tiny: str) -> None:
-    server.body = DATA[:1000]
-    assert "1000 bytes" in failed(tiny, cache, server)
-
-
-@pytest.mark.parametrize("status", [404, 500])
-def test_a_refusal_of_the_server_is_an_error(status: int, server: Server, cache: Path, tiny: str) -> None:
-    server.status = status
-    assert str(status) in failed(tiny, cache, server)
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ({"body": DATA[:1000], "length": len(DATA)}, "download failed"),
+        ({"body": DATA[:1000]}, "1000 bytes"),
+        ({"status": 404}, "404"),
+        ({"status": 500}, "500"),
+    ],
+)
+def test_a_bad_answer_is_an_error(answer: dict[str, Any], said: str, server: Server, cache: Path, tiny: str) -> None:
+    vars(server).update(answer)
+    assert said in failed(tiny, cache, server)
 
 
 def test_without_a_network_the_error_says_which_file_to_put_where(

@@ -1,15 +1,12 @@
 """What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
 
 import json
-import subprocess
-import sys
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from processors import LIMIT_S
+from processors import LIMIT_S, run_script
 from shown_results import check_shown
 from systems import needs
 
@@ -32,7 +29,7 @@ THREADS = """
 
     def text(seed):
         draw = random.Random(seed)
-        return " ".join("".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 14))) for _ in range(15_000))
+        return " ".join("".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 14))) for _ in range(30_000))
 
     kind = sys.argv[1]
     options = {"bytes": {}, "characters": {"unit": "char", "pattern": None}}[kind]
@@ -60,18 +57,11 @@ THREADS = """
 """
 
 
-def run(script: str, *arguments: str) -> str:
-    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 @needs("proc")
 @pytest.mark.parametrize("kind", ["bytes", "characters"])
 def test_128_threads_leave_what_a_few_need(kind: str) -> None:
-    kept, released, grown, left = json.loads(run(THREADS, kind))
+    kept, released, grown, left = json.loads(run_script(THREADS, kind))
     assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # of the encoder, and of the engine for characters
     assert kept["session_bytes"] < 16 * MIB * kept["sessions"]
     # What the allocator keeps for itself is a part of what 128 threads had, which is more than 4 MiB for each.
@@ -155,5 +145,4 @@ print((peak() - before) / ids.nbytes)
 
 @needs("proc")
 def test_the_ids_of_one_text_are_not_in_memory_twice() -> None:
-    done = subprocess.run([sys.executable, "-c", ONE_TEXT], capture_output=True, encoding="utf-8", check=True)
-    assert float(done.stdout) < 1.5
+    assert float(run_script(ONE_TEXT)) < 1.5

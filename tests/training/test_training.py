@@ -57,34 +57,11 @@ def test_the_textbook_example_by_either_rule() -> None:
     assert record(lowest).symbols == record(seen).symbols == 11
 
 
-def test_first_seen_means_the_text_as_it_stands_now() -> None:
-    # xy stands first in the text, but after ab → Z the pair Zx does: abxyabxy is ZxyZxy, and Zx, xy stand twice.
-    tok = toksmith.train("abxyabxy", merges=2, pattern=None, ties="first_seen")
-    assert pairs(tok) == [(b"a", b"b"), (b"ab", b"x")]
-    tok = toksmith.train("abxyabxy", merges=2, pattern=None)
-    assert pairs(tok) == [(b"a", b"b"), (b"x", b"y")]
-
-
-def test_overlapping_pairs_count_and_do_not_merge() -> None:
-    tok = toksmith.train("aaa", merges=5, pattern=None)
-    assert (triples(tok), record(tok).counts.tolist()) == ([[97, 97, 256], [256, 97, 257]], [2, 1])
-
-
 def test_documents_are_never_joined() -> None:
     tok = toksmith.train(["ab", "ab", "ab"], pattern=None, merges=10)
     assert pairs(tok) == [(b"a", b"b")]
     assert record(tok).documents == 3
     assert pairs(toksmith.train("ababab", pattern=None, merges=10))[1] == (b"ab", b"ab")
-
-
-def test_pieces_are_never_joined() -> None:
-    tok = toksmith.train("the cat the cat the cat", merges=50)
-    assert max(tok.model.tokens, key=len) == b" cat"
-
-
-def test_patterns_apply_in_order() -> None:
-    tok = toksmith.train("ab12 ab12 ab12", merges=50, pattern=["gpt2", r"\d"])
-    assert {bytes(token) for token in tok.model.tokens[256:]} == {b"ab", b" ab"}
 
 
 @pytest.mark.slow
@@ -127,12 +104,6 @@ def test_the_special_tokens_of_a_corpus_that_runs_out_follow_the_merges() -> Non
     assert tok.decode([256, 257]) == "ab<|a|>"
 
 
-def test_special_tokens_are_text_in_the_corpus() -> None:
-    tok = toksmith.train("<|x|><|x|>", merges=3, special_tokens=["<|x|>"], pattern=None)
-    assert len(triples(tok)) == 3
-    assert tok.encode("<|x|>", special="allow") == [259]
-
-
 def test_merges_stop() -> None:
     tok = toksmith.train("abcabcabc", merges=1, pattern=None, special_tokens=["<|a|>"])
     assert (triples(tok), tok.special_tokens) == ([[97, 98, 256]], {"<|a|>": 257})
@@ -155,17 +126,6 @@ def test_too_few_pairs_stop_and_say_so(caplog: pytest.LogCaptureFixture) -> None
     caplog.clear()
     toksmith.train("abc", min_count=2, pattern=None)
     assert not caplog.records
-
-
-def test_min_count_with_a_limit() -> None:
-    tok = toksmith.train("abababcd", merges=10, min_count=3, pattern=None)
-    assert pairs(tok) == [(b"a", b"b")]
-
-
-def test_long_tokens_can_be_forbidden() -> None:
-    tok = toksmith.train("abcdabcdabcd", merges=50, pattern=None, max_token_bytes=2)
-    assert sorted(map(bytes, tok.model.tokens[256:])) == [b"ab", b"cd"]
-    assert triples(toksmith.train("abab", merges=5, max_token_bytes=1, pattern=None)) == []
 
 
 def test_the_least_vocabulary() -> None:
@@ -193,11 +153,6 @@ def test_characters() -> None:
         toksmith.train("hello, wörld ☀", 5, kind="chars")
     with pytest.raises(CorpusError, match="kind='bpe'"):
         toksmith.train(b"a\xff", kind="chars")
-
-
-def test_characters_with_special_tokens() -> None:
-    tok = toksmith.train("ba", kind="chars", special_tokens=["<|end|>"])
-    assert tok.encode("ab<|end|>", special="allow") == [0, 1, 2]
 
 
 def test_words() -> None:

@@ -70,7 +70,7 @@ def test_ctrl_c_ends_every_training() -> None:
         assert child.stdout is not None
         try:
             for kind in iter(child.stdout.readline, ""):
-                before = interrupt(child)
+                before = interrupt(child, at_work_s=0.15)
                 ended = child.stdout.readline()
                 assert re.fullmatch(r"[\d.]+\n", ended), f"{kind.strip()} ended before Ctrl-C: make it longer"
                 assert float(ended) - before < 1, kind

@@ -42,24 +42,6 @@ def learned(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
 # Digits
 
 
-@pytest.mark.parametrize(
-    "digits, pattern, groups",
-    [
-        ("none", "gpt2", [" 1234567", " 12", "345"]),
-        ("1", "gpt2", [*"1234567", *"12", *"345"]),
-        ("3", "gpt2", ["123", "456", "7", "12", "345"]),
-        ("3_right", "gpt2", ["1", "234", "567", "12", "345"]),
-        ("3_right", "cl100k", ["1", "234", "567", "12", "345"]),
-        ("3_right", None, ["1", "234", "567", "12", "345"]),
-        ("3", "cl100k", ["123", "456", "7", "12", "345"]),
-    ],
-)
-def test_digits_are_cut_before_the_pattern(digits: Any, pattern: str | None, groups: list[str]) -> None:
-    tok = toksmith.train("ab 1234567 12x345", merges=0, pattern=pattern, digits=digits)
-    pieces = [piece.decode() for piece in tok._engine.split("ab 1234567 12x345")]
-    assert [piece for piece in pieces if re.search(r"\d", piece)] == groups
-
-
 @pytest.mark.parametrize("length", range(1, 14))
 def test_groups_from_the_right_are_those_of_thousands(length: int) -> None:
     number = "9876543210987"[:length]
@@ -95,13 +77,6 @@ def test_no_token_crosses_the_boundary_of_a_character(corpus: list[str | bytes],
             assert (problem.start, problem.reason) == (0, "unexpected end of data")
 
 
-def test_characters_are_learned_as_wholes_before_what_is_beside_them() -> None:
-    text = "日本語日本人日本" * 5
-    free, whole = (toksmith.train(text, merges=40, pattern=None, whole_characters=whole) for whole in (False, True))
-    assert any(token.decode("utf-8", "replace").strip("日本語人") for token in tokens(free)[256:])
-    assert {"日", "本", "日本"} <= {token.decode("utf-8", "replace") for token in tokens(whole)}
-
-
 # Counts
 
 
@@ -115,13 +90,6 @@ def test_the_alphabet_of_gpt2_only_renames_bytes(ties: Any) -> None:
     assert tok.decode(tok.encode(REAL_TEXT)) == REAL_TEXT
     if ties == "first_seen":
         assert learned(tok) == learned(toksmith.train(REAL_TEXT, 400, ties=ties))
-
-
-def test_the_alphabet_of_gpt2_decides_ties_as_hf_does() -> None:
-    # "\n\n" and "!!" stand equally often: by bytes the newlines come first, in GPT-2's order they come last.
-    text = ["\n\n", "!!"]
-    assert learned(toksmith.train(text, merges=1, pattern=None)) == [(b"\n", b"\n")]
-    assert learned(toksmith.train(text, merges=1, pattern=None, alphabet="gpt2")) == [(b"!", b"!")]
 
 
 def test_seed_tokens_come_first_and_are_one_token_each() -> None:
@@ -144,27 +112,6 @@ def test_a_seed_token_must_be_one_piece() -> None:
 
 
 # A base tokenizer
-
-
-@pytest.mark.slow
-@given(
-    corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
-    ties=st.sampled_from(["lowest_ids", "first_seen"]),
-    pattern=st.sampled_from([None, "[ab]+", "gpt2"]),
-    first=st.integers(0, 12),
-)
-def test_continuing_is_what_one_training_gives(
-    corpus: list[str | bytes], ties: Any, pattern: str | None, first: int
-) -> None:
-    if not any(corpus):
-        return
-    whole = toksmith.train(corpus, merges=20, pattern=pattern, ties=ties)
-    base = toksmith.train(corpus, merges=first, pattern=pattern, ties=ties)
-    more = toksmith.train(corpus, merges=20 - first, base=base, ties=ties)
-    assert more == whole
-    assert more.model.training is not None and whole.model.training is not None
-    assert more.model.training.counts[first:].tolist() == whole.model.training.counts[first:].tolist()
-    assert more.model.training.left[-1:].tolist() == whole.model.training.left[-1:].tolist()
 
 
 def test_a_base_whose_bytes_decide_is_continued_with_its_ids(tmp_path: Path) -> None:

@@ -703,9 +703,9 @@ class Tokenizer(_core.TextCalls):
     @cached_property
     def _marks(self) -> tuple[AddedToken, ...]:
         """The added tokens that only trusted text may spell."""
-        from .marks import marks_of  # when a call trusts some text more than other text
+        from .marks import is_mark  # when a call trusts some text more than other text
 
-        return tuple(marks_of(self.model))
+        return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
 
     @cached_property
     def _trusted_encoder(self) -> TrustedEncoder:

@@ -21,9 +21,9 @@ from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
 from .checkpoint import Checkpoint
-from .counts import PieceCounts
+from .counts import PieceCounts, need
 from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn
-from .options import Outcome, Run, check_merging, need, said_stop
+from .options import Outcome, Run, check_merging, said_stop
 from .sweep import batches
 
 __all__ = ["CharacterOptions", "train_characters"]

@@ -15,11 +15,11 @@ from .._model.model import Model, Step
 from .._model.patterns import splitters
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
-from .counts import Limits, PieceCounts
+from .counts import Limits, PieceCounts, need
 from .languages import ParityOptions
 from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "check_merging", "need", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "check_merging", "said_stop"]
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,6 @@ def json_value(value: Any) -> Any:
     if isinstance(value, tuple):
         return [json_value(each) for each in value]
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
-
-
-def need(options: object, holds: bool, argument: str, allowed: str) -> None:
-    """Raises InvalidOption for an argument for which a condition does not hold."""
-    if not holds:
-        raise InvalidOption(argument, getattr(options, argument), allowed)
 
 
 def check_merging(options: Any) -> None:

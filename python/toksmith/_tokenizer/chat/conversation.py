@@ -53,9 +53,12 @@ def conversation(tok: Any, template: str | os.PathLike[str], asked: Conversation
     if not all(isinstance(name, str) for name in asked.variables):
         raise InvalidOption("variables", asked.variables, "names as keys, all of them str")
     given = {name: value for name, value in asked.variables.items() if value is not None}
-    own = {"messages": followed("messages", messages, of_message), "tools": functions}
-    own["add_generation_prompt"] = asked.add_generation_prompt
-    text = rendered(source, {**tokens_and_variables(tok, names, given), **own})
+    own = {
+        "messages": followed("messages", messages, of_message),
+        "tools": functions,
+        "add_generation_prompt": asked.add_generation_prompt,
+    }
+    text = rendered(source, tokens_and_variables(tok, names, given) | own)
     if asked.continue_final_message:
         text = up_to(text, len(messages) - 1)
     roles = [str(message.get("role", "")) for message in messages]

@@ -160,10 +160,9 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(extensions=[Generation, loopcontrols], **options)
         self.filters |= {"tojson": as_json, "join": joined}
         self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
-        self.tests = {
-            name: wrap_test(function) if function in COMPARING or name == "in" else function
-            for name, function in self.tests.items()
-        }
+        tests: dict[str, Any] = dict(self.tests)
+        comparing = (name for name, test in tests.items() if test in COMPARING or name == "in")
+        self.tests |= {name: wrap_test(tests[name]) for name in comparing}
         self.globals |= {"raise_exception": refuse, "strftime_now": now}
         del self.globals["lipsum"]  # random text
 

@@ -29,7 +29,7 @@ from ..._storage.folders import folder_at
 from .files import Facts, read_counts, write_counts
 from .merge import in_memory, into_file, joined, moved_files
 
-__all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts"]
+__all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts", "need"]
 
 LEAST_MEMORY = 1 << 20
 MOST = (1 << 63) - 1
@@ -55,6 +55,12 @@ class LeftOut(NamedTuple):
     bytes: int
 
 
+def need(options: object, holds: bool, argument: str, allowed: str) -> None:
+    """Raises InvalidOption for an argument for which a condition does not hold."""
+    if not holds:
+        raise InvalidOption(argument, getattr(options, argument), allowed)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What counting may use and leaves out; see `count_pieces`."""
@@ -67,19 +73,14 @@ class Limits:
 
     def check(self, least_is: str = "min_count") -> None:
         """Raises InvalidOption for the first that is out of range; `min_count` may have another name."""
-
-        def need(holds: bool, argument: str, allowed: str) -> None:
-            if not holds:
-                raise InvalidOption(argument, getattr(self, argument), allowed)
-
         if not 1 <= whole_number(self.min_count, least_is) <= MOST:
             raise InvalidOption(least_is, self.min_count, "at least 1 and below 2**63")
         longest, memory = self.max_piece_bytes, self.max_memory
-        need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
+        need(self, longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
         allowed = f"at least {LEAST_MEMORY} (1 MiB), or None for no limit"
-        need(memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
-        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
-        need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
+        need(self, memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
+        need(self, self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
+        need(self, self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
 def count_pieces(
