@@ -92,7 +92,7 @@ def test_ids_that_are_none_are_named_whatever_way_they_come(tok: Tokenizer, slow
             assert (caught.value.id, caught.value.position, caught.value.index) == (wrong, 1, 1)
 
 
-def test_integers_of_every_kind_are_ids_and_other_things_are_not(tok: Tokenizer, slow: Tokenizer) -> None:
+def test_integers_of_every_kind_are_ids(tok: Tokenizer, slow: Tokenizer) -> None:
     class Index:
         def __index__(self) -> int:
             return 98
@@ -112,9 +112,6 @@ def test_integers_of_every_kind_are_ids_and_other_things_are_not(tok: Tokenizer,
         ids: list[Any] = [97]
         ids += [Growing(ids), 98]
         assert one.decode(ids) == "ac"
-        for thing in (1.0, None, "a", [97]):
-            with pytest.raises(TypeError, match="position 1: expected an integer id, not"):
-                one.decode([97, thing])  # type: ignore[list-item]
 
 
 def test_lists_share_their_integers_and_own_their_references(tok: Tokenizer) -> None:

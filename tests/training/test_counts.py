@@ -12,7 +12,7 @@ import random
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -409,30 +409,28 @@ def test_columns_of_texts(kind: Any, tmp_path: Path) -> None:
 # What cannot be read
 
 
-def broken(name: str, good: bytes) -> bytes:
-    """A file that goes wrong in its middle."""
+def flipped(good: bytes, size: int) -> bytes:
+    """The file with so many bytes in its middle that are others."""
     middle = len(good) // 2
-    return {
-        "cut.jsonl.gz": good[:-20],
-        "bits.jsonl.gz": good[:middle]
-        + bytes(byte ^ 0xFF for byte in good[middle : middle + 50])
-        + good[middle + 50 :],
-        "cut.jsonl.zst": good[: middle + 3],
-        "bits.txt.zst": good[:middle] + b"\xff" * 50 + good[middle + 50 :],
-        "cut.parquet": good[:-20],
-        "bits.parquet": good[:middle] + b"\xff" * 500 + good[middle + 500 :],
-        "row.jsonl": good[:middle] + b"\n{\n" + good[middle:],
-    }[name]
+    return good[:middle] + bytes(byte ^ 0xFF for byte in good[middle : middle + size]) + good[middle + size :]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["cut.jsonl.gz", "bits.jsonl.gz", "cut.jsonl.zst", "bits.txt.zst", "cut.parquet", "bits.parquet", "row.jsonl"],
-)
+BROKEN: dict[str, Callable[[bytes], bytes]] = {
+    "cut.jsonl.gz": lambda good: good[:-20],
+    "bits.jsonl.gz": lambda good: flipped(good, 50),
+    "cut.jsonl.zst": lambda good: good[: len(good) // 2 + 3],
+    "bits.txt.zst": lambda good: flipped(good, 50),
+    "cut.parquet": lambda good: good[:-20],
+    "bits.parquet": lambda good: flipped(good, 500),
+    "row.jsonl": lambda good: good[: len(good) // 2] + b"\n{\n" + good[len(good) // 2 :],
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_in_a_glob_is_named(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bad = tmp_path / name
     write(bad, DOCUMENTS * 20)
-    bad.write_bytes(broken(name, bad.read_bytes()))
+    bad.write_bytes(BROKEN[name](bad.read_bytes()))
     write(tmp_path / "a.txt", ["before"])
     write(tmp_path / "z.txt", ["after"])
     corpus = toksmith.files(tmp_path / "*")

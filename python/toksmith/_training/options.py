@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -115,10 +115,10 @@ class Options:
     def recorded(self) -> dict[str, Any]:
         """The options as JSON values. Options newer than the first record appear only if they differ from the default."""
         values = {name: value for name, value in vars(self).items() if name not in ("base", "several")}
-        plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
+        defaults = {field.name: field.default for field in fields(self)}
         later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
-            if values[name] == plain[name] or (name == "superword_pattern" and not self.superwords):
+            if values[name] == defaults[name] or (name == "superword_pattern" and not self.superwords):
                 del values[name]
         found = {name: json_value(value) for name, value in values.items()}
         found |= {} if self.several is None else {"parity": dict(self.several)}
