@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -83,6 +84,14 @@ def new_words(megabytes: int) -> bytes:
     letters = b"aaabcdeeefghiiijklmnoooprstuvwxyz   "
     drawn = random.Random(1).randbytes(min(megabytes, 30) * 1_000_000)
     return drawn.translate(bytes(letters[byte % len(letters)] for byte in range(256))) * max(megabytes // 30, 1)
+
+
+def run_script(script: str, *arguments: str) -> str:
+    """What a script in a process of its own prints; one that hangs, or exits with anything but 0, fails the test."""
+    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
+    done = subprocess.run(command, capture_output=True, timeout=LIMIT_S, check=False, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def skip_flushing() -> None:

@@ -35,145 +35,52 @@ except ImportError as _raised:  # only the reference works
         raise ImportError(_WHY) from _CAUSE
 
 else:
-    # By module, its public names; `__init__.pyi` says the same to type checkers.
+    # By module, its public names, in one text; `__init__.pyi` says the same to type checkers.
     _HOMES = {
-        "_sources.convert": (
-            "ConversionReport",
-            "convert",
-        ),
-        "_corpus": (
-            "Files",
-            "files",
-        ),
-        "_training.counts": (
-            "MergedCounts",
-            "PieceCounts",
-            "count_pieces",
-            "merge_counts",
-        ),
-        "_judge.doctor": (
-            "Diagnosis",
-            "doctor",
-        ),
-        "_sources.encodings": ("encodings",),
+        "_sources.convert": "ConversionReport convert",
+        "_corpus": "Files files",
+        "_training.counts": "MergedCounts PieceCounts count_pieces merge_counts",
+        "_judge.doctor": "Diagnosis doctor",
+        "_sources.encodings": "encodings",
         "_base.errors": (
-            "CannotRepresent",
-            "CorpusError",
-            "CheckpointError",
-            "DownloadError",
-            "FormatError",
-            "InvalidOption",
-            "JobError",
-            "ModelError",
-            "NotInVocabulary",
-            "PatternError",
-            "SpecialTokenInText",
-            "TextTooLong",
-            "ToksmithError",
-            "TrainingInterrupted",
-            "UnknownId",
-            "UnknownName",
+            "CannotRepresent CorpusError CheckpointError DownloadError FormatError InvalidOption JobError "
+            "ModelError NotInVocabulary PatternError SpecialTokenInText TextTooLong ToksmithError "
+            "TrainingInterrupted UnknownId UnknownName"
         ),
-        "_tokenizer.chat.ids": ("ChatEncoding",),
-        "_tokenizer.session": ("IdEdit", "TextSession"),
-        "_tokenizer.fim": (
-            "FimMarks",
-            "fim",
-            "fim_marks",
-        ),
-        "_formats": (
-            "Format",
-            "formats",
-        ),
-        "_graft": (
-            "GraftReport",
-            "graft",
-        ),
-        "_sources.load": ("load",),
-        "_tokenizer.memory": ("MemoryUse",),
-        "_model.model": (
-            "AddedToken",
-            "Model",
-            "Step",
-            "TokenTable",
-            "TrainingRecord",
-        ),
-        "_model.patterns": (
-            "Pattern",
-            "patterns",
-        ),
-        "_playground": (
-            "Playground",
-            "Snapshot",
-            "play",
-            "snapshot",
-        ),
-        "_render.progress": ("Progress",),
-        "_tokenizer.results": (
-            "Chunk",
-            "Encoding",
-            "Fit",
-            "Healing",
-            "Padded",
-            "Ragged",
-            "RaggedEncoding",
-            "StreamDecoder",
-        ),
-        "_jobs.folder.contents": (
-            "FirstDocument",
-            "LengthBin",
-            "ShardContents",
-            "SourceSums",
-            "shards",
-        ),
-        "_jobs.folder.finish": ("Tokenized",),
-        "_jobs.folder.merge_shards": ("merge_shards",),
-        "_jobs.folder.verify": (
-            "Verified",
-            "verify",
-        ),
-        "_jobs.job.cost": (
-            "CostRow",
-            "JobCost",
-        ),
-        "_jobs.job.job": (
-            "Job",
-            "JobStatus",
-        ),
-        "_jobs.job.make_plan": ("plan", "plan_counts"),
-        "_jobs.job.watch": ("JobEvent",),
-        "_jobs.make.run_shard": ("run_shard",),
-        "_jobs.one_file": (
-            "EncodedCorpus",
-            "encode_corpus",
-        ),
-        "_jobs.written": ("Receipt",),
-        "_tokenizer.stream": ("StreamEncoder",),
-        "_judge.study": (
-            "Study",
-            "study",
-        ),
-        "_training.surgery": (
-            "IdMap",
-            "add_special",
-            "extend",
-            "prune",
-        ),
-        "_training.sweep": (
-            "SweepRow",
-            "rewind",
-            "sweep",
-        ),
-        "_tokenizer.tokenizer": ("Tokenizer",),
-        "_training": ("train",),
-        "_training.kinds": (
-            "TrainingKind",
-            "training_kinds",
-        ),
-        "metrics": ("parity",),
+        "_tokenizer.chat.ids": "ChatEncoding",
+        "_tokenizer.session": "IdEdit TextSession",
+        "_tokenizer.fim": "FimMarks fim fim_marks",
+        "_formats": "Format formats",
+        "_graft": "GraftReport graft",
+        "_sources.load": "load",
+        "_tokenizer.memory": "MemoryUse",
+        "_model.model": "AddedToken Model Step TokenTable TrainingRecord",
+        "_model.patterns": "Pattern patterns",
+        "_playground": "Playground Snapshot play snapshot",
+        "_render.progress": "Progress",
+        "_tokenizer.results": "Chunk Encoding Fit Healing Padded Ragged RaggedEncoding StreamDecoder",
+        "_jobs.folder.contents": "FirstDocument LengthBin ShardContents SourceSums shards",
+        "_jobs.folder.finish": "Tokenized",
+        "_jobs.folder.merge_shards": "merge_shards",
+        "_jobs.folder.verify": "Verified verify",
+        "_jobs.job.cost": "CostRow JobCost",
+        "_jobs.job.job": "Job JobStatus",
+        "_jobs.job.make_plan": "plan plan_counts",
+        "_jobs.job.watch": "JobEvent",
+        "_jobs.make.run_shard": "run_shard",
+        "_jobs.one_file": "EncodedCorpus encode_corpus",
+        "_jobs.written": "Receipt",
+        "_tokenizer.stream": "StreamEncoder",
+        "_judge.study": "Study study",
+        "_training.surgery": "IdMap add_special extend prune",
+        "_training.sweep": "SweepRow rewind sweep",
+        "_tokenizer.tokenizer": "Tokenizer",
+        "_training": "train",
+        "_training.kinds": "TrainingKind training_kinds",
+        "metrics": "parity",
     }
     _MODULES = ("compat", "explain", "metrics", "reference")
-    _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+    _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
     __version__ = _core.__version__
     __all__ = sorted([*_HOME_OF, *_MODULES])  # noqa: PLE0605 - the stub lists them, for those who cannot run this

@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 
 import toksmith
-from toksmith import reference
+from toksmith import _core, reference
 from toksmith.reference import character_training as characters
 from toksmith.reference import parity_training as parity
 from toksmith.reference import training
 from toksmith.reference import unigram_training as unigram
+from toksmith.reference.text_training import train_by_text
 
 LETTERS = ["ab ", "abc 12", "aé☀ ", "a1 \n", "ab cd"]
 PATTERNS = [[], [r" ?\p{L}+| ?\p{N}+"], ["[ab]+"], [r"\S+"]]
-CASES = 250
+CASES = 150
 
 
 def corpus_of(random: Random, most: int = 24) -> list[str]:
@@ -222,6 +223,27 @@ def test_unigram_models() -> None:
         np.testing.assert_allclose(tok.model.scores, [score for _, score in wanted], rtol=1e-6)
         full += len(tok) == size  # so that tokens were dropped
     assert full > CASES // 10
+
+
+def test_tokens_that_are_their_texts() -> None:
+    random, shared = Random(7), 0
+    for _ in range(400):
+        letters = "abc"[: random.randint(1, 3)]
+        given = [*dict.fromkeys((*random.choice((["ab"], ["abc", "b"], ["aa", "ba"], [])), *letters))]
+        drawn = {
+            tuple(random.choice(letters) for _ in range(random.randint(0, 9))): random.randint(1, 9)
+            for _ in range(random.randint(0, 9))
+        }
+        size, least = random.choice((4, 9, 99)), random.choice((0, 1, 5))
+        longest, prefix = random.choice((None, None, 0, 2, 4, 5)), random.choice(("", "", "a"))
+        tokens, pairs = train_by_text(drawn, given, size, min_count=least, prefix=prefix, longest=longest)
+        words = [[given.index(char) for char in word] for word in drawn]
+        rules = {"size": size, "min_count": least, "prefix": prefix, "longest": longest}
+        found, merges = _core.train_by_text(given, words, [*drawn.values()], rules)
+        assert found == [*given, *tokens]
+        assert [(found[left], found[right]) for left, right in merges] == pairs, (drawn, given, rules)
+        shared += len(pairs) > len(tokens)
+    assert shared > 50, "pairs that spell one text were drawn"
 
 
 # What changes no merge: where the corpus comes from, how it is read, and who is told.

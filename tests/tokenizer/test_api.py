@@ -5,23 +5,20 @@ out of every call, in every form, and go back to the same bytes.
 """
 
 import copy
-import hashlib
 import pickle
-import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hard_texts import HARD_TEXTS, broken_bytes, small_texts, texts
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from processors import processor_s
-from systems import needs
 
 import toksmith
-from toksmith import AddedToken, Model, NotInVocabulary, Ragged, Tokenizer, TokenTable, UnknownId, reference
+from toksmith import AddedToken, Model, NotInVocabulary, Ragged, Tokenizer, UnknownId, reference
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 CUT_CHARACTERS = "é☀😄नमस्ते 中文字 😄☀é नमस्ते " * 5
@@ -44,7 +41,6 @@ def cut() -> Tokenizer:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(text=st.one_of(texts(), broken_bytes(), small_texts("the def\n")))
 @example(text="")
 @example(text=b"")
@@ -89,23 +85,6 @@ def test_a_batch_is_any_iterable(tok: Tokenizer, form: Callable[[list[str]], Any
     assert tok.count_batch(form(batch)).tolist() == [len(ids) for ids in expected]
 
 
-def test_empty_batches(tok: Tokenizer) -> None:
-    assert tok.encode_batch([]) == [] and tok.decode_batch([]) == []
-    ragged = tok.encode_ragged([])
-    assert (len(ragged), ragged.ids.shape, ragged.ends.shape) == (0, (0,), (0,))
-    assert tok.count_batch([]).shape == (0,)
-
-
-def test_an_iterable_of_texts_that_raises(tok: Tokenizer) -> None:
-    def broken() -> Iterator[str]:
-        yield "text"
-        raise LookupError("gone")
-
-    for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
-        with pytest.raises(LookupError, match="gone"):
-            call(broken())
-
-
 def test_ragged(tok: Tokenizer) -> None:
     batch = ["def f():", "", "return x"]
     ragged = tok.encode_ragged(batch)
@@ -126,25 +105,16 @@ def test_ragged(tok: Tokenizer) -> None:
 # Decoding
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64])
-def test_ids_of_any_integer_type(tok: Tokenizer, dtype: Any) -> None:
-    ids = np.array([100, 101, 102], dtype)
-    assert tok.decode(ids) == "def"
-    assert tok.decode_bytes(ids[::-1]) == b"fed"
-    assert tok.decode_batch([ids, ids[:0]]) == ["def", ""]
-    assert tok.decode_batch(np.stack([ids, ids])) == ["def", "def"]
-    assert tok.decode(list(ids)) == "def"
-    assert tok.decoder().feed(ids) == "def"
-    assert tok.decoder().feed(ids[0]) == "d"
-    assert tok.token_bytes(ids[0]) == b"d"
-
-
 def test_ids_of_any_iterable(tok: Tokenizer) -> None:
     ids = tok.encode("def f(x):")
     for form in (ids, tuple(ids), iter(ids), (id for id in ids), np.array(ids), memoryview(np.array(ids, np.int64))):
         assert tok.decode(form) == "def f(x):"
     ragged = tok.encode_ragged(["def", "f"])
     assert tok.decode_batch(ragged) == ["def", "f"]
+    bytes_ = np.array([100, 101, 102], np.uint8)
+    assert tok.decode_batch(np.stack([bytes_, bytes_[::-1]])) == ["def", "fed"]
+    assert tok.decoder().feed(bytes_) == "def" and tok.decoder().feed(bytes_[0]) == "d"
+    assert tok.token_bytes(bytes_[0]) == b"d"
     assert tok.decode([]) == "" and tok.decode_bytes([]) == b""
     big_endian = np.array(ids, ">u4")
     assert tok.decode(big_endian) == "def f(x):"
@@ -169,7 +139,6 @@ def test_bytes_that_are_no_text(tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(text=small_texts("é☀😄नमस्ते 中a"), cuts=st.lists(st.integers(1, 4), max_size=60), draws=st.data())
 def test_a_stream_of_a_valid_text_never_shows_the_replacement_character(
     text: str, cuts: list[int], draws: st.DataObject, cut: Tokenizer
@@ -195,7 +164,6 @@ def test_a_stream_of_a_valid_text_never_shows_the_replacement_character(
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(data=broken_bytes(), sizes=st.lists(st.integers(0, 3), max_size=40))
 def test_a_stream_of_any_bytes_ends_as_decode_does(data: bytes, sizes: list[int], cut: Tokenizer) -> None:
     ids = list(data)
@@ -262,11 +230,6 @@ def test_every_call_takes_the_modes_of_encode(tok: Tokenizer) -> None:
         assert (caught.value.index, caught.value.offset, caught.value.token) == (1, 1, END)
 
 
-def test_special_tokens_are_cut_out_before_the_text_is_split(tok: Tokenizer) -> None:
-    # The look-ahead of the pattern does not see the token: two spaces stay together, as at the end of a text.
-    assert tok.encode(f"a  {END}a", special="allow") == [*tok.encode("a  "), tok.special_tokens[END], *tok.encode("a")]
-
-
 def test_tokens_that_are_added_and_not_special_are_always_found() -> None:
     base = toksmith.train("abc", merges=0)
     added = (AddedToken("<b>", 300, special=False), AddedToken("<s>", 301), AddedToken("ab", 400, special=False))
@@ -307,38 +270,6 @@ def test_tokens_and_ids(tok: Tokenizer) -> None:
         with pytest.raises(UnknownId) as missing:
             tok.token_bytes(out)
         assert (missing.value.id, missing.value.position, missing.value.vocab_size) == (out, None, 1002)
-
-
-def test_holes_count_in_the_vocabulary_size_and_not_in_the_length(vocab_dir: Path) -> None:
-    specials = {
-        "<|endoftext|>": 100257,
-        "<|fim_prefix|>": 100258,
-        "<|fim_middle|>": 100259,
-        "<|fim_suffix|>": 100260,
-        "<|endofprompt|>": 100276,
-    }
-    tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k", special_tokens=specials)
-    assert (tok.vocab_size, len(tok)) == (100_277, 100_261)
-    for hole in (100_256, 100_261, 100_275):
-        with pytest.raises(UnknownId, match="hole"):
-            tok.decode([hole])
-        with pytest.raises(UnknownId):
-            tok.token_bytes(hole)
-    plain = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
-    assert (plain.vocab_size, len(plain)) == (100_256, 100_256)
-
-
-@needs("links")
-def test_harmony_shares_an_id(vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-    name = hashlib.sha1(url.encode()).hexdigest()
-    (tmp_path / name).symlink_to(vocab_dir / "o200k_base.tiktoken")
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    tok = toksmith.load("o200k_harmony")
-    assert tok.token_id("<|endofprompt|>") == tok.token_id("<|reserved_200018|>") == 200018
-    assert tok.decode([200018]) == "<|endofprompt|>"
-    assert tok.encode("<|reserved_200018|><|endofprompt|>", special="allow") == [200018, 200018]
-    assert tok.vocab_size == 201_088
 
 
 # Tokenizers as values
@@ -383,27 +314,9 @@ def test_pickling(tok: Tokenizer, protocol: int) -> None:
         again.model.tokens.ends[0] = 5
 
 
-def test_a_model_is_a_value_too(tok: Tokenizer) -> None:
-    for again in (pickle.loads(pickle.dumps(tok.model)), copy.copy(tok.model), copy.deepcopy(tok.model)):
-        assert again == tok.model and hash(again) == hash(tok.model)
-        assert Tokenizer(again).encode("def") == tok.encode("def")
-
-
 def test_copies(tok: Tokenizer) -> None:
     assert copy.copy(tok) == tok and copy.deepcopy(tok) == tok
     assert copy.deepcopy({"a": [tok]})["a"][0].encode("def") == tok.encode("def")
-
-
-def test_tables_cannot_be_changed(tok: Tokenizer) -> None:
-    for table in (tok.model.ids, tok.model.merges, tok.model.tokens.ends):
-        with pytest.raises(ValueError, match="read-only"):
-            table[0] = 7
-    with pytest.raises(AttributeError):
-        tok.model.kind = "words"  # type: ignore[misc]
-    ids = np.arange(256, dtype=np.uint32)
-    model = Model(tokens=TokenTable.of([bytes([byte]) for byte in range(256)]), ids=ids)
-    ids[0] = 99
-    assert model.ids[0] == 0
 
 
 def test_changing_what_a_call_returned_changes_nothing_else(tok: Tokenizer) -> None:
@@ -415,15 +328,6 @@ def test_changing_what_a_call_returned_changes_nothing_else(tok: Tokenizer) -> N
 
 
 # Names
-
-
-def test_tables_of_names() -> None:
-    assert list(toksmith.patterns()) == sorted(toksmith.patterns())
-    assert all(row.regexes and row.source and row.name == name for name, row in toksmith.patterns().items())
-    assert isinstance(toksmith.patterns(), Mapping) and isinstance(toksmith.patterns(), types.MappingProxyType)
-    published = ["cl100k_base", "gpt2", "o200k_base", "o200k_harmony", "p50k_base", "p50k_edit", "r50k_base"]
-    assert sorted(toksmith.encodings()) == published
-    assert toksmith.formats()
 
 
 # Time
@@ -456,13 +360,13 @@ def test_decoding_takes_time_in_proportion_where_tokens_are_long() -> None:
 def test_a_million_letters_take_well_under_a_second(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
     for text in ("a" * 1_000_000, " " * 1_000_000 + "x", "\n" * 1_000_000 + " ", "9" * 1_000_000):
-        assert processor_s(lambda: tok.encode(text), 3) < 1  # noqa: B023 - called in this turn
+        assert processor_s(lambda: tok.encode(text)) < 1  # noqa: B023 - called in this turn
 
 
 def test_training_on_a_run_of_one_letter_is_quick() -> None:
     def train(letters: int) -> toksmith.Tokenizer:
         return toksmith.train("a" * letters, 276, pattern=None)
 
-    assert processor_s(lambda: train(1_000_000), 3) < 30 * processor_s(lambda: train(100_000), 3) + 0.05
-    tok = train(1_000_000)
+    assert processor_s(lambda: train(500_000), 2) < 30 * processor_s(lambda: train(50_000), 2) + 0.05
+    tok = train(500_000)
     assert [len(token) for token in tok.model.tokens[256:]][:5] == [2, 4, 8, 16, 32]

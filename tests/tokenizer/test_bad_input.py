@@ -5,7 +5,6 @@ surrogates) is kept.
 """
 
 import gc
-import gzip
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,10 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hard_texts import broken_bytes, texts
+from hard_texts import texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from systems import needs
 
 import toksmith
 from toksmith import (
@@ -27,13 +25,11 @@ from toksmith import (
     Model,
     ModelError,
     NotInVocabulary,
-    PatternError,
     SpecialTokenInText,
     Step,
     Tokenizer,
     TokenTable,
     ToksmithError,
-    UnknownId,
     UnknownName,
 )
 from toksmith._model.model import regex_split
@@ -78,33 +74,6 @@ def test_missing_files(tmp_path: Path, name: str) -> None:
     assert caught.value.path == str(tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    "name, content, record",
-    [
-        ("a.jsonl", b'{"text": "a"}\nnot JSON\n', 1),
-        ("a.jsonl", b'{"text": "a"}\n\n["text"]\n', 2),
-        ("a.jsonl", b'{"text": 5}', 0),
-        ("a.jsonl", b'{"body": "a"}', 0),
-        ("a.jsonl", b'{"text": null}', 0),
-        ("a.jsonl", b'{"text": "\xff"}', 0),
-        ("a.jsonl", b"[" * 100_000, 0),
-        ("a.jsonl", b'{"text": "a"', 0),
-        ("a.txt.gz", b"not gzip", None),
-        ("a.txt.gz", gzip.compress(b"text" * 1000, mtime=0)[:-9], None),
-        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}', mtime=0)[:15], None),
-        ("a.txt.gz", gzip.compress(b"text" * 1000, mtime=0)[:20] + b"\xff" * 20, None),
-        ("a.parquet", b"PAR1", None),
-        ("a.txt.zst", b"not zstd", None),
-    ],
-)
-def test_broken_corpus_files(tmp_path: Path, name: str, content: bytes, record: int | None) -> None:
-    (tmp_path / name).write_bytes(content)
-    with pytest.raises(CorpusError) as caught:
-        toksmith.train(tmp_path / name, 300)
-    assert (caught.value.path, caught.value.record) == (str(tmp_path / name), record)
-    assert str(tmp_path / name) in str(caught.value)
-
-
 def test_a_file_of_bytes_that_are_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
     data = b"text \xff\xfe\x00 caf\xc3\xa9 \xe2\x98 \xed\xa0\x80 end\r\n"
     (tmp_path / "a.txt").write_bytes(data)
@@ -112,16 +81,6 @@ def test_a_file_of_bytes_that_are_no_text_is_kept_as_it_is(tmp_path: Path) -> No
     assert tok.model.training is not None and tok.model.training.bytes == len(data)
     assert tok.decode_bytes(tok.encode(data)) == data
     assert tok.model.training.digest == toksmith.train(data, 280).model.training.digest  # type: ignore[union-attr]
-
-
-def test_the_name_of_a_file_is_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus.txt").write_text("the text", encoding="utf-8")
-    with pytest.raises(InvalidOption, match=r"pathlib\.Path") as caught:
-        toksmith.train("corpus.txt", 300)
-    assert (caught.value.argument, caught.value.value) == ("corpus", "corpus.txt")
-    assert toksmith.train(["corpus.txt"], 300).encode("corpus.txt")  # as a document it is a text
-    assert toksmith.train("no such file", 300)
 
 
 @pytest.mark.parametrize("corpus", [5, None, 1.5, object(), True])
@@ -135,37 +94,22 @@ def test_a_corpus_of_another_type(corpus: Any) -> None:
 # Options
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("vocab_size", 255),
-        ("vocab_size", -1),
-        ("vocab_size", 2**70),
-        ("merges", -1),
-        ("merges", 2**70),
-        ("min_count", 0),
-        ("min_count", 2**70),
-        ("max_token_bytes", 0),
-        ("max_token_bytes", 2**40),
-        ("ties", "random"),
-        ("kind", "pieces"),
-        ("unit", "word"),
-        ("alphabet", "ascii"),
-        ("pattern", ""),
-        ("pattern", "(unclosed"),
-        ("pattern", "*"),
-        ("pattern", r"\p{NoSuchClass}"),
-        ("pattern", ["gpt2", "["]),
-        ("threads", 0),
-        ("threads", -3),
-        ("special_tokens", [""]),
-        ("special_tokens", ["a", "a"]),
-        ("special_tokens", ["<a>", "<a>b"]),
-        ("special_tokens", ["xab", "aby"]),
-        ("special_tokens", ["\ud800"]),
-        ("special_tokens", ["x" * 100_000]),
-    ],
-)
+NOT_POSSIBLE: dict[str, list[Any]] = {
+    "vocab_size": [255, -1, 2**70],
+    "merges": [-1, 2**70],
+    "min_count": [0, 2**70],
+    "max_token_bytes": [0, 2**40],
+    "ties": ["random"],
+    "kind": ["pieces"],
+    "unit": ["word"],
+    "alphabet": ["ascii"],
+    "pattern": ["", "(unclosed", "*", r"\p{NoSuchClass}", ["gpt2", "["]],
+    "threads": [0, -3],
+    "special_tokens": [[""], ["a", "a"], ["<a>", "<a>b"], ["xab", "aby"], ["\ud800"], ["x" * 100_000]],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in NOT_POSSIBLE.items() for value in values])
 def test_values_that_are_not_possible(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(InvalidOption) as caught:
@@ -174,25 +118,18 @@ def test_values_that_are_not_possible(name: str, value: Any) -> None:
     assert name in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("vocab_size", "300"),
-        ("vocab_size", 300.5),
-        ("merges", "3"),
-        ("min_count", 1.5),
-        ("max_token_bytes", "8"),
-        ("threads", "2"),
-        ("threads", 1.5),
-        ("pattern", 5),
-        ("pattern", [5]),
-        ("pattern", b"x"),
-        ("special_tokens", 5),
-        ("special_tokens", [5]),
-        ("special_tokens", "<|end|>"),
-        ("special_tokens", [b"<|end|>"]),
-    ],
-)
+OF_ANOTHER_TYPE: dict[str, list[Any]] = {
+    "vocab_size": ["300", 300.5],
+    "merges": ["3"],
+    "min_count": [1.5],
+    "max_token_bytes": ["8"],
+    "threads": ["2", 1.5],
+    "pattern": [5, [5], b"x"],
+    "special_tokens": [5, [5], "<|end|>", [b"<|end|>"]],
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in OF_ANOTHER_TYPE.items() for value in values])
 def test_values_of_another_type(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(TypeError):
@@ -212,21 +149,6 @@ def test_names_that_come_close() -> None:
     assert not caught.value.matches
     with pytest.raises(LookupError):
         toksmith.load("gpt5")
-
-
-@pytest.mark.slow
-def test_a_pattern_that_never_ends_is_an_error() -> None:
-    pattern = r"(?:x+x+)+(?!z)y"
-    tok = toksmith.train("low lower", 260, pattern=pattern)
-    text = "a" * 40 + "x" * 40
-    with pytest.raises(PatternError) as caught:
-        tok.encode(text)
-    assert caught.value.pattern == pattern
-    with pytest.raises(PatternError):
-        tok.encode_batch(["low", text])
-    with pytest.raises(PatternError):
-        toksmith.train([text], 300, pattern=pattern)
-    assert tok.encode("low")
 
 
 # Texts
@@ -287,35 +209,12 @@ def test_lone_surrogates(tok: Tokenizer) -> None:
     assert toksmith.train("a\ud800b", 258, pattern=None) == toksmith.train("a\ufffdb", 258, pattern=None)
 
 
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(batch=st.lists(texts(longest=90), max_size=6))
-def test_a_batch_has_the_ids_of_its_repaired_texts(batch: list[str], tok: Tokenizer) -> None:
-    repaired = [text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") for text in batch]
-    expected = [tok.encode(text, special="text") for text in repaired]
-    assert tok.encode_batch(batch, special="text") == expected
-    assert [ids.tolist() for ids in tok.encode_ragged(batch, special="text", threads=2)] == expected
-    assert tok.count_batch(batch, special="text").tolist() == list(map(len, expected))
-    counted = [toksmith.count_pieces(corpus, pattern="o200k") for corpus in (batch, repaired)]
-    assert counted[0].digest == counted[1].digest
-
-
 def test_nul_bytes(tok: Tokenizer) -> None:
     assert tok.encode("a\0b") == [97, 0, 98]
     assert tok.decode([97, 0, 98]) == "a\0b"
     zeros = toksmith.train("\0\0a\0\0", merges=1, pattern=None, special_tokens=["<\0>"])
     assert zeros.encode("\0\0<\0>", special="allow") == [256, 257]
     assert zeros.token_bytes(256) == b"\0\0"
-
-
-@pytest.mark.slow
-@settings(max_examples=300)
-@given(text=broken_bytes())
-def test_bytes_that_are_no_text_are_encoded_losslessly(text: bytes, tok: Tokenizer) -> None:
-    for pattern in ("o200k", None):
-        other = tok if pattern else toksmith.train("low lower", merges=3, pattern=None)
-        assert other.decode_bytes(other.encode(text)) == text
-        assert other.decode_bytes(other.encode_ragged([b"", text, text])[1]) == text
 
 
 @pytest.mark.parametrize("wrong", [5, None, 1.5, ["a"], bytearray(b"a"), memoryview(b"a"), np.array(["a"]), object()])
@@ -357,11 +256,6 @@ def test_empty_batches(tok: Tokenizer) -> None:
 def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
     texts = ["low", b"lower", "", "lowest"]
     expected = [tok.encode(text) for text in texts]
-    kinds: list[Callable[[], Any]] = [lambda: iter(texts), lambda: (text for text in texts), lambda: tuple(texts)]
-    for kind in kinds:
-        assert tok.encode_batch(kind()) == expected
-        assert [ids.tolist() for ids in tok.encode_ragged(kind())] == expected
-        assert tok.count_batch(kind()).tolist() == list(map(len, expected))
     assert (
         tok.decode_batch(iter(expected))
         == tok.decode_batch(iter(ids) for ids in expected)
@@ -380,8 +274,8 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-def test_a_million_empty_strings(tok: Tokenizer) -> None:
-    texts = [""] * 1_000_000
+def test_many_empty_strings(tok: Tokenizer) -> None:
+    texts = [""] * 200_000
     assert tok.encode_batch(texts) == [[]] * len(texts)
     ragged = tok.encode_ragged(texts, threads=3)
     assert len(ragged.ids) == 0 and ragged.ends.tolist() == [0] * len(texts)
@@ -436,32 +330,6 @@ def test_pieces_above_4_gib() -> None:
 # Ids
 
 
-@pytest.mark.parametrize(
-    "wrong, said", [(-1, -1), (262, 262), (2**32, 2**32), (2**32 + 97, 2**32 + 97), (-(2**40), -(2**40))]
-)
-def test_ids_out_of_range(tok: Tokenizer, wrong: int, said: int) -> None:
-    calls: list[Callable[[list[int]], object]] = [tok.decode, tok.decode_bytes, tok.decoder().feed]
-    for call in calls:
-        with pytest.raises(UnknownId, match=r"\[0, 262\)") as caught:
-            call([97, 98, wrong, 97])
-        assert (caught.value.id, caught.value.position, caught.value.vocab_size) == (said, 2, 262)
-    with pytest.raises(UnknownId, match="out of range"):
-        tok.decode(np.array([97, wrong]))
-    with pytest.raises(UnknownId):
-        tok.decode_batch([[97], [97, wrong]])
-    with pytest.raises(UnknownId):
-        tok.token_bytes(wrong)
-    assert tok.decoder().feed([97]) == "a"
-
-
-def test_ids_beyond_any_machine_word(tok: Tokenizer) -> None:
-    for wrong in (2**70, -(2**70)):
-        with pytest.raises(UnknownId):
-            tok.decode([wrong])
-        with pytest.raises(UnknownId):
-            tok.token_bytes(wrong)
-
-
 @pytest.mark.parametrize("wrong", [1.0, "97", b"a", None, [97], 97.5, object(), np.float64(97), float("nan")])
 def test_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
     with pytest.raises(TypeError, match="position 1: expected an integer id"):
@@ -479,11 +347,6 @@ def test_sequences_of_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
             call(wrong)
     with pytest.raises(TypeError):
         tok.decode_batch([wrong])
-
-
-def test_an_unknown_error_handler(tok: Tokenizer) -> None:
-    with pytest.raises(LookupError):
-        tok.decode([195], errors="no such handler")
 
 
 # Characters and words without an id
@@ -586,71 +449,6 @@ def test_steps_with_wrong_options_are_refused(name: str) -> None:
 # Files
 
 
-def everything_in(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-@pytest.mark.parametrize("name", ["tok.toksmith", "tok.tiktoken", "tokenizer.json", "merge_dict.json"])
-def test_targets_that_cannot_be_written(tok: Tokenizer, tmp_path: Path, name: str) -> None:
-    plain = toksmith.train("low lower lowest", 260, pattern=None)
-    (tmp_path / "file").write_bytes(b"old")
-    (tmp_path / "folder" / name).mkdir(parents=True)
-    before = everything_in(tmp_path)
-    for target in (
-        tmp_path / "folder" / name,
-        tmp_path / "missing" / name,
-        tmp_path / "file" / name,
-        tmp_path / f"a\0{name}",
-    ):
-        with pytest.raises(FormatError) as caught:
-            plain.save(target)
-        assert caught.value.path == str(target)
-        assert caught.value.problem
-    assert everything_in(tmp_path) == before
-
-
-def test_a_read_only_file_is_not_replaced(tok: Tokenizer, tmp_path: Path) -> None:
-    target = tmp_path / "tok.toksmith"
-    target.write_bytes(b"old")
-    target.chmod(0o444)
-    with pytest.raises(FormatError, match="read-only"):
-        tok.save(target)
-    assert everything_in(tmp_path) == {"tok.toksmith": b"old"}
-
-
-@needs("posix", "permissions")
-def test_a_read_only_folder(tok: Tokenizer, tmp_path: Path) -> None:
-    folder = tmp_path / "closed"
-    folder.mkdir()
-    folder.chmod(0o555)
-    try:
-        with pytest.raises(FormatError, match="permission"):
-            tok.save(folder / "tok.toksmith")
-    finally:
-        folder.chmod(0o755)
-    assert not list(folder.iterdir())
-
-
-def test_a_write_that_fails_leaves_the_old_file(
-    tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "tok.toksmith"
-    target.write_bytes(b"old")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    for step in ("fsync", "replace"):
-        with monkeypatch.context() as patch:
-            patch.setattr(os, step, full)
-            with pytest.raises(FormatError, match="No space left on device"):
-                tok.save(target)
-        assert everything_in(tmp_path) == {"tok.toksmith": b"old"}
-    tok.save(target)
-    assert toksmith.load(target) == tok
-    assert set(everything_in(tmp_path)) == {"tok.toksmith"}
-
-
 def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
     for source in (tmp_path, tmp_path / "missing.toksmith", tmp_path / "x.tiktoken" / "y", tmp_path / "a\0b"):
         with pytest.raises(FormatError):
@@ -721,7 +519,7 @@ def call_with(odd: st.DataObject, call: Callable[..., Any], options: list[str]) 
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
     encoding = ["special", "errors"]
@@ -744,7 +542,7 @@ def test_odd_arguments_never_panic(odd: st.DataObject, tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=800, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
     names = ["vocab_size", "merges", "kind", "unit", "alphabet", "pattern", "special_tokens", "ties", "min_count"]
@@ -759,7 +557,7 @@ def test_odd_training_arguments_never_panic(odd: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(odd=st.data())
 def test_odd_models_never_panic(odd: st.DataObject) -> None:
     """Tables of any numbers are a Model or an error."""

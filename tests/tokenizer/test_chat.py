@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 import tokenizers
 from chat_templates import FAMILIES, NAMES, NOT_SPECIAL
-from hypothesis import given
-from hypothesis import strategies as st
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from processors import processor_s
@@ -356,19 +354,6 @@ def test_tokens_that_contain_each_other(tmp_path: Path) -> None:
     for content in ("<b>", "<c", "<a>", "<a><b>", "><c", "c", "c<", "<a><"):
         found = model.chat([{"content": content}], template="<a>{{ messages[0].content }}<a>")
         assert found.ids.tolist() == [5, *({"<": 0, "a": 1, ">": 2, "b": 3, "c": 4}[char] for char in content), 5]
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.text("<|im_start>end\n aé", max_size=30)), min_size=1)
-)
-def test_drawn_conversations(turns: list[tuple[str, str]]) -> None:
-    messages = [{"role": role, "content": content} for role, content in turns]
-    found = chat("chatml", messages)
-    text = by_jinja("chatml", messages)
-    assert found.text == text and tok("chatml").decode(found.ids) == text
-    assert len(marks_of("chatml", found.ids.tolist())) == 2 * len(turns)
-    if not any("<|im_" in content for _, content in turns):
-        assert found.ids.tolist() == peer("chatml").encode(text, add_special_tokens=False).ids
 
 
 def test_the_cost_grows_with_the_conversation() -> None:

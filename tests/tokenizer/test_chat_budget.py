@@ -105,6 +105,9 @@ REFUSED = {
 CHILD = """
 import json, sys, time
 import toksmith
+from toksmith._tokenizer.chat import budget
+
+budget.FREE >>= 1  # half of the time, and the same refusals
 
 tok = toksmith.train("low lower", merges=2, pattern=None)
 tok.chat([{"role": "user", "content": "a"}], template="{{ messages[0].content }}")
@@ -157,7 +160,7 @@ def test_an_error_of_the_budget_says_what_to_do() -> None:
 @pytest.mark.parametrize("talk", ["many messages", "a long message", "many lines"])
 def test_what_templates_do_is_within_the_budget(family: str, talk: str) -> None:
     """The budget grows with the conversation."""
-    contents = {"many messages": ["low"] * 3000, "a long message": ["low " * 500_000], "many lines": ["a\n" * 100_000]}[
+    contents = {"many messages": ["low"] * 1500, "a long message": ["low " * 500_000], "many lines": ["a\n" * 100_000]}[
         talk
     ]
     roles = ("user", "assistant")

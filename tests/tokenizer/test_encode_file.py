@@ -53,16 +53,16 @@ def file(tmp_path: Path, large: bytes) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pattern", [*toksmith.patterns(), r"\w+|\W", None])
+@pytest.mark.parametrize("pattern", [*toksmith.patterns(), None])
 def test_threads_change_no_id_of_a_long_text(pattern: str | None, large: bytes) -> None:
     tok = toksmith.train("low lower lowest", merges=5, pattern=pattern, special_tokens=["<|end|>"])
     for text in (large, large.decode("utf-8", "replace")):
-        for special in ("allow", "text"):
-            one = tok.encode_array(text, special=special, threads=1)
-            for threads in (None, 2, 3, 64):
-                assert np.array_equal(tok.encode_array(text, special=special, threads=threads), one)
-    assert tok.encode(large, special="text", threads=3) == tok.encode(large, special="text", threads=1)
-    assert tok.count(large) == len(tok.encode_array(large, special="text", threads=1))
+        one = tok.encode_array(text, special="allow", threads=1)
+        for threads in (None, 3, 64):
+            assert np.array_equal(tok.encode_array(text, special="allow", threads=threads), one)
+    of_text = tok.encode_array(large, special="text", threads=1)
+    assert tok.encode(large, special="text", threads=3) == of_text.tolist()
+    assert tok.count(large) == len(of_text)
 
 
 def test_threads_change_no_error_of_a_long_text(tok: Tokenizer) -> None:
@@ -109,7 +109,7 @@ def test_a_file_has_the_ids_of_its_documents(
     between = separator.encode() if isinstance(separator, str) else separator
     for special in ("text", "allow"):
         ids, ends = by_hand(tok, large, between, special)
-        for threads in (None, 1, 3):
+        for threads in (1, 3):
             found = tok.encode_file(file, separator=separator, special=special, threads=threads)
             assert (found.ids.dtype, found.ends.dtype) == (np.uint32, np.uint64)
             assert found.ends.tolist() == ends
@@ -140,7 +140,9 @@ def test_where_documents_end(
 
 
 @pytest.mark.slow
-def test_patterns_that_cannot_be_cut_hold_a_document_whole(file: Path, large: bytes) -> None:
+def test_patterns_that_cannot_be_cut_hold_a_document_whole(large: bytes, tmp_path: Path) -> None:
+    file, large = tmp_path / "part.txt", large[:500_000]
+    file.write_bytes(large)
     for pattern in (None, r"[^\n]+|\n", ["gpt2", r"\w+"]):
         other = toksmith.train("low lower lowest", merges=3, pattern=pattern)
         assert np.array_equal(other.encode_file(file).ids, other.encode_array(large, special="text", threads=1))
@@ -270,48 +272,18 @@ def test_more_threads_than_cores_and_parts(tok: Tokenizer, file: Path, large: by
 
 
 @pytest.mark.slow
-@needs("fork")
-@pytest.mark.filterwarnings(
-    "ignore:This process:DeprecationWarning"
-)  # that a fork beside threads may hang: ours do not
-def test_a_child_that_is_forked_while_threads_run_encodes(tok: Tokenizer, large: bytes) -> None:
-    expected = tok.encode_array(large, special="text")
-    begun, stop = threading.Event(), threading.Event()
-
-    def work() -> None:
-        while not stop.is_set():
-            begun.set()
-            tok.encode_array(large, special="text", threads=3)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        for _ in range(3):
-            begun.clear()
-            assert begun.wait(LIMIT_S)
-            child = os.fork()
-            if child == 0:
-                os._exit(0 if np.array_equal(tok.encode_array(large, special="text", threads=2), expected) else 1)
-            assert os.waitpid(child, 0)[1] == 0
-    finally:
-        stop.set()
-        thread.join()
-
-
-@pytest.mark.slow
 @needs("proc")
-@pytest.mark.parametrize("call", ["tok.encode_file(path)", "tok.encode(path.read_bytes(), special='text')"])
-def test_ctrl_c_ends_a_call(call: str, tok: Tokenizer, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_call(tok: Tokenizer, tmp_path: Path) -> None:
     path, saved = tmp_path / "huge.txt", tmp_path / "tok.toksmith"
     tok.save(saved)
     path.write_bytes(new_words(300))
-    script = f"""
+    script = """
         import pathlib, signal, sys, time, toksmith
         signal.signal(signal.SIGINT, signal.default_int_handler)
         tok, path = toksmith.load(sys.argv[1]), pathlib.Path(sys.argv[2])
         print("ready", flush=True)
         try:
-            {call}
+            tok.encode_file(path)
         except KeyboardInterrupt:
             print(time.process_time())
             sys.exit(7)
@@ -329,9 +301,7 @@ def test_ctrl_c_ends_a_call(call: str, tok: Tokenizer, tmp_path: Path) -> None:
 def test_batches_that_are_empty_generated_or_of_nothing(tok: Tokenizer, tmp_path: Path) -> None:
     assert tok.encode_ragged([]).ends.tolist() == []
     assert tok.encode_ragged(text for text in ("low", "")).ends.tolist() == [len(tok.encode("low"))] * 2
-    nothing = tok.encode_ragged([""] * 1_000_000)
-    assert (len(nothing.ids), len(nothing), int(nothing.ends.max())) == (0, 1_000_000, 0)
     path = tmp_path / "lines.txt"
-    path.write_bytes(b"\n" * 1_000_000)
+    path.write_bytes(b"\n" * 200_000)
     lines = tok.encode_file(path, separator="\n")
-    assert (len(lines.ids), len(lines), int(lines.ends.max())) == (0, 1_000_000, 0)
+    assert (len(lines.ids), len(lines), int(lines.ends.max())) == (0, 200_000, 0)

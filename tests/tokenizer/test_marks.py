@@ -21,26 +21,9 @@ from toksmith._tokenizer.marks import TrustedEncoder, is_mark
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 MESSAGES = 100_000 if EXHAUSTIVE else 2_000
 PLAIN = [
-    "low",
-    "the user",
-    " ",
-    "\n\n",
-    "  ",
-    "é日本",
-    "1|",
-    "[",
-    "<",
-    ">",
-    "｜",
-    "\u200b",
-    "Ｉ",
-    "<|",
-    "|>",
-    "im_",
-    "</",
-    "/>",
-    "\n",
-]
+    "low", "the user", " ", "\n\n", "  ", "é日本", "1|", "[", "<", ">", "｜", "\u200b", "Ｉ", "<|", "|>", "im_",
+    "</", "/>", "\n",
+]  # fmt: skip
 
 
 def fragments(family: str) -> list[str]:

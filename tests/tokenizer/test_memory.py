@@ -1,15 +1,12 @@
 """What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
 
 import json
-import subprocess
-import sys
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from processors import LIMIT_S
+from processors import LIMIT_S, run_script
 from shown_results import check_shown
 from systems import needs
 
@@ -60,18 +57,11 @@ THREADS = """
 """
 
 
-def run(script: str, *arguments: str) -> str:
-    command = [sys.executable, "-c", textwrap.dedent(script), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
 @needs("proc")
 @pytest.mark.parametrize("kind", ["bytes", "characters"])
 def test_128_threads_leave_what_a_few_need(kind: str) -> None:
-    kept, released, grown, left = json.loads(run(THREADS, kind))
+    kept, released, grown, left = json.loads(run_script(THREADS, kind))
     assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # of the encoder, and of the engine for characters
     assert kept["session_bytes"] < 16 * MIB * kept["sessions"]
     # What the allocator keeps for itself is a part of what 128 threads had, which is more than 4 MiB for each.
@@ -137,42 +127,6 @@ def test_release_while_others_encode(tok: Tokenizer) -> None:
     assert all(ids == expected for ids in found)
 
 
-FORK = """
-    import os, signal, threading, warnings
-    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
-    import toksmith
-    tok = toksmith.train("low lower lowest " * 50, 270, progress=False)
-    texts = ["lower lowest slow " * 200] * 50
-    expected, done = tok.encode_batch(texts, threads=2), threading.Event()
-
-    def busy():
-        while not done.is_set():
-            tok.encode_batch(texts, threads=2)
-            tok.release()
-
-    threads = [threading.Thread(target=busy) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for _ in range(8):
-        child = os.fork()
-        if child == 0:
-            signal.alarm(60)
-            tok.release()
-            same = tok.memory().sessions == 0 and tok.encode_batch(texts, threads=2) == expected
-            tok.release()
-            os._exit(0 if same else 1)
-        assert os.waitpid(child, 0)[1] == 0
-    done.set()
-    print("equal")
-"""
-
-
-@pytest.mark.slow
-@needs("fork")
-def test_release_after_a_fork() -> None:
-    assert run(FORK) == "equal\n"
-
-
 ONE_TEXT = """
 import toksmith
 
@@ -191,5 +145,4 @@ print((peak() - before) / ids.nbytes)
 
 @needs("proc")
 def test_the_ids_of_one_text_are_not_in_memory_twice() -> None:
-    done = subprocess.run([sys.executable, "-c", ONE_TEXT], capture_output=True, encoding="utf-8", check=True)
-    assert float(done.stdout) < 1.5
+    assert float(run_script(ONE_TEXT)) < 1.5

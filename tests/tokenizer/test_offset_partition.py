@@ -21,26 +21,9 @@ __all__ = ["charsmap"]
 DRAWN = 4_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60
 CORPUS = [*HARD_TEXTS.values(), "low lower lowest é ééé newest widest 日本 "] * 2
 PARTS = [
-    "low",
-    "lo",
-    "w",
-    " ",
-    "  ",
-    "é",
-    "e\u0301",
-    "日本",
-    "ﬁ",
-    "x",
-    PAD,
-    "<é>",
-    "[w]",
-    "\n",
-    "▁",
-    "q",
-    "🙂",
-    "A",
+    "low", "lo", "w", " ", "  ", "é", "e\u0301", "日本", "ﬁ", "x", PAD, "<é>", "[w]", "\n", "▁", "q", "🙂", "A",
     "\u0301",
-]
+]  # fmt: skip
 WRONG = [b"\xff", b"\xe2\x98", b"\xf0\x9f", b"\x80\x80\x80", b"\xc3", b"\xed\xa0\x80"]
 HALVES = ["\ud83d", "\ude04", "\ud83d\ude04", "\udc80"]
 TRAINED: dict[str, dict[str, Any]] = {

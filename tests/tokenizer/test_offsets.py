@@ -168,14 +168,6 @@ def test_batches_have_the_ranges_of_their_texts(toks: dict[str, toksmith.Tokeniz
     assert len(tok.encode_ragged_with_offsets([])) == 0
 
 
-def test_characters_and_words() -> None:
-    for kind, pattern in (("chars", None), ("words", r"\w+")):
-        tok = toksmith.train("né né!", vocab_size=30, kind=kind, pattern=pattern)
-        assert tok.encode_with_offsets("é" if kind == "chars" else "né").spans == [(0, 1 if kind == "chars" else 2)]
-        spans = tok.encode_with_offsets("né né", unit="byte").spans
-        assert spans[-1][1] == 7 and [start for start, _ in spans[1:]] == [end for _, end in spans[:-1]]
-
-
 NMT = {"▁": (-1, NORMAL), "a": (-2, NORMAL), "f": (-2, NORMAL), "i": (-2, NORMAL), "▁a": (-0.5, NORMAL)}
 
 

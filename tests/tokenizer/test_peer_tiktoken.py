@@ -1,8 +1,8 @@
 """Exactness against the real peer: the ids of tiktoken 0.14.0, with the vocabularies that it publishes.
 
-Every document of the nine corpora, more than 20,000 drawn strings, the table of hard texts, every pattern row, special
-tokens in all modes, and the bytes of every id. tiktoken finds its files in a cache folder of its own form, filled from
-the shared vocabularies; the rules where the two libraries differ on purpose (docs/spec.md) are left out.
+Hard and drawn texts, every pattern row, special tokens in all modes, every token and the bytes of every id; test_paths.py
+has whole corpora. tiktoken finds its files in a cache folder of its own form, filled from the shared vocabularies; the
+rules where the two libraries differ on purpose (docs/spec.md) are left out.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ import pytest
 from hard_texts import HARD_TEXTS, texts
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from peers import CORPORA, LLAMA3, batches, documents
+from peers import LLAMA3, batches, documents
 
 import toksmith
 
@@ -35,10 +35,7 @@ URLS = {
     },
 }
 PATTERNS = {"r50k_base": "gpt2", "p50k_base": "gpt2", "cl100k_base": "cl100k", "o200k_base": "o200k"}
-BATCH_CHARS = 4 << 20
-STRINGS_PER_EXAMPLE = 40
-EXAMPLES = 520  # times 40: 20,800 strings
-MANY = settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+BATCH_CHARS = 1 << 20
 
 
 class Pair(NamedTuple):
@@ -119,38 +116,11 @@ def require_equal(pair: Pair, text: str, expected: list[int], found: list[int]) 
     pytest.fail(f"{pair.name}: id {at} differs: tiktoken {said[0]}, toksmith {said[1]}; the text: {text[:200]!r}")
 
 
-@pytest.mark.proof
-@pytest.mark.parametrize("corpus", CORPORA)
-def test_every_document_of_the_corpora(
-    corpus: str, pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor
-) -> None:
-    documents = 0
-    for batch in batches_of(corpora_dir / f"{corpus}.jsonl.gz"):
-        documents += len(batch)
-        for name in ("r50k_base", "cl100k_base", "o200k_base", "llama3"):
-            require_equal_batches(pairs[name], batch, pool)
-    assert documents > 300
-
-
 @pytest.mark.slow
 def test_the_first_batches_of_code_in_p50k(pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
     # p50k is r50k with tokens for runs of spaces, so that code is where it differs.
     for _, batch in zip(range(3), batches_of(corpora_dir / "code.jsonl.gz"), strict=False):
         require_equal_batches(pairs["p50k_base"], batch, pool)
-
-
-@pytest.mark.proof
-@MANY
-@given(drawn=st.lists(texts(), min_size=STRINGS_PER_EXAMPLE, max_size=STRINGS_PER_EXAMPLE))
-def test_drawn_strings(drawn: list[str], pairs: dict[str, Pair]) -> None:
-    for pair in pairs.values():
-        found = pair.own.encode_batch(drawn, special="text", threads=1)
-        for text, ids in zip(drawn, found, strict=True):
-            require_equal(pair, text, pair.peer.encode_ordinary(text), ids)
-
-
-def test_enough_strings_are_drawn() -> None:
-    assert EXAMPLES * STRINGS_PER_EXAMPLE >= 20_000
 
 
 @pytest.mark.slow
@@ -168,7 +138,7 @@ def test_hard_texts(reason: str, pairs: dict[str, Pair]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "ab", "é", "1", "!", "中", " a", "\r\n", "'s", "aA"])
 def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
-    text = unit * 100_000
+    text = unit * 30_000
     for pair in pairs.values():
         require_equal(pair, unit * 20, pair.peer.encode_ordinary(text), pair.own.encode(text))
 
@@ -177,19 +147,21 @@ def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
 @pytest.mark.parametrize("row", sorted(toksmith.patterns()))
 def test_every_pattern_row(row: str, vocab_dir: Path) -> None:
     """The row's scanner against the peer's engine on the row's own regex, with a vocabulary that shows the pieces."""
-    file = vocab_dir / "o200k_base.tiktoken"
+    file = vocab_dir / "r50k_base.tiktoken"
     (regex,) = toksmith.patterns()[row].regexes
     ranks = ranks_of(str(file))
     peer = tiktoken.Encoding(name=row, pat_str=regex, mergeable_ranks=ranks, special_tokens={})
     pair = Pair(row, peer, toksmith.load(file, pattern=row, special_tokens={}))
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
-    @given(drawn=st.lists(texts(), min_size=STRINGS_PER_EXAMPLE, max_size=STRINGS_PER_EXAMPLE))
+    @settings(suppress_health_check=list(HealthCheck))
+    @given(drawn=st.lists(texts(), min_size=5, max_size=5))
     def draw(drawn: list[str]) -> None:
-        for text in (*drawn, *HARD_TEXTS.values()):
+        for text in drawn:
             require_equal(pair, text, pair.peer.encode_ordinary(text), pair.own.encode(text))
 
     draw()
+    for text in HARD_TEXTS.values():
+        require_equal(pair, text, pair.peer.encode_ordinary(text), pair.own.encode(text))
 
 
 def with_specials(tokens: list[str]) -> st.SearchStrategy[str]:
@@ -199,7 +171,7 @@ def with_specials(tokens: list[str]) -> st.SearchStrategy[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
 def test_special_tokens_in_text(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
     for pair in (pairs["cl100k_base"], pairs["o200k_base"]):
@@ -233,12 +205,16 @@ def test_bytes_of_every_id(name: str, pairs: dict[str, Pair]) -> None:
     for id in missing:
         with pytest.raises(KeyError):
             peer.decode_single_token_bytes(id)
-        with pytest.raises(toksmith.UnknownId):
-            own.token_bytes(id)
+        for call in (own.token_bytes, lambda id: own.decode([id])):
+            with pytest.raises(toksmith.UnknownId):
+                call(id)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["r50k_base", "cl100k_base", "o200k_base", "llama3"])
+@pytest.mark.parametrize(
+    "name",
+    ["llama3", *(pytest.param(name, marks=pytest.mark.proof) for name in ("r50k_base", "cl100k_base", "o200k_base"))],
+)
 def test_every_token_inside_others_and_alone(name: str, pairs: dict[str, Pair], pool: ThreadPoolExecutor) -> None:
     """Llama 3 has tokens that merging never reaches: they are one id as a piece and several inside a longer one."""
     pair = pairs[name]
@@ -283,7 +259,7 @@ def test_gpt2_on_a_corpus(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolEx
 
 
 @pytest.mark.slow
-@settings(max_examples=500, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
 def test_decoding_equals_the_peers(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
     _, peer, own = pairs[draws.draw(st.sampled_from(sorted(pairs)))]

@@ -55,25 +55,9 @@ def tok(name: str) -> toksmith.Tokenizer:
 
 
 PARTS = [
-    "a",
-    "low",
-    " ",
-    "  ",
-    "\n",
-    "\r\n",
-    "'s",
-    "1234",
-    "日本",
-    "é",
-    "e\u0301",
-    "👍🏽",
-    TOKEN,
-    "<|en",
-    "d|>",
-    "the user",
-    "x" * 40,
-    "",
-]
+    "a", "low", " ", "  ", "\n", "\r\n", "'s", "1234", "日本", "é", "e\u0301", "👍🏽", TOKEN, "<|en", "d|>",
+    "the user", "x" * 40, "",
+]  # fmt: skip
 
 
 def edited(draw: random.Random, text: str) -> tuple[int, int, str]:

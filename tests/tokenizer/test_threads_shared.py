@@ -4,9 +4,6 @@ docs/architecture/threads.md lists what protects each. A free-threaded interpret
 """
 
 import re
-import subprocess
-import sys
-import textwrap
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processors import LIMIT_S
+from processors import LIMIT_S, run_script
 
 import toksmith
 from toksmith import Tokenizer, _core
@@ -60,14 +57,6 @@ def beside(change: Callable[[], object], work: Callable[[], Any], times: int) ->
         thread.join()
 
 
-def run(script: str) -> str:
-    """What a script in a process of its own prints: if it hangs, the test fails."""
-    command = [sys.executable, "-c", textwrap.dedent(script)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False, encoding="utf-8")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_names_are_asked_for_by_many_threads_at_once() -> None:
     script = """
         import threading, toksmith
@@ -82,7 +71,7 @@ def test_names_are_asked_for_by_many_threads_at_once() -> None:
         for each in threads: each.join()
         print(len(found), all(each == found[0] for each in found))
     """
-    assert run(script) == "6 True\n"
+    assert run_script(script) == "6 True\n"
 
 
 def test_what_a_tokenizer_makes_at_first_use_is_made_by_many(tok: Tokenizer) -> None:
@@ -106,17 +95,6 @@ def test_what_a_tokenizer_makes_at_first_use_is_made_by_many(tok: Tokenizer) -> 
     for _ in range(5):
         fresh = Tokenizer(tok.model)
         assert together(*[lambda fresh=fresh: work(fresh)] * THREADS) == [expected] * THREADS  # type: ignore[misc]
-
-
-def test_release_beside_calls(tok: Tokenizer) -> None:
-    expected = tok.encode_batch(CORPUS, threads=2)
-
-    def release() -> None:
-        tok.release()
-        tok.memory()
-
-    found = beside(release, lambda: tok.encode_batch(CORPUS, threads=2), 50)
-    assert found == [expected] * 50
 
 
 def test_ids_get_their_shared_objects_from_many_threads() -> None:
@@ -279,7 +257,7 @@ def test_a_counter_whose_callback_needs_the_interpreter(tmp_path: Path) -> None:
         for each in threads: each.join()
         print(counter.documents)
     """
-    assert run(script) == f"{20 * 300 + 2 * 3000}\n"
+    assert run_script(script) == f"{20 * 300 + 2 * 3000}\n"
 
 
 def test_the_page_names_every_shared_state() -> None:

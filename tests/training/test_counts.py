@@ -5,7 +5,6 @@ those of the reference, and training on them gives the same bytes.
 import gzip
 import itertools
 import json
-import logging
 import operator
 import os
 import pickle
@@ -13,7 +12,7 @@ import random
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ import pyarrow.parquet
 import pytest
 import zstandard
 from hard_texts import broken_bytes, small_texts
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from processors import LIMIT_S
 from systems import needs
@@ -104,7 +103,6 @@ def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes]
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
 @given(
     corpus=st.lists(st.one_of(small_texts("ab \n1'é"), broken_bytes()), max_size=8),
     memory=st.sampled_from([None, 1 << 20]),
@@ -129,7 +127,7 @@ def test_pieces_of_every_length_and_what_follows_them() -> None:
 @pytest.mark.parametrize("pattern", ["cl100k", "o200k", "gpt2"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int, tmp_path: Path) -> None:
-    text = (REAL_TEXT + "☀ Straße 東京 12345 \n\n\t" * 50) * 40
+    text = (REAL_TEXT + "☀ Straße 東京 12345 \n\n\t" * 50) * 20
     regexes = list(toksmith.patterns()[pattern].regexes)
     expected = list(reference.count([text], regexes).items())
     assert count_pieces(text, pattern=pattern, threads=threads).items() == expected
@@ -209,10 +207,10 @@ def test_certified_merges_are_those_of_all_counts(words: list[tuple[str, int]], 
 
 
 @TIES
-@pytest.mark.parametrize("count", [1, 2, 7, 64])
+@pytest.mark.parametrize("count", [1, 7, 64])
 def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:
     whole = saved(toksmith.train(DOCUMENTS, 600, pattern="cl100k", ties=ties, threads=1), tmp_path)
-    for threads, memory in itertools.product((1, 2), (None, 1 << 20)):
+    for threads, memory in ((1, None), (2, 1 << 20)):
         parts = [
             count_pieces(part, pattern="cl100k", start=first, threads=threads, max_memory=memory)
             for first, part in shards(DOCUMENTS, count)
@@ -411,30 +409,28 @@ def test_columns_of_texts(kind: Any, tmp_path: Path) -> None:
 # What cannot be read
 
 
-def broken(name: str, good: bytes) -> bytes:
-    """A file that goes wrong in its middle."""
+def flipped(good: bytes, size: int) -> bytes:
+    """The file with so many bytes in its middle that are others."""
     middle = len(good) // 2
-    return {
-        "cut.jsonl.gz": good[:-20],
-        "bits.jsonl.gz": good[:middle]
-        + bytes(byte ^ 0xFF for byte in good[middle : middle + 50])
-        + good[middle + 50 :],
-        "cut.jsonl.zst": good[: middle + 3],
-        "bits.txt.zst": good[:middle] + b"\xff" * 50 + good[middle + 50 :],
-        "cut.parquet": good[:-20],
-        "bits.parquet": good[:middle] + b"\xff" * 500 + good[middle + 500 :],
-        "row.jsonl": good[:middle] + b"\n{\n" + good[middle:],
-    }[name]
+    return good[:middle] + bytes(byte ^ 0xFF for byte in good[middle : middle + size]) + good[middle + size :]
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["cut.jsonl.gz", "bits.jsonl.gz", "cut.jsonl.zst", "bits.txt.zst", "cut.parquet", "bits.parquet", "row.jsonl"],
-)
+BROKEN: dict[str, Callable[[bytes], bytes]] = {
+    "cut.jsonl.gz": lambda good: good[:-20],
+    "bits.jsonl.gz": lambda good: flipped(good, 50),
+    "cut.jsonl.zst": lambda good: good[: len(good) // 2 + 3],
+    "bits.txt.zst": lambda good: flipped(good, 50),
+    "cut.parquet": lambda good: good[:-20],
+    "bits.parquet": lambda good: flipped(good, 500),
+    "row.jsonl": lambda good: good[: len(good) // 2] + b"\n{\n" + good[len(good) // 2 :],
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_in_a_glob_is_named(name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     bad = tmp_path / name
     write(bad, DOCUMENTS * 20)
-    bad.write_bytes(broken(name, bad.read_bytes()))
+    bad.write_bytes(BROKEN[name](bad.read_bytes()))
     write(tmp_path / "a.txt", ["before"])
     write(tmp_path / "z.txt", ["after"])
     corpus = toksmith.files(tmp_path / "*")
@@ -638,18 +634,6 @@ def test_a_missing_library_is_named_and_never_skipped(tmp_path: Path, monkeypatc
             count_pieces(tmp_path, errors=errors)
     with pytest.raises(FormatError, match=r"pip install 'toksmith\[parquet\]'"):
         counts.save(tmp_path / "c.parquet")
-
-
-def test_progress_says_how_many_bytes() -> None:
-    seen: list[toksmith.Progress] = []
-    counts = count_pieces(DOCUMENTS, progress=seen.append)
-    assert (seen[-1].phase, seen[-1].done, seen[-1].total) == ("counting", counts.bytes, counts.bytes)
-
-
-def test_logging_goes_to_one_logger(caplog: pytest.LogCaptureFixture) -> None:
-    count_pieces("a" * 10, max_piece_bytes=1)
-    assert {record.name for record in caplog.records} == {"toksmith"}
-    assert caplog.records[0].levelno == logging.WARNING
 
 
 def test_positions_beyond_small_ones() -> None:

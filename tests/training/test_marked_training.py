@@ -118,13 +118,7 @@ def test_hf_gives_the_same_ids(kind: str, tmp_path: Path, corpora_dir: Path) -> 
 @pytest.mark.parametrize(
     ("kind", "given", "argument"),
     [
-        ("wordpiece", {"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
-        ("wordpiece", {"byte_fallback": True}, "byte_fallback"),
-        ("wordpiece", {"seed_tokens": ["a"]}, "seed_tokens"),
-        ("ends", {"kind": "words"}, "character_coverage"),
-        ("ends", {"lowercase": False}, "lowercase"),
         ("ends", {"character_coverage": 0.0}, "character_coverage"),
-        ("ends", {"min_piece_count": 2}, "min_piece_count"),
         ("ends", {"vocab_size": None}, "vocab_size"),
         ("ends", {"vocab_size": 5}, "vocab_size"),
         ("ends", {"special_tokens": ["<unk>"]}, "special_tokens"),

@@ -187,7 +187,7 @@ def test_rewinding_is_training_with_the_same_global_merges(mode: str, tmp_path: 
     assert tok.model.training is not None
     shared = tok.model.training.options["parity"]["global_merges"]
     assert shared == (81 if mode == "hybrid" else 0)
-    for size in (257, 300, 338, 339, 400, 420):
+    for size in (257, 338, 339, 420):
         due = toksmith.train(**options, vocab_size=size, special_tokens=["<|end|>"], global_merges=shared)
         due.save(tmp_path / "due.toksmith")
         toksmith.rewind(tok, size).save(tmp_path / "found.toksmith")
@@ -302,57 +302,37 @@ GIVEN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("argument", "change"),
     [
-        ({"languages": None}, "^languages=.* is not possible; expected the corpus of each language by its name"),
-        ({"languages": {"en": ["a"]}}, "^languages=.* is not possible; expected at least two; with one"),
-        ({"languages": {}}, "at least two"),
-        ({"languages": {"": ["a"], "hi": ["b"]}}, "names that are not empty"),
-        ({"parity": "fair"}, "^parity=.* is not possible; expected 'hybrid' or 'parity' or 'window'"),
-        (
-            {"development": None},
-            "^development=.* is not possible; expected for each language a text with the same meaning; or pass ratios=",
-        ),
-        ({"ratios": {"en": 1, "hi": 1}}, "^ratios=.* is not possible; expected None when development is given"),
-        (
-            {"development": {"en": "a"}},
-            "^development=.* is not possible; expected a text of each language; there is none of 'hi'",
-        ),
-        ({"development": {"en": "a", "hi": "c", "xx": "e"}}, "the languages 'en', 'hi'; 'xx' is not among them"),
-        (
-            {"development": None, "ratios": {"en": 1}},
-            "^ratios=.* is not possible; expected a ratio of each language; there is none of 'hi'",
-        ),
-        (
-            {"development": None, "ratios": {"en": 1, "hi": 0}},
-            "^ratios=.* is not possible; expected finite numbers above 0",
-        ),
-        ({"development": None, "ratios": {"en": 1, "hi": float("nan")}}, "finite numbers above 0"),
-        ({"global_merges": -1}, "^global_merges=.* is not possible; expected at least 0"),
-        (
-            {"parity": "parity", "global_merges": 3},
-            "^global_merges=.* is not possible; expected 0 or None with parity='parity'",
-        ),
-        (
-            {"merges": None, "min_count": 2},
-            "^global_merges=.* is not possible; expected a number: half of the merges is not known",
-        ),
-        ({"parity_window": 9}, "^parity_window=.* is not possible; expected the default, 100: only parity='window'"),
-        ({"parity_alpha": 3}, "^parity_alpha=.* is not possible; expected the default, 2.0: only parity='window'"),
-        ({"parity": "window", "parity_window": 0}, "^parity_window=.* is not possible; expected at least 1"),
-        (
-            {"parity": "window", "parity_alpha": 0.5},
-            "^parity_alpha=.* is not possible; expected a number of at least 1",
-        ),
-        ({"ties": "first_seen"}, "^ties=.* is not possible; expected 'lowest_ids' with languages"),
-        ({"superwords": 1}, "^superwords=.* is not possible; expected 0 with languages"),
-        ({"kind": "unigram", "merges": None, "vocab_size": 300}, "does not take this option"),
-        ({"development": {"en": "a", "hi": toksmith.count_pieces("c", pattern="gpt2")}}, "pattern of the counts"),
+        ("languages", {"languages": None}),
+        ("languages", {"languages": {"en": ["a"]}}),
+        ("languages", {"languages": {}}),
+        ("languages", {"languages": {"": ["a"], "hi": ["b"]}}),
+        ("parity", {"parity": "fair"}),
+        ("development", {"development": None}),
+        ("ratios", {"ratios": {"en": 1, "hi": 1}}),
+        ("development", {"development": {"en": "a"}}),
+        ("development", {"development": {"en": "a", "hi": "c", "xx": "e"}}),
+        ("ratios", {"development": None, "ratios": {"en": 1}}),
+        ("ratios", {"development": None, "ratios": {"en": 1, "hi": 0}}),
+        ("ratios", {"development": None, "ratios": {"en": 1, "hi": float("nan")}}),
+        ("global_merges", {"global_merges": -1}),
+        ("global_merges", {"parity": "parity", "global_merges": 3}),
+        ("global_merges", {"merges": None, "min_count": 2}),
+        ("parity_window", {"parity_window": 9}),
+        ("parity_alpha", {"parity_alpha": 3}),
+        ("parity_window", {"parity": "window", "parity_window": 0}),
+        ("parity_alpha", {"parity": "window", "parity_alpha": 0.5}),
+        ("ties", {"ties": "first_seen"}),
+        ("superwords", {"superwords": 1}),
+        ("languages", {"kind": "unigram", "merges": None, "vocab_size": 300}),
+        ("pattern", {"development": {"en": "a", "hi": toksmith.count_pieces("c", pattern="gpt2")}}),
     ],
 )
-def test_what_does_not_fit_is_refused(change: dict[str, Any], said: str) -> None:
-    with pytest.raises(InvalidOption, match=said):
+def test_what_does_not_fit_is_refused(argument: str, change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidOption) as caught:
         toksmith.train(**(GIVEN | change))
+    assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize(

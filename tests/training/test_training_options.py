@@ -10,15 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hard_texts import broken_bytes, small_texts
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from processors import has_ended, processor_s, until
 from systems import WINDOWS
@@ -44,24 +42,6 @@ def learned(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
 # Digits
 
 
-@pytest.mark.parametrize(
-    "digits, pattern, groups",
-    [
-        ("none", "gpt2", [" 1234567", " 12", "345"]),
-        ("1", "gpt2", [*"1234567", *"12", *"345"]),
-        ("3", "gpt2", ["123", "456", "7", "12", "345"]),
-        ("3_right", "gpt2", ["1", "234", "567", "12", "345"]),
-        ("3_right", "cl100k", ["1", "234", "567", "12", "345"]),
-        ("3_right", None, ["1", "234", "567", "12", "345"]),
-        ("3", "cl100k", ["123", "456", "7", "12", "345"]),
-    ],
-)
-def test_digits_are_cut_before_the_pattern(digits: Any, pattern: str | None, groups: list[str]) -> None:
-    tok = toksmith.train("ab 1234567 12x345", merges=0, pattern=pattern, digits=digits)
-    pieces = [piece.decode() for piece in tok._engine.split("ab 1234567 12x345")]
-    assert [piece for piece in pieces if re.search(r"\d", piece)] == groups
-
-
 @pytest.mark.parametrize("length", range(1, 14))
 def test_groups_from_the_right_are_those_of_thousands(length: int) -> None:
     number = "9876543210987"[:length]
@@ -74,14 +54,13 @@ def test_long_runs_of_digits_take_linear_time() -> None:
     def train(digits: int) -> Tokenizer:
         return toksmith.train("7" * digits, merges=1, digits="3_right")
 
-    assert processor_s(lambda: train(3_000_000), 3) < 30 * processor_s(lambda: train(300_000), 3) + 0.05
+    assert processor_s(lambda: train(1_500_000), 2) < 30 * processor_s(lambda: train(150_000), 2) + 0.05
 
 
 # Characters
 
 
 @pytest.mark.slow
-@settings(max_examples=300)
 @given(
     corpus=st.lists(st.one_of(small_texts("aé☀"), small_texts("😀😁é"), broken_bytes()), min_size=1, max_size=4),
     ties=st.sampled_from(["lowest_ids", "first_seen"]),
@@ -98,25 +77,7 @@ def test_no_token_crosses_the_boundary_of_a_character(corpus: list[str | bytes],
             assert (problem.start, problem.reason) == (0, "unexpected end of data")
 
 
-def test_characters_are_learned_as_wholes_before_what_is_beside_them() -> None:
-    text = "日本語日本人日本" * 5
-    free, whole = (toksmith.train(text, merges=40, pattern=None, whole_characters=whole) for whole in (False, True))
-    assert any(token.decode("utf-8", "replace").strip("日本語人") for token in tokens(free)[256:])
-    assert {"日", "本", "日本"} <= {token.decode("utf-8", "replace") for token in tokens(whole)}
-
-
 # Counts
-
-
-def test_counts_above_32_bits_teach_the_right_merges() -> None:
-    # In 32 bits "he" would stand 2^31 + 6 times less than nothing, and "bc" 7 times.
-    counts = toksmith.PieceCounts.of(
-        {b"the": 1 << 31, b"bc": (1 << 32) + 7, b"ab": (1 << 31) + 1, b"th": 1 << 33}, pattern=None
-    )
-    tok = toksmith.train(counts, merges=5)
-    assert learned(tok) == [(b"t", b"h"), (b"b", b"c"), (b"a", b"b"), (b"th", b"e")]
-    assert tok.model.training is not None
-    assert tok.model.training.counts.tolist() == [(1 << 33) + (1 << 31), (1 << 32) + 7, (1 << 31) + 1, 1 << 31]
 
 
 # The alphabet and seed tokens
@@ -129,13 +90,6 @@ def test_the_alphabet_of_gpt2_only_renames_bytes(ties: Any) -> None:
     assert tok.decode(tok.encode(REAL_TEXT)) == REAL_TEXT
     if ties == "first_seen":
         assert learned(tok) == learned(toksmith.train(REAL_TEXT, 400, ties=ties))
-
-
-def test_the_alphabet_of_gpt2_decides_ties_as_hf_does() -> None:
-    # "\n\n" and "!!" stand equally often: by bytes the newlines come first, in GPT-2's order they come last.
-    text = ["\n\n", "!!"]
-    assert learned(toksmith.train(text, merges=1, pattern=None)) == [(b"\n", b"\n")]
-    assert learned(toksmith.train(text, merges=1, pattern=None, alphabet="gpt2")) == [(b"!", b"!")]
 
 
 def test_seed_tokens_come_first_and_are_one_token_each() -> None:
@@ -158,28 +112,6 @@ def test_a_seed_token_must_be_one_piece() -> None:
 
 
 # A base tokenizer
-
-
-@pytest.mark.slow
-@settings(max_examples=100)
-@given(
-    corpus=st.lists(st.one_of(small_texts("ab "), small_texts("aé☀"), broken_bytes()), min_size=1, max_size=4),
-    ties=st.sampled_from(["lowest_ids", "first_seen"]),
-    pattern=st.sampled_from([None, "[ab]+", "gpt2"]),
-    first=st.integers(0, 12),
-)
-def test_continuing_is_what_one_training_gives(
-    corpus: list[str | bytes], ties: Any, pattern: str | None, first: int
-) -> None:
-    if not any(corpus):
-        return
-    whole = toksmith.train(corpus, merges=20, pattern=pattern, ties=ties)
-    base = toksmith.train(corpus, merges=first, pattern=pattern, ties=ties)
-    more = toksmith.train(corpus, merges=20 - first, base=base, ties=ties)
-    assert more == whole
-    assert more.model.training is not None and whole.model.training is not None
-    assert more.model.training.counts[first:].tolist() == whole.model.training.counts[first:].tolist()
-    assert more.model.training.left[-1:].tolist() == whole.model.training.left[-1:].tolist()
 
 
 def test_a_base_whose_bytes_decide_is_continued_with_its_ids(tmp_path: Path) -> None:
@@ -220,27 +152,6 @@ def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> N
     assert learned(tok)[: len(learned(plain)) - 12] == learned(plain)[:-12]
     assert tok.model.training is not None
     assert tok.count_batch(texts).sum() == tok.model.training.left[-1] < plain.count_batch(texts).sum()
-
-
-@pytest.mark.slow
-@ties
-def test_the_second_phase_equals_a_naive_recount(ties: Any) -> None:
-    text = REAL_TEXT[:5000]
-    words = toksmith.train(text, 330, ties=ties)
-    tok = toksmith.train(text, 400, superwords=70, ties=ties)
-    pieces = [list(piece) for piece in tok._engine.split(text)]
-    for left, right, id in words.model.merges.tolist():
-        pieces = [reference.replace_pair(piece, (left, right), id) for piece in pieces]
-    assert tok.model.merges.tolist()[: len(words.model.merges)] == words.model.merges.tolist()
-    for left, right, id in tok.model.merges.tolist()[len(words.model.merges) :]:
-        totals: dict[tuple[int, int], int] = {}
-        for piece in pieces:
-            for pair in pairwise(piece):
-                totals[pair] = totals.get(pair, 0) + 1
-        best = [pair for pair, total in totals.items() if total == max(totals.values())]
-        assert (left, right) == (min(best) if ties == "lowest_ids" else best[0])
-        pieces = [reference.replace_pair(piece, (left, right), id) for piece in pieces]
-    assert tok.count(text) == sum(map(len, pieces))
 
 
 def test_superwords_need_a_corpus_that_can_be_read_twice() -> None:
@@ -380,15 +291,6 @@ def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
     tok = stopped.value.tokenizer
     assert tok.model.merges.tolist()[: len(words.model.merges)] == words.model.merges.tolist()
     assert tok.decode(tok.encode(text)) == text
-
-
-def test_other_kinds_do_not_merge() -> None:
-    options: Iterator[dict[str, Any]] = iter(
-        [{"superwords": 1}, {"digits": "1"}, {"seed_tokens": ["a"]}, {"checkpoint": "kept"}, {"whole_characters": True}]
-    )
-    for each in options:
-        with pytest.raises(InvalidOption, match=next(iter(each))):
-            toksmith.train("abc", kind="words", **each)
 
 
 def test_the_report_says_what_training_took() -> None:

@@ -7,7 +7,7 @@ SentencePiece models join the parts in another way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -107,35 +107,29 @@ def fim(
     >>> tok.decode(toksmith.fim(tok, "def f(", "return x", "x): ", order="spm"))
     '<fim_prefix><fim_suffix>return x<fim_middle>def f(x): '
     """
-    own = marks or found(tok)
+    known = {added.content: added.id for added in tok.model.added_tokens}
+    own = marks or found(tok, known)
     chosen = order or own.orders[0]
     if chosen not in own.orders:
         raise InvalidOption("order", order, " or ".join(map(repr, own.orders)) + f", the orders of {own.used_by}")
-    ids = {content: mark_id(tok, content) for content in (own.prefix, own.suffix, own.middle) if content is not None}
+    for content in filter(None, (own.prefix, own.suffix, own.middle)):
+        if content not in known:
+            raise InvalidOption("marks", content, "special or added tokens of the tokenizer")
     before, behind = tok.encode_segments([(prefix, False)]), tok.encode_segments([(suffix, False)])
     if own.middle is None:
-        parts = [ids[own.suffix], *behind, ids[own.prefix], *before]
+        parts = [known[own.suffix], *behind, known[own.prefix], *before]
     elif chosen == "psm":
-        parts = [ids[own.prefix], *before, ids[own.suffix], *behind, ids[own.middle]]
+        parts = [known[own.prefix], *before, known[own.suffix], *behind, known[own.middle]]
     else:
-        parts = [ids[own.prefix], ids[own.suffix], *behind, ids[own.middle], *before]
+        parts = [known[own.prefix], known[own.suffix], *behind, known[own.middle], *before]
     return parts if middle is None else parts + tok.encode_segments([(middle, False)])
 
 
-def found(tok: Tokenizer) -> FimMarks:
-    """The first family whose marks the tokenizer has."""
-    contents = {added.content for added in tok.model.added_tokens}
+def found(tok: Tokenizer, known: Collection[str]) -> FimMarks:
+    """The first family whose marks are among the known added tokens."""
     for row in ROWS.values():
-        if {row.prefix, row.suffix, row.middle} <= contents | {None}:
+        if {row.prefix, row.suffix, row.middle} <= {*known, None}:
             return row
-    known = "; ".join(", ".join(filter(None, (row.prefix, row.suffix, row.middle))) for row in ROWS.values())
-    advice = f"a tokenizer with one of these sets of special tokens: {known}. toksmith.add_special adds tokens"
+    rows = "; ".join(", ".join(filter(None, (row.prefix, row.suffix, row.middle))) for row in ROWS.values())
+    advice = f"a tokenizer with one of these sets of special tokens: {rows}. toksmith.add_special adds tokens"
     raise InvalidOption("tok", tok, advice)
-
-
-def mark_id(tok: Tokenizer, content: str) -> int:
-    """The id of a mark."""
-    ids = {added.content: added.id for added in tok.model.added_tokens}
-    if content not in ids:
-        raise InvalidOption("marks", content, "special or added tokens of the tokenizer")
-    return ids[content]

@@ -27,7 +27,7 @@ from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import AddedToken, Model, TokenTable
 from .stream import as_utf8, offset_in
 
-__all__ = ["PlacedIds", "TrustedEncoder", "encode_segments", "is_mark", "marks_of"]
+__all__ = ["PlacedIds", "TrustedEncoder", "encode_segments", "is_mark"]
 
 Text = str | bytes
 Some = TypeVar("Some", str, bytes)
@@ -48,11 +48,6 @@ def is_mark(model: Model, token: AddedToken) -> bool:
 def is_ordinary(model: Model, token: AddedToken) -> bool:
     """Whether the ordinary vocabulary has the token too."""
     return model.vocab.token(token.id) is not None
-
-
-def marks_of(model: Model) -> list[AddedToken]:
-    """The added tokens that only trusted text may spell."""
-    return [token for token in model.added_tokens if is_mark(model, token)]
 
 
 class PlacedIds(NamedTuple):
@@ -81,10 +76,6 @@ class Respelled(NamedTuple):
         after, before = (np.array([0, *(end for _, end in each)], np.int64) for each in (self.places, self.original))
         run = np.searchsorted(after, places, side="right") - 1
         return before[run] + (places.astype(np.int64) - after[run])
-
-    def place_before(self, place: int) -> int:
-        """The same for one place."""
-        return int(self.places_before(np.array([place]))[0])
 
 
 class TrustedEncoder:
@@ -154,7 +145,7 @@ class TrustedEncoder:
                 places = zip(made.original, made.places, strict=True)
                 missed = {before for before, (start, end) in places if start <= error.offset < end}
                 if not missed:
-                    raise error.at(made.place_before(error.offset), error.index) from None
+                    raise error.at(int(made.places_before(np.array([error.offset]))[0]), error.index) from None
             if not missed:
                 return PlacedIds(found.ids, made.places_before(found.starts), made.places_before(found.ends))
             skipped |= missed

@@ -8,14 +8,14 @@ compiled regexes, the memory of running calls, and the 32 MiB at most that the p
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _core, _render
 from .._base.errors import number_of
 from .._model.model import Model
-from .._render import Block, Table, View
+from .._render import Table, View
 
 __all__ = ["MemoryUse", "memory_use"]
 
@@ -55,10 +55,6 @@ class MemoryUse(_render.Shown):
 
     def view(self) -> View:
         """What is to be seen."""
-        return View(f"{self.total:,} bytes of memory", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
         waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
@@ -67,7 +63,8 @@ class MemoryUse(_render.Shown):
             ("tokens that heal searches", self.healing, "yes"),
             (waiting, self.session_bytes, "yes"),
         ]
-        yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
+        table = Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
+        return View(f"{self.total:,} bytes of memory", (table,))
 
     def __repr__(self) -> str:
         return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"

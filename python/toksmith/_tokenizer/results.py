@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, overload
@@ -15,7 +15,6 @@ from .. import _core
 from .._base.errors import InvalidOption, UnknownName, first_of, number_of, quoted
 from .._base.threads import alone
 from .._model.steps import character_options
-from .stream import Special
 
 if TYPE_CHECKING:
     from .._model.model import Model
@@ -30,8 +29,7 @@ __all__ = [
     "Ragged",
     "RaggedEncoding",
     "StreamDecoder",
-    "encoding",
-    "encodings",
+    "in_characters",
     "pad_rows",
     "stream_decoder",
 ]
@@ -467,26 +465,6 @@ def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDec
     breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
     retold = Retold(engine.decode_bytes, breaker)
     return StreamDecoder(retold.more, errors, retold.rest)
-
-
-def encoding(engine: _core.Engine, text: str | bytes, *, unit: str, special: Special, errors: str) -> Encoding:
-    """The ids of one text with their ranges."""
-    return Encoding(*_core.encode_with_offsets(engine, text, special, errors, in_characters(unit)), unit, engine.token)
-
-
-def encodings(
-    engine: _core.Engine,
-    batch: Sequence[str | bytes],
-    *,
-    unit: str,
-    special: Special,
-    errors: str,
-    threads: int,
-) -> RaggedEncoding:
-    """The ids of each text with their ranges."""
-    characters = in_characters(unit)
-    ranges, text_ends = _core.encode_ragged_with_offsets(engine, batch, special, errors, threads, characters)
-    return RaggedEncoding(*ranges, text_ends, unit, engine.token)
 
 
 def in_characters(unit: str) -> bool:

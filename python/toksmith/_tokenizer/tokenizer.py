@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar, overload
 
 import numpy as np
@@ -137,10 +137,7 @@ class Tokenizer(_core.TextCalls):
         """An error of `encode`, with what the caller may do about it."""
         return advised(error, text) if isinstance(error, TypeError) else error
 
-    _encode.__qualname__, _encode_array.__qualname__ = (
-        "Tokenizer.encode",
-        "Tokenizer.encode_array",
-    )  # as Python's errors say
+    _encode.__qualname__, _encode_array.__qualname__ = "Tokenizer.encode", "Tokenizer.encode_array"  # for errors
 
     def encode_batch(
         self,
@@ -221,9 +218,10 @@ class Tokenizer(_core.TextCalls):
             text to the last.
         Raises: as `encode`; InvalidOption for another `unit`.
         """
-        from .results import encoding  # not above, as in all of this class: tokenizers load sooner without it
+        from .results import Encoding, in_characters  # not above, as in all of this class: tokenizers load sooner
 
-        return encoding(self._engine, text, unit=unit, special=special, errors=errors)
+        found = _core.encode_with_offsets(self._engine, text, special, errors, in_characters(unit))
+        return Encoding(*found, unit, self._engine.token)
 
     def encode_ragged_with_offsets(
         self,
@@ -238,10 +236,11 @@ class Tokenizer(_core.TextCalls):
 
         Raises: as `encode_batch`; InvalidOption for another `unit`.
         """
-        from .results import encodings
+        from .results import RaggedEncoding, in_characters
 
-        batch, count = as_sequence(texts), thread_count(threads)
-        return encodings(self._engine, batch, unit=unit, special=special, errors=errors, threads=count)
+        batch, count, characters = as_sequence(texts), thread_count(threads), in_characters(unit)
+        found = _core.encode_ragged_with_offsets(self._engine, batch, special, errors, count, characters)
+        return RaggedEncoding(*found[0], found[1], unit, self._engine.token)
 
     def encode_sampled(
         self,
@@ -704,9 +703,9 @@ class Tokenizer(_core.TextCalls):
     @cached_property
     def _marks(self) -> tuple[AddedToken, ...]:
         """The added tokens that only trusted text may spell."""
-        from .marks import marks_of  # when a call trusts some text more than other text
+        from .marks import is_mark  # when a call trusts some text more than other text
 
-        return tuple(marks_of(self.model))
+        return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
 
     @cached_property
     def _trusted_encoder(self) -> TrustedEncoder:
@@ -798,8 +797,7 @@ class Tokenizer(_core.TextCalls):
         return self.model.vocab_size
 
     def __len__(self) -> int:
-        own = set(self.model.ids.tolist())
-        return len(own | {added.id for added in self.model.added_tokens})
+        return len({*self.model.ids.tolist(), *(added.id for added in self.model.added_tokens)})
 
     @property
     def special_tokens(self) -> dict[str, int]:
@@ -837,7 +835,7 @@ class Tokenizer(_core.TextCalls):
         return hash(self.fingerprint)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.model, dict(self.run_report))
+        return partial(Tokenizer, run_report=dict(self.run_report)), (self.model,)
 
     def __copy__(self) -> Tokenizer:
         return self
@@ -861,7 +859,3 @@ class Tokenizer(_core.TextCalls):
         from . import view  # when asked for: it draws
 
         return view.html(self)
-
-
-def _rebuild(model: Model, run_report: Mapping[str, Any]) -> Tokenizer:
-    return Tokenizer(model, run_report=run_report)

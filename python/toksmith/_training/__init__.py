@@ -12,8 +12,8 @@ import inspect
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import fields, replace
+from typing import Any, Literal, TypeVar
 
 from .. import _core
 from .._base.arguments import flag, text, texts, whole_number
@@ -30,8 +30,8 @@ from .build_model import listed, merged
 from .characters import CharacterOptions, train_characters
 from .checkpoint import Checkpoint
 from .counts import Limits, PieceCounts, counted
-from .kinds import chosen_kind, refuse_untaken
-from .languages import ARGUMENTS, LanguageCounts, ParityOptions, needed, refuse_others, warn_of_lines, warn_of_turns
+from .kinds import LANGUAGES, chosen_kind, refuse_untaken
+from .languages import LanguageCounts, ParityOptions, refuse_others, warn_of_lines, warn_of_turns
 from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
 from .options import NO_LIMIT, Options, Outcome, Run, check, said_stop
 from .word_marks import MarkedOptions, train_marked
@@ -225,11 +225,11 @@ def train(
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
     several = None
-    if any(given[name] != DEFAULTS[name] for name in ARGUMENTS):
+    if any(given[name] != DEFAULTS[name] for name in LANGUAGES):
         several = ParityOptions(
             mode=parity or "hybrid",
             other=corpus,
-            languages=needed(languages),
+            languages={} if languages is None else languages,
             development=development,
             ratios=ratios,
             global_merges=global_merges,
@@ -246,69 +246,43 @@ def train(
         if pattern not in (UNSET, None):
             allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
             raise InvalidOption("pattern", pattern, allowed)
-        characters = CharacterOptions(
-            kind=kind,
-            vocab_size=vocab_size,
-            merges=merges,
-            special_tokens=special_tokens,
-            user_symbols=user_symbols,
-            character_coverage=character_coverage,
-            byte_fallback=byte_fallback,
-            dummy_prefix=dummy_prefix,
-            words=pattern is UNSET,
-            ties=ties,
-            min_count=min_count,
-            max_token_bytes=max_token_bytes,
-            unknown_token=unknown_token or "<unk>",
+        characters = options_from(
+            CharacterOptions, given, words=pattern is UNSET, unknown_token=unknown_token or "<unk>"
         )
         characters.check()
         return finished(run, lambda: train_characters(run, characters))
     if chosen in ("bpe with word ends", "wordpiece"):
-        marked = MarkedOptions(
-            kind=kind,
-            vocab_size=vocab_size,
-            merges=merges,
-            special_tokens=special_tokens,
-            user_symbols=user_symbols,
-            character_coverage=character_coverage,
-            byte_fallback=byte_fallback,
-            dummy_prefix=dummy_prefix,
+        marked = options_from(
+            MarkedOptions,
+            given,
             words=True,
-            ties=ties,
-            min_count=min_count,
-            max_token_bytes=max_token_bytes,
             unknown_token=unknown_token or ("[UNK]" if kind == "wordpiece" else "<unk>"),
-            end_of_word_suffix=end_of_word_suffix,
-            lowercase=lowercase,
             splitters=() if pattern is UNSET else splitters(pattern),
         )
         marked.check()
         return finished(run, lambda: train_marked(run, marked))
-    pieces = Options(
-        vocab_size=vocab_size,
-        merges=merges,
-        kind=kind,
-        unit=unit,
-        alphabet=alphabet,
-        ties=ties,
-        min_count=min_count,
-        max_token_bytes=max_token_bytes,
-        special_tokens=special_tokens,
-        digits=digits,
-        whole_characters=whole_characters,
+    pieces = options_from(
+        Options,
+        given,
         seed_tokens=tuple(
             text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in seed_tokens
         ),
-        superwords=superwords,
         superword_pattern=tuple(step["pattern"] for step in splitters(superword_pattern)),
         base=None if base is None else base.model,
-        unknown_token=unknown_token,
     )
     check(pieces)
     if kind == "chars" and pattern not in (UNSET, None):
         raise InvalidOption("pattern", pattern, "no pattern, or None: kind='chars' does not split texts")
     steps = () if kind == "chars" else steps_of(counts_among(run), pattern, pieces)
     return finished(run, lambda: train_pieces(run, pieces, steps))
+
+
+Chosen = TypeVar("Chosen", CharacterOptions, MarkedOptions, Options)
+
+
+def options_from(kind: type[Chosen], given: Mapping[str, Any], **others: Any) -> Chosen:
+    """The options of a kind: the arguments of `train` with the same names, and others."""
+    return kind(**{field.name: given[field.name] for field in fields(kind) if field.name in given} | others)
 
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}

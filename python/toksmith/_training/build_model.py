@@ -31,10 +31,7 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
     first, end = options.start.first_id, options.start.first_id + len(learned.merges)
     before = 0 if base is None else len(base.merges)
     record = TrainingRecord(
-        options=recorded(options, steps, counts),
-        documents=counts.documents,
-        bytes=counts.bytes,
-        digest=counts.digest,
+        **facts(options, steps, counts),
         symbols=learned.symbols,
         # Merges of the base tokenizer have no count: the symbols already include them.
         counts=np.concatenate([np.zeros(before, np.uint64), learned.counts]),
@@ -71,19 +68,14 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
     if room < (len(tokens) if options.kind == "chars" else 1):
         allowed = f"at least {len(tokens) + len(special)}: the corpus has {number_of(len(tokens), 'character')}"
         raise InvalidOption("vocab_size", options.vocab_size, allowed if options.kind == "chars" else "at least 1")
-    all_listed = len(tokens) <= room
+    stopped = f"all {options.kind} are listed" if len(tokens) <= room else f"it reached vocab_size={options.vocab_size}"
     del tokens[room:]
     record = TrainingRecord(
-        options=recorded(options, steps, counts),
-        documents=counts.documents,
-        bytes=counts.bytes,
-        digest=counts.digest,
+        **facts(options, steps, counts),
         symbols=sum(count for _, count in everything),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
-        stopped_because=f"all {options.kind} are listed"
-        if all_listed
-        else f"it reached vocab_size={options.vocab_size}",
+        stopped_because=stopped,
     )
     return Model(
         tokens=TokenTable.of(tokens),
@@ -112,9 +104,15 @@ def added(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
     return tuple(AddedToken(content, first_id + place) for place, content in enumerate(contents))
 
 
-def recorded(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
-    """The options as JSON values for the training record, with the pieces that were left out, if any."""
+def facts(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
+    """The corpus and the options for the training record, with the pieces that were left out, if any."""
     patterns = [step["pattern"] for step in steps]
     out = {name: list(left) for name, left in (("long", counts.long), ("rare", counts.rare)) if left.pieces}
     left_out = {"left_out": out} if out else {}
-    return {**options.recorded(), "patterns": patterns, **left_out}
+    recorded = {**options.recorded(), "patterns": patterns, **left_out}
+    return {
+        "options": recorded,
+        "documents": counts.documents,
+        "bytes": counts.bytes,
+        "digest": counts.digest,
+    }

@@ -17,25 +17,23 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._base.errors import CorpusError, InvalidOption, number_of
-from .._corpus import documents
 from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
 from .checkpoint import Checkpoint
-from .counts import PieceCounts
-from .merge_loop import Merge, MergeRules, Phase, Start, learn
-from .options import Outcome, Run, said_stop
+from .counts import PieceCounts, need
+from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn
+from .options import Outcome, Run, check_merging, said_stop
+from .sweep import batches
 
 __all__ = ["CharacterOptions", "train_characters"]
 
 BOUNDARY = "\uffff"  # replaces a user symbol; no word contains it
 WORDS = f" ?[^ \n{BOUNDARY}]+| |\n"
 TEXTS = f"[^{BOUNDARY}]+"
-BATCH_DOCUMENTS = 10_000
 BLOCK = "▁"
 LONGEST = 16
 SEEDS = 1_000_000
-NO_LIMIT = 1 << 23
 Scores = NDArray[np.float64]
 
 
@@ -74,31 +72,18 @@ class CharacterOptions:
 
     def check(self) -> None:
         """Raises InvalidOption for the first argument that is out of range."""
-
-        def need(holds: bool, argument: str, allowed: str) -> None:
-            if not holds:
-                raise InvalidOption(argument, getattr(self, argument), allowed)
-
-        need(0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
-        need(self.vocab_size is None or self.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
-        need(self.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
-        need(1 <= self.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
-        longest = self.max_token_bytes
-        need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
-        need(self.merges is None or self.vocab_size is None, "merges", "None when vocab_size is given")
-        need(self.merges is None or 0 <= self.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
+        need(self, 0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
+        need(self, (self.vocab_size or 0) <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+        check_merging(self)
         if self.kind == "unigram":
-            need(self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
+            need(self, self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
         elif self.vocab_size is None and self.merges is None:
             what = "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
-            need(self.min_count >= 2, "vocab_size", what)
-        spaced = [symbol for symbol in self.user_symbols if {" ", BLOCK} & {*symbol}]
-        if spaced:
-            raise InvalidOption(
-                "user_symbols",
-                spaced[0],
-                "symbols without spaces and ▁, because spaces become ▁ before symbols are found",
-            )
+            need(self, self.min_count >= 2, "vocab_size", what)
+        for symbol in self.user_symbols:
+            if {" ", BLOCK} & {*symbol}:
+                allowed = "symbols without spaces and ▁, because spaces become ▁ before symbols are found"
+                raise InvalidOption("user_symbols", symbol, allowed)
         check_special_tokens((self.unknown_token, *self.user_symbols, *self.special_tokens))
 
 
@@ -134,14 +119,9 @@ def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
-    batch: list[str] = []
-    for document in documents(corpus):
-        batch.append(tidied(document, options))
-        if len(batch) == BATCH_DOCUMENTS:
-            counter.add(batch, threads)
-            run.reporter.report("counting", counter.bytes, None)
-            batch = []
-    counter.add(batch, threads)
+    for batch in batches(corpus):
+        counter.add([tidied(document, options) for document in batch], threads)
+        run.reporter.report("counting", counter.bytes, None)
     counts = counter.finish(limits.min_count, threads)
     if counts.bytes == 0:
         raise CorpusError(

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from .._base.errors import InvalidOption
 
-__all__ = ["TrainingKind", "chosen_kind", "refuse_untaken", "training_kinds"]
+__all__ = ["LANGUAGES", "TrainingKind", "chosen_kind", "refuse_untaken", "training_kinds"]
 
 EVERY_KIND = ("corpus", "vocab_size", "kind", "unit", "pattern", "special_tokens", "threads", "progress")
 MERGING = ("merges", "ties", "min_count", "max_token_bytes")

@@ -20,11 +20,10 @@ from .._render.streams import LOG
 from .counts import PieceCounts
 from .merge_loop import NO_LIMIT
 
-__all__ = ["ARGUMENTS", "MODES", "LanguageCounts", "ParityOptions", "needed", "refuse_others"]
+__all__ = ["MODES", "LanguageCounts", "ParityOptions", "refuse_others"]
 
 MODES = ("hybrid", "parity", "window")
 WINDOW, ALPHA = 100, 2.0
-ARGUMENTS = ("parity", "languages", "development", "ratios", "global_merges", "parity_window", "parity_alpha")
 NO_LANGUAGE = np.iinfo(np.uint32).max
 
 
@@ -71,7 +70,9 @@ class ParityOptions:
         if "" in names:
             raise InvalidOption("languages", names, "names that are not empty")
         if len(names) < 2:
-            raise InvalidOption("languages", names, "at least two; with one, train on its corpus alone")
+            raise InvalidOption(
+                "languages", names, "at least two, with their corpora by name; with one, train on its corpus alone"
+            )
         if self.mode not in MODES:
             raise InvalidOption("parity", self.mode, " or ".join(map(repr, MODES)))
         self.check_turns()
@@ -106,18 +107,6 @@ class ParityOptions:
         if not (math.isfinite(alpha) and alpha >= 1):
             allowed = "a number of at least 1: below it, all languages could have to wait"
             raise InvalidOption("parity_alpha", alpha, allowed)
-
-
-def needed(languages: Mapping[str, Corpus | PieceCounts] | None) -> Mapping[str, Corpus | PieceCounts]:
-    """The corpora of the languages.
-
-    Raises:
-        InvalidOption: There are none.
-    """
-    if languages is None:
-        allowed = "the corpus of each language by its name: parity-aware training needs them"
-        raise InvalidOption("languages", None, allowed)
-    return languages
 
 
 def check_names(argument: str, given: Mapping[str, object], names: Sequence[str], what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
@@ -15,11 +15,11 @@ from .._model.model import Model, Step
 from .._model.patterns import splitters
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
-from .counts import Limits, PieceCounts
+from .counts import Limits, PieceCounts, need
 from .languages import ParityOptions
 from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "check_merging", "said_stop"]
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,10 @@ class Options:
     def recorded(self) -> dict[str, Any]:
         """The options as JSON values. Options newer than the first record appear only if they differ from the default."""
         values = {name: value for name, value in vars(self).items() if name not in ("base", "several")}
-        plain = asdict(Options(None, None, "", "", None, "", 1, None, ()))
+        defaults = {field.name: field.default for field in fields(self)}
         later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
         for name in later:
-            if values[name] == plain[name] or (name == "superword_pattern" and not self.superwords):
+            if values[name] == defaults[name] or (name == "superword_pattern" and not self.superwords):
                 del values[name]
         found = {name: json_value(value) for name, value in values.items()}
         found |= {} if self.several is None else {"parity": dict(self.several)}
@@ -132,63 +132,56 @@ def json_value(value: Any) -> Any:
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
+def check_merging(options: Any) -> None:
+    """Raises InvalidOption for an argument of every training by merges that is out of range."""
+    need(options, options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
+    need(options, 1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
+    longest, merges = options.max_token_bytes, options.merges
+    need(options, longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
+    need(options, merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
+    need(options, merges is None or 0 <= merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
+
+
 def check(options: Options) -> None:
     """Raises InvalidOption for the first argument that is out of range."""
-
-    def need(holds: bool, argument: str, allowed: str) -> None:
-        if not holds:
-            raise InvalidOption(argument, getattr(options, argument), allowed)
-
-    need(options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
-    need(1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
-    longest = options.max_token_bytes
-    need(longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
+    check_merging(options)
     expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
-    need(options.alphabet in expected, "alphabet", "'ascii' with unit='char', or 'gpt2' or None with unit='byte'")
-    need(options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
+    need(
+        options,
+        options.alphabet in expected,
+        "alphabet",
+        "'ascii' with unit='char', or 'gpt2' or None with unit='byte'",
+    )
+    need(options, options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
     check_special_tokens(options.special)
     if options.kind != "bpe":
         known = options.kind == "words" or options.unknown_token is not None
-        need(
-            options.min_count == 1 or known, "min_count", "1, or an unknown_token for the characters that are left out"
-        )
+        allowed = "1, or an unknown_token for the characters that are left out"
+        need(options, options.min_count == 1 or known, "min_count", allowed)
         return
     check_ends(options)
     if options.base is not None:
         check_base(options.base)
-        need(
-            options.unit == "byte" and options.alphabet is None,
-            "alphabet",
-            "None: the base tokenizer has its own alphabet",
-        )
+        plain = options.unit == "byte" and options.alphabet is None
+        need(options, plain, "alphabet", "None: the base tokenizer has its own alphabet")
 
 
 def check_ends(options: Options) -> None:
     """Raises InvalidOption if the options that end training contradict each other."""
-
-    def need(holds: bool, argument: str, allowed: str) -> None:
-        if not holds:
-            raise InvalidOption(argument, getattr(options, argument), allowed)
-
-    need(options.merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
-    need(options.merges is None or 0 <= options.merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
     if options.vocab_size is not None:
         first = options.start.first_id
         what = "the alphabet has" if options.base is None else "the base tokenizer has"
         least = first + len(options.special_tokens)
         parts = f"{what} {first}, and there are {number_of(len(options.special_tokens), 'special token')}"
-        need(options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
-        need(options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+        need(options, options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
+        need(options, options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
     elif options.merges is None and options.min_count < 2:
         raise InvalidOption(
             "vocab_size", None, "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
         )
     most = 0 if options.limit == NO_LIMIT else options.limit
-    need(
-        0 <= options.superwords <= most,
-        "superwords",
-        f"from 0 to {most}, the number of merges that vocab_size or merges allows",
-    )
+    allowed = f"from 0 to {most}, the number of merges that vocab_size or merges allows"
+    need(options, 0 <= options.superwords <= most, "superwords", allowed)
 
 
 def check_base(base: Model) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..._base.arguments import items
-from ..._base.errors import InvalidOption
+from ..._base.errors import FormatError, InvalidOption
+from ..._storage.files import read_file
 from .ids import ChatEncoding, encoded
 from .marked import TEMPLATE, UNKNOWN, Marked, Origin, everywhere, marked
-from .source import template_of
 
 __all__ = ["ConversationOptions", "conversation"]
+
+CONFIG, MAP, TEMPLATE_FILE = "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"
 
 # Some templates make a special token of the role: `'<|' + message.role + '|>'`. These roles may be a part of one.
 ROLES = {"system", "developer", "user", "assistant", "model", "tool", "function", "ipython", "environment"}
@@ -37,7 +41,10 @@ def conversation(tok: Any, template: str | os.PathLike[str], asked: Conversation
     functions = None
     if asked.tools is not None:
         functions = followed("tools", items(asked.tools, "tools", "mappings, the JSON schemas of functions"), unknown)
-    rendered = renderer()
+    try:
+        from .template import rendered
+    except ImportError as error:
+        raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
     if asked.continue_final_message and asked.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
     if asked.continue_final_message and not messages:
@@ -46,32 +53,16 @@ def conversation(tok: Any, template: str | os.PathLike[str], asked: Conversation
     if not all(isinstance(name, str) for name in asked.variables):
         raise InvalidOption("variables", asked.variables, "names as keys, all of them str")
     given = {name: value for name, value in asked.variables.items() if value is not None}
-    text = rendered(
-        source,
-        {
-            **tokens_and_variables(tok, names, given),
-            "messages": followed("messages", messages, of_message),
-            "tools": functions,
-            "add_generation_prompt": asked.add_generation_prompt,
-        },
-    )
+    own = {
+        "messages": followed("messages", messages, of_message),
+        "tools": functions,
+        "add_generation_prompt": asked.add_generation_prompt,
+    }
+    text = rendered(source, tokens_and_variables(tok, names, given) | own)
     if asked.continue_final_message:
         text = up_to(text, len(messages) - 1)
     roles = [str(message.get("role", "")) for message in messages]
     return encoded(tok, text, roles)
-
-
-def renderer() -> Any:
-    """The function that renders a template.
-
-    Raises:
-        ImportError: jinja2 is not installed.
-    """
-    try:
-        from .template import rendered
-    except ImportError as error:
-        raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
-    return rendered
 
 
 def tokens_and_variables(tok: Any, names: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,3 +125,52 @@ def up_to(text: Marked, number: int) -> Marked:
         allowed = "False, because the template does not write the content of the last message"
         raise InvalidOption("continue_final_message", True, allowed)
     return text.part(0, ends[-1])
+
+
+def template_of(template: str | os.PathLike[str]) -> tuple[str, dict[str, str]]:
+    """The template's source, and the special tokens by the names that templates know them by (`bos_token`).
+
+    Raises:
+        FormatError: The file cannot be read, or holds no template.
+    """
+    if isinstance(template, str) and ("{" in template or "\n" in template):
+        return template, {}
+    path = Path(template)
+    folder = path if path.is_dir() else path.parent
+    config = settings(folder / CONFIG) | settings(folder / MAP)
+    names = {name: content_of(value) for name, value in config.items() if name.endswith("_token")}
+    if path.name == CONFIG or (path.is_dir() and not (path / TEMPLATE_FILE).exists()):
+        source = only(config.get("chat_template"), folder / CONFIG)
+    else:
+        source = read_file(path / TEMPLATE_FILE if path.is_dir() else path).decode("utf-8", "replace")
+    return source, {name: value for name, value in names.items() if value is not None}
+
+
+def settings(path: Path) -> dict[str, Any]:
+    """A file of settings; empty if there is none."""
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(read_file(path))
+    except ValueError as error:
+        raise FormatError(path, None, f"is not JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise FormatError(path, None, f"expected an object, found {type(found).__name__}")
+    return found
+
+
+def content_of(token: object) -> str | None:
+    """The text of a special token, which is a string or an object."""
+    content = token.get("content") if isinstance(token, Mapping) else token
+    return content if isinstance(content, str) else None
+
+
+def only(template: object, path: Path) -> str:
+    """The template of a configuration; of several, the one called "default"."""
+    if isinstance(template, list):
+        named = {each.get("name"): each.get("template") for each in template if isinstance(each, Mapping)}
+        template = named.get("default")
+    if not isinstance(template, str):
+        problem = "has no template; pass the template itself, or the path of a chat_template.jinja"
+        raise FormatError(path, "chat_template", problem)
+    return template

@@ -8,6 +8,7 @@ itself spells becomes `Marked`, and `~` becomes our `concat`.
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache, partial, wraps
@@ -40,24 +41,7 @@ from .marked import TEMPLATE, Marked, concat, marked
 __all__ = ["rendered"]
 
 MOST_CHARACTERS = 1 << 18
-COMPARING = {
-    "eq",
-    "==",
-    "equalto",
-    "ne",
-    "!=",
-    "lt",
-    "<",
-    "lessthan",
-    "le",
-    "<=",
-    "gt",
-    ">",
-    "greaterthan",
-    "ge",
-    ">=",
-    "in",
-}
+COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 
 FAILURES = (
     ArithmeticError,
@@ -176,8 +160,9 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         super().__init__(extensions=[Generation, loopcontrols], **options)
         self.filters |= {"tojson": as_json, "join": joined}
         self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
-        comparing: dict[str, Any] = {name: self.tests[name] for name in COMPARING}
-        self.tests |= {name: wrap_test(function) for name, function in comparing.items()}
+        tests: dict[str, Any] = dict(self.tests)
+        comparing = (name for name, test in tests.items() if test in COMPARING or name == "in")
+        self.tests |= {name: wrap_test(tests[name]) for name in comparing}
         self.globals |= {"raise_exception": refuse, "strftime_now": now}
         del self.globals["lipsum"]  # random text
 

@@ -29,7 +29,7 @@ from ..._storage.folders import folder_at
 from .files import Facts, read_counts, write_counts
 from .merge import in_memory, into_file, joined, moved_files
 
-__all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts"]
+__all__ = ["LeftOut", "Limits", "MergedCounts", "PieceCounts", "count_pieces", "counted", "merge_counts", "need"]
 
 LEAST_MEMORY = 1 << 20
 MOST = (1 << 63) - 1
@@ -55,6 +55,12 @@ class LeftOut(NamedTuple):
     bytes: int
 
 
+def need(options: object, holds: bool, argument: str, allowed: str) -> None:
+    """Raises InvalidOption for an argument for which a condition does not hold."""
+    if not holds:
+        raise InvalidOption(argument, getattr(options, argument), allowed)
+
+
 @dataclass(frozen=True)
 class Limits:
     """What counting may use and leaves out; see `count_pieces`."""
@@ -67,19 +73,14 @@ class Limits:
 
     def check(self, least_is: str = "min_count") -> None:
         """Raises InvalidOption for the first that is out of range; `min_count` may have another name."""
-
-        def need(holds: bool, argument: str, allowed: str) -> None:
-            if not holds:
-                raise InvalidOption(argument, getattr(self, argument), allowed)
-
         if not 1 <= whole_number(self.min_count, least_is) <= MOST:
             raise InvalidOption(least_is, self.min_count, "at least 1 and below 2**63")
         longest, memory = self.max_piece_bytes, self.max_memory
-        need(longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
+        need(self, longest is None or 1 <= longest <= MOST, "max_piece_bytes", "at least 1, or None for no limit")
         allowed = f"at least {LEAST_MEMORY} (1 MiB), or None for no limit"
-        need(memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
-        need(self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
-        need(self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
+        need(self, memory is None or LEAST_MEMORY <= memory <= MOST, "max_memory", allowed)
+        need(self, self.spill_to is None or os.path.isdir(self.spill_to), "spill_to", "an existing folder")
+        need(self, self.errors in ("stop", "skip"), "errors", "'stop' or 'skip'")
 
 
 def count_pieces(
@@ -238,7 +239,7 @@ class PieceCounts:
         patterns = tuple(step["pattern"] for step in splitters(pattern))
         blob = b"".join(piece for piece, _ in pairs)
         core = _core.CountedPieces.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
-        return PieceCounts(core, patterns, ((Position(0, 0), Position(1, 0)),))
+        return PieceCounts(core, patterns, ((BEGINNING, Position(1, 0)),))
 
     @staticmethod
     def sum(parts: Sequence[PieceCounts]) -> PieceCounts:
@@ -362,13 +363,7 @@ class PieceCounts:
         """
         if not 0 <= whole_number(documents, "documents") <= MOST - self.end.document:
             raise InvalidOption("documents", documents, "at least 0, and numbers of documents below 2**63")
-        blob, columns = self._core.columns()
-        columns = [*columns[:2], columns[2] + np.uint64(documents), columns[3]]
-        if not self.has_positions:
-            columns = [*columns[:2], columns[2][:0], columns[3][:0]]
-        core = _core.CountedPieces.kept(
-            self._patterns, blob, columns, (self.documents, self._core.long, self._core.rare)
-        )
+        core = _core.CountedPieces.kept(*self._moved_core(documents))
         spans = tuple(
             (start._replace(document=start.document + documents), end._replace(document=end.document + documents))
             for start, end in self._spans
@@ -391,10 +386,15 @@ class PieceCounts:
         return f"<PieceCounts of {', '.join(number_of(count, unit) for count, unit in parts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        blob, columns = self._core.columns()
+        return unpickled, (self._moved_core(0), (self._patterns, self._spans, self._skipped))
+
+    def _moved_core(self, documents: int) -> tuple[Any, ...]:
+        """The values from which `kept` of the core makes these counts, with later first positions."""
+        blob, (ends, counts, numbers, places) = self._core.columns()
+        nothing = np.empty(0, np.uint64)
+        firsts = [numbers + np.uint64(documents), places] if self.has_positions else [nothing, nothing]
         facts = (self.documents, tuple(self.long), self._core.rare)
-        kept = columns if self.has_positions else [*columns[:2], columns[2][:0], columns[3][:0]]
-        return unpickled, (Pickled(blob, kept, facts, self._patterns, self._spans, self._skipped),)
+        return self._patterns, blob, [ends, counts, *firsts], facts
 
     @property
     def patterns(self) -> tuple[str, ...]:
@@ -536,18 +536,6 @@ def merge_counts(
     )
 
 
-class Pickled(NamedTuple):
-    """What a pickle of `PieceCounts` holds: the pieces in one blob, the core's columns and facts, and the fields."""
-
-    blob: bytes
-    columns: list[Any]
-    facts: Any
-    patterns: tuple[str, ...]
-    spans: tuple[Span, ...]
-    skipped: int
-
-
-def unpickled(kept: Pickled) -> PieceCounts:
-    """The counts that a pickle holds."""
-    core = _core.CountedPieces.kept(kept.patterns, kept.blob, kept.columns, kept.facts)
-    return PieceCounts(core, kept.patterns, kept.spans, kept.skipped)
+def unpickled(core: tuple[Any, ...], fields: tuple[Any, ...]) -> PieceCounts:
+    """The counts that a pickle holds: what the core needs, and the other fields."""
+    return PieceCounts(_core.CountedPieces.kept(*core), *fields)

@@ -1,6 +1,5 @@
-"""Files of counts a few thousand rows at a time: read in the order of the pieces' bytes, and written in it.
-
-`PieceCounts.save` writes through the same writer, so merging files gives the bytes that saving the whole gives.
+"""Files of counts a few thousand rows at a time: read in the order of the pieces' bytes, and written in it, with the bytes
+that `PieceCounts.save` gives the whole.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ not change. Tokens are removed from the leaves of the forest of merges, so mergi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -20,8 +21,8 @@ from ..._model.special import check_special_tokens
 from ..._render.progress import Reporter
 from ..._render.streams import LOG
 from ..._tokenizer.tokenizer import Tokenizer
+from ..sweep import batches
 from .extension import Words, counted, refuse_other_kinds
-from .id_counts import used
 from .id_map import IdMap
 from .removal_order import Forest
 
@@ -158,6 +159,15 @@ def prune(
         allowed = f"at most {len(removed)}: the other {kept} tokens are bytes, characters and added tokens"
         raise InvalidOption("n", n, allowed)
     return without(tok, frozenset(removed))
+
+
+def used(tok: Tokenizer, corpus: Corpus, threads: int) -> dict[int, int]:
+    """The count of each id in a corpus, 0 for unused ids."""
+    counts: Counter[int] = Counter()
+    for batch in batches(corpus):
+        ids, often = np.unique(tok.encode_ragged(batch, special="text", threads=threads).ids, return_counts=True)
+        counts.update(dict(zip(ids.tolist(), often.tolist(), strict=True)))
+    return counts
 
 
 def grown(tok: Tokenizer, size: int, sources: Mapping[int, tuple[int, ...]]) -> IdMap:

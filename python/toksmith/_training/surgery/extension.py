@@ -17,7 +17,7 @@ from ..._model.model import Model, TokenTable, is_regex_split
 from ..._render.progress import Reporter
 from ..._tokenizer.tokenizer import Tokenizer
 from .. import counts as _counts
-from .id_counts import batches
+from ..sweep import batches
 from .removal_order import apart
 
 __all__ = ["Words", "counted", "refuse_other_kinds"]
