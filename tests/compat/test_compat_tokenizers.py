@@ -371,7 +371,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "set the variable HF_TOKEN",
     ),
     "a method": (lambda: byte_level(ours).prefetch(), NotImplementedError, "Tokenizer.prefetch"),
-    "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "dropuot is not one of its arguments"),
+    "an option": (lambda: ours.models.BPE(dropuot=0.1), TypeError, "BPE: .*dropuot"),
     "a batch of one text": (lambda: byte_level(ours).encode_batch("low"), TypeError, "a list of texts"),
     "no text": (lambda: byte_level(ours).encode(7), TypeError, "TextInputSequence must be str"),
     "another trainer": (

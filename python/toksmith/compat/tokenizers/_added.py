@@ -13,18 +13,20 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 class AddedToken:
     """A token that is found in a text before anything else; its flags are those of tokenizer.json."""
 
-    def __init__(self, content: str | None = None, **flags: Any) -> None:
+    def __init__(
+        self,
+        content: str | None = None,
+        *,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
         if content is not None and not isinstance(content, str):
             raise TypeError(f"content: expected a str, not {type(content).__name__}")
-        for name in flags:
-            if name not in FLAGS:
-                raise TypeError(
-                    f"AddedToken: {name} is not one of its arguments, which are content, {', '.join(FLAGS)}"
-                )
-        self.content = content or ""
-        self.single_word, self.lstrip, self.rstrip = (bool(flags.get(name, False)) for name in FLAGS[:3])
-        self.special = bool(flags.get("special", False))
-        self._normalized: bool | None = flags.get("normalized")
+        self.content, self.special, self._normalized = content or "", bool(special), normalized
+        self.single_word, self.lstrip, self.rstrip = bool(single_word), bool(lstrip), bool(rstrip)
 
     @property
     def normalized(self) -> bool:
