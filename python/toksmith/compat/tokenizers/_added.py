@@ -80,20 +80,15 @@ class AddedTokens:
         self.ids: dict[str, int] = {}
         self.special: set[str] = set()
 
-    def copy(self) -> AddedTokens:
-        """The same, to be changed by itself."""
-        copied = AddedTokens()
-        copied.by_id, copied.ids, copied.special = dict(self.by_id), dict(self.ids), set(self.special)
-        return copied
-
     def add(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int]) -> int:
         """Adds tokens, those of the vocabulary with its ids, and gives how many were not there with the same flags."""
         new = 0
         for token in tokens:
-            if not token.content or any(token == own for own in self.found(token.content)):
+            id = self.ids.get(token.content)
+            if not token.content or (id is not None and self.by_id[id] == token):
                 continue
             new += 1
-            id = self.ids.get(token.content, vocab.get(token.content))
+            id = vocab.get(token.content) if id is None else id
             if id is None:
                 highest = max(self.by_id, default=-1)
                 id = highest + 1 if self.by_id and (highest >= len(vocab) or not vocab) else len(vocab)
@@ -102,10 +97,6 @@ class AddedTokens:
             if token.special:
                 self.special.add(token.content)
         return new
-
-    def found(self, content: str) -> list[AddedToken]:
-        """The token with a content, if there is one."""
-        return [self.by_id[self.ids[content]]] if content in self.ids else []
 
     def spelt(self) -> list[dict[str, Any]]:
         """The tokens as tokenizer.json lists them."""

@@ -39,13 +39,8 @@ def truncation_of(json: Options | None) -> Options | None:
     if json is None:
         return None
     strategy = next(name for name, own in STRATEGIES.items() if own == json["strategy"])
-    direction = json.get("direction", "Right").lower()
-    return {
-        "max_length": json["max_length"],
-        "stride": json.get("stride", 0),
-        "strategy": strategy,
-        "direction": direction,
-    }
+    sides = {"strategy": strategy, "direction": json.get("direction", "Right").lower()}
+    return {"max_length": json["max_length"], "stride": json.get("stride", 0), **sides}
 
 
 def padding_of(json: Options | None) -> Options | None:

@@ -436,10 +436,8 @@ class Tokenizer:
     def __deepcopy__(self, memo: object) -> Tokenizer:
         copied = object.__new__(Tokenizer)
         copied.__dict__.update(self.__dict__)
-        copied._parts = copy.deepcopy(self._parts)
-        copied._model = copy.deepcopy(self._model)
-        copied._added = self._added.copy()
-        copied._truncation, copied._padding = copy.deepcopy((self._truncation, self._padding))
+        for name in ("_parts", "_model", "_added", "_truncation", "_padding"):
+            setattr(copied, name, copy.deepcopy(getattr(self, name)))
         return copied
 
     __copy__ = None
