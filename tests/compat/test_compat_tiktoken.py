@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import pickle
-import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -313,14 +312,6 @@ def test_completions(name: str, texts: list[str]) -> None:
             assert sorted(found) == sorted(expected), text
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
-@given(texts(longest=6).map(lambda text: text.encode("utf-8", "ignore").decode() + "ab"))
-def test_completions_of_drawn_texts(text: str) -> None:
-    pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
-    (ids, found), (expected_ids, expected) = (enc.encode_with_unstable(text, disallowed_special=()) for enc in pair)
-    assert (ids, sorted(found)) == (expected_ids, sorted(expected))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_ids_of_hard_and_drawn_texts(name: str) -> None:
     pair = own.get_encoding(name), peer.get_encoding(name)
@@ -350,18 +341,10 @@ def test_special_tokens_in_drawn_texts(data: st.DataObject) -> None:
 
 @SOME
 @given(st.binary(max_size=12) | texts(longest=6).map(lambda text: text.encode("utf-8", "replace") + b"\xe2"))
-def test_any_bytes(data: bytes) -> None:
+def test_ids_of_any_bytes_and_offsets_of_their_text(data: bytes) -> None:
     pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
     assert pair[0]._encode_bytes(data) == pair[1]._encode_bytes(data)
-
-
-@SOME
-@given(st.integers(0, 2**32))
-def test_offsets_of_drawn_ids(seed: int) -> None:
-    pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
-    draw = random.Random(seed)
-    text = "".join(draw.choice("aé日👍 \n்") for _ in range(20))
-    ids = pair[1].encode_ordinary(text)
+    ids = pair[1].encode_ordinary(data.decode("utf-8", "replace"))
     assert pair[0].decode_with_offsets(ids) == pair[1].decode_with_offsets(ids)
 
 

@@ -383,13 +383,6 @@ def test_overlapping_pairs_are_counted_but_not_merged() -> None:
     assert record is not None and (record.counts[0], record.left[0]) == (4, 9)
 
 
-def test_sizes_of_characters() -> None:
-    assert {len(chr(code).encode()) for code in range(0x600, 0x700)} == {2}, "Arabic takes two bytes"
-    assert (len("👍"), len("👍".encode())) == (1, 4)
-    assert [len(char.encode("utf-16-le")) for char in "न😄"] == [2, 4]
-    assert round(100 * 149_813 / 0x110000, 1) == 13.4
-
-
 @pytest.mark.usefixtures("published")
 def test_the_vocabulary_of_gpt2_and_gpt3() -> None:
     tok = toksmith.load("gpt2")

@@ -98,13 +98,13 @@ class Features:
         if code not in self.made:
             if len(self.made) == MOST_MADE:
                 self.made.clear()
-            self.made[code] = [namespace(code, library) for library in self.libraries]
+            self.made[code] = [namespace(code, lib=library) for library in self.libraries]
         return name, code, self.made[code]
 
 
-def namespace(code: str, library: Any) -> Values:
+def namespace(code: str, **given: Any) -> Values:
     """The names that a feature's code makes, or what it raises."""
-    names: Values = {**NAMES, "lib": library}
+    names: Values = {**NAMES, **given}
     try:
         exec(code, names)
     except Exception as error:
@@ -206,20 +206,30 @@ def cases(count: int, seed: int, libraries: tuple[Any, Any]) -> Iterator[Case]:
         name, code, (theirs, own) = features.drawn(rng)
         about: Values = {"code": code, "given": {}}
         if "made" in theirs or "made" in own:
-            results = [
-                {"raises": type(names["made"]).__name__} if "made" in names else {"made": True}
-                for names in (theirs, own)
-            ]
-            yield Case(name, code, results[0], caught(results[0], results[1], own.get("made")), about)
+            yield unmade(name, code, theirs, own, about)
             continue
         vocab = theirs.setdefault("known", [*theirs["t"].get_vocab()])
         line, given = call(rng, name, len(vocab), vocab)
-        peer, _ = outcome(functools.partial(eval, line, theirs))
-        mine, error = outcome(functools.partial(eval, line, own))
-        yield Case(
-            name,
-            f"{code}\n{line}",
-            peer,
-            caught(peer, mine, error),
-            {**about, "call": line, "given": given, "peer": theirs["t"]},
-        )
+        about |= {"call": line, "given": given, "peer": theirs["t"]}
+        yield called(name, code, line, (theirs, own), about)
+
+
+def unmade(name: str, code: str, theirs: Values, own: Values, about: Values) -> Case:
+    """The case of a definition that a library refuses."""
+    peer, mine = (
+        {"raises": type(names["made"]).__name__} if "made" in names else {"made": True} for names in (theirs, own)
+    )
+    return Case(name, code, peer, caught(peer, mine, own.get("made")), about)
+
+
+def called(
+    name: str,
+    code: str,
+    line: str,
+    both: tuple[Values, Values],
+    about: Values,
+    shown: Callable[[Any], Values] = shown,
+) -> Case:
+    """The case of a call in the names of either library."""
+    (peer, _), (mine, error) = (outcome(functools.partial(eval, line, names), shown) for names in both)
+    return Case(name, f"{code}\n{line}", peer, caught(peer, mine, error), about)

@@ -3,15 +3,14 @@
 The code of a case is run with `lib`, the library `tokenizers` or ours, and with `Fast`, the class.
 """
 
-import functools
 import random
 from collections.abc import Iterator
 from typing import Any
 
-from dropins import Case
+from dropins import Case, tokenizers_cases
 from dropins import tokenizers_features as definitions
 from dropins import tokenizers_texts as drawn
-from dropins.tokenizers_cases import MOST_MADE, NAMES, Values, caught, fields, outcome
+from dropins.tokenizers_cases import MOST_MADE, Values, called, fields, namespace, unmade
 
 TEMPLATE = (
     f"{definitions.SPECIALS}; "
@@ -90,16 +89,14 @@ RETURNS = (
 
 def shown(value: Any) -> Values:
     """The fields of any result."""
-    if type(value).__name__ == "BatchEncoding":
-        found = {f"data {name}": field for name, field in value.data.items()}
-        for place, each in enumerate(value.encodings or ()):
-            found |= {f"{place} {name}": field for name, field in fields(each).items()}
-            found[f"{place} word_ids of the batch"] = value.word_ids(place)
-            found[f"{place} sequence_ids of the batch"] = value.sequence_ids(place)
-        return found
-    if isinstance(value, dict):
-        value = {key: repr(each) if type(each).__name__ == "AddedToken" else each for key, each in value.items()}
-    return {"result": value}
+    if type(value).__name__ != "BatchEncoding":
+        return tokenizers_cases.shown(value)
+    found = {f"data {name}": field for name, field in value.data.items()}
+    for place, each in enumerate(value.encodings or ()):
+        found |= {f"{place} {name}": field for name, field in fields(each).items()}
+        found[f"{place} word_ids of the batch"] = value.word_ids(place)
+        found[f"{place} sequence_ids of the batch"] = value.sequence_ids(place)
+    return found
 
 
 def encoding(rng: random.Random) -> str:
@@ -204,29 +201,11 @@ def cases(count: int, seed: int, libraries: tuple[tuple[Any, Any], tuple[Any, An
         if code not in made:
             if len(made) == MOST_MADE:
                 made.clear()
-            made[code] = [namespace(code, library) for library in libraries]
+            made[code] = [namespace(code, lib=library, Fast=fast) for library, fast in libraries]
         theirs, own = made[code]
         if "made" in theirs or "made" in own:
-            results = [
-                {"raises": type(names["made"]).__name__} if "made" in names else {"made": True}
-                for names in (theirs, own)
-            ]
-            yield Case(name, code, results[0], caught(results[0], results[1], own.get("made")), {"code": code})
+            yield unmade(name, code, theirs, own, {"code": code})
             continue
         known = theirs.setdefault("known", [*theirs["t"].get_vocab()])
         line = encoding(rng) if rng.random() < 0.65 else other(rng, len(known), known)
-        peer, _ = outcome(functools.partial(eval, line, theirs), shown)
-        mine, error = outcome(functools.partial(eval, line, own), shown)
-        yield Case(name, f"{code}\n{line}", peer, caught(peer, mine, error), {"code": code, "call": line})
-
-
-def namespace(code: str, library: tuple[Any, Any]) -> Values:
-    """The names that a definition makes, or what it raises."""
-    names: Values = {**NAMES, "lib": library[0], "Fast": library[1]}
-    try:
-        exec(code, names)
-    except Exception as error:
-        if isinstance(error, (SyntaxError, NameError)):
-            raise
-        names["made"] = error
-    return names
+        yield called(name, code, line, (theirs, own), {"code": code, "call": line}, shown)

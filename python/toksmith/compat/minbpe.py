@@ -146,16 +146,11 @@ class Tokenizer:
         self.vocab = self._build_vocab()
 
     def _build_vocab(self) -> dict[int, bytes]:
-        vocab = {byte: bytes([byte]) for byte in range(256)}
-        for (left, right), id in self.merges.items():
-            vocab[id] = vocab[left] + vocab[right]
-        return vocab | {id: content.encode() for content, id in self.special_tokens.items()}
+        return merged_vocab(self.merges) | {id: content.encode() for content, id in self.special_tokens.items()}
 
     def _model(self, special: bool = True) -> Model:
         """The model of the merges as they are now."""
-        vocab = {byte: bytes([byte]) for byte in range(256)}
-        for (left, right), id in self.merges.items():
-            vocab[id] = vocab[left] + vocab[right]
+        vocab = merged_vocab(self.merges)
         tokens = self.special_tokens.items() if special else ()
         return Model(
             TokenTable.of(vocab.values()),
@@ -182,14 +177,19 @@ class Tokenizer:
             raise ValueError(
                 f"no pair is left to merge; merges so far: {len(learnt)}, but vocab_size requires {wanted}"
             )
-        self.merges = learnt
-        self.vocab = {byte: bytes([byte]) for byte in range(256)}
-        counts = tok.model.training.counts.tolist() if tok.model.training else []
-        for number, (pair, id) in enumerate(learnt.items()):
-            self.vocab[id] = self.vocab[pair[0]] + self.vocab[pair[1]]
-            if verbose:
-                told = f"({self.vocab[id]!r}) had {counts[number]} occurrences"
-                print(f"merge {number + 1}/{wanted}: {pair} -> {id} {told}")
+        self.merges, self.vocab = learnt, merged_vocab(learnt)
+        if verbose and tok.model.training is not None:
+            rows = zip(learnt.items(), tok.model.training.counts.tolist(), strict=True)
+            for number, ((pair, id), count) in enumerate(rows, 1):
+                print(f"merge {number}/{wanted}: {pair} -> {id} ({self.vocab[id]!r}) had {count} occurrences")
+
+
+def merged_vocab(merges: Mapping[Pair, int]) -> dict[int, bytes]:
+    """The bytes of each id: single bytes, and what merges make."""
+    vocab = {byte: bytes([byte]) for byte in range(256)}
+    for (left, right), id in merges.items():
+        vocab[id] = vocab[left] + vocab[right]
+    return vocab
 
 
 def merges_of(model: Model) -> dict[Pair, int]:

@@ -10,15 +10,14 @@ import bisect
 import functools
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 from ... import _core
 from ..._base.errors import UnknownId
 from ..._tokenizer.tokenizer import Tokenizer
 
-__all__ = ["CoreBPE"]
+__all__ = ["CoreBPE", "alternatives"]
 
 SPACE = frozenset(b" \n\t")
 
@@ -171,34 +170,32 @@ class CoreBPE:
         try:
             return self._tok.decode_bytes(tokens)
         except UnknownId as error:
-            if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
-            raise KeyError(f"Invalid token for decoding: {error.id}") from error
+            raise unknown_id(error.id) from error
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id."""
         try:
             return self._tok.token_bytes(token)
         except UnknownId as error:
-            if not 0 <= error.id < 1 << 32:
-                raise OverflowError(f"the token {error.id} is not an unsigned integer of 32 bits") from error
-            raise KeyError(str(token)) from error
+            raise unknown_id(error.id) from error
+
+
+def unknown_id(id: int) -> Exception:
+    """The error of an id without a token."""
+    if not 0 <= id < 1 << 32:
+        return OverflowError(f"the token {id} is not an unsigned integer of 32 bits")
+    return KeyError(f"Invalid token for decoding: {id}")
 
 
 @functools.lru_cache(maxsize=64)
 def alternatives(contents: frozenset[str]) -> re.Pattern[str]:
-    """A regex of these contents, longer ones first."""
+    """A regex that finds any of these contents, longer ones first."""
     return re.compile("|".join(map(re.escape, sorted(contents, key=len, reverse=True))))
 
 
 def last_special_end(text: str, allowed: frozenset[str]) -> int:
     """Where the last of these special tokens ends in a text; 0 for none."""
-    if not allowed:
-        return 0
-    end = 0
-    for match in alternatives(allowed).finditer(text):
-        end = match.end()
-    return end
+    return max((match.end() for match in alternatives(allowed).finditer(text)), default=0) if allowed else 0
 
 
 def last_character(data: bytes) -> int:
@@ -210,8 +207,3 @@ def last_character(data: bytes) -> int:
             continue
         return len(data) - size
     return len(data) - 1
-
-
-def ranks_of(model: Any) -> Mapping[bytes, int]:
-    """The ids of a model's ordinary tokens by their bytes."""
-    return dict(zip(model.tokens, model.ids.tolist(), strict=True))

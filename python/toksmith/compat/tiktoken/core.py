@@ -16,7 +16,7 @@ from ..._base.errors import InvalidOption, ToksmithError
 from ..._base.threads import thread_count
 from ..._model.model import AddedToken, Model, TokenTable, regex_split
 from ..._tokenizer.tokenizer import Tokenizer
-from ._core_bpe import CoreBPE, ranks_of
+from ._core_bpe import CoreBPE, alternatives
 
 __all__ = ["Encoding"]
 
@@ -43,6 +43,8 @@ class Encoding:
     >>> enc.encode("slow<|end|>", allowed_special="all")
     [115, 257, 258]
     """
+
+    _by_name: Callable[[str], Encoding] | None = None  # what gives this encoding, if it is one of those by name
 
     def __init__(
         self,
@@ -110,7 +112,8 @@ class Encoding:
 
     @functools.cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
-        return dict(ranks_of(self._tokenizer.model))
+        model = self._tokenizer.model
+        return dict(zip(model.tokens, model.ids.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -145,19 +148,11 @@ class Encoding:
         """The allowed special tokens, after a look for the disallowed ones."""
         if not isinstance(text, str):
             raise TypeError(f"text: expected str, not {type(text).__name__}")
-        allowed = (
-            self.special_tokens_set
-            if isinstance(allowed_special, str) and allowed_special == "all"
-            else allowed_special
-        )
-        refused = disallowed_special
-        if isinstance(refused, str) and refused == "all":
-            refused = self.special_tokens_set - set(allowed)
+        allowed: Any = self.special_tokens_set if is_all(allowed_special) else allowed_special
+        refused: Any = self.special_tokens_set - set(allowed) if is_all(disallowed_special) else disallowed_special
         if refused:
-            found = searcher(
-                frozenset(refused if isinstance(refused, str) else texts(refused, "disallowed_special"))
-            ).search(text)
-            if found:
+            contents = refused if isinstance(refused, str) else texts(refused, "disallowed_special")
+            if found := alternatives(frozenset(contents)).search(text):
                 raise DisallowedToken(found[0])
         if not isinstance(allowed, AbstractSet):
             raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
@@ -320,25 +315,16 @@ class Encoding:
         """The ids of bytes that may be invalid UTF-8."""
         return self._core_bpe.encode_bytes(text)
 
-    def __getstate__(self) -> object:
-        from .registry import ENCODINGS
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._by_name is not None:
+            return self._by_name, (self.name,)
+        options: dict[str, Any] = {"mergeable_ranks": self._mergeable_ranks, "special_tokens": self._special_tokens}
+        return functools.partial(type(self), self.name, pat_str=self._pat_str, **options), ()
 
-        if self is ENCODINGS.get(self.name):
-            return self.name
-        return {
-            "name": self.name,
-            "pat_str": self._pat_str,
-            "mergeable_ranks": self._mergeable_ranks,
-            "special_tokens": self._special_tokens,
-        }
 
-    def __setstate__(self, value: object) -> None:
-        if isinstance(value, str):
-            from .registry import get_encoding
-
-            self.__dict__ = get_encoding(value).__dict__
-        elif isinstance(value, dict):
-            Encoding.__init__(self, **value)
+def is_all(value: Any) -> bool:
+    """Whether a caller asks for all special tokens; a set or an array is never compared with a text."""
+    return isinstance(value, str) and value == "all"
 
 
 def as_bytes(text_or_bytes: str | bytes) -> bytes:
@@ -357,12 +343,6 @@ def repaired(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-@functools.lru_cache(maxsize=128)
-def searcher(contents: frozenset[str]) -> Any:
-    """A regex that finds any of these contents."""
-    return regex.compile("|".join(map(regex.escape, sorted(contents))))
 
 
 class DisallowedToken(ToksmithError, ValueError):

@@ -61,6 +61,7 @@ def get_encoding(encoding_name: str) -> Encoding:
     with LOCK:
         if encoding_name not in ENCODINGS:
             ENCODINGS[encoding_name] = made(encoding_name)
+            ENCODINGS[encoding_name]._by_name = get_encoding
         return ENCODINGS[encoding_name]
 
 

@@ -13,18 +13,20 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 class AddedToken:
     """A token that is found in a text before anything else; its flags are those of tokenizer.json."""
 
-    def __init__(self, content: str | None = None, **flags: Any) -> None:
+    def __init__(
+        self,
+        content: str | None = None,
+        *,
+        single_word: bool = False,
+        lstrip: bool = False,
+        rstrip: bool = False,
+        normalized: bool | None = None,
+        special: bool = False,
+    ) -> None:
         if content is not None and not isinstance(content, str):
             raise TypeError(f"content: expected a str, not {type(content).__name__}")
-        for name in flags:
-            if name not in FLAGS:
-                raise TypeError(
-                    f"AddedToken: {name} is not one of its arguments, which are content, {', '.join(FLAGS)}"
-                )
-        self.content = content or ""
-        self.single_word, self.lstrip, self.rstrip = (bool(flags.get(name, False)) for name in FLAGS[:3])
-        self.special = bool(flags.get("special", False))
-        self._normalized: bool | None = flags.get("normalized")
+        self.content, self.special, self._normalized = content or "", bool(special), normalized
+        self.single_word, self.lstrip, self.rstrip = bool(single_word), bool(lstrip), bool(rstrip)
 
     @property
     def normalized(self) -> bool:
@@ -78,20 +80,15 @@ class AddedTokens:
         self.ids: dict[str, int] = {}
         self.special: set[str] = set()
 
-    def copy(self) -> AddedTokens:
-        """The same, to be changed by itself."""
-        copied = AddedTokens()
-        copied.by_id, copied.ids, copied.special = dict(self.by_id), dict(self.ids), set(self.special)
-        return copied
-
     def add(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int]) -> int:
         """Adds tokens, those of the vocabulary with its ids, and gives how many were not there with the same flags."""
         new = 0
         for token in tokens:
-            if not token.content or any(token == own for own in self.found(token.content)):
+            id = self.ids.get(token.content)
+            if not token.content or (id is not None and self.by_id[id] == token):
                 continue
             new += 1
-            id = self.ids.get(token.content, vocab.get(token.content))
+            id = vocab.get(token.content) if id is None else id
             if id is None:
                 highest = max(self.by_id, default=-1)
                 id = highest + 1 if self.by_id and (highest >= len(vocab) or not vocab) else len(vocab)
@@ -100,10 +97,6 @@ class AddedTokens:
             if token.special:
                 self.special.add(token.content)
         return new
-
-    def found(self, content: str) -> list[AddedToken]:
-        """The token with a content, if there is one."""
-        return [self.by_id[self.ids[content]]] if content in self.ids else []
 
     def spelt(self) -> list[dict[str, Any]]:
         """The tokens as tokenizer.json lists them."""

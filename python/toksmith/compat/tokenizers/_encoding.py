@@ -7,30 +7,14 @@ runs, and a column is made when it is asked for; so ids cost no offsets.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
 
-__all__ = ["Encoding", "Fixed", "Run", "Source"]
+__all__ = ["Encoding", "Fixed", "Late", "Run"]
 
 Offsets = tuple[int, int]
 NOWHERE = (0, 0)
-
-
-class Source(Protocol):
-    """Columns of one encoded text, or of tokens that are put around texts."""
-
-    @property
-    def special(self) -> int: ...
-    @property
-    def attention(self) -> int: ...
-    @property
-    def ids(self) -> Sequence[int]: ...
-    @property
-    def tokens(self) -> Sequence[str]: ...
-    @property
-    def offsets(self) -> Sequence[Offsets]: ...
-    @property
-    def words(self) -> Sequence[int | None]: ...
 
 
 class Fixed(NamedTuple):
@@ -56,14 +40,47 @@ class Fixed(NamedTuple):
         return cls(list(ids), list(tokens), [NOWHERE] * count, [None] * count, 1, attention)
 
 
+class Late:
+    """A source whose ids are there; the other columns are made when one of them is asked for."""
+
+    def __init__(self, ids: Sequence[int], make: Callable[[], Fixed], special: int = 0, attention: int = 1) -> None:
+        self.ids, self.make, self.special, self.attention = ids, make, special, attention
+
+    @cached_property
+    def columns(self) -> Fixed:
+        return self.make()
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        return self.columns.tokens
+
+    @property
+    def offsets(self) -> Sequence[Offsets]:
+        return self.columns.offsets
+
+    @property
+    def words(self) -> Sequence[int | None]:
+        return self.columns.words
+
+
 class Run(NamedTuple):
     """The part of a source from `start` to `stop`, its type, and how far its offsets are moved."""
 
-    source: Source
+    source: Fixed | Late
     start: int
     stop: int
     type_id: int
     shift: int = 0
+
+    def columns(self) -> Fixed:
+        """Its columns alone, which need no text and no tokenizer."""
+        part, own = slice(self.start, self.stop), self.source
+        columns = list(own.ids[part]), list(own.tokens[part]), list(own.offsets[part]), list(own.words[part])
+        return Fixed(*columns, own.special, own.attention)
+
+    def with_columns(self, source: Fixed | Late) -> Run:
+        """The same of the whole of another source."""
+        return self._replace(source=source, start=0, stop=len(source.ids))
 
 
 class Encoding:
@@ -90,17 +107,7 @@ class Encoding:
         return f"Encoding(num_tokens={len(self)}, attributes=[{names}])"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoding, (self.plain(), self._overflowing, self._ranges)
-
-    def plain(self) -> list[Run]:
-        """The runs with columns that need no text and no tokenizer."""
-        found = []
-        for source, start, stop, type_id, shift in self._runs:
-            columns = (list(source.ids[start:stop]), list(source.tokens[start:stop]))
-            more = (list(source.offsets[start:stop]), list(source.words[start:stop]))
-            fixed = Fixed(*columns, *more, source.special, source.attention)
-            found.append(Run(fixed, 0, stop - start, type_id, shift))
-        return found
+        return Encoding, ([run.with_columns(run.columns()) for run in self._runs], self._overflowing, self._ranges)
 
     @property
     def ids(self) -> list[int]:
@@ -179,12 +186,18 @@ class Encoding:
         """Says which text all ids are of."""
         self._ranges[sequence_id] = (0, len(self))
 
+    def copy(self) -> Encoding:
+        """The same, to be changed by itself; not so what overflows."""
+        return Encoding(self._runs, self._overflowing, self._ranges)
+
+    def with_type(self, type_id: int) -> Encoding:
+        """The same of one type; what overflows keeps its types, as in the library."""
+        return Encoding([run._replace(type_id=type_id) for run in self._runs], self._overflowing, self._ranges)
+
     def typed(self, type_id: int, sequence: int) -> Encoding:
-        """The same with another type and text; what overflows keeps its type, as in the library."""
-        runs = [run._replace(type_id=type_id) for run in self._runs]
-        found = Encoding(
-            runs, [Encoding(each._runs, each._overflowing, each._ranges) for each in self._overflowing], self._ranges
-        )
+        """The same with another type and text."""
+        found = self.with_type(type_id)
+        found._overflowing = [each.copy() for each in self._overflowing]
         for each in (found, *found._overflowing):
             each.set_sequence_id(sequence)
         return found
@@ -255,8 +268,7 @@ class Encoding:
         if max_length >= size:
             return
         if max_length == 0:
-            whole = Encoding(self._runs, self._overflowing, self._ranges)
-            self._runs, self._overflowing, self._ranges = [], [whole], {}
+            self._runs, self._overflowing, self._ranges = [], [self.copy()], {}
             return
         if stride >= max_length:
             raise ValueError(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ._encoding import Encoding
 
-__all__ = ["padded", "padding_json", "padding_of", "truncated", "truncation_json", "truncation_of"]
+__all__ = ["SIDES", "chosen", "padded", "padding_of", "truncated", "truncation_json", "truncation_of"]
 
 STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 SIDES = {"left": "Left", "right": "Right"}
@@ -39,37 +39,8 @@ def truncation_of(json: Options | None) -> Options | None:
     if json is None:
         return None
     strategy = next(name for name, own in STRATEGIES.items() if own == json["strategy"])
-    direction = json.get("direction", "Right").lower()
-    return {
-        "max_length": json["max_length"],
-        "stride": json.get("stride", 0),
-        "strategy": strategy,
-        "direction": direction,
-    }
-
-
-def padding_json(**options: Any) -> Options:
-    """Padding as JSON has it."""
-    known = {
-        "direction": "right",
-        "pad_id": 0,
-        "pad_type_id": 0,
-        "pad_token": "[PAD]",
-        "length": None,
-        "pad_to_multiple_of": None,
-    }
-    for name in options:
-        if name not in known:
-            raise TypeError(f"enable_padding: {name} is not one of its arguments, which are {', '.join(known)}")
-    given = {**known, **options}
-    length = given.pop("length")
-    direction = chosen("direction", given.pop("direction"), SIDES)
-    strategy = "BatchLongest" if length is None else {"Fixed": length}
-    return {
-        "strategy": strategy,
-        "direction": direction,
-        **{name: given[name] for name in ("pad_to_multiple_of", "pad_id", "pad_type_id", "pad_token")},
-    }
+    sides = {"strategy": strategy, "direction": json.get("direction", "Right").lower()}
+    return {"max_length": json["max_length"], "stride": json.get("stride", 0), **sides}
 
 
 def padding_of(json: Options | None) -> Options | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import Parameter, Signature
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from ..._base.errors import ToksmithError
@@ -16,18 +17,18 @@ from ..._base.errors import ToksmithError
 __all__ = [
     "MANY",
     "MOST",
-    "Changes",
+    "PATTERN",
     "Field",
     "NotHere",
     "Part",
     "PartSequence",
     "Regex",
-    "field",
-    "pattern_field",
+    "character",
     "refused",
+    "shown",
 ]
 
-REQUIRED: Any = object()
+REQUIRED: Any = Parameter.empty
 
 
 class NotHere(ToksmithError, NotImplementedError, AttributeError):
@@ -49,49 +50,24 @@ def refused(name: str, instead: str) -> NoReturn:
     raise NotHere(name, instead)
 
 
-class Changes:
-    """How many times any part was changed, so that a tokenizer knows when to look whether its engine is still right."""
-
-    count = 0
+def same(value: Any) -> Any:
+    return value
 
 
 class Field(NamedTuple):
     """One field of a part: its name in Python and in JSON, its default, and the two ways of spelling its value."""
 
     name: str
-    key: str
-    default: Any
-    write: Callable[[Any], Any]
-    read: Callable[[Any], Any]
+    default: Any = REQUIRED
+    key: str = ""  # its name in JSON where that is another
+    write: Callable[[Any], Any] = same
+    read: Callable[[Any], Any] = same
+    hidden: bool = False
+    saved: bool = True  # in files
 
-
-def same(value: Any) -> Any:
-    """The value as it is."""
-    return value
-
-
-def field(
-    name: str, default: Any = REQUIRED, *, key: str = "", choices: Sequence[str] = (), one: bool = False
-) -> Field:
-    """A field that JSON spells as Python does, as one of some words in capitals, or as one character."""
-    if not choices:
-        return Field(name, key or name, default, character if one else same, same)
-
-    def write(value: Any) -> Any:
-        if value not in choices:
-            expected = ", ".join(choices)
-            raise ValueError(f"Wrong value for {name}, expected one of: {expected}; found {value!r}")
-        return "".join(word.capitalize() for word in value.split("_"))
-
-    def read(value: Any) -> Any:
-        return next(choice for choice in choices if "".join(map(str.capitalize, choice.split("_"))) == value)
-
-    return Field(name, key or name, default, write, read)
-
-
-def pattern_field() -> Field:
-    """The field of a pattern, which no one reads."""
-    return Field("pattern", "pattern", REQUIRED, spelt_pattern, same)
+    @property
+    def json_name(self) -> str:
+        return self.key or self.name
 
 
 def character(value: Any) -> Any:
@@ -124,47 +100,52 @@ def spelt_pattern(pattern: Any) -> dict[str, str]:
     raise TypeError(f"pattern: expected a str or a Regex, not {type(pattern).__name__}")
 
 
+PATTERN = Field("pattern", write=spelt_pattern, hidden=True)
+
+
 class Part:
     """One part. Its attributes are the fields of its class."""
 
     ROLE: ClassVar[str] = "part"
+    ROWS: ClassVar[dict[str, type[Part]]]  # of a role, by type
+    BASE: ClassVar[type[Part]]  # the class of the role
     TYPE: ClassVar[str] = ""
-    FIELDS: ClassVar[tuple[Field, ...]] = ()
-    HIDDEN: ClassVar[tuple[str, ...]] = ()
-    ORDER: ClassVar[tuple[str, ...]] = ()  # of the fields in JSON
-    ROWS: ClassVar[dict[str, type[Part]]]
+    FIELDS: ClassVar[tuple[Field, ...]] = ()  # in the order of JSON
+    changes: ClassVar[int] = 0  # of any part, so that a tokenizer knows when to look whether its engine is still right
+    __signature__: ClassVar[Signature]
     data: dict[str, Any]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "ROWS" not in cls.__dict__ and cls.TYPE:
+        if "ROLE" in cls.__dict__:
+            cls.ROWS, cls.BASE = {}, cls
+        elif hasattr(cls, "ROWS") and not cls.TYPE:
+            cls.TYPE = cls.__name__
             cls.ROWS[cls.TYPE] = cls
+            if cls.FIELDS or cls.__init__ is Part.__init__:
+                # A vocabulary comes last in JSON and first in calls.
+                fields = sorted(cls.FIELDS, key=lambda each: each.name not in ("vocab", "merges"))
+                cls.__signature__ = Signature(
+                    [Parameter(each.name, Parameter.POSITIONAL_OR_KEYWORD, default=each.default) for each in fields]
+                )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if not type(self).TYPE:
+        if not self.TYPE:
             raise TypeError(f"No constructor defined for {type(self).__name__}; make one of its kinds")
-        object.__setattr__(self, "data", {"type": self.TYPE, **self.written(args, kwargs)})
+        if kwargs.get("type") == self.TYPE:
+            del kwargs["type"]
+        try:
+            given = self.__signature__.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{type(self).__name__}: {error}") from None
+        given.apply_defaults()
+        object.__setattr__(self, "data", {"type": self.TYPE})
+        for each in self.FIELDS:
+            self._put(each, given.arguments[each.name])
 
-    @classmethod
-    def written(cls, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields in JSON, from the arguments of a call."""
-        if len(args) > len(cls.FIELDS):
-            raise TypeError(f"{cls.__name__} takes {len(cls.FIELDS)} arguments, not {len(args)}")
-        given = {each.name: value for each, value in zip(cls.FIELDS, args, strict=False)}
-        for name, value in kwargs.items():
-            if name == "type" and value == cls.TYPE:
-                continue
-            if name in given or name not in {each.name for each in cls.FIELDS}:
-                problem = "is given twice" if name in given else "is not one of its arguments"
-                raise TypeError(f"{cls.__name__}: {name} {problem}")
-            given[name] = value
-        found = {}
-        for each in cls.FIELDS:
-            value = given.get(each.name, each.default)
-            if value is REQUIRED:
-                raise TypeError(f"{cls.__name__}: the argument {each.name} is missing")
-            found[each.key] = each.write(copy.copy(value))
-        return found
+    def _put(self, field: Field, value: Any) -> None:
+        held = self.data if field.saved else self.__dict__
+        held[field.json_name] = field.write(value)
 
     @classmethod
     def of(cls, data: dict[str, Any] | None) -> Any:
@@ -181,7 +162,7 @@ class Part:
     @classmethod
     def taken(cls, part: Any) -> Any:
         """A part of ours, as it is, or one of the library itself, which describes itself in JSON when it is pickled."""
-        if part is None or isinstance(part, cls):
+        if part is None or isinstance(part, cls.BASE):
             return part
         try:
             state = part.__getstate__()
@@ -192,18 +173,19 @@ class Part:
         raise TypeError(f"expected a {cls.ROLE} or None, not {type(part).__name__}")
 
     def __getattr__(self, name: str) -> Any:
-        for each in type(self).FIELDS:
-            if each.name == name and name not in self.HIDDEN:
-                return each.read(self.data[each.key]) if each.key in self.data else each.default
+        for each in self.FIELDS:
+            if each.name == name and not each.hidden:
+                held = each.json_name in self.data
+                return each.read(self.data[each.json_name]) if held else each.default
         if name.startswith("__"):
             raise AttributeError(name)
         refused(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        for each in type(self).FIELDS:
-            if each.name == name and name not in self.HIDDEN:
-                self.data[each.key] = each.write(value)
-                Changes.count += 1
+        for each in self.FIELDS:
+            if each.name == name and not each.hidden:
+                self._put(each, value)
+                Part.changes += 1
                 return
         raise AttributeError(f"{type(self).__name__} has no field {name!r} that can be set")
 
@@ -247,17 +229,15 @@ class PartSequence(Part):
     KEY: ClassVar[str] = ""
 
     def __init__(self, parts: Sequence[Any] = (), **kwargs: Any) -> None:
-        listed = kwargs.pop(self.KEY, parts)
-        kind = type(self).__mro__[2]  # the role
-        object.__setattr__(self, "data", {"type": "Sequence", self.KEY: [kind.taken(each).data for each in listed]})  # type: ignore[attr-defined]
+        listed = [self.taken(each).data for each in kwargs.pop(self.KEY, parts)]
+        object.__setattr__(self, "data", {"type": "Sequence", self.KEY: listed})
 
     def __getitem__(self, index: int) -> Any:
         return self.of(self.data[self.KEY][index])
 
     def __setitem__(self, index: int, part: Any) -> None:
-        kind = type(self).__mro__[2]
-        self.data[self.KEY][index] = kind.taken(part).data  # type: ignore[attr-defined]
-        Changes.count += 1
+        self.data[self.KEY][index] = self.taken(part).data
+        Part.changes += 1
 
     def __len__(self) -> int:
         return len(self.data[self.KEY])
@@ -277,7 +257,7 @@ def shown(value: Any, most: int | None) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
+        return f'"{value}"'
     if isinstance(value, dict) and "type" in value:
         return f"{value['type']}({', '.join(shown_fields(value, most))})"
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("String", "Regex"):

@@ -1,31 +1,101 @@
 """What runs a tokenizer as it is at one moment: our engine, and what it says of each id of a text.
 
-A byte-pair model without an unknown token leaves out what it does not know. Our engine does that only for this drop-in.
+Single parts run on a model whose every piece is the unknown token. A byte-pair model without an unknown token leaves out
+what it does not know; our engine does that only for this drop-in.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from ... import _core
 from ..._base.errors import NotInVocabulary
+from ..._formats.tokenizer_json import read
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
 from ..._model.steps import engine_stages, has_symbols, of_characters
 from ..._tokenizer.tokenizer import Tokenizer
-from ._pieces import WORDS, normalized, of_json, whole_json
+from ._encoding import Fixed
 
-__all__ = ["Columns", "Runtime", "TextSource", "Words"]
+__all__ = ["Pieces", "Runtime", "decoded", "normalized", "pieces", "whole_json"]
 
 Json = Mapping[str, Any]
+UNKNOWN = "\0"
+WORDS = {"type": "WordLevel", "vocab": {UNKNOWN: 0}, "unk_token": UNKNOWN}
 
 
-def own_tokens(added: Iterable[Json]) -> tuple[OwnToken, ...]:
-    """The added tokens of a tokenizer.json with the ids that it says."""
-    return tuple(OwnToken(**each) for each in added)
+def of_json(value: Json) -> Model:
+    """The model in the JSON of a tokenizer."""
+    return read(value, "the tokenizer")
+
+
+def whole_json(model: Json, **parts: Any) -> dict[str, Any]:
+    """A tokenizer.json of a model and the parts that are given."""
+    names = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
+    return {"version": "1.0", "added_tokens": [], **dict.fromkeys(names), **parts, "model": model}
+
+
+class Pieces:
+    """The pieces of texts: a normalizer and a pre-tokenizer without a model behind them."""
+
+    def __init__(self, parts: str) -> None:
+        self.tok = Tokenizer(of_json(whole_json(WORDS, **json.loads(parts))))
+
+    def texts(self, text: str) -> list[str]:
+        """The pieces of a text."""
+        return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
+
+    def pieces_with_offsets(self, text: str) -> list[tuple[str, tuple[int, int]]]:
+        """The pieces of a text, each with the characters that it was made from."""
+        _, _, _, offsets, places, written = _core.encode_in_pieces(self.tok._engine, text, "text")
+        texts = [written[start:end].decode("utf-8", "replace") for start, end in places]
+        return list(zip(texts, offsets, strict=True))
+
+
+of_parts = functools.lru_cache(maxsize=64)(Pieces)
+
+
+def normalized(normalizer: Json, text: str) -> str:
+    """The text that a normalizer makes of a text."""
+    return "".join(of_parts(json.dumps({"normalizer": normalizer})).texts(text))
+
+
+def pieces(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
+    """The pieces of a text, each with its characters in the text."""
+    if not any(flatten_members(pre_tokenizer)):
+        return [(text, (0, len(text)))]  # an empty text too
+    return of_parts(json.dumps({"pre_tokenizer": pre_tokenizer})).pieces_with_offsets(text)
+
+
+def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
+    """The pre-tokenizers in one."""
+    if pre_tokenizer["type"] != "Sequence":
+        yield pre_tokenizer
+    for each in pre_tokenizer.get("pretokenizers", ()):
+        yield from flatten_members(each)
+
+
+@functools.lru_cache(maxsize=64)
+def decoding(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
+    """A tokenizer of these tokens that decodes."""
+    vocab = {token: id for id, token in enumerate(tokens)}
+    return Tokenizer(
+        of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder)))
+    )
+
+
+def decoded(decoder: Json, tokens: Sequence[str]) -> str:
+    """The text of tokens."""
+    kept = [token for token in tokens if token]
+    if not kept:
+        return ""
+    distinct = tuple(dict.fromkeys(kept))
+    place = {token: id for id, token in enumerate(distinct)}
+    return decoding(json.dumps(decoder), distinct).decode([place[token] for token in kept])
 
 
 def own_tokenizer(value: Json) -> Tokenizer:
@@ -37,7 +107,7 @@ def own_tokenizer(value: Json) -> Tokenizer:
         value = {**value, "model": {**value["model"], "dropout": None}}
     model = of_json(value)
     flags = {token.content: token.normalized for token in model.added_tokens}
-    tokens = own_tokens(value["added_tokens"])
+    tokens = [OwnToken(**each) for each in value["added_tokens"]]  # with the ids that it says
     kept = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
     tok = Tokenizer(dataclasses.replace(model, added_tokens=kept))
     if has_symbols(model) and value["model"].get("unk_token") is None:
@@ -53,15 +123,6 @@ def leave_out_unknown(tok: Tokenizer, model: Model) -> None:
     added = [(token.content, token.id, token.special) for token in model.added_tokens]
     tok._engine = _core.Engine(model.vocab, [], added, None, stages)
     tok._begin(tok._engine)
-
-
-class Columns(NamedTuple):
-    """What is known of each id of a text."""
-
-    ids: Sequence[int]
-    tokens: Sequence[str]
-    offsets: Sequence[tuple[int, int]]
-    words: Sequence[int]
 
 
 class Runtime:
@@ -106,12 +167,12 @@ class Runtime:
         normal = [each for each in added if each["normalized"]] if normalizer is not None else []
         return self.tokens | {each["id"]: normalized(normalizer, each["content"]) for each in normal}
 
-    def columns(self, text: str, as_text: bool) -> Columns:
+    def columns(self, text: str, as_text: bool) -> Fixed:
         """What is known of the ids of a text."""
         ids, words, added, offsets, places, written = _core.encode_in_pieces(
             self.placed._engine, text, special(as_text)
         )
-        return Columns(ids, self.shown(ids, added, places, written), offsets, words)
+        return Fixed(ids, self.shown(ids, added, places, written), offsets, words)
 
     def rows(self, text: str) -> list[tuple[int, str, tuple[int, int]]]:
         """The ids of a text for the model alone: each with its token and its bytes."""
@@ -133,57 +194,3 @@ class Runtime:
 def special(as_text: bool) -> Literal["text", "allow"]:
     """What the engine does with special tokens in a text."""
     return "text" if as_text else "allow"
-
-
-class TextSource:
-    """The columns of one encoded text; the ids are there, the others are made when they are asked for."""
-
-    special, attention = 0, 1
-
-    def __init__(self, runtime: Runtime, text: str, ids: list[int], as_text: bool) -> None:
-        self.runtime, self.text, self.ids, self.as_text = runtime, text, ids, as_text
-
-    @functools.cached_property
-    def columns(self) -> Columns:
-        """All columns."""
-        return self.runtime.columns(self.text, self.as_text)
-
-    @property
-    def offsets(self) -> Sequence[tuple[int, int]]:
-        """The characters of each id."""
-        return self.columns.offsets
-
-    @property
-    def tokens(self) -> Sequence[str]:
-        """The token of each id."""
-        return self.columns.tokens
-
-    @property
-    def words(self) -> Sequence[int]:
-        """The number of the piece of each id."""
-        return self.columns.words
-
-
-class Words:
-    """The columns of words that were given one by one."""
-
-    special, attention = 0, 1
-
-    def __init__(self, sources: Sequence[TextSource]) -> None:
-        self.sources = sources
-        self.ids = [id for source in sources for id in source.ids]
-
-    @functools.cached_property
-    def offsets(self) -> list[tuple[int, int]]:
-        """The characters of each id in its word."""
-        return [offsets for source in self.sources for offsets in source.offsets]
-
-    @functools.cached_property
-    def tokens(self) -> list[str]:
-        """The token of each id."""
-        return [token for source in self.sources for token in source.tokens]
-
-    @property
-    def words(self) -> list[int]:
-        """The number of the word of each id."""
-        return [place for place, source in enumerate(self.sources) for _ in source.ids]

@@ -10,21 +10,24 @@ import copy
 import json
 import operator
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial, wraps
 from typing import Any, cast
+
+import numpy as np
 
 from ..._base.arguments import items
 from ..._formats import FORMATS
 from ..._formats.hf_numbers import read_number
 from ..._sources.hub import downloaded_from_hub
 from ..._tokenizer.tokenizer import Tokenizer as OwnTokenizer
-from . import _inputs, _lengths
+from . import _lengths
 from ._added import AddedToken, AddedTokens
-from ._encoding import Encoding, Fixed, Run
-from ._parts import MANY, MOST, Changes, refused
-from ._runtime import Runtime, TextSource, Words
+from ._encoding import Encoding, Fixed, Late, Run
+from ._parts import MANY, MOST, Part, refused, shown
+from ._runtime import Runtime
 from .decoders import Decoder
-from .models import Model
+from .models import BPE, Model, with_all_fields
 from .normalizers import Normalizer
 from .pre_tokenizers import PreTokenizer
 from .processors import PostProcessor, TemplateProcessing
@@ -37,6 +40,26 @@ ROLES: Mapping[str, Any] = {
     "post_processor": PostProcessor,
     "decoder": Decoder,
 }
+
+
+def part_property(name: str, doc: str) -> Any:
+    """The property of the part of a role."""
+
+    def put(tok: Tokenizer, part: Any) -> None:
+        tok._parts[name] = ROLES[name].taken(part)
+        tok._changed()
+
+    return property(lambda tok: tok._parts[name], put, doc=doc)
+
+
+def in_thread(method: Callable[..., Any]) -> Any:
+    """The method that runs another in a thread."""
+
+    @wraps(method)
+    async def call(*args: Any, **options: Any) -> Any:
+        return await asyncio.to_thread(method, *args, **options)
+
+    return call
 
 
 class Tokenizer:
@@ -61,7 +84,7 @@ class Tokenizer:
         self._truncation: dict[str, Any] | None = None
         self._padding: dict[str, Any] | None = None
         self._added = AddedTokens()
-        self._as_text = False
+        self.encode_special_tokens = False  # whether those in a text are ordinary text
         self._runtime: Runtime | None = None
         self._built: tuple[Any, ...] = ()
         self._seen = -1
@@ -79,7 +102,7 @@ class Tokenizer:
         """Takes the content of a tokenizer.json."""
         if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
             raise ValueError("expected the JSON of a tokenizer, an object with a model")  # noqa: TRY004 - as there
-        self._model = Model.of(typed_model(value["model"]))
+        self._model = Model.of(with_all_fields(value["model"]))
         for name, role in ROLES.items():
             self._parts[name] = role.of(value.get(name))
         self._truncation, self._padding = value.get("truncation"), value.get("padding")
@@ -89,18 +112,20 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> Tokenizer:
         """The tokenizer in a JSON text."""
-        return from_json(json)
+        made = object.__new__(Tokenizer)
+        made.__setstate__(json)
+        return made
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
         """The tokenizer in the bytes of a JSON text."""
-        return from_json(bytes(buffer).decode())
+        return Tokenizer.from_str(bytes(buffer).decode())
 
     @staticmethod
     def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         """The tokenizer in a file."""
         with open(path, encoding="utf-8") as file:
-            return from_json(file.read())
+            return Tokenizer.from_str(file.read())
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
@@ -132,13 +157,14 @@ class Tokenizer:
 
     def _running(self) -> Runtime:
         """What runs this tokenizer as it is now."""
-        if self._runtime is None or self._seen != Changes.count:
+        if self._runtime is None or self._seen != Part.changes:
             content = self._content()
             same = self._built and self._built[0] == content[0] and self._built[1] is content[1]
             if self._runtime is None or not same:
-                lengths = {"truncation": None, "padding": None, "post_processor": None}
-                self._runtime, self._built = Runtime(frozen({**self._json(), **lengths})), content
-            self._seen = Changes.count
+                others = {"truncation": None, "padding": None, "post_processor": None, "model": None}
+                copied = copy.deepcopy({**self._json(), **others})  # all but the vocabulary, which is never changed
+                self._runtime, self._built = Runtime({**copied, "model": dict(self._model.data)}), content
+            self._seen = Part.changes
         return self._runtime
 
     @property
@@ -165,54 +191,10 @@ class Tokenizer:
         self._model = Model.taken(model)
         self._changed()
 
-    @property
-    def normalizer(self) -> Any:
-        """What rewrites texts, or None."""
-        return self._parts["normalizer"]
-
-    @normalizer.setter
-    def normalizer(self, part: Any) -> None:
-        self._set("normalizer", part)
-
-    @property
-    def pre_tokenizer(self) -> Any:
-        """What splits texts, or None."""
-        return self._parts["pre_tokenizer"]
-
-    @pre_tokenizer.setter
-    def pre_tokenizer(self, part: Any) -> None:
-        self._set("pre_tokenizer", part)
-
-    @property
-    def post_processor(self) -> Any:
-        """What is put around texts, or None."""
-        return self._parts["post_processor"]
-
-    @post_processor.setter
-    def post_processor(self, part: Any) -> None:
-        self._set("post_processor", part)
-
-    @property
-    def decoder(self) -> Any:
-        """What makes texts of tokens, or None."""
-        return self._parts["decoder"]
-
-    @decoder.setter
-    def decoder(self, part: Any) -> None:
-        self._set("decoder", part)
-
-    def _set(self, name: str, part: Any) -> None:
-        self._parts[name] = ROLES[name].taken(part)
-        self._changed()
-
-    @property
-    def encode_special_tokens(self) -> bool:
-        """Whether special tokens in a text are ordinary text."""
-        return self._as_text
-
-    @encode_special_tokens.setter
-    def encode_special_tokens(self, value: bool) -> None:
-        self._as_text = bool(value)
+    normalizer = part_property("normalizer", "What rewrites texts, or None.")
+    pre_tokenizer = part_property("pre_tokenizer", "What splits texts, or None.")
+    post_processor = part_property("post_processor", "What is put around texts, or None.")
+    decoder = part_property("decoder", "What makes texts of tokens, or None.")
 
     # Encoding.
 
@@ -220,21 +202,21 @@ class Tokenizer:
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> Encoding:
         """The encoding of a text, or of two."""
-        texts = [_inputs.text(each, is_pretokenized) for each in ([sequence] if pair is None else [sequence, pair])]
+        texts = [check_text(each, is_pretokenized) for each in ([sequence] if pair is None else [sequence, pair])]
         return self._encoded([texts], is_pretokenized, add_special_tokens)[0]
 
     def encode_batch(
         self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """The encoding of each text or pair of texts."""
-        rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
+        rows = [check_row(each, is_pretokenized) for each in check_batch(input)]
         return self._encoded(rows, is_pretokenized, add_special_tokens)
 
     def encode_batch_fast(
         self, input: Iterable[Any], is_pretokenized: bool = False, add_special_tokens: bool = True
     ) -> list[Encoding]:
         """The same without tokens, offsets and words."""
-        rows = [_inputs.row(each, is_pretokenized) for each in _inputs.batch(input)]
+        rows = [check_row(each, is_pretokenized) for each in check_batch(input)]
         return self._encoded(rows, is_pretokenized, add_special_tokens, only_ids=True)
 
     def _encoded(self, rows: list[list[Any]], words: bool, put: bool, *, only_ids: bool = False) -> list[Encoding]:
@@ -242,23 +224,21 @@ class Tokenizer:
         self._model.refuse_sampling()
         runtime = self._running()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
-        ids = iter(runtime.ids(flat, self._as_text))
+        ids = iter(runtime.ids(flat, self.encode_special_tokens))
         texts = []
         for row in rows:
-            sources = [self._source(runtime, text, ids, words) for text in row]
-            bare = [Fixed.bare(source.ids) for source in sources] if only_ids else sources
-            runs = [Run(each, 0, len(each.ids), 0 if only_ids else place) for place, each in enumerate(bare)]
+            runs = []
+            for place, text in enumerate(row):
+                source = source_of(runtime, text, ids, words, self.encode_special_tokens)
+                whole = Run(
+                    Fixed.bare(source.ids) if only_ids else source, 0, len(source.ids), 0 if only_ids else place
+                )
+                runs.append(whole)
             texts.append([Encoding([run]) for run in runs])
         encodings = [self._framed(row, put) for row in texts]
         if self._padding is not None:
             _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
         return encodings
-
-    def _source(self, runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool) -> TextSource | Words:
-        """The columns of a text or of words."""
-        if words:
-            return Words([TextSource(runtime, word, next(ids), self._as_text) for word in text])
-        return TextSource(runtime, text, next(ids), self._as_text)
 
     def _framed(self, texts: list[Encoding], put: bool) -> Encoding:
         """Texts cut to their length, with what is put around them."""
@@ -280,23 +260,15 @@ class Tokenizer:
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
         """An encoding, or two, cut to their length, with what is put around them, and padding."""
-        texts = [Encoding(each._runs, each.overflowing, each._ranges) for each in (encoding, pair) if each is not None]
+        texts = [each.copy() for each in (encoding, pair) if each is not None]
         framed = self._framed(texts, add_special_tokens)
         if self._padding is not None:
             _lengths.padded([framed], cast("dict[str, Any]", self.padding))
         return framed
 
-    async def async_encode(self, sequence: Any, pair: Any = None, **options: Any) -> Encoding:
-        """`encode` in a thread."""
-        return await asyncio.to_thread(self.encode, sequence, pair, **options)
-
-    async def async_encode_batch(self, input: Iterable[Any], *args: Any, **options: Any) -> list[Encoding]:
-        """`encode_batch` in a thread."""
-        return await asyncio.to_thread(self.encode_batch, input, *args, **options)
-
-    async def async_encode_batch_fast(self, input: Iterable[Any], *args: Any, **options: Any) -> list[Encoding]:
-        """`encode_batch_fast` in a thread."""
-        return await asyncio.to_thread(self.encode_batch_fast, input, *args, **options)
+    async_encode = in_thread(encode)
+    async_encode_batch = in_thread(encode_batch)
+    async_encode_batch_fast = in_thread(encode_batch_fast)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """The number of ids that are put around a text, or around two."""
@@ -319,11 +291,7 @@ class Tokenizer:
             kept.append([id for id, token in tokens if token is not None and token not in skipped])
         return runtime.tok.decode_batch(kept)
 
-    async def async_decode_batch(
-        self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True
-    ) -> list[str]:
-        """`decode_batch` in a thread."""
-        return await asyncio.to_thread(self.decode_batch, sequences, skip_special_tokens)
+    async_decode_batch = in_thread(decode_batch)
 
     # The vocabulary.
 
@@ -401,9 +369,25 @@ class Tokenizer:
         """How encodings are padded, or None."""
         return _lengths.padding_of(self._padding)
 
-    def enable_padding(self, **options: Any) -> None:
-        """Pads encodings from now on: `direction`, `pad_id`, `pad_type_id`, `pad_token`, `length`, `pad_to_multiple_of`."""
-        self._padding = _lengths.padding_json(**options)
+    def enable_padding(
+        self,
+        *,
+        direction: str = "right",
+        pad_id: int = 0,
+        pad_type_id: int = 0,
+        pad_token: str = "[PAD]",
+        length: int | None = None,
+        pad_to_multiple_of: int | None = None,
+    ) -> None:
+        """Pads encodings from now on."""
+        self._padding = {
+            "strategy": "BatchLongest" if length is None else {"Fixed": length},
+            "direction": _lengths.chosen("direction", direction, _lengths.SIDES),
+            "pad_to_multiple_of": pad_to_multiple_of,
+            "pad_id": pad_id,
+            "pad_type_id": pad_type_id,
+            "pad_token": pad_token,
+        }
 
     def no_padding(self) -> None:
         """Pads no more."""
@@ -442,9 +426,9 @@ class Tokenizer:
     def __getstate__(self) -> bytes:
         return self.to_str().encode()
 
-    def __setstate__(self, state: bytes) -> None:
-        Tokenizer.__init__(self, Model.of({"type": "BPE", "vocab": {}, "merges": []}))
-        self._take(json.loads(state))
+    def __setstate__(self, state: str | bytes) -> None:
+        Tokenizer.__init__(self, BPE())
+        self._take(json.loads(state, parse_float=read_number))
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return ()
@@ -452,19 +436,17 @@ class Tokenizer:
     def __deepcopy__(self, memo: object) -> Tokenizer:
         copied = object.__new__(Tokenizer)
         copied.__dict__.update(self.__dict__)
-        copied._parts = copy.deepcopy(self._parts)
-        copied._model = copy.deepcopy(self._model)
-        copied._added = self._added.copy()
-        copied._truncation, copied._padding = copy.deepcopy((self._truncation, self._padding))
+        for name in ("_parts", "_model", "_added", "_truncation", "_padding"):
+            setattr(copied, name, copy.deepcopy(getattr(self, name)))
         return copied
 
     __copy__ = None
 
     def __repr__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), MANY)
+        return shown({"type": "Tokenizer", **self._json()}, MANY)
 
     def __str__(self) -> str:
-        return _inputs.shown_tokenizer(self._json(), MOST)
+        return shown({"type": "Tokenizer", **self._json()}, MOST)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -472,11 +454,58 @@ class Tokenizer:
         refused(f"Tokenizer.{name}", "docs/clients.md lists what there is")
 
 
-def from_json(text: str) -> Tokenizer:
-    """The tokenizer in a JSON text."""
-    made = Tokenizer(Model.of({"type": "BPE", "vocab": {}, "merges": []}))
-    made._take(json.loads(text, parse_float=read_number))
-    return made
+LISTS = (list, tuple, np.ndarray)
+
+
+def check_text(value: Any, words: bool) -> Any:
+    """A text, or a list of words."""
+    if not words:
+        if not isinstance(value, str):
+            raise TypeError("TextInputSequence must be str")
+        return str(value)
+    if not isinstance(value, LISTS) or not all(isinstance(word, str) for word in value):
+        raise TypeError("PreTokenizedInputSequence must be Union[List[str], Tuple[str]]")
+    return [str(word) for word in value]
+
+
+def check_row(value: Any, words: bool) -> list[Any]:
+    """A text or a pair of texts, as one member of a batch."""
+    if not words:
+        if isinstance(value, str):
+            return [str(value)]
+        if isinstance(value, LISTS) and len(value) == 2 and all(isinstance(each, str) for each in value):
+            return [str(each) for each in value]
+        raise TypeError("TextEncodeInput must be Union[TextInputSequence, Tuple[InputSequence, InputSequence]]")
+    if isinstance(value, LISTS):
+        if all(isinstance(word, str) for word in value):
+            return [[str(word) for word in value]]
+        if len(value) == 2 and all(isinstance(each, LISTS) for each in value):
+            return [check_text(each, True) for each in value]
+    problem = "PreTokenizedEncodeInput must be Union[PreTokenizedInputSequence, Tuple[PreTokenizedInputSequence, "
+    raise TypeError(problem + "PreTokenizedInputSequence]]")
+
+
+def check_batch(value: Any) -> Iterable[Any]:
+    """The members of a batch."""
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise TypeError(f"expected a list of texts or of pairs of texts, not {type(value).__name__}")
+    return value
+
+
+def source_of(runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool, as_text: bool) -> Late:
+    """The columns of a text, or of words that were given one by one, which are numbered."""
+    if not words:
+        return Late(next(ids), partial(runtime.columns, text, as_text))
+    own = [source_of(runtime, word, ids, False, as_text) for word in text]
+
+    all_ids = [id for each in own for id in each.ids]
+
+    def join_words() -> Fixed:
+        tokens = [token for each in own for token in each.tokens]
+        offsets = [place for each in own for place in each.offsets]
+        return Fixed(all_ids, tokens, offsets, [number for number, each in enumerate(own) for _ in each.ids])
+
+    return Late(all_ids, join_words)
 
 
 def lines(files: Sequence[str]) -> Iterator[str]:
@@ -484,25 +513,3 @@ def lines(files: Sequence[str]) -> Iterator[str]:
     for path in files:
         with open(path, encoding="utf-8", newline="") as file:
             yield from file
-
-
-def typed_model(model: dict[str, Any]) -> dict[str, Any]:
-    """A model with its type and all its fields, which old files leave out."""
-    kind = model.get("type")
-    if kind is None:
-        marks = {"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"}
-        kind = next((each for name, each in marks.items() if name in model), "WordLevel")
-    fields = Model.ROWS[kind].FIELDS if kind in Model.ROWS else ()
-    usual = {each.key: each.write(each.default) for each in fields if each.key not in ("vocab", "merges")}
-    found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
-    if kind == "BPE":
-        pairs = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
-        found["merges"] = [pair for pair in pairs if pair[0] != "#version:"]
-    order = ("type", *(Model.ROWS[kind].ORDER if kind in Model.ROWS else ()))
-    return {**{name: found[name] for name in order if name in found}, **found}
-
-
-def frozen(value: dict[str, Any]) -> dict[str, Any]:
-    """A copy that no later change reaches; the vocabulary is never changed."""
-    model = value["model"]
-    return {**copy.deepcopy({**value, "model": None}), "model": dict(model)}

@@ -15,7 +15,7 @@ from ... import _core
 from ..._base.threads import thread_count
 from ..._training.counts import PieceCounts
 from ._added import AddedToken
-from ._pieces import Pieces
+from ._runtime import Pieces
 from .trainers import Trainer
 
 __all__ = ["trained"]

@@ -1,36 +1,19 @@
-"""`tokenizers.decoders`: what makes a text of tokens. The engine runs them; see `_pieces.py`."""
+"""`tokenizers.decoders`: what makes a text of tokens. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence as Sequences
-from typing import Any, ClassVar
+from typing import Any
 
-from ._parts import Part, PartSequence, field, pattern_field, refused
-from ._pieces import decoded
-from ._streams import DecodeStream
-from .pre_tokenizers import scheme
-
-__all__ = [
-    "CTC",
-    "BPEDecoder",
-    "ByteFallback",
-    "ByteLevel",
-    "DecodeStream",
-    "Decoder",
-    "Fuse",
-    "Metaspace",
-    "Replace",
-    "Sequence",
-    "Strip",
-    "WordPiece",
-]
+from ._parts import PATTERN, Field, Part, PartSequence, character, refused
+from ._runtime import decoded
+from .pre_tokenizers import BYTE_LEVEL, METASPACE
 
 
 class Decoder(Part):
     """Any decoder."""
 
     ROLE = "decoder"
-    ROWS: ClassVar[dict[str, type[Part]]] = {}
 
     def decode(self, tokens: Sequences[str]) -> str:
         """The text of these tokens."""
@@ -45,71 +28,98 @@ class Decoder(Part):
 class BPEDecoder(Decoder):
     """A space for the mark of the end of a word."""
 
-    TYPE = "BPEDecoder"
-    FIELDS = (field("suffix", "</w>"),)
+    FIELDS = (Field("suffix", "</w>"),)
 
 
 class ByteFallback(Decoder):
     """The bytes of tokens such as `<0x61>`."""
 
-    TYPE = "ByteFallback"
-
 
 class ByteLevel(Decoder):
     """The bytes of characters."""
 
-    TYPE = "ByteLevel"
-    FIELDS = (field("add_prefix_space", True), field("trim_offsets", True), field("use_regex", True))
+    FIELDS = BYTE_LEVEL
 
 
 class CTC(Decoder):
     """Of CTC."""
 
-    TYPE = "CTC"
-    FIELDS = (field("pad_token", "<pad>"), field("word_delimiter_token", "|"), field("cleanup", True))
+    FIELDS = (Field("pad_token", "<pad>"), Field("word_delimiter_token", "|"), Field("cleanup", True))
 
 
 class Fuse(Decoder):
     """The tokens in one."""
 
-    TYPE = "Fuse"
-
 
 class Metaspace(Decoder):
     """Spaces for another character."""
 
-    TYPE = "Metaspace"
-    FIELDS = (
-        field("replacement", "▁", one=True),
-        field("prepend_scheme", "always")._replace(write=scheme),
-        field("split", True),
-    )
+    FIELDS = METASPACE
 
 
 class Replace(Decoder):
     """One text for each match of a pattern."""
 
-    TYPE = "Replace"
-    FIELDS = (pattern_field(), field("content"))
-    HIDDEN = ("pattern",)
+    FIELDS = (PATTERN, Field("content"))
 
 
 class Strip(Decoder):
     """Without so many of a character at the ends of each token."""
 
-    TYPE = "Strip"
-    FIELDS = (field("content", " ", one=True), field("left", 0, key="start"), field("right", 0, key="stop"))
+    FIELDS = (Field("content", " ", write=character), Field("left", 0, key="start"), Field("right", 0, key="stop"))
 
 
 class WordPiece(Decoder):
     """Spaces between words, none before what continues one."""
 
-    TYPE = "WordPiece"
-    FIELDS = (field("prefix", "##"), field("cleanup", True))
+    FIELDS = (Field("prefix", "##"), Field("cleanup", True))
 
 
 class Sequence(PartSequence, Decoder):
     """Decoders one after another."""
 
-    TYPE = "Sequence"
     KEY = "decoders"
+
+
+class DecodeStream:
+    """Gives the text that each further id adds; None while a character is not complete."""
+
+    def __init__(self, ids: Sequences[int] | None = None, skip_special_tokens: bool = False) -> None:
+        self.skip_special_tokens = skip_special_tokens
+        self.ids = list(ids or ())
+        self.prefix = ""
+        self.settled = 0
+
+    def step(self, tokenizer: Any, id: int | Sequences[int]) -> str | None:
+        """The text that one id, or several, add."""
+        if not self.prefix and self.ids:
+            self.prefix = self.text(tokenizer)
+            if self.prefix.endswith("�"):
+                self.prefix = ""
+            else:
+                self.settled = len(self.ids)
+        self.ids += [id] if isinstance(id, int) else list(id)
+        text = self.text(tokenizer)
+        if len(text.encode()) <= len(self.prefix.encode()) or text.endswith("�"):
+            return None
+        if not text.startswith(self.prefix):
+            raise ValueError("Invalid prefix encountered while decoding stream")
+        new, left = text[len(self.prefix) :], len(self.ids) - self.settled
+        self.ids = self.ids[self.settled :]
+        self.prefix, self.settled = self.text(tokenizer), left
+        return new
+
+    def text(self, tokenizer: Any) -> str:
+        """The text of the ids that are kept."""
+        return str(tokenizer.decode(self.ids, skip_special_tokens=self.skip_special_tokens))
+
+    def __copy__(self) -> DecodeStream:
+        copied = DecodeStream(self.ids, self.skip_special_tokens)
+        copied.prefix, copied.settled = self.prefix, self.settled
+        return copied
+
+    def __deepcopy__(self, memo: object) -> DecodeStream:
+        return self.__copy__()
+
+
+__all__ = ["Decoder", *Decoder.ROWS, "DecodeStream"]  # noqa: PLE0604 - the rows of the role

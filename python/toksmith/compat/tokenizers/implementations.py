@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
 from ._parts import Regex, refused
-from ._tokenizer import Tokenizer
+from ._tokenizer import Tokenizer, lines
 
 __all__ = [
     "BaseTokenizer",
@@ -21,6 +21,10 @@ __all__ = [
 
 class BaseTokenizer:
     """A tokenizer with its options; all else is asked of the tokenizer in it."""
+
+    TRAINER: ClassVar[type[trainers.Trainer] | None] = None
+    USUAL: ClassVar[Mapping[str, Any]] = {}  # options of a training
+    RENAMED: ClassVar[Mapping[str, str]] = {}  # of these, those that the trainer knows by another name
 
     def __init__(self, tokenizer: Tokenizer, parameters: dict[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
@@ -45,19 +49,25 @@ class BaseTokenizer:
         """The number of ids that are put around a text, or around two."""
         return self._tokenizer.num_special_tokens_to_add(is_pair)
 
-    def trained(self, iterator: Iterable[Any], trainer: trainers.Trainer, length: int | None = None) -> None:
-        """Trains on texts."""
-        self._tokenizer.train_from_iterator(iterator, trainer, length)
-
     def train(self, files: str | Sequence[str], **options: Any) -> None:
         """Trains on the lines of files."""
-        from ._tokenizer import lines
-
         self.train_from_iterator(lines([files] if isinstance(files, str) else files), **options)
 
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+    def train_from_iterator(self, iterator: Iterable[Any], length: int | None = None, **options: Any) -> None:
         """Trains on texts or lists of texts."""
-        refused(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
+        if self.TRAINER is None:
+            refused(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
+        given = {self.RENAMED.get(name, name): value for name, value in {**self.USUAL, **options}.items()}
+        self._tokenizer.train_from_iterator(iterator, self.TRAINER(**given), length)
+
+
+class OfTwoFiles(BaseTokenizer):
+    """What the tokenizers of byte pairs have in common."""
+
+    @classmethod
+    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> Any:
+        """The tokenizer of two files."""
+        return cls(vocab_filename, merges_filename, **options)  # type: ignore[arg-type]  # the kinds take them
 
 
 def of_forms(unicode_normalizer: str | None, lowercase: bool) -> list[normalizers.Normalizer]:
@@ -78,13 +88,18 @@ def merge_options(kind: type, options: dict[str, Any], usual: dict[str, Any]) ->
     return {**usual, **options}
 
 
-def with_usual(options: dict[str, Any], **usual: Any) -> dict[str, Any]:
-    """Options of a training with their usual values."""
-    return {**usual, **{name: value for name, value in options.items() if name != "length"}}
+OF_CHARACTERS = {"min_frequency": 2, "limit_alphabet": 1000, "special_tokens": ["<unk>"]}
 
 
-class ByteLevelBPETokenizer(BaseTokenizer):
+class ByteLevelBPETokenizer(OfTwoFiles):
     """GPT-2's."""
+
+    TRAINER = trainers.BpeTrainer
+    USUAL: ClassVar[Mapping[str, Any]] = {
+        "vocab_size": 30000,
+        "min_frequency": 2,
+        "initial_alphabet": pre_tokenizers.ByteLevel.alphabet(),
+    }
 
     def __init__(self, vocab: Any = None, merges: Any = None, **options: Any) -> None:
         usual = {"add_prefix_space": False, "lowercase": False, "unicode_normalizer": None, "trim_offsets": False}
@@ -100,20 +115,12 @@ class ByteLevelBPETokenizer(BaseTokenizer):
         tok.post_processor = processors.ByteLevel(trim_offsets=trim)
         super().__init__(tok, {"model": "ByteLevelBPE", **usual, **options})
 
-    @classmethod
-    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> ByteLevelBPETokenizer:
-        """The tokenizer of two files."""
-        return cls(vocab_filename, merges_filename, **options)
 
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Trains on texts or lists of texts."""
-        alphabet = pre_tokenizers.ByteLevel.alphabet()
-        wanted = with_usual(options, vocab_size=30000, min_frequency=2, initial_alphabet=alphabet)
-        self.trained(iterator, trainers.BpeTrainer(**wanted))
-
-
-class CharBPETokenizer(BaseTokenizer):
+class CharBPETokenizer(OfTwoFiles):
     """The first GPT's."""
+
+    TRAINER, USUAL = trainers.BpeTrainer, {**OF_CHARACTERS, "suffix": "</w>"}
+    RENAMED: ClassVar[Mapping[str, str]] = {"suffix": "end_of_word_suffix"}
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"suffix": "</w>", "dropout": None, "lowercase": False, "unicode_normalizer": None}
@@ -135,23 +142,17 @@ class CharBPETokenizer(BaseTokenizer):
         tok.decoder = decoders.BPEDecoder(suffix=given["suffix"])
         super().__init__(tok, {"model": "BPE", "unk_token": unk_token, **given})
 
-    @classmethod
-    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> CharBPETokenizer:
-        """The tokenizer of two files."""
-        return cls(vocab_filename, merges_filename, **options)
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Trains on texts or lists of texts."""
-        usual = {"vocab_size": 30000, "min_frequency": 2, "special_tokens": ["<unk>"], "limit_alphabet": 1000}
-        wanted = with_usual(options, **usual)
-        suffix = wanted.pop("suffix", "</w>")
-        self.trained(iterator, trainers.BpeTrainer(**wanted, end_of_word_suffix=suffix))
-
 
 class BertWordPieceTokenizer(BaseTokenizer):
     """BERT's."""
 
-    MARKS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+    TRAINER = trainers.WordPieceTrainer
+    USUAL: ClassVar[Mapping[str, Any]] = {
+        **OF_CHARACTERS,
+        "special_tokens": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
+        "wordpieces_prefix": "##",
+    }
+    RENAMED: ClassVar[Mapping[str, str]] = {"wordpieces_prefix": "continuing_subword_prefix"}
 
     def __init__(self, vocab: Any = None, **options: Any) -> None:
         named = {
@@ -183,15 +184,11 @@ class BertWordPieceTokenizer(BaseTokenizer):
         """The tokenizer of a file."""
         return cls(models.WordPiece.read_file(vocab), **options)
 
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Trains on texts or lists of texts."""
-        wanted = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=list(self.MARKS))
-        prefix = wanted.pop("wordpieces_prefix", "##")
-        self.trained(iterator, trainers.WordPieceTrainer(**wanted, continuing_subword_prefix=prefix))
 
-
-class SentencePieceBPETokenizer(BaseTokenizer):
+class SentencePieceBPETokenizer(OfTwoFiles):
     """SentencePiece's byte pairs, as the library has them."""
+
+    TRAINER, USUAL = trainers.BpeTrainer, OF_CHARACTERS
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False}
@@ -208,19 +205,11 @@ class SentencePieceBPETokenizer(BaseTokenizer):
         tok.decoder = decoders.Metaspace(given["replacement"], scheme)
         super().__init__(tok, {"model": "SentencePieceBPE", "unk_token": unk_token, **given})
 
-    @classmethod
-    def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> SentencePieceBPETokenizer:
-        """The tokenizer of two files."""
-        return cls(vocab_filename, merges_filename, **options)
-
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
-        """Trains on texts or lists of texts."""
-        wanted = with_usual(options, min_frequency=2, limit_alphabet=1000, special_tokens=["<unk>"])
-        self.trained(iterator, trainers.BpeTrainer(**wanted))
-
 
 class SentencePieceUnigramTokenizer(BaseTokenizer):
     """SentencePiece's unigram models, as the library has them."""
+
+    TRAINER = trainers.UnigramTrainer
 
     def __init__(self, vocab: Any = None, replacement: str = "▁", add_prefix_space: bool = True) -> None:
         tok = Tokenizer(models.Unigram() if vocab is None else models.Unigram(vocab))
@@ -238,9 +227,7 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
             "SentencePieceUnigramTokenizer.from_spm", "call tokenizers.Tokenizer(toksmith.load(path), allow_loss=...)"
         )
 
-    def train_from_iterator(self, iterator: Iterable[Any], **options: Any) -> None:
+    def train_from_iterator(self, iterator: Iterable[Any], length: int | None = None, **options: Any) -> None:
         """Trains on texts or lists of texts."""
-        wanted = with_usual(options, vocab_size=8000)
-        self.trained(
-            iterator, trainers.UnigramTrainer(**{name: value for name, value in wanted.items() if value is not None})
-        )
+        given = {name: value for name, value in options.items() if value is not None}
+        super().train_from_iterator(iterator, length, **given)

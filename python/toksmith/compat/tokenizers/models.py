@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from ._parts import Changes, Field, Part, field, refused
-from ._pieces import whole_json
+from . import trainers
+from ._parts import Field, Part, refused
+from ._runtime import Runtime, whole_json
 
 __all__ = ["BPE", "Model", "Token", "Unigram", "WordLevel", "WordPiece"]
 
@@ -29,32 +30,9 @@ class Model(Part):
     """Any model."""
 
     ROLE = "model"
-    ROWS: ClassVar[dict[str, type[Part]]] = {}
-    SAMPLES: ClassVar[tuple[str, ...]] = ()  # options that no file holds
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        object.__setattr__(self, "samples", {name: kwargs.pop(name) for name in self.SAMPLES if name in kwargs})
-        super().__init__(*args, **kwargs)
-        object.__setattr__(self, "data", {"type": self.TYPE, **{name: self.data[name] for name in self.ORDER}})
-
-    def __getattr__(self, name: str) -> Any:
-        return self.__dict__.get("samples", {}).get(name) if name in self.SAMPLES else super().__getattr__(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.SAMPLES:
-            super().__setattr__(name, value)
-        else:
-            self.__dict__.setdefault("samples", {})[name] = value
-            Changes.count += 1
 
     def refuse_sampling(self) -> None:
         """Raises for a model that gives a text other ids each time."""
-        if self.data.get("dropout"):
-            refused("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
-        if {"alpha", "nbest_size"} <= {*self.SAMPLES} and self.alpha is not None and self.nbest_size is not None:
-            refused(
-                "models.Unigram(alpha=..., nbest_size=...)", "call toksmith.Tokenizer.encode_sampled(text, alpha=...)"
-            )
 
     def __deepcopy__(self, memo: object) -> Any:
         return self.of(dict(self.data))  # the vocabulary is never changed
@@ -78,20 +56,12 @@ class Model(Part):
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The ids of a piece."""
-        from ._runtime import Runtime
-
         self.refuse_sampling()
         return [Token(*row) for row in Runtime(whole_json(self.data)).rows(sequence)]
 
     def get_trainer(self) -> Any:
         """A trainer for this kind of model."""
-        from . import trainers
-
-        return {
-            "BPE": trainers.BpeTrainer,
-            "Unigram": trainers.UnigramTrainer,
-            "WordLevel": trainers.WordLevelTrainer,
-        }.get(self.TYPE, trainers.WordPieceTrainer)()
+        return next(kind for kind in trainers.Trainer.__subclasses__() if kind.MODEL == self.TYPE)()
 
     def save(self, folder: str, prefix: str | None = None, name: str | None = None) -> list[str]:
         """Writes the vocabulary, and merges if there are any."""
@@ -112,19 +82,30 @@ class Model(Part):
         return paths
 
 
-def vocab_field() -> Field:
+def with_all_fields(model: dict[str, Any]) -> dict[str, Any]:
+    """A model in JSON with its type and all its fields, which old files leave out."""
+    kind = model.get("type")
+    if kind is None:
+        marks = {"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"}
+        kind = next((each for name, each in marks.items() if name in model), "WordLevel")
+    fields = {each.name: each for each in (Model.ROWS[kind].FIELDS if kind in Model.ROWS else ()) if each.saved}
+    usual = {name: each.write(each.default) for name, each in fields.items() if name not in ("vocab", "merges")}
+    found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
+    if kind == "BPE":
+        merges = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
+        found["merges"] = [pair for pair in merges if pair[0] != "#version:"]
+    return {**{name: found[name] for name in ("type", *fields) if name in found}, **found}
+
+
+def write_vocab(value: Any) -> dict[str, int]:
     """The ids by token, also from the path of a JSON file or of one token a line."""
-
-    def write(value: Any) -> Any:
-        if value is None:
-            return {}
-        if isinstance(value, (str, os.PathLike)):
-            return read_vocab(os.fspath(value))
-        if not isinstance(value, Mapping):
-            raise TypeError(f"vocab: expected a mapping of tokens to ids, not {type(value).__name__}")
-        return dict(value)
-
-    return field("vocab", None)._replace(write=write, read=dict)
+    if value is None:
+        return {}
+    if isinstance(value, (str, os.PathLike)):
+        return read_vocab(os.fspath(value))
+    if not isinstance(value, Mapping):
+        raise TypeError(f"vocab: expected a mapping of tokens to ids, not {type(value).__name__}")
+    return dict(value)
 
 
 def read_vocab(path: str) -> dict[str, int]:
@@ -134,6 +115,11 @@ def read_vocab(path: str) -> dict[str, int]:
     if text.lstrip().startswith("{"):
         return dict(json.loads(text))
     return {line.rstrip("\r"): id for id, line in enumerate(text.split("\n")) if line}
+
+
+def pairs(value: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Pairs as a call has them."""
+    return [tuple(pair) for pair in value]
 
 
 def read_merges(value: Any) -> list[list[str]]:
@@ -146,37 +132,41 @@ def read_merges(value: Any) -> list[list[str]]:
     return [pair.split(" ") if isinstance(pair, str) else list(pair) for pair in value]
 
 
+VOCAB = Field("vocab", None, write=write_vocab, read=dict)
+
+
+class VocabularyFile:
+    """What the models of a vocabulary alone have."""
+
+    @staticmethod
+    def read_file(vocab: str) -> dict[str, int]:
+        """The ids in a file."""
+        return read_vocab(vocab)
+
+    @classmethod
+    def from_file(cls, vocab: str, **kwargs: Any) -> Any:
+        """The model in a file."""
+        return cls(vocab, **kwargs)  # type: ignore[call-arg]  # of the model
+
+
 class BPE(Model):
     """Byte-pair encoding."""
 
-    TYPE = "BPE"
-    SAMPLES = ("cache_capacity",)
     FIELDS = (
-        vocab_field(),
-        field("merges", None)._replace(write=read_merges, read=lambda pairs: [tuple(pair) for pair in pairs]),
-        field("dropout", None),
-        field("unk_token", None),
-        field("continuing_subword_prefix", None),
-        field("end_of_word_suffix", None),
-        field("fuse_unk", False),
-        field("byte_fallback", False),
-        field("ignore_merges", False),
-    )
-    ORDER = (
-        "dropout",
-        "unk_token",
-        "continuing_subword_prefix",
-        "end_of_word_suffix",
-        "fuse_unk",
-        "byte_fallback",
-        "ignore_merges",
-        "vocab",
-        "merges",
+        Field("dropout", None),
+        Field("unk_token", None),
+        Field("continuing_subword_prefix", None),
+        Field("end_of_word_suffix", None),
+        Field("fuse_unk", False, write=bool),
+        Field("byte_fallback", False, write=bool),
+        Field("ignore_merges", False, write=bool),
+        VOCAB,
+        Field("merges", None, write=read_merges, read=pairs),
+        Field("cache_capacity", None, saved=False),
     )
 
-    def __init__(self, vocab: Any = None, merges: Any = None, **kwargs: Any) -> None:
-        kwargs = {name: kwargs[name] for name in kwargs if kwargs[name] is not None or name in ("dropout", "unk_token")}
-        super().__init__(vocab, merges, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         if (dropout := self.data["dropout"]) is not None and not 0 <= dropout <= 1:
             raise ValueError("Error while initializing BPE: Dropout should be between 0 and 1, inclusive")
         known = self.data["vocab"]
@@ -186,10 +176,15 @@ class BPE(Model):
                 if token not in known:
                     raise ValueError(f"Error while initializing BPE: Token `{token}` out of vocabulary")
 
+    def refuse_sampling(self) -> None:
+        """Raises for a model that drops merges."""
+        if self.dropout:
+            refused("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
+
     @staticmethod
     def read_file(vocab: str, merges: str) -> tuple[dict[str, int], list[tuple[str, ...]]]:
         """The ids and merges in two files."""
-        return read_vocab(vocab), [tuple(pair) for pair in read_merges(merges)]
+        return read_vocab(vocab), pairs(read_merges(merges))
 
     @classmethod
     def from_file(cls, vocab: str, merges: str, **kwargs: Any) -> BPE:
@@ -197,35 +192,21 @@ class BPE(Model):
         return cls(vocab, merges, **kwargs)
 
 
-class WordPiece(Model):
+class WordPiece(VocabularyFile, Model):
     """The longest token first, as in BERT."""
 
-    TYPE = "WordPiece"
-    ORDER = ("unk_token", "continuing_subword_prefix", "max_input_chars_per_word", "vocab")
     FIELDS = (
-        vocab_field(),
-        field("unk_token", "[UNK]"),
-        field("max_input_chars_per_word", 100),
-        field("continuing_subword_prefix", "##"),
+        Field("unk_token", "[UNK]"),
+        Field("continuing_subword_prefix", "##"),
+        Field("max_input_chars_per_word", 100),
+        VOCAB,
     )
 
-    @staticmethod
-    def read_file(vocab: str) -> dict[str, int]:
-        """The ids in a file."""
-        return read_vocab(vocab)
 
-    @classmethod
-    def from_file(cls, vocab: str, **kwargs: Any) -> WordPiece:
-        """The model in a file."""
-        return cls(vocab, **kwargs)
-
-
-class WordLevel(Model):
+class WordLevel(VocabularyFile, Model):
     """Whole pieces."""
 
-    TYPE = "WordLevel"
-    ORDER = ("vocab", "unk_token")
-    FIELDS = (vocab_field(), field("unk_token", "<unk>"))
+    FIELDS = (VOCAB, Field("unk_token", "<unk>"))
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The ids of a piece; one without characters is unknown, as in the library."""
@@ -236,16 +217,6 @@ class WordLevel(Model):
             raise ValueError(f"the unknown token {self.unk_token!r} is not in the vocabulary; pass another unk_token")
         return [Token(unknown, self.unk_token, (0, 0))]
 
-    @staticmethod
-    def read_file(vocab: str) -> dict[str, int]:
-        """The ids in a file."""
-        return read_vocab(vocab)
-
-    @classmethod
-    def from_file(cls, vocab: str, unk_token: str = "<unk>") -> WordLevel:
-        """The model in a file."""
-        return cls(vocab, unk_token=unk_token)
-
 
 def scored(value: Iterable[Any] | None) -> list[list[Any]]:
     """Tokens with their scores."""
@@ -255,21 +226,24 @@ def scored(value: Iterable[Any] | None) -> list[list[Any]]:
 class Unigram(Model):
     """The most likely tokens."""
 
-    TYPE = "Unigram"
-    SAMPLES = ("alpha", "nbest_size")
-    ORDER = ("unk_id", "vocab", "byte_fallback")
     FIELDS = (
-        field("vocab", None)._replace(write=scored, read=lambda pairs: [tuple(pair) for pair in pairs]),
-        field("unk_id", None),
-        field("byte_fallback", False),
+        Field("unk_id", None),
+        Field("vocab", None, write=scored, read=pairs),
+        Field("byte_fallback", False, write=bool),
+        Field("alpha", None, saved=False),
+        Field("nbest_size", None, saved=False),
     )
 
-    def __init__(
-        self, vocab: Any = None, unk_id: int | None = None, byte_fallback: bool | None = None, **kwargs: Any
-    ) -> None:
-        super().__init__(vocab, 0 if vocab is None else unk_id, bool(byte_fallback), **kwargs)
+    def __init__(self, vocab: Any = None, unk_id: int | None = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(vocab, 0 if vocab is None else unk_id, *args, **kwargs)
         if unk_id is not None and vocab is not None and not 0 <= unk_id < len(self.data["vocab"]):
             raise ValueError("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
+
+    def refuse_sampling(self) -> None:
+        """Raises for a model that draws among the ways to cut a text."""
+        if self.alpha is not None and self.nbest_size is not None:
+            instead = "call toksmith.Tokenizer.encode_sampled(text, alpha=...)"
+            refused("models.Unigram(alpha=..., nbest_size=...)", instead)
 
     @property
     def ids(self) -> dict[str, int]:

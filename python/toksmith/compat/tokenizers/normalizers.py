@@ -1,37 +1,17 @@
-"""`tokenizers.normalizers`: what rewrites a text before it is split. The engine runs them; see `_pieces.py`."""
+"""`tokenizers.normalizers`: what rewrites a text before it is split. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from ._parts import Part, PartSequence, field, pattern_field, refused
-from ._pieces import normalized
-
-__all__ = [
-    "NFC",
-    "NFD",
-    "NFKC",
-    "NFKD",
-    "BertNormalizer",
-    "ByteLevel",
-    "Lowercase",
-    "Nmt",
-    "Normalizer",
-    "Precompiled",
-    "Prepend",
-    "Replace",
-    "Sequence",
-    "Strip",
-    "StripAccents",
-    "unicode_normalizer_from_str",
-]
+from ._parts import PATTERN, Field, Part, PartSequence, refused
+from ._runtime import normalized
 
 
 class Normalizer(Part):
     """Any normalizer."""
 
     ROLE = "normalizer"
-    ROWS: ClassVar[dict[str, type[Part]]] = {}
 
     def normalize_str(self, sequence: str) -> str:
         """The text that this makes of a text."""
@@ -50,96 +30,73 @@ class Normalizer(Part):
 class NFC(Normalizer):
     """Unicode's NFC."""
 
-    TYPE = "NFC"
-
 
 class NFD(Normalizer):
     """Unicode's NFD."""
-
-    TYPE = "NFD"
 
 
 class NFKC(Normalizer):
     """Unicode's NFKC."""
 
-    TYPE = "NFKC"
-
 
 class NFKD(Normalizer):
     """Unicode's NFKD."""
-
-    TYPE = "NFKD"
 
 
 class Nmt(Normalizer):
     """The clean-up of NMT."""
 
-    TYPE = "Nmt"
-
 
 class Lowercase(Normalizer):
     """Lower case."""
-
-    TYPE = "Lowercase"
 
 
 class StripAccents(Normalizer):
     """Without marks."""
 
-    TYPE = "StripAccents"
-
 
 class ByteLevel(Normalizer):
     """Bytes as characters."""
-
-    TYPE = "ByteLevel"
 
 
 class BertNormalizer(Normalizer):
     """BERT's."""
 
-    TYPE = "BertNormalizer"
     FIELDS = (
-        field("clean_text", True),
-        field("handle_chinese_chars", True),
-        field("strip_accents", None),
-        field("lowercase", True),
+        Field("clean_text", True),
+        Field("handle_chinese_chars", True),
+        Field("strip_accents", None),
+        Field("lowercase", True),
     )
 
 
 class Strip(Normalizer):
     """Without white space at the ends."""
 
-    TYPE = "Strip"
-    FIELDS = (field("left", True, key="strip_left"), field("right", True, key="strip_right"))
+    FIELDS = (Field("left", True, key="strip_left"), Field("right", True, key="strip_right"))
 
 
 class Prepend(Normalizer):
     """A text before each text that is not empty."""
 
-    TYPE = "Prepend"
-    FIELDS = (field("prepend", "▁"),)
+    FIELDS = (Field("prepend", "▁"),)
 
 
 class Replace(Normalizer):
     """One text for each match of a pattern."""
 
-    TYPE = "Replace"
-    FIELDS = (pattern_field(), field("content"))
-    HIDDEN = ("pattern",)
+    FIELDS = (PATTERN, Field("content"))
 
 
 class Precompiled(Normalizer):
     """SentencePiece's compiled table."""
 
-    TYPE = "Precompiled"
-    FIELDS = (field("precompiled_charsmap"),)
+    FIELDS = (Field("precompiled_charsmap"),)
 
 
 class Sequence(PartSequence, Normalizer):
     """Normalizers one after another."""
 
-    TYPE = "Sequence"
     KEY = "normalizers"
 
 
@@ -151,3 +108,6 @@ def unicode_normalizer_from_str(normalizer: str) -> Normalizer:
     if normalizer not in FORMS:
         raise ValueError(f"{normalizer} is not a known unicode normalizer. Available are {list(FORMS)}")
     return FORMS[normalizer]()
+
+
+__all__ = ["Normalizer", *Normalizer.ROWS, "unicode_normalizer_from_str"]  # noqa: PLE0604 - the rows of the role

@@ -1,30 +1,21 @@
-"""`tokenizers.pre_tokenizers`: what splits a text into pieces. The engine runs them; see `_pieces.py`."""
+"""`tokenizers.pre_tokenizers`: what splits a text into pieces. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from ..._formats import spelt
-from ._parts import Part, PartSequence, field, pattern_field, refused
-from ._pieces import pieces
+from ._parts import PATTERN, Field, Part, PartSequence, character, refused
+from ._runtime import pieces
 
-__all__ = [
-    "BertPreTokenizer",
-    "ByteLevel",
-    "CharDelimiterSplit",
-    "Digits",
-    "FixedLength",
-    "Metaspace",
-    "PreTokenizer",
-    "Punctuation",
-    "Sequence",
-    "Split",
-    "UnicodeScripts",
-    "Whitespace",
-    "WhitespaceSplit",
-]
-
-BEHAVIORS = ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous")
+BYTE_LEVEL = (Field("add_prefix_space", True), Field("trim_offsets", True), Field("use_regex", True))
+BEHAVIORS = {
+    "removed": "Removed",
+    "isolated": "Isolated",
+    "merged_with_previous": "MergedWithPrevious",
+    "merged_with_next": "MergedWithNext",
+    "contiguous": "Contiguous",
+}
 SCHEMES = ("always", "never", "first")
 
 
@@ -35,11 +26,30 @@ def scheme(value: Any) -> Any:
     return value
 
 
+def write_behavior(value: Any) -> str:
+    """A behavior in JSON."""
+    if value not in BEHAVIORS:
+        raise ValueError(f"Wrong value for behavior, expected one of: {', '.join(BEHAVIORS)}; found {value!r}")
+    return BEHAVIORS[value]
+
+
+def read_behavior(value: Any) -> str:
+    """A behavior in Python."""
+    return next(name for name, own in BEHAVIORS.items() if own == value)
+
+
+METASPACE = (
+    Field("replacement", "▁", write=character),
+    Field("prepend_scheme", "always", write=scheme),
+    Field("split", True),
+)
+BEHAVIOR = Field("behavior", write=write_behavior, read=read_behavior)
+
+
 class PreTokenizer(Part):
     """Any pre-tokenizer."""
 
     ROLE = "pre-tokenizer"
-    ROWS: ClassVar[dict[str, type[Part]]] = {}
 
     def pre_tokenize_str(self, sequence: str) -> list[tuple[str, tuple[int, int]]]:
         """The pieces of a text, each with its characters in the text."""
@@ -60,17 +70,11 @@ class PreTokenizer(Part):
 class BertPreTokenizer(PreTokenizer):
     """BERT's words."""
 
-    TYPE = "BertPreTokenizer"
-
 
 class ByteLevel(PreTokenizer):
     """GPT-2's pieces, with bytes as characters."""
 
-    TYPE = "ByteLevel"
-    FIELDS = (field("add_prefix_space", True), field("trim_offsets", True), field("use_regex", True))
-
-    def __init__(self, add_prefix_space: bool = True, use_regex: bool = True, **kwargs: Any) -> None:
-        super().__init__(add_prefix_space=add_prefix_space, use_regex=use_regex, **kwargs)
+    FIELDS = BYTE_LEVEL
 
     @staticmethod
     def alphabet() -> list[str]:
@@ -81,70 +85,55 @@ class ByteLevel(PreTokenizer):
 class CharDelimiterSplit(PreTokenizer):
     """Split at a character."""
 
-    TYPE = "CharDelimiterSplit"
-    FIELDS = (field("delimiter", one=True),)
+    FIELDS = (Field("delimiter", write=character),)
 
 
 class Digits(PreTokenizer):
     """Digits apart from all else."""
 
-    TYPE = "Digits"
-    FIELDS = (field("individual_digits", False),)
+    FIELDS = (Field("individual_digits", False),)
 
 
 class FixedLength(PreTokenizer):
     """Pieces of so many characters."""
 
-    TYPE = "FixedLength"
-    FIELDS = (field("length", 5),)
+    FIELDS = (Field("length", 5),)
 
 
 class Metaspace(PreTokenizer):
     """Spaces as another character."""
 
-    TYPE = "Metaspace"
-    FIELDS = (
-        field("replacement", "▁", one=True),
-        field("prepend_scheme", "always")._replace(write=scheme),
-        field("split", True),
-    )
+    FIELDS = METASPACE
 
 
 class Punctuation(PreTokenizer):
     """Punctuation apart from all else."""
 
-    TYPE = "Punctuation"
-    FIELDS = (field("behavior", "isolated", choices=BEHAVIORS),)
+    FIELDS = (BEHAVIOR._replace(default="isolated"),)
 
 
 class Split(PreTokenizer):
     """Split at the matches of a pattern."""
 
-    TYPE = "Split"
-    FIELDS = (pattern_field(), field("behavior", choices=BEHAVIORS), field("invert", False))
-    HIDDEN = ("pattern",)
+    FIELDS = (PATTERN, BEHAVIOR, Field("invert", False))
 
 
 class UnicodeScripts(PreTokenizer):
     """Split where the script changes."""
 
-    TYPE = "UnicodeScripts"
-
 
 class Whitespace(PreTokenizer):
     r"""The matches of `\w+|[^\w\s]+`."""
-
-    TYPE = "Whitespace"
 
 
 class WhitespaceSplit(PreTokenizer):
     """Split at white space."""
 
-    TYPE = "WhitespaceSplit"
-
 
 class Sequence(PartSequence, PreTokenizer):
     """Pre-tokenizers one after another."""
 
-    TYPE = "Sequence"
     KEY = "pretokenizers"
+
+
+__all__ = ["PreTokenizer", *PreTokenizer.ROWS]  # noqa: PLE0604 - the rows of the role

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, cast
+from functools import partial
+from typing import Any
 
-from ._encoding import Encoding, Fixed, Run
-from ._parts import Field, Part, PartSequence, field
+from ._encoding import Encoding, Fixed, Late, Run
+from ._parts import Field, Part, PartSequence
+from .pre_tokenizers import BYTE_LEVEL
 
 __all__ = [
     "BertProcessing",
@@ -24,21 +25,20 @@ class PostProcessor(Part):
     """Any post-processor."""
 
     ROLE = "post-processor"
-    ROWS: ClassVar[dict[str, type[Part]]] = {}
 
     def process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
         """The encoding of a text, or of two, with what is put around."""
         texts = [encoding.typed(0, 0)] + ([] if pair is None else [pair.typed(1, 1)])
-        return Encoding.merge(self.processed(texts, add_special_tokens), growing_offsets=False)
+        return Encoding.merge(self._processed(texts, add_special_tokens), growing_offsets=False)
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         """The parts of the whole encoding."""
         raise NotImplementedError
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """The number of ids that are put around a text, or around two."""
         texts = [Encoding(), Encoding()] if is_pair else [Encoding()]
-        return sum(map(len, self.processed(texts, True)))
+        return sum(map(len, self._processed(texts, True)))
 
 
 def around(token: list[Any], type_id: int = 0) -> Run:
@@ -57,30 +57,26 @@ def count_as_text(run: Run) -> Run:
     """A run that counts as text, with attention."""
     if not run.source.special and run.source.attention:
         return run
-    (plain,) = Encoding([run]).plain()
-    return plain._replace(source=cast("Fixed", plain.source)._replace(special=0, attention=1))
+    return run.with_columns(run.columns()._replace(special=0, attention=1))
 
 
-def token_field(name: str, default: Any = None) -> Field:
-    """The field of a token with its id."""
+def write_token(value: Any) -> list[Any]:
+    """A token with its id."""
+    content, id = value
+    if not isinstance(content, str) or not isinstance(id, int):
+        raise TypeError(f"expected a token and its id, not {value!r}")
+    return [content, id]
 
-    def write(value: Any) -> list[Any]:
-        content, id = value
-        if not isinstance(content, str) or not isinstance(id, int):
-            raise TypeError(f"{name}: expected a token and its id, not {value!r}")
-        return [content, id]
 
-    return field(name, *([] if default is None else [default]))._replace(write=write, read=tuple)
+SEP, CLS = (Field(name, write=write_token, read=tuple) for name in ("sep", "cls"))
 
 
 class BertProcessing(PostProcessor):
     """`[CLS] A [SEP] B [SEP]`."""
 
-    TYPE = "BertProcessing"
-    FIELDS = (token_field("sep"), token_field("cls"))
+    FIELDS = (SEP, CLS)
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
-        """The parts of the whole encoding."""
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if not put:
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
@@ -93,35 +89,31 @@ class BertProcessing(PostProcessor):
 class RobertaProcessing(PostProcessor):
     """`<s> A </s> </s> B </s>`, all of one type."""
 
-    TYPE = "RobertaProcessing"
     FIELDS = (
-        token_field("sep", ("</s>", 2)),
-        token_field("cls", ("<s>", 0)),
-        field("trim_offsets", True),
-        field("add_prefix_space", True),
+        SEP._replace(default=("</s>", 2)),
+        CLS._replace(default=("<s>", 0)),
+        Field("trim_offsets", True),
+        Field("add_prefix_space", True),
     )
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
-        """The parts of the whole encoding."""
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if self.data["trim_offsets"]:
             texts = [trimmed(each, self.data["add_prefix_space"]) for each in texts]
-        texts = [of_type(each, 0) for each in texts]
+        texts = [each.with_type(0) for each in texts]
         if not put:
             return texts
         cls, sep = around(self.data["cls"]), around(self.data["sep"])
         for each in texts:
-            each._overflowing = [of_type(over, 0) for over in each.overflowing]
+            each._overflowing = [over.with_type(0) for over in each.overflowing]
         return [frame_part(each, place, [sep if place else cls], [sep]) for place, each in enumerate(texts)]
 
 
 class ByteLevel(PostProcessor):
     """Offsets without the white space of a token."""
 
-    TYPE = "ByteLevel"
-    FIELDS = (field("add_prefix_space", True), field("trim_offsets", True), field("use_regex", True))
+    FIELDS = BYTE_LEVEL
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
-        """The parts of the whole encoding."""
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if not self.data["trim_offsets"]:
             return texts
         return [trimmed(each, self.data["add_prefix_space"]) for each in texts]
@@ -129,8 +121,6 @@ class ByteLevel(PostProcessor):
 
 class TemplateProcessing(PostProcessor):
     """Texts and tokens in any order: `"[CLS] $A [SEP] $B:1 [SEP]:1"`."""
-
-    TYPE = "TemplateProcessing"
 
     def __init__(
         self,
@@ -148,8 +138,7 @@ class TemplateProcessing(PostProcessor):
             raise ValueError(f"Missing SpecialToken(s) with id(s) `{', '.join(missing)}`")
         object.__setattr__(self, "data", {"type": self.TYPE, **parts, "special_tokens": dict(sorted(known.items()))})
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
-        """The parts of the whole encoding."""
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if len(texts) not in (1, 2):
             raise ValueError(f"{self.TYPE} takes one part or two; the processors before it return {len(texts)}")
         found = []
@@ -179,13 +168,11 @@ class TemplateProcessing(PostProcessor):
 class Sequence(PartSequence, PostProcessor):
     """Post-processors one after another."""
 
-    TYPE = "Sequence"
     KEY = "processors"
 
-    def processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
-        """The parts of the whole encoding."""
+    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         for each in self:
-            texts = each.processed(texts, put)
+            texts = each._processed(texts, put)
         return texts
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
@@ -233,52 +220,27 @@ WHITE = "".join(
 )  # Unicode's
 
 
-class Trimmed:
-    """A run as a source, whose offsets leave out the white space at the ends of tokens, as byte-level tokens write it."""
-
-    def __init__(self, run: Run, is_first: bool, prefix: bool) -> None:
-        self.run, self.is_first, self.prefix = run, is_first, prefix
-        self.special, self.attention = run.source.special, run.source.attention
-        self.ids = run.source.ids[run.start : run.stop]
-
-    @functools.cached_property
-    def tokens(self) -> Any:
-        """Those of the run."""
-        return self.run.source.tokens[self.run.start : self.run.stop]
-
-    @functools.cached_property
-    def words(self) -> Any:
-        """Those of the run."""
-        return self.run.source.words[self.run.start : self.run.stop]
-
-    @functools.cached_property
-    def offsets(self) -> list[tuple[int, int]]:
-        """Those of the run without white space."""
-        rows = zip(self.tokens, self.run.source.offsets[self.run.start : self.run.stop], strict=True)
-        return [self.tight(place, token, *offsets) for place, (token, offsets) in enumerate(rows)]
-
-    def tight(self, place: int, token: str, start: int, end: int) -> tuple[int, int]:
-        """The offsets of one token."""
-        blanks = token.replace(BLANK, " ")
-        leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
-        if leading:
-            if leading == 1 and self.prefix and ((self.is_first and place == 0) or start == 0):
-                leading = 0  # what was added stays
-            start = min(start + leading, end)
-        if trailing and end >= trailing:
-            end = max(end - trailing, start)
-        return start, end
-
-
-def of_type(encoding: Encoding, type_id: int) -> Encoding:
-    """An encoding of one type; what overflows keeps its types."""
-    runs = [run._replace(type_id=type_id) for run in encoding._runs]
-    return Encoding(runs, encoding.overflowing, encoding._ranges)
-
-
 def trimmed(encoding: Encoding, prefix: bool) -> Encoding:
-    """An encoding with such offsets, and those that overflow."""
+    """An encoding, and what overflows, whose offsets leave out the white space at the ends of byte-level tokens."""
     runs = []
     for place, run in enumerate(encoding._runs):
-        runs.append(run._replace(source=Trimmed(run, place == 0, prefix), start=0, stop=run.stop - run.start))
+        ids = run.source.ids[run.start : run.stop]
+        late = Late(ids, partial(trim_run, run, place == 0, prefix), run.source.special, run.source.attention)
+        runs.append(run.with_columns(late))
     return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing], encoding._ranges)
+
+
+def trim_run(run: Run, is_first: bool, prefix: bool) -> Fixed:
+    """The columns of a run with such offsets."""
+    columns = run.columns()
+    offsets = []
+    for place, (token, (start, end)) in enumerate(zip(columns.tokens, columns.offsets, strict=True)):
+        blanks = token.replace(BLANK, " ")
+        leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
+        if leading == 1 and prefix and ((is_first and place == 0) or start == 0):
+            leading = 0  # what was added stays
+        start = min(start + leading, end)
+        if trailing and end >= trailing:
+            end = max(end - trailing, start)
+        offsets.append((start, end))
+    return columns._replace(offsets=offsets)

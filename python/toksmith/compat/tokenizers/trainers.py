@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -95,13 +96,9 @@ class Trainer:
 
 def special(tokens: Iterable[Any]) -> list[AddedToken]:
     """Special tokens from texts and added tokens."""
-    found = []
-    for each in tokens:
-        token = AddedToken.taken(each, True)
+    found = [copy.copy(each) if isinstance(each, AddedToken) else AddedToken.taken(each, True) for each in tokens]
+    for token in found:
         token.special = True
-        if not isinstance(each, (str, AddedToken)) or getattr(each, "_normalized", None) is None:
-            token._normalized = None if isinstance(each, (str, AddedToken)) else token._normalized
-        found.append(token)
     return found
 
 
