@@ -14,12 +14,11 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _render
-from .._base.errors import number_of, shortened
-from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
+from .._base.errors import number_of
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
+from ._asked import Tokenizers, drawn, named_tokenizers, token_ends, views_of
 
 __all__ = ["Comparison", "Cuts", "Difference", "compare"]
 
@@ -54,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(_render.Shown):
+class Comparison(Shown):
     """Several tokenizers on one text.
 
     Attributes:
@@ -105,14 +104,8 @@ class Comparison(_render.Shown):
             "first_difference": self.first_difference,
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(
-            f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}", tuple(self.blocks())
-        )
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}"
         fewest = min(len(cuts.ids) for cuts in self.cuts.values())
         rows = []
         for name, cuts in self.cuts.items():
@@ -131,23 +124,15 @@ class Comparison(_render.Shown):
             yield Line("all cut alike")
             return
         rows = [self.row(found) for found in self.differences[:MOST_DIFFERENCES]]
-        more = (
-            f" (the first {MOST_DIFFERENCES} of {len(self.differences):,})" if len(rows) < len(self.differences) else ""
-        )
+        count = len(self.differences)
+        more = f" (the first {MOST_DIFFERENCES} of {count:,})" if len(rows) < count else ""
         heads = ["byte", *self.cuts]
         yield Table(heads, rows, f"where they differ{more}", left=range(1, len(heads)))
 
     def row(self, found: Difference) -> list[str]:
         """One difference in a table."""
-        cells = [str(found.start)]
-        for cuts, place in zip(self.cuts.values(), found.places, strict=True):
-            cells.append("".join(f"▏{token_text(cuts.tokens[at].token)}" for at in place))
-        return cells
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
-        counts = shortened(one_line(counts), MOST_NAMED)
-        return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
+        pairs = zip(self.cuts.values(), found.places, strict=True)
+        return [str(found.start), *(drawn(cuts.tokens[at].token for at in place) for cuts, place in pairs)]
 
 
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
@@ -183,9 +168,9 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     cuts = {}
     for name, tok in named.items():
         ids, token_end = token_ends(tok, text, special)
-        views = _render.token_views(np.unique(ids).tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
+        views = {view.id: view for view in views_of(tok, np.unique(ids).tolist())}
         numbers = Numbers(ids)
-        cuts[name] = Cuts(numbers, TokenColumn(numbers, {view.id: view for view in views}), Numbers(token_end))
+        cuts[name] = Cuts(numbers, TokenColumn(numbers, views), Numbers(token_end))
     ends = [np.asarray(found.ends) for found in cuts.values()]
     shared = shared_ends(ends, len(data))
     return Comparison(data, cuts, Numbers(shared), differences(shared, ends))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .. import _render
 from .._base.errors import number_of
-from .._render import Block, Branch, Table, TokenText, TokenView, View
+from .._render import Block, Branch, Shown, Table, TokenText, TokenView, Tone
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, piece_ends, token_json
+from ._asked import name_of, piece_ends, views_of
 
 __all__ = ["Flow", "FlowStage", "flow"]
 
@@ -28,7 +27,7 @@ class FlowStage(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Flow(_render.Shown):
+class Flow(Shown):
     """The stages between a text and the next token.
 
     Attributes:
@@ -45,33 +44,16 @@ class Flow(_render.Shown):
     tokens: tuple[TokenView, ...]
     vocab_size: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """The stages as JSON values."""
-        return {
-            "tokenizer": self.tokenizer,
-            "stages": [stage._asdict() for stage in self.stages],
-            "pieces": self.pieces,
-            "tokens": [{"id": view.id, **token_json(view.token)} for view in self.tokens],
-            "vocab_size": self.vocab_size,
-        }
-
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"from text to text through a language model, with {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"from text to text through a language model, with {self.tokenizer}"
         yield TokenText(self.tokens[:MOST_TOKENS], "the text, as its tokens and their ids:", ids=True)
         below: tuple[Branch, ...] = ()
         for place, stage in reversed([*enumerate(self.stages)]):
-            tone: _render.Tone = "strong" if place in (0, len(self.stages) - 1) else ""
+            tone: Tone = "strong" if place in (0, len(self.stages) - 1) else ""
             below = (Branch(f"{stage.name}: {stage.gets} → {stage.gives}", tone, below),)
         yield Branch("text", "", below)
         rows = [[stage.name, stage.trained] for stage in self.stages]
         yield Table(["stage", "trained"], rows, "what training made", left=(0, 1))
-
-    def __repr__(self) -> str:
-        return f"<Flow of {number_of(len(self.tokens), 'token')}>"
 
 
 def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
@@ -90,7 +72,6 @@ def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
     ['tokenizer, encode', 'embedding', 'layers', 'softmax', 'sampling', 'tokenizer, decode']
     """
     ids = tok.encode(text, special=special)
-    views = _render.token_views(ids, tok.token_bytes, frozenset(tok.special_tokens.values()))
     size, count = f"{tok.vocab_size:,}", number_of(len(ids), "id")
     pieces = len(piece_ends(tok, utf8(text), special))
     with_model = "together with the model, to predict the next id"
@@ -103,4 +84,4 @@ def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
         FlowStage("sampling", "the probabilities", "one id", "not at all"),
         FlowStage("tokenizer, decode", "the id", "bytes, then text", before),
     )
-    return Flow(name_of(tok), stages, pieces, tuple(views), tok.vocab_size)
+    return Flow(name_of(tok), stages, pieces, views_of(tok, ids), tok.vocab_size)

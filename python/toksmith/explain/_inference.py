@@ -10,15 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from .. import _render
-from .._base.errors import NotInVocabulary, number_of
+from .._base.errors import NotInVocabulary
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import Model
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, token_json
+from ._asked import drawn, name_of, views_of
 
 __all__ = ["Inference", "InferenceCut", "inference"]
 
@@ -54,7 +53,7 @@ def ids_of_piece(cut: InferenceCut, place: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, repr=False)
-class Inference(_render.Shown):
+class Inference(Shown):
     """One text by three rules with the same vocabulary.
 
     Attributes:
@@ -97,12 +96,8 @@ class Inference(_render.Shown):
             "differing": [*self.differing],
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"three ways to spell a text with {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"three ways to spell a text with {self.tokenizer}"
         yield Line(WARNING, "warn")
         own = self.cuts[0]
         rows = []
@@ -121,20 +116,14 @@ class Inference(_render.Shown):
             return
         shown = places[:MOST_ROWS]
         listed = [
-            [token_text(self.pieces[place]), *(self._drawn(ids_of_piece(cut, place)) for cut in self.cuts)]
-            for place in shown
+            [token_text(self.pieces[place]), *(drawn(self._tokens(cut, place)) for cut in self.cuts)] for place in shown
         ]
         more = f" (the first {MOST_ROWS} of {len(places):,})" if len(shown) < len(places) else ""
         heads = ["piece", *(cut.rule for cut in self.cuts)]
         yield Table(heads, listed, f"pieces that the rules cut differently{more}", left=range(len(heads)))
 
-    def _drawn(self, ids: Sequence[int]) -> str:
-        """Some tokens in a table."""
-        return "".join(f"▏{token_text(self.tokens[id].token)}" for id in ids)
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{cut.rule} {len(cut.ids):,}" for cut in self.cuts)
-        return f"<Inference of {number_of(len(self.pieces), 'piece')}: {counts}>"
+    def _tokens(self, cut: InferenceCut, place: int) -> Iterator[bytes]:
+        return (self.tokens[id].token for id in ids_of_piece(cut, place))
 
 
 def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Inference:
@@ -185,9 +174,7 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
             ends.append(len(ids))
             at += len(piece)
         cuts.append(InferenceCut(rule, tuple(ids), tuple(ends), unknown))
-    specials = frozenset(tok.special_tokens.values())
-    all_ids = sorted({id for cut in cuts for id in cut.ids})
-    views = {view.id: view for view in _render.token_views(all_ids, tok.token_bytes, specials)}
+    views = {view.id: view for view in views_of(tok, sorted({id for cut in cuts for id in cut.ids}))}
     return Inference(name_of(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
 from .._base.errors import InvalidOption, number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
-from ._asked import name_of, token_json
+from ._asked import drawn, name_of, views_of
 
 __all__ = ["Prediction", "Targets", "targets"]
 
@@ -28,7 +27,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, repr=False)
-class Targets(_render.Shown):
+class Targets(Shown):
     """The examples that one text gives in one training step.
 
     Attributes:
@@ -56,15 +55,9 @@ class Targets(_render.Shown):
             ],
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         count = number_of(len(self.predictions), "prediction")
-        return View(
-            f"one training step: {count} at once, a window of {self.window:,}, {self.tokenizer}", tuple(self.blocks())
-        )
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"one training step: {count} at once, a window of {self.window:,}, {self.tokenizer}"
         if not self.predictions:
             yield Line("a text of one token gives no example: there is nothing to predict", "warn")
             return
@@ -73,9 +66,8 @@ class Targets(_render.Shown):
         rows = []
         for each in self.predictions[:MOST_ROWS]:
             seen = each.context[-6:]
-            tokens = "".join(f"▏{token_text(view.token)}" for view in seen)
             ids = " ".join(str(view.id) for view in seen)
-            rows.append([tokens, ids, token_text(each.target.token), str(each.target.id)])
+            rows.append([drawn(view.token for view in seen), ids, token_text(each.target.token), str(each.target.id)])
         more = f" (the first {MOST_ROWS})" if len(self.predictions) > MOST_ROWS else ""
         heads = ["sees (the last six)", "ids", "should predict", "id"]
         yield Table(heads, rows, f"the examples{more}", left=(0, 1, 2))
@@ -83,9 +75,6 @@ class Targets(_render.Shown):
             "The loss is the mean of -log(probability of the right id); the step moves all weights a little to lower it. "
             f"A model that knows nothing has {self.first_loss:.2f}, the logarithm of the vocabulary size."
         )
-
-    def __repr__(self) -> str:
-        return f"<Targets: {number_of(len(self.predictions), 'prediction')}>"
 
 
 def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special = "text") -> Targets:
@@ -109,6 +98,6 @@ def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special 
     if window < 1:
         raise InvalidOption("window", window, "at least 1")
     ids = tok.encode(text, special=special)[: window + 1]
-    views = tuple(_render.token_views(ids, tok.token_bytes, frozenset(tok.special_tokens.values())))
+    views = views_of(tok, ids)
     predictions = tuple(Prediction(views[:end], views[end]) for end in range(1, len(views)))
     return Targets(name_of(tok), predictions, window, math.log(tok.vocab_size))

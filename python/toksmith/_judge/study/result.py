@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import _render
 from ..._base.errors import number_of
+from ..._render import Block, Line, Shown, Table, one_line
 from .advice import Advice
 from .measure import RAREST, SELDOM, StudyRow
 from .scaling import ModelPlan, ScalingRow, amount
@@ -17,7 +18,7 @@ __all__ = ["Study"]
 
 
 @dataclass(frozen=True, repr=False)
-class Study(_render.Shown):
+class Study(Shown):
     """Which vocabulary size, pattern and kind suit some texts and a planned
     model.
 
@@ -64,9 +65,10 @@ class Study(_render.Shown):
             "keep": self.keep,
         }
 
-    def view(self) -> _render.View:
-        """What is to be seen."""
-        return _render.View("Study of vocabulary sizes", [*blocks(self)])
+    def _parts(self) -> Iterator[str | Block]:
+        yield "Study of vocabulary sizes"
+        for part in (summary, sizes_table, model_table, rare_table, languages_table, laws):
+            yield from part(self)
 
     def to_html(self) -> str:
         """The study as one self-contained HTML page with charts."""
@@ -80,7 +82,7 @@ class Study(_render.Shown):
     to_chart = _render.to_chart
 
     def __repr__(self) -> str:
-        names = ", ".join(dict.fromkeys(_render.one_line(row.tokenizer) for row in self.rows))
+        names = ", ".join(dict.fromkeys(one_line(row.tokenizer) for row in self.rows))
         return f"<Study of {names[:80]}: {self.advice.low:,} to {self.advice.high:,} tokens>"
 
 
@@ -112,28 +114,20 @@ def curves(study: Study) -> Iterator[_render.Curves]:
         yield _render.Curves(title, "vocabulary size (shaded: the range)", by_tokenizer(study, value), percent, band)
 
 
-def blocks(study: Study) -> Iterator[_render.Block]:
-    """The parts of the view."""
-    yield from summary(study)
-    for table in (sizes_table, model_table, rare_table, languages_table):
-        yield from table(study)
-    yield from laws(study)
-
-
-def summary(study: Study) -> Iterator[_render.Block]:
+def summary(study: Study) -> Iterator[Block]:
     """The range, and why."""
     advice, plan, split = study.advice, study.plan, study.split
-    yield _render.Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
+    yield Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
     for reason in advice.reasons:
-        yield _render.Line(f"- {reason}")
-    yield from (_render.Line(f"note: {note}", "warn") for note in study.notes)
+        yield Line(f"- {reason}")
+    yield from (Line(f"note: {note}", "warn") for note in study.notes)
     tied = "one matrix for input and output" if plan.tied else "two matrices"
     given = "as given" if plan.width_given else "the usual one of so many parameters"
-    yield _render.Line(
+    yield Line(
         f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
         f"{amount(plan.tokens)} tokens of training."
     )
-    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
+    yield Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
 
 
 def label(study: Study, row: StudyRow) -> list[str]:
@@ -148,7 +142,7 @@ def heads(study: Study, *names: str) -> list[str]:
     return [*(["tokenizer"] if several else []), "size", *names]
 
 
-def sizes_table(study: Study) -> Iterator[_render.Block]:
+def sizes_table(study: Study) -> Iterator[Block]:
     """What the held-out text becomes."""
     rows = []
     before: StudyRow | None = None
@@ -159,10 +153,10 @@ def sizes_table(study: Study) -> Iterator[_render.Block]:
         rows.append([*label(study, row), *figures, f"{row.unigram_bits_per_byte:.3f}", f"{row.renyi_efficiency:.3f}"])
         before = row
     names = heads(study, "tokens", "change", "bytes a token", "unigram bits a byte", "Rényi 2.5")
-    yield _render.Table(names, rows, "The held-out text")
+    yield Table(names, rows, "The held-out text")
 
 
-def model_table(study: Study) -> Iterator[_render.Block]:
+def model_table(study: Study) -> Iterator[Block]:
     """What the model pays."""
     least = min(row.training_flops for row in study.rows)
     rows = []
@@ -173,10 +167,10 @@ def model_table(study: Study) -> Iterator[_render.Block]:
             [*label(study, row), *cells, f"{row.embedding_share:.1%}", f"{row.padded_64:,}", f"{row.padded_128:,}"]
         )
     names = heads(study, "training compute", "operations a byte", "embedding share", "to 64", "to 128")
-    yield _render.Table(names, rows, "The model")
+    yield Table(names, rows, "The model")
 
 
-def rare_table(study: Study) -> Iterator[_render.Block]:
+def rare_table(study: Study) -> Iterator[Block]:
     """Which tokens training will hardly see."""
     rows = []
     for row in study.rows:
@@ -184,8 +178,8 @@ def rare_table(study: Study) -> Iterator[_render.Block]:
         last = "" if row.last_count is None else f"{row.last_count:,}"
         rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
     names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
-    yield _render.Table(names, rows, "Rare tokens, as expected in the planned corpus")
-    yield _render.Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
+    yield Table(names, rows, "Rare tokens, as expected in the planned corpus")
+    yield Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
 
 
 def rarest(row: StudyRow) -> str:
@@ -193,12 +187,12 @@ def rarest(row: StudyRow) -> str:
     return f"{row.rarest:,.0f}" if row.rarest else f"< {row.resolution:,.0f}"
 
 
-def languages_table(study: Study) -> Iterator[_render.Block]:
+def languages_table(study: Study) -> Iterator[Block]:
     """How equal the languages are."""
     if study.languages:
         rows = [[*label(study, row), shown(row.gini), row.worst or "", shown(row.worst_premium)] for row in study.rows]
         names = heads(study, "Gini", "pays most", "premium")
-        yield _render.Table(names, rows, f"Parity with {study.languages[0]}", left=(0, len(names) - 2))
+        yield Table(names, rows, f"Parity with {study.languages[0]}", left=(0, len(names) - 2))
 
 
 def shown(value: float | None) -> str:
@@ -206,12 +200,12 @@ def shown(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def laws(study: Study) -> Iterator[_render.Block]:
+def laws(study: Study) -> Iterator[Block]:
     """The scaling laws, and what no figure shows."""
     rows = [
         [row.name, f"{row.vocab_size:,}", row.says, f"extrapolation: {row.beyond}" if row.beyond else "fitted here"]
         for row in study.scaling
     ]
-    yield _render.Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
+    yield Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
     for each in study.advice.cautions:
-        yield _render.Line(each, "dim")
+        yield Line(each, "dim")
