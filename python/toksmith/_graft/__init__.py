@@ -119,11 +119,7 @@ def graft(
 
 
 def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporter: Reporter) -> GraftProof | None:
-    """Writes everything into a new folder, compares it if that is asked for, and places it.
-
-    Raises:
-        FormatError: Something cannot be written, or is not what was written.
-    """
+    """Writes everything into a new folder, compares it if that is asked for, and places it."""
     done, total = 0, plan.size()
 
     def tick(size: int) -> None:

@@ -49,11 +49,7 @@ class Donor(NamedTuple):
         return len(self.made(found))
 
     def sums(self, found: Origins, side: str) -> Sums:
-        """For each new ordinary token that the donor has, the old rows and the weights that make its row.
-
-        Raises:
-            InvalidOption: The donor and the old tokenizer share no token.
-        """
+        """For each new ordinary token that the donor has, the old rows and the weights that make its row."""
         place = {key: id for id, key in self.keys.items() if not key.special}
         shared = sorted((place[key], id) for id, key in found.old.items() if key in place)
         if not shared:
@@ -69,11 +65,7 @@ class Donor(NamedTuple):
 
 
 def opened_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
-    """The donor in a folder; `tok` is its tokenizer where it is not that of the folder.
-
-    Raises:
-        FormatError: It is not a whole checkpoint, not that of its tokenizer, or holds NaN.
-    """
+    """The donor in a folder; `tok` is its tokenizer where it is not that of the folder."""
     folder = opened(place)
     matrices = [each for each in vocab_tensors(folder, {}) if each.role != "bias"]
     own = tok or own_tokenizer(folder, "donor_tokenizer=")

@@ -77,11 +77,7 @@ class ModelFolder:
 
 
 def opened(place: str | os.PathLike[str]) -> ModelFolder:
-    """The checkpoint in a folder.
-
-    Raises:
-        FormatError: It is not a whole checkpoint in safetensors files.
-    """
+    """The checkpoint in a folder."""
     if url_of(place) is not None:
         raise FormatError(place, None, "is a URL; download the checkpoint, and name its folder")
     folder = Path(place)
@@ -160,11 +156,7 @@ def fits(name: str, patterns: tuple[str, ...]) -> bool:
 
 
 def json_file(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None without the file. Settings of transformers may contain Infinity.
-
-    Raises:
-        FormatError: It is not a JSON object.
-    """
+    """The JSON object in a file; None without the file. Settings of transformers may contain Infinity."""
     if not path.is_file():
         return None
     data = read_file(path, lambda ends: Room(MOST_JSON, "settings"))

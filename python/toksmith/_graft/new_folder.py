@@ -24,11 +24,7 @@ LEFT = re.compile(r"\.[0-9a-f]{16}\.tmp\.new")
 
 
 def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
-    """Refuses a place that is taken, or that has no folder around it.
-
-    Raises:
-        FormatError: The folder cannot be made here.
-    """
+    """Refuses a place that is taken, or that has no folder around it."""
     place = os.path.realpath(os.fspath(out))
     problem = ""
     if url_of(out) is not None:
@@ -74,11 +70,7 @@ class NewFolder:
         return self
 
     def place(self) -> None:
-        """Flushes the folder, and gives it its name.
-
-        Raises:
-            OSError: It cannot be renamed.
-        """
+        """Flushes the folder, and gives it its name."""
         SYSTEM.flush_folder(self.path)
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(self._out)  # empty, or it stays and the next line fails

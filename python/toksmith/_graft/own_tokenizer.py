@@ -13,11 +13,7 @@ __all__ = ["own_tokenizer"]
 
 
 def own_tokenizer(folder: ModelFolder, argument: str) -> Tokenizer:
-    """The tokenizer that lies in the checkpoint; `argument` is how the caller names another.
-
-    Raises:
-        FormatError: There is none, or several.
-    """
+    """The tokenizer that lies in the checkpoint; `argument` is how the caller names another."""
     names = [*folder.stale, *folder.copied]
     try:
         found = tokenizer_names(names, shown(folder.place))

@@ -100,12 +100,7 @@ class GraftPlan:
 
 
 def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
-    """Reads and checks everything.
-
-    Raises:
-        FormatError: The checkpoint is not whole, or does not fit its tokenizer.
-        InvalidOption: An argument does not fit the checkpoint.
-    """
+    """Reads and checks everything."""
     folder = opened(place)
     tensors = vocab_tensors(folder, asked.tensors)
     first = tensors[0]

@@ -107,11 +107,7 @@ Sums = Mapping[int, tuple[Sequence[int], NDArray[np.float64]]]
 
 
 def chosen_init(init: str | Sequence[str], found: Origins) -> InitRule:
-    """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both.
-
-    Raises:
-        InvalidOption: There is no such rule, two are given, or a token cannot be copied.
-    """
+    """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both."""
     rules, copies = list[str](), dict[int, int]()
     for said in [init] if isinstance(init, str) else init:
         if said in RULES:

@@ -27,8 +27,6 @@ def sound_mean(matrix: Matrix, tokens: Mapping[int, object]) -> NDArray[np.float
 
     Args:
         tokens: By id, which must be below the number of rows.
-    Raises:
-        FormatError: One of these rows holds a number that is not finite.
     """
     used = np.zeros(len(matrix), np.bool_)
     used[[*tokens]] = True
@@ -107,11 +105,7 @@ class OldRows:
 
 
 def new_blocks(matrix: Matrix, recipe: Recipe, mean: NDArray[np.float64]) -> Iterator[NDArray[Any]]:
-    """The new rows as they are in a file, some at a time.
-
-    Raises:
-        FormatError: The old file cannot be read.
-    """
+    """The new rows as they are in a file, some at a time."""
     width = matrix.shape[1]
     step = max(1, BLOCK_BYTES // (width * matrix.dtype.itemsize))
     counts = np.diff(recipe.starts)

@@ -54,11 +54,7 @@ class Rewriting:
 
 
 def rewritten(settings: Mapping[str, Any], file: str, how: Rewriting) -> dict[str, Any]:
-    """The settings of a file with new ids.
-
-    Raises:
-        InvalidOption: The end token is not in the new tokenizer, and the caller chose no other.
-    """
+    """The settings of a file with new ids."""
     new = dict(walked(settings, file, how))
     chosen = {f"{name}_id": id for name, id in how.tokens.items()}
     inside = [new, *(part for part in (new.get(TEXT),) if isinstance(part, dict))]
@@ -122,11 +118,7 @@ def needed(key: str, value: object, path: str, how: Rewriting) -> object:
 
 
 def sized(config: Mapping[str, Any], file: str, rows: tuple[int, int], name: str) -> dict[str, Any]:
-    """The settings with a vocabulary size, which they may leave to transformers.
-
-    Raises:
-        FormatError: They have another size than the matrices.
-    """
+    """The settings with a vocabulary size, which they may leave to transformers."""
     inner = config.get(TEXT)
     home = inner if isinstance(inner, dict) else config
     sizes = [part[key] for part in (home, config) for key in SIZES if key in part]

@@ -33,8 +33,6 @@ def tokenizer_files(
 
     Args:
         chosen: By name (`eos_token`), the token that the caller chose.
-    Raises:
-        CannotRepresent: tokenizer.json cannot hold the tokenizer.
     """
     model, notes = tok.model, list[str]()
     data = cast("bytes", FORMATS["tokenizer_json"].save(model, allow_loss=allow_loss))

@@ -65,11 +65,7 @@ def keys_of(tok: Tokenizer) -> dict[int, TokenKey]:
 
 
 def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Origins:
-    """Where the tokens of the new tokenizer come from.
-
-    Raises:
-        InvalidOption: The map belongs to other tokenizers.
-    """
+    """Where the tokens of the new tokenizer come from."""
     before, after = keys_of(old), keys_of(new)
     if id_map is not None:
         check_map(id_map, old, before, after)

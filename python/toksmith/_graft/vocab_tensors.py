@@ -50,9 +50,6 @@ def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTe
 
     Args:
         given: By name or pattern of names, what a tensor is: one of `ROLES`.
-    Raises:
-        FormatError: No input matrix is known, two tensors disagree, one is quantised, or one is unknown.
-        InvalidOption: `given` says something that cannot be.
     """
     roles = roles_of(folder, given)
     known = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
@@ -139,11 +136,7 @@ def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, fir
 
 
 def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
-    """Whether the old tokenizer fits the rows.
-
-    Raises:
-        FormatError: It has ids without a row.
-    """
+    """Whether the old tokenizer fits the rows."""
     rows, size = len(first.matrix), old.vocab_size
     if size > rows:
         problem = (

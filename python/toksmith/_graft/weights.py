@@ -60,11 +60,7 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def index_of(path: Path) -> dict[str, Path] | None:
-    """The file of each tensor, as the index of a folder says; None without an index. `path` may be the index itself.
-
-    Raises:
-        FormatError: It is not an index.
-    """
+    """The file of each tensor, as the index of a folder says; None without an index. `path` may be the index itself."""
     index = path if path.name.endswith(".index.json") else path / INDEX
     if not index.is_file():
         return None
@@ -134,11 +130,7 @@ class Header:
 
 
 def header(path: Path) -> Header:
-    """The header of a file.
-
-    Raises:
-        FormatError: The file cannot be read, is not a safetensors file, or an entry cannot be.
-    """
+    """The header of a file."""
     name = shown(path)
     try:
         regular(path)
@@ -179,11 +171,7 @@ def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Te
 
 
 def check_whole(found: Header) -> None:
-    """Refuses a file whose tensors overlap, leave holes, or do not have the size of their shape.
-
-    Raises:
-        FormatError: The header lies.
-    """
+    """Refuses a file whose tensors overlap, leave holes, or do not have the size of their shape."""
     name = shown(found.path)
     ordered = sorted(found.tensors.values(), key=lambda each: (each.begin, each.end))
     at = found.start
@@ -292,11 +280,7 @@ class Matrix:
         return self.shape[0]
 
     def raw_blocks(self) -> Generator[tuple[int, NDArray[Any]], None, None]:
-        """The rows as they are in the file, some at a time, each time with the number of the first.
-
-        Raises:
-            FormatError: The file became shorter meanwhile.
-        """
+        """The rows as they are in the file, some at a time, each time with the number of the first."""
         width = self.shape[1]
         step = max(1, BLOCK_BYTES // (4 * width))
         try:
@@ -331,9 +315,6 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
 
     Returns:
         The input matrix, then the output matrix where it is another.
-    Raises:
-        FormatError: The file is not a safetensors file, contains no embeddings, or its embeddings do not fit the
-            vocabulary.
     """
     roles: tuple[tuple[Role, tuple[str, ...]], ...] = (("input", INPUT), ("output", OUTPUT))
     first = [(role, next(tensors(Path(path), names), None)) for role, names in roles]
@@ -365,11 +346,7 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
 
 
 def matrix_of(tensor: Tensor, role: Role, vocab_size: int) -> Matrix:
-    """The matrix that a tensor is, checked against the vocabulary.
-
-    Raises:
-        FormatError: Its type, its shape or its number of rows cannot be.
-    """
+    """The matrix that a tensor is, checked against the vocabulary."""
     path, name, shape = shown(tensor.path), tensor.name, list(tensor.shape)
     if tensor.dtype not in TYPES:
         raise FormatError(path, name, f"has the dtype {tensor.dtype}; expected one of {', '.join(TYPES)}")

@@ -46,11 +46,7 @@ class NewTensor(NamedTuple):
 
 @contextlib.contextmanager
 def told(path: str | Path) -> Iterator[None]:
-    """Turns errors of the system into ours, which name the file.
-
-    Raises:
-        FormatError: The file cannot be written.
-    """
+    """Turns errors of the system into ours, which name the file."""
     try:
         yield
     except OSError as problem:
@@ -70,11 +66,7 @@ class NewFiles:
 
     @contextlib.contextmanager
     def add(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, open for writing.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """A new file, open for writing."""
         path = self.path(name)
         with told(path):
             file = open(path, "xb")  # noqa: SIM115 - `flushed` closes it

@@ -39,11 +39,7 @@ def name_of(tok: Tokenizer) -> str:
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
-    """The tokenizers by name; those without a name get a numbered description.
-
-    Raises:
-        InvalidOption: No tokenizer was given.
-    """
+    """The tokenizers by name; those without a name get a numbered description."""
     if isinstance(toks, Tokenizer):
         return {name_of(toks): toks}
     if isinstance(toks, Mapping):

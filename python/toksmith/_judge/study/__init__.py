@@ -158,11 +158,7 @@ def study(
 
 
 def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specials: int) -> list[int]:
-    """The sizes in order, each once.
-
-    Raises:
-        InvalidOption: There are none, too many, or one has no room for the alphabet.
-    """
+    """The sizes in order, each once."""
     found = sorted({*items(sizes, "sizes", "a list of int")})
     if not 0 < len(found) <= MOST_SIZES:
         raise InvalidOption("sizes", list(sizes), f"from 1 to {MOST_SIZES} different sizes")
@@ -223,11 +219,7 @@ def counts_of(asked: StudyArguments, split: Split, candidate: StudyCandidate) ->
 def fitting(
     sizes: list[int], counts: PieceCounts, asked: StudyArguments, notes: list[str], *, given: bool
 ) -> list[int]:
-    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least.
-
-    Raises:
-        CorpusError: It is too small for a size that was asked for.
-    """
+    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least."""
     inside = int(counts._core.columns()[1][0][-1]) - len(counts) if len(counts) else 0
     most = 256 + len(asked.special_tokens) + inside
     if sizes[-1] <= most:

@@ -70,13 +70,7 @@ class StudyCandidate:
 
 
 def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[StudyCandidate]:
-    """Each kind with each pattern that it takes, in order.
-
-    Raises:
-        InvalidOption: There are none, or one comes twice.
-        PatternError: A regex is wrong.
-        UnknownName: There is no such kind or pattern.
-    """
+    """Each kind with each pattern that it takes, in order."""
     patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
     for name, values in (("kinds", kinds), ("patterns", patterns)):
         if not values or len({*values}) < len(values):

@@ -31,9 +31,6 @@ class StudyFolder:
     """The folder, or nothing where none was asked for.
 
     Args of the constructor: `identity` JSON values that decide what is trained, but for the candidate and its size.
-    Raises:
-        FormatError: The folder cannot be written, or its note is not one.
-        InvalidOption: The folder holds another study.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
@@ -47,11 +44,7 @@ class StudyFolder:
         self._write()
 
     def _place(self, file: str) -> Path:
-        """The path of a file.
-
-        Raises:
-            FormatError: Something else than a regular file has its name.
-        """
+        """The path of a file."""
         assert self.path is not None
         place = self.path / file
         with writable(place):

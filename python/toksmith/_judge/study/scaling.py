@@ -49,11 +49,7 @@ class ModelPlan:
 
     @staticmethod
     def of(params: float, tokens: float, *, tied: bool, width: int | None) -> ModelPlan:
-        """The plan of these arguments, checked.
-
-        Raises:
-            InvalidOption: One is out of range.
-        """
+        """The plan of these arguments, checked."""
         for name, value, most in (("params", params, MOST_PARAMS), ("tokens", tokens, MOST_TOKENS)):
             if not 1 <= value <= most:  # NaN fails too
                 raise InvalidOption(name, value, f"a number from 1 to {most:g}")

@@ -135,9 +135,6 @@ def split_corpus(corpus: Corpus, held_out: Corpus | None, told: Told) -> Split:
     Args:
         held_out: Texts to measure; None to take them from the corpus.
         told: Is called with the bytes that were read.
-    Raises:
-        CorpusError: There is nothing to train on, or nothing to measure.
-        InvalidOption: The corpus can be read only once.
     """
     refuse_once(corpus, "corpus")
     if held_out is not None:
