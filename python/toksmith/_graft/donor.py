@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._base.errors import InvalidOption
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import opened
-from .own_tokenizer import own_tokenizer
 from .rows import sound_mean
+from .tokenizer_files import own_tokenizer
 from .tokens import Origins, TokenKey, keys_of
 from .vocab_tensors import check_size, vocab_tensors
 from .weights import Matrix, floats
@@ -43,10 +43,6 @@ class Donor(NamedTuple):
         """The donor's id of each new ordinary token that it has."""
         place = {key: id for id, key in self.keys.items() if not key.special}
         return {id: place[found.new[id]] for id in found.pieces if found.new[id] in place}
-
-    def count(self, found: Origins) -> int:
-        """How many these are."""
-        return len(self.made(found))
 
     def sums(self, found: Origins, side: str) -> Sums:
         """For each new ordinary token that the donor has, the old rows and the weights that make its row."""
@@ -92,11 +88,7 @@ def rows_of(matrix: Matrix, ids: NDArray[np.int64]) -> NDArray[np.float32]:
 def pursued(
     matrix: Matrix, shared: NDArray[np.int64], targets: NDArray[np.float32]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """For each target the places in `shared` of the rows that rebuild it, and their weights.
-
-    Args:
-        shared: The rows to choose from, ascending.
-    """
+    """For each target the places of the rows that rebuild it in `shared`, which ascends, and their weights."""
     count, width = targets.shape
     most = min(MOST_SOURCES, len(shared), width)
     chosen = np.full((count, most), -1, np.int64)

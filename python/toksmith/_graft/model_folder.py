@@ -44,27 +44,16 @@ OTHER_KINDS = (
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A checkpoint.
-
-    Attributes:
-        place: The folder.
-        shards: The headers of its safetensors files, in the order of their names.
-        index: The index as JSON; None where one file holds all tensors.
-        config: `config.json`.
-        generation: `generation_config.json`; None without one.
-        copied: The names of files that go along as they are.
-        stale: The names of tokenizer files, which the new tokenizer replaces.
-        left_out: The names of everything else: folders, and weights of other kinds.
-    """
+    """A checkpoint: what its files say, and the names of those that are not the model."""
 
     place: Path
-    shards: tuple[Header, ...]
-    index: Mapping[str, Any] | None
+    shards: tuple[Header, ...]  # in the order of their names
+    index: Mapping[str, Any] | None  # None where one file holds all tensors
     config: Mapping[str, Any]
-    generation: Mapping[str, Any] | None
-    copied: tuple[str, ...]
-    stale: tuple[str, ...]
-    left_out: tuple[str, ...]
+    generation: Mapping[str, Any] | None  # None without the file
+    copied: tuple[str, ...]  # what goes along as it is
+    stale: tuple[str, ...]  # files of the tokenizer, which the new one replaces
+    left_out: tuple[str, ...]  # folders, and weights of other kinds
 
     def tensors(self) -> Iterator[Tensor]:
         """All tensors, file by file."""

@@ -44,10 +44,7 @@ def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> N
 
 
 class NewFolder:
-    """A folder that is being written; `with` removes it unless `place` was called.
-
-    Attributes: `path`, where to write meanwhile.
-    """
+    """A folder that is being written, meanwhile as `path`; `with` removes it unless `place` was called."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
         self._out = os.path.realpath(os.fspath(out))

@@ -23,11 +23,7 @@ GAP_BYTES = 64 << 10  # reading so much that is not needed is cheaper than a cal
 
 
 def sound_mean(matrix: Matrix, tokens: Mapping[int, object]) -> NDArray[np.float64]:
-    """The mean of the rows that have a token, in float64.
-
-    Args:
-        tokens: By id, which must be below the number of rows.
-    """
+    """The mean of the rows that have a token, in float64; all ids of `tokens` have a row."""
     used = np.zeros(len(matrix), np.bool_)
     used[[*tokens]] = True
     total = np.zeros(matrix.shape[1])

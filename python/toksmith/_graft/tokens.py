@@ -34,21 +34,13 @@ class TokenKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Origins:
-    """Where the tokens of the new tokenizer come from.
-
-    Attributes:
-        old: The old tokens by id.
-        new: The new tokens by id.
-        kept: The old id of each new id that keeps its row.
-        pieces: The old ids of the pieces of each new token that has no row; empty where there are none.
-        moved: The new id of each old id that stays.
-    """
+    """Where the tokens of the new tokenizer come from."""
 
     old: Mapping[int, TokenKey]
     new: Mapping[int, TokenKey]
-    kept: Mapping[int, int]
-    pieces: Mapping[int, tuple[int, ...]]
-    moved: Mapping[int, int]
+    kept: Mapping[int, int]  # the old id of each new id that keeps its row
+    pieces: Mapping[int, tuple[int, ...]]  # the old ids that a new token consists of; empty where there are none
+    moved: Mapping[int, int]  # the new id of each old id that stays
 
     @property
     def dropped(self) -> list[int]:

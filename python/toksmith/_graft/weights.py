@@ -88,16 +88,7 @@ SIZES: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a file.
-
-    Attributes:
-        path: The file.
-        name: The tensor's name.
-        dtype: The type of its numbers, as the header spells it.
-        shape: Its sizes.
-        begin: The byte of the file at which its numbers begin.
-        end: The byte behind them.
-    """
+    """One tensor of a file: its numbers are the bytes from `begin` to `end`, of a type as the header spells it."""
 
     path: Path
     name: str
@@ -112,15 +103,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself.
-
-    Attributes:
-        path: The file.
-        tensors: By name, in the order of the header.
-        metadata: The texts under `__metadata__`.
-        start: The byte of the file at which the first numbers must begin.
-        size: The bytes of the file.
-    """
+    """What a file says of itself. Its first numbers must begin at the byte `start`; `size` is that of the file."""
 
     path: Path
     tensors: Mapping[str, Tensor]
@@ -258,16 +241,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One embedding matrix, a row for each id.
-
-    Attributes:
-        path: The file.
-        name: The tensor's name.
-        role: "input" or "output".
-        shape: Rows, and numbers in each.
-        dtype: Of the numbers in the file; BF16 is read as its 16 bits.
-        begin: The byte of the file at which they begin.
-    """
+    """One embedding matrix, a row for each id, from the byte `begin` of a file on; BF16 is read as its 16 bits."""
 
     path: Path
     name: str

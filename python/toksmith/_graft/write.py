@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import FormatError
 from .._base.system import SYSTEM
+from .._storage.atomic_files import writable
 from .._storage.files import reason
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
@@ -44,15 +45,6 @@ class NewTensor(NamedTuple):
         return self.rows * matrix.shape[1] * matrix.dtype.itemsize
 
 
-@contextlib.contextmanager
-def told(path: str | Path) -> Iterator[None]:
-    """Turns errors of the system into ours, which name the file."""
-    try:
-        yield
-    except OSError as problem:
-        raise FormatError(path, None, f"cannot be written: {reason(problem, path)}") from problem
-
-
 class NewFiles:
     """New files in a folder. A thread sends each to the disk, while the next one is written; the end of the `with` block waits."""
 
@@ -68,7 +60,7 @@ class NewFiles:
     def add(self, name: str) -> Iterator[BinaryIO]:
         """A new file, open for writing."""
         path = self.path(name)
-        with told(path):
+        with writable(path):
             file = open(path, "xb")  # noqa: SIM115 - `flushed` closes it
             try:
                 yield file
@@ -86,7 +78,7 @@ class NewFiles:
         self._flushing.shutdown()
         for path, sent in self._sent:
             if kind is None:
-                with told(path):
+                with writable(path):
                     sent.result()
 
 

@@ -25,15 +25,7 @@ HEAD = 200_000
 
 
 class Subject:
-    """A tokenizer and what was given with it.
-
-    Attributes:
-        tok: The tokenizer.
-        facts: What its tokens are by their bytes.
-        texts: Its ordinary tokens that are whole characters.
-        corpus: The texts to look at it with, or None.
-        embeddings: A safetensors file of a model that uses it, or None.
-    """
+    """A tokenizer and what was given with it."""
 
     def __init__(self, tok: Tokenizer, corpus: Corpus | None, embeddings: Path | None) -> None:
         self.tok, self.corpus, self.embeddings = tok, corpus, embeddings

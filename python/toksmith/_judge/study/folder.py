@@ -28,10 +28,7 @@ MOST_BYTES = 1 << 24
 
 
 class StudyFolder:
-    """The folder, or nothing where none was asked for.
-
-    Args of the constructor: `identity` JSON values that decide what is trained, but for the candidate and its size.
-    """
+    """The folder, or nothing where none was asked for; `identity` is what decides what is trained, beside candidate and size."""
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
         self.path = None if path is None else Path(path)
