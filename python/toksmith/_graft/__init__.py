@@ -142,7 +142,6 @@ def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporte
 
 
 def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
-    """Writes the files of the new checkpoint."""
     changed = plan.new_tensors()
     with NewFiles(place) as files:
         for shard in plan.folder.shards:
@@ -176,7 +175,6 @@ SPECIAL = (
 def report_of(
     plan: GraftPlan, asked: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
 ) -> GraftReport:
-    """The report of a plan."""
     found = plan.found
     specials = tuple(special_rows(plan))
     new = len(found.new) - len(found.kept)

@@ -56,17 +56,14 @@ class ModelFolder:
     left_out: tuple[str, ...]  # folders, and weights of other kinds
 
     def tensors(self) -> Iterator[Tensor]:
-        """All tensors, file by file."""
         for shard in self.shards:
             yield from shard.tensors.values()
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
         return (self.place / name).is_file()
 
 
 def opened(place: str | os.PathLike[str]) -> ModelFolder:
-    """The checkpoint in a folder."""
     if url_of(place) is not None:
         raise FormatError(place, None, "is a URL; download the checkpoint, and name its folder")
     folder = Path(place)
@@ -140,7 +137,6 @@ def once(shards: tuple[Header, ...]) -> None:
 
 
 def fits(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a file name is like one of these."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 

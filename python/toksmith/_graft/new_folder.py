@@ -53,7 +53,6 @@ class NewFolder:
 
     @property
     def path(self) -> str:
-        """Its name while it is written."""
         return f"{self._held.name}.new"
 
     def __enter__(self) -> NewFolder:  # noqa: PYI034 - `Self` came with Python 3.11

@@ -66,11 +66,9 @@ class GraftPlan:
     donated: int = 0  # new tokens that a donor knows
 
     def recipe(self, each: VocabTensor) -> Recipe:
-        """How the rows of a tensor are made."""
         return self.recipes.input if each.role == "input" else self.recipes.output
 
     def new_tensors(self) -> dict[str, NewTensor]:
-        """The tensors with their new rows, by name."""
         made = (
             NewTensor(
                 each, self.rows[1], partial(new_blocks, each.matrix, self.recipe(each), self.means[each.tensor.name])
@@ -80,13 +78,11 @@ class GraftPlan:
         return {each.was.tensor.name: each for each in made}
 
     def size(self) -> int:
-        """The bytes of all tensors after the graft."""
         changed = {name: tensor.size for name, tensor in self.new_tensors().items()}
         return sum(changed.get(tensor.name, len(tensor)) for tensor in self.folder.tensors())
 
 
 def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
-    """Reads and checks everything."""
     folder = opened(place)
     tensors = vocab_tensors(folder, asked.tensors)
     first = tensors[0]
@@ -146,7 +142,6 @@ def new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> int:
 
 
 def chosen_tokens(tokens: Mapping[Any, Any], found: Origins) -> dict[str, int]:
-    """The ids of tokens that the caller chose by name."""
     chosen = {}
     for name, token in tokens.items():
         if not isinstance(name, str) or not name.endswith("_token"):
@@ -176,7 +171,6 @@ def tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool,
 
 
 def new_index(folder: ModelFolder, tensors: Sequence[VocabTensor], rows: tuple[int, int]) -> dict[str, Any]:
-    """The index with the new sizes."""
     index = dict(folder.index or {})
     metadata = dict(index.get("metadata") or {})
     widths = [(each.matrix.shape[1], each.matrix.dtype.itemsize) for each in tensors]

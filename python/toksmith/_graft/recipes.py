@@ -27,7 +27,6 @@ Sums = Mapping[int, tuple[Sequence[int], NDArray[np.float64]]]  # the old rows a
 
 
 def mean(count: int, side: Side) -> NDArray[np.float64]:
-    """The same weight for all pieces."""
     return np.full(count, 1 / count)
 
 
@@ -191,7 +190,6 @@ def by_rule(found: Origins, init: InitRule, side: Side) -> Sums:
 
 
 def assembled(copies: NDArray[np.int64], sums: Sums) -> Recipe:
-    """The recipe of copies and sums."""
     counts = np.zeros(len(copies) + 1, np.int64)
     for id, (pieces, _) in sums.items():
         counts[id + 1] = len(pieces)

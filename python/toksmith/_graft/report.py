@@ -107,7 +107,6 @@ class GraftReport(Shown):
 
 
 def blocks(report: GraftReport) -> Iterator[Block]:
-    """The parts of the view."""
     done = "written" if report.written else "checked" if report.proof else "nothing is written"
     figures = [
         ["rows", f"{report.rows[0]:,} -> {report.rows[1]:,}"],
@@ -153,5 +152,4 @@ def proof_lines(report: GraftReport) -> Iterator[Block]:
 
 
 def shape(sizes: tuple[int, ...]) -> str:
-    """A shape in words."""
     return " x ".join(f"{size:,}" for size in sizes)

@@ -45,7 +45,6 @@ def doubled(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_numbers(one: Matrix, two: Matrix) -> bool:
-    """Whether two matrices hold the same bytes."""
     if (one.shape, one.dtype) != (two.shape, two.dtype):
         return False
     with contextlib.closing(one.raw_blocks()) as ones, contextlib.closing(two.raw_blocks()) as twos:

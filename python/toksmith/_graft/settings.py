@@ -48,7 +48,6 @@ class Rewriting:
 
 
 def rewritten(settings: Mapping[str, Any], file: str, how: Rewriting) -> dict[str, Any]:
-    """The settings of a file with new ids."""
     new = dict(walked(settings, file, how))
     inside = [part for part in (new, new.get(TEXT)) if isinstance(part, dict)]
     for name, id in how.tokens.items():
@@ -58,7 +57,6 @@ def rewritten(settings: Mapping[str, Any], file: str, how: Rewriting) -> dict[st
 
 
 def walked(part: Mapping[str, Any], path: str, how: Rewriting) -> Iterator[tuple[str, Any]]:
-    """The entries of an object, rewritten."""
     for key, value in part.items():
         here = f"{path}: {key}"
         new = partial(how.id, path=here)

@@ -57,7 +57,6 @@ def keys_of(tok: Tokenizer) -> dict[int, TokenKey]:
 
 
 def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Origins:
-    """Where the tokens of the new tokenizer come from."""
     before, after = keys_of(old), keys_of(new)
     if id_map is not None:
         check_map(id_map, old, before, after)
@@ -74,7 +73,6 @@ def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Orig
 
 
 def check_map(id_map: IdMap, old: Tokenizer, before: Mapping[int, TokenKey], after: Mapping[int, TokenKey]) -> None:
-    """Refuses a map that was made of other tokenizers."""
     if id_map.fingerprint is not None and id_map.fingerprint != old.fingerprint:
         expected = (
             f"a map made from the checkpoint's tokenizer, whose fingerprint is {old.fingerprint[:12]}; the map was made "

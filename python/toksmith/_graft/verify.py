@@ -85,7 +85,6 @@ def is_file_of(path: Path, data: bytes) -> bool:
 
 
 def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:
-    """Whether every tensor is there, and is what it must be."""
     new = {(tensor.path.name, tensor.name): tensor for tensor in found.tensors()}
     changed = {each.tensor.name: each for each in plan.tensors}
     for old in plan.folder.tensors():
@@ -105,7 +104,6 @@ def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> Non
 
 
 def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofTally) -> None:
-    """Whether the rows of a tensor are those of its recipe."""
     expected = each.shape(plan.rows[1])
     if (tensor.dtype, tensor.shape) != (each.tensor.dtype, expected):
         tally.differs(f"{tensor.name}: is {tensor.dtype} {[*tensor.shape]}; expected {each.tensor.dtype} {[*expected]}")
@@ -129,7 +127,6 @@ def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofT
 
 
 def different(one: NDArray[np.generic], two: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Which rows have other bits."""
     found: NDArray[np.bool_] = (one.view(np.uint8) != two.view(np.uint8)).any(axis=1)
     return found
 

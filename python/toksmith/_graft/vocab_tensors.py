@@ -40,11 +40,9 @@ class VocabTensor(NamedTuple):
 
     @property
     def role(self) -> Role:
-        """What it is."""
         return self.matrix.role
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Its shape with so many rows."""
         shape = [*self.tensor.shape]
         shape[shape.index(len(self.matrix))] = rows
         return tuple(shape)
@@ -132,7 +130,6 @@ def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, fir
 
 
 def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
-    """Whether the old tokenizer fits the rows."""
     rows, size = len(first.matrix), old.vocab_size
     if size > rows:
         problem = (

@@ -113,7 +113,6 @@ class Header:
 
 
 def header(path: Path) -> Header:
-    """The header of a file."""
     name = shown(path)
     try:
         regular(path)
@@ -190,7 +189,6 @@ TIE = np.uint32(0x8000)
 
 
 def floats(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Numbers of a file as float32."""
     if rows.dtype == np.uint16:
         return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return rows.astype(np.float32)
@@ -270,7 +268,6 @@ class Matrix:
             raise FormatError(self.path, None, f"cannot be read: {problem.strerror}") from problem
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """As `raw_blocks`, as float32."""
         return ((start, floats(rows)) for start, rows in self.raw_blocks())
 
     def rows(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -279,7 +276,6 @@ class Matrix:
         return np.concatenate(found)
 
     def shrank(self) -> FormatError:
-        """The error for a file that became shorter."""
         problem = "the file shrank while it was read; use a copy that does not change"
         return FormatError(self.path, self.name, problem)
 

@@ -40,7 +40,6 @@ class NewTensor(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
         matrix = self.was.matrix
         return self.rows * matrix.shape[1] * matrix.dtype.itemsize
 
@@ -71,7 +70,6 @@ class NewFiles:
         self._sent.append((path, self._flushing.submit(flushed, file)))
 
     def path(self, name: str) -> str:
-        """Where a file of this name is."""
         return os.path.join(self._place, name)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -83,13 +81,11 @@ class NewFiles:
 
 
 def flushed(file: BinaryIO) -> None:
-    """Sends a file to the disk, and closes it."""
     with file:
         SYSTEM.flush(file.fileno())
 
 
 def written_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
-    """Writes a file with new rows."""
     sizes = {name: new[name].size if name in new else len(tensor) for name, tensor in shard.tensors.items()}
     ordered = sorted(shard.tensors.values(), key=lambda each: (each.begin, each.end))
     text = header_text(shard, ordered, sizes, new)
@@ -120,7 +116,6 @@ def header_text(shard: Header, ordered: list[Tensor], sizes: Mapping[str, int], 
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> None:
-    """Copies the numbers of a tensor."""
     source.seek(tensor.begin)
     buffer = memoryview(bytearray(min(BLOCK_BYTES, len(tensor))))
     left = len(tensor)

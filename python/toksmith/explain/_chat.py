@@ -277,7 +277,6 @@ def chat(
 
 
 def mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
-    """A list of mappings."""
     found = items(value, name, "mappings with role and content")
     for each in found:
         if not isinstance(each, Mapping):

@@ -248,7 +248,6 @@ class Numbers(Column[int]):
         return len(self.array)
 
     def made(self, places: range) -> list[int]:
-        """The numbers at some places."""
         step = places.step
         last = places.stop if places.stop >= 0 else None
         found: list[int] = self.array[places.start : last : step].tolist() if len(places) else []
@@ -273,7 +272,6 @@ class TokenColumn(Column[TokenView]):
         return len(self.ids)
 
     def made(self, places: range) -> list[TokenView]:
-        """The views at some places."""
         return [self.views[id] for id in self.ids.made(places)]
 
 
@@ -289,7 +287,6 @@ class Differences(Column[Difference]):
         return len(self.columns[0])
 
     def made(self, places: range) -> list[Difference]:
-        """The differences at some places."""
         rows = zip(*(column.made(places) for column in self.columns), strict=True)
         return [Difference(start, end, tuple(map(range, each[::2], each[1::2]))) for start, end, *each in rows]
 

@@ -48,7 +48,6 @@ class InferenceCut:
 
 
 def ids_of_piece(cut: InferenceCut, place: int) -> tuple[int, ...]:
-    """The ids of one piece."""
     return cut.ids[cut.ends[place - 1] if place else 0 : cut.ends[place]]
 
 
@@ -220,7 +219,6 @@ class Spelling:
                 yield end, id
 
     def longest(self, piece: bytes) -> list[SpelledPart]:
-        """The longest token at each place."""
         found: list[SpelledPart] = []
         at = 0
         while at < len(piece):

@@ -76,7 +76,6 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
 
 
 def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, Shown]]:
-    """The views, each with its heading."""
     if len(toks) > 1:
         yield "Comparison", compare(toks, text, special=special)
     found = {name: pieces(tok, text, special=special) for name, tok in toks.items()}

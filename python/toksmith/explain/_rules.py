@@ -71,7 +71,6 @@ class Rules:
         return found
 
     def symbol(self, token: bytes) -> Symbol:
-        """The symbol of these bytes."""
         id = self.model.vocab.id(token)
         if id is None and self.frozen is not None:
             id = next((added.id for added in self.model.added_tokens if added.content.encode() == token), None)

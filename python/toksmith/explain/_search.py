@@ -104,7 +104,6 @@ def by_text(query: str) -> Order:
 
 
 def by_bytes(query: str) -> Order:
-    """Tokens that hold the bytes."""
     words = re.findall(r"[0-9a-fA-F]{2}|\?\?", re.sub(r"0x|\s|,", "", query))
     if "".join(words) != re.sub(r"0x|\s|,", "", query) or not words:
         raise InvalidOption("query", query, "hex digits in pairs, such as 'e2 98 ??', where ?? is any byte")
@@ -113,7 +112,6 @@ def by_bytes(query: str) -> Order:
 
 
 def by_pattern(pattern: re.Pattern[bytes]) -> Order:
-    """Tokens that contain a pattern."""
 
     def order(id: int, token: bytes) -> int | None:
         match = pattern.search(token)

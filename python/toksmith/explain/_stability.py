@@ -271,7 +271,6 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
 
 
 def edited(name: str, tok: Tokenizer, held: TextSession, change: Change) -> EditRow:
-    """The row of a tokenizer."""
     old = held.ids
     changed = held.replace(*change)
     before, removed, new = exactly(held, old, changed)
@@ -359,7 +358,6 @@ def spread(size: int, most: int) -> tuple[int, ...]:
 
 
 def byte_places(text: Text, places: Sequence[int]) -> NDArray[np.int64]:
-    """The places in bytes."""
     if isinstance(text, bytes):
         return np.array(places, np.int64)
     sizes = [len(utf8(text[: places[0]])), *(len(utf8(text[one:other])) for one, other in pairwise(places))]

@@ -193,7 +193,6 @@ def parity(
 
 
 def compared(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, threads: int | None) -> Parity:
-    """The figures of one tokenizer."""
     counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
     tokens = {name: int(each.sum()) for name, each in counts.items()}
     base = tokens[reference]
@@ -238,7 +237,6 @@ def _layout(text: str) -> int:
 
 
 def _warnings(languages: Sequence[Language]) -> Iterator[str]:
-    """What makes the figures doubtful."""
     counts = {each.lines for each in languages}
     if len(counts) > 1:
         said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)

@@ -37,7 +37,6 @@ class Witness:
     figure: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The witness as JSON values: the token readable and as hex."""
         shown = {"id": self.id, "token": self.token.decode("utf-8", "replace"), "hex": self.token.hex()}
         more = {"text": self.text, "figure": self.figure}
         return {**shown, "kind": self.kind, **{name: value for name, value in more.items() if value is not None}}
@@ -64,7 +63,6 @@ class CheckFinding:
     advice: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON values."""
         own = {"check": self.check, "severity": self.severity, "says": self.says, "advice": self.advice}
         return {**own, "counts": {**self.counts}, "witnesses": [each.to_dict() for each in self.witnesses]}
 

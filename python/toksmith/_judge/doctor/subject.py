@@ -33,7 +33,6 @@ class Subject:
 
     @cached_property
     def facts(self) -> Tokens:
-        """What the tokens are by their bytes."""
         return tokens_of(self.tok)
 
     @cached_property
@@ -48,7 +47,6 @@ class Subject:
 
     @cached_property
     def sample(self) -> Sample | None:
-        """The counts of the corpus; None without one."""
         return None if self.corpus is None else measure(self.tok, self._watched(self.corpus)).sample
 
     @property
@@ -97,5 +95,4 @@ class Subject:
         return len(token.decode("utf-8", "replace")) == 1 or token in BYTE_TOKENS
 
     def witnesses(self, ids: Iterable[int], kind: str) -> list[Witness]:
-        """A witness for each id."""
         return [Witness(int(id), self.tok.token_bytes(int(id)), kind) for id in ids]

@@ -168,7 +168,6 @@ def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specia
 
 
 def studied(work: Work, wanted: list[int] | None) -> Study:
-    """The study of checked arguments."""
     notes: list[str] = []
     sizes = wanted if wanted is not None else default_sizes(work.scaling)
     first = next((each for each in work.candidates if each.kind.rewinds), None)
@@ -233,7 +232,6 @@ def jobs(chosen: Sequence[StudyCandidate], sizes: Sequence[int]) -> Iterator[tup
 
 
 def arguments(work: Work, candidate: StudyCandidate, size: int) -> dict[str, Any]:
-    """The arguments of one training."""
     return {"vocab_size": size, "special_tokens": list(work.special_tokens), **candidate.arguments}
 
 

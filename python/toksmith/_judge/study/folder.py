@@ -41,7 +41,6 @@ class StudyFolder:
         self._write()
 
     def _place(self, file: str) -> Path:
-        """The path of a file."""
         assert self.path is not None
         place = self.path / file
         with writable(place):
@@ -49,7 +48,6 @@ class StudyFolder:
         return place
 
     def _found(self, identity: Mapping[str, Any]) -> dict[str, Any]:
-        """The note that is there."""
         place = self._place(NOTE)
         data = read_file(place, lambda ends: Room(MOST_BYTES, "the note of a study"))
         try:
@@ -89,7 +87,6 @@ class StudyFolder:
         return None if self.path is None else self._place(f"{file}.checkpoint")
 
     def finish(self, file: str, arguments: Mapping[str, Any], tok: Tokenizer) -> None:
-        """Keeps the tokenizer of a training."""
         if self.path is None:
             return
         tok.save(self._place(file))

@@ -124,7 +124,6 @@ def measured(
 
 
 def occurrences(tok: Tokenizer, texts: Iterable[bytes], threads: int) -> NDArray[np.int64]:
-    """How often each id occurs in the texts."""
     found = np.zeros(tok.vocab_size, np.int64)
     for batch in batches(texts):
         found += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=tok.vocab_size)

@@ -90,7 +90,6 @@ def by_tokenizer(study: Study, value: Callable[[StudyRow], float]) -> dict[str, 
 
 
 def curves(study: Study) -> Iterator[_render.Curves]:
-    """The charts of the page."""
     least = min(row.training_flops for row in study.rows)
     figures: list[tuple[str, Callable[[StudyRow], float], bool]] = [
         ("Bytes of held-out text for a token (higher: shorter)", lambda row: row.bytes_per_token, False),
@@ -106,7 +105,6 @@ def curves(study: Study) -> Iterator[_render.Curves]:
 
 
 def summary(study: Study) -> Iterator[Block]:
-    """The range, and why."""
     advice, plan, split = study.advice, study.plan, study.split
     yield Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
     for reason in advice.reasons:
