@@ -82,8 +82,7 @@ def budget(
         toks: One tokenizer, a dict of them by name, or a list of them.
         context: A context length in tokens, at least 1, or several by name
             (`explain.CONTEXTS`).
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises:
         InvalidOption: A length is below 1, or no tokenizer was given.
 

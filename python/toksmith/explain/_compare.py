@@ -140,8 +140,7 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
 
     Args:
         toks: Tokenizers by name, or in order.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises:
         InvalidOption: No tokenizer was given.
 
@@ -188,14 +187,6 @@ def shared_ends(ends: Sequence[np.ndarray[Any, Any]], size: int) -> np.ndarray[A
     return np.flatnonzero(marks).astype(np.uint32)
 
 
-def compact(numbers: Any) -> NDArray[Any]:
-    """Whole numbers, none negative, in as few bytes as hold them; nobody can write to them."""
-    wide = np.asarray(numbers)
-    narrow = wide.astype(np.uint32 if len(wide) == 0 or int(wide.max()) < 1 << 32 else np.int64)
-    narrow.setflags(write=False)
-    return narrow
-
-
 class Column(Sequence[T]):
     """Values that are made when they are read."""
 
@@ -232,7 +223,7 @@ class Column(Sequence[T]):
 
 
 class Numbers(Column[int]):
-    """Whole numbers, none negative.
+    """Whole numbers, none negative, in as few bytes as hold them.
 
     >>> numbers = Numbers([3, 1, 4])
     >>> numbers[1], numbers[1:], numbers == (3, 1, 4), len(numbers)
@@ -242,16 +233,16 @@ class Numbers(Column[int]):
     __slots__ = ("array",)
 
     def __init__(self, numbers: Any) -> None:
-        self.array = compact(numbers)
+        wide = np.asarray(numbers)
+        self.array: NDArray[Any] = wide.astype(np.uint32 if not len(wide) or int(wide.max()) < 1 << 32 else np.int64)
+        self.array.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.array)
 
     def made(self, places: range) -> list[int]:
-        step = places.step
         last = places.stop if places.stop >= 0 else None
-        found: list[int] = self.array[places.start : last : step].tolist() if len(places) else []
-        return found
+        return [*self.array[places.start : last : places.step].tolist()] if len(places) else []
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, (int, np.integer)) and bool((self.array == value).any())

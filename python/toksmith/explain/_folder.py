@@ -286,8 +286,7 @@ def folder(
         folder: The path of a folder, or its files: texts by path, with `/`
             between folders.
         ignored: Whether to count also what `.gitignore` files leave out.
-        special: What special tokens in the files are, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
         threads: At least 1; None for all processors.
     Raises:
         CorpusError: There is no such folder, or it cannot be read. What cannot

@@ -6,9 +6,9 @@ ids of that rule alone; the others show what the vocabulary could do. Left out: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._base.errors import NotInVocabulary
 from .._model.byte_tokens import BYTE_TOKENS
@@ -23,6 +23,7 @@ __all__ = ["Inference", "InferenceCut", "inference"]
 
 OWN, LONGEST, FEWEST = "own rule", "longest prefix", "fewest tokens"
 MOST_ROWS = 50
+Spelled = tuple[int | None, bytes]  # a part of a piece: its id, and its bytes
 BLOCK = "▁".encode()  # what SentencePiece writes for a space
 WARNING = (
     "A model knows the cuts of its tokenizer's own rule; the others are for looking at a vocabulary, not for a model."
@@ -82,13 +83,8 @@ class Inference(Shown):
             "warning": WARNING,
             "pieces": [token_json(piece) for piece in self.pieces],
             "rules": [
-                {
-                    "rule": cut.rule,
-                    "count": len(cut.ids),
-                    "unknown": cut.unknown,
-                    "ids": [*cut.ids],
-                    "piece_ends": [*cut.ends],
-                }
+                {"rule": cut.rule, "count": len(cut.ids), "unknown": cut.unknown}
+                | {"ids": [*cut.ids], "piece_ends": [*cut.ends]}
                 for cut in self.cuts
             ],
             "tokens": {str(id): token_json(view.token) for id, view in self.tokens.items()},
@@ -139,8 +135,7 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
     several.
 
     Args:
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; they are the same by each rule.
+        special: As in `Tokenizer.encode`; the same by each rule.
     Raises: as `Tokenizer.encode`; NotInVocabulary also for a character that no
         token covers, where the tokenizer has neither bytes nor an unknown
         token.
@@ -177,13 +172,6 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
     return Inference(name_of(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
 
 
-class SpelledPart(NamedTuple):
-    """A part of a piece: its id, or the bytes that no token covers."""
-
-    id: int | None
-    text: bytes = b""
-
-
 class Spelling:
     """What the tokens of a model can spell, by the place in a piece: a prefix marks tokens inside of one, a suffix its end."""
 
@@ -218,16 +206,14 @@ class Spelling:
             if id is not None:
                 yield end, id
 
-    def longest(self, piece: bytes) -> list[SpelledPart]:
-        found: list[SpelledPart] = []
+    def longest(self, piece: bytes) -> Iterator[Spelled]:
         at = 0
         while at < len(piece):
             end, id = next(self.matches(piece, at), (character_end(piece, at), None))
-            found.append(SpelledPart(id, piece[at:end] if id is None else b""))
+            yield id, piece[at:end]
             at = end
-        return found
 
-    def fewest(self, piece: bytes) -> list[SpelledPart]:
+    def fewest(self, piece: bytes) -> Iterator[Spelled]:
         """The least number of uncovered characters, then of tokens; of several ways that with the longest first tokens."""
         far = (len(piece) + 1, 0)
         best: list[tuple[int, int]] = [far] * len(piece) + [(0, 0)]
@@ -243,29 +229,27 @@ class Spelling:
             unknown, count = best[end]
             if (unknown + 1, count + 1) < best[at]:
                 best[at], step[at] = (unknown + 1, count + 1), (end, None)
-        found: list[SpelledPart] = []
         at = 0
         while at < len(piece):
             end, own = step[at]
-            found.append(SpelledPart(own, piece[at:end] if own is None else b""))
+            yield own, piece[at:end]
             at = end
-        return found
 
-    def ids(self, parts: Sequence[SpelledPart], offset: int) -> tuple[list[int], int]:
+    def ids(self, parts: Iterable[Spelled], offset: int) -> tuple[list[int], int]:
         """The ids of parts, and how many of them no token covers."""
         found: list[int] = []
         unknown = 0
         before_unknown = False
-        for part in parts:
-            if part.id is not None:
-                found.append(part.id)
+        for id, text in parts:
+            if id is not None:
+                found.append(id)
                 before_unknown = False
                 continue
             unknown += 1
             if self.bytes:
-                found += [self.bytes[part.text[place : place + 1]] for place in range(len(part.text))]
+                found += [self.bytes[text[place : place + 1]] for place in range(len(text))]
             elif self.model.unknown_id is None:
-                raise NotInVocabulary(part.text.decode("utf-8", "replace"), offset)
+                raise NotInVocabulary(text.decode("utf-8", "replace"), offset)
             elif not (before_unknown and self.model.fuse_unknown):
                 found.append(self.model.unknown_id)
             before_unknown = True

@@ -61,8 +61,7 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`.
     Cost: the sum of the views.
 

@@ -114,8 +114,7 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     text before it is split, the whole text is shown as one piece.
 
     Args:
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`.
 
     >>> import toksmith

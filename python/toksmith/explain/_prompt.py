@@ -109,8 +109,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
         text: The prompt and the text behind it.
         end: Where the prompt ends, in characters of the text (of `bytes`: in
             bytes); None for the end of the text.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
     Cost: two encodings, and at the first call an index of the tokens by their
         bytes.

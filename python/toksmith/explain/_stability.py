@@ -247,8 +247,7 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
         start, end: The part of the text that is replaced, in characters (of
             `bytes`: in bytes); equal where the edit only inserts.
         new: What takes its place; of the same type as the text.
-        special: What special tokens in the texts are, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption for places outside the text.
     Cost: one encoding for each tokenizer, and one of the text around the edit.
 

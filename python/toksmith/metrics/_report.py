@@ -9,9 +9,8 @@ from .._base.errors import UnknownName, close_names, number_of
 from .._corpus import Corpus
 from .._render import Block, Cell, Line, Shown, Table
 from .._tokenizer.tokenizer import Special, Tokenizer
-from ._rows import METRICS, Metric, Parts
+from ._rows import METRICS, TABLES, Metric, Parts
 from ._sample import Sample, counted
-from ._tables import TABLES
 
 __all__ = ["Report", "measure", "names"]
 
