@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import DATA
 from hard_texts import small_texts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_results import check_page, check_shown
 
@@ -70,16 +70,14 @@ def greedy(text: str, tokens: frozenset[str]) -> list[str | None]:
     return found
 
 
-letters = st.text("abé☀", max_size=8)
-
-
-@given(text=letters, tokens=st.frozensets(st.text("abé☀", min_size=1, max_size=4), max_size=9))
+@settings(max_examples=60)
+@given(text=st.text("abé☀", max_size=7), tokens=st.frozensets(st.text("abé☀", min_size=1, max_size=4), max_size=9))
 def test_drawn_vocabularies_against_all_ways(text: str, tokens: frozenset[str]) -> None:
     names = sorted(tokens)
     spelling = Spelling(of_tokens(names))
 
     def named(parts: Any) -> list[str | None]:
-        return [None if part.id is None else names[part.id - 1] for part in parts]
+        return [None if id is None else names[id - 1] for id, _ in parts]
 
     assert named(spelling.longest(text.encode())) == greedy(text, tokens)
     ways = [*all_ways(text, tokens)]
@@ -91,8 +89,8 @@ def test_drawn_vocabularies_against_all_ways(text: str, tokens: frozenset[str]) 
 
 def test_by_hand_greedy_is_not_always_shortest() -> None:
     spelling = Spelling(of_tokens(["a", "b", "c", "d", "ab", "bcd"]))
-    assert [part.id for part in spelling.longest(b"abcd")] == [5, 3, 4]  # ab c d
-    assert [part.id for part in spelling.fewest(b"abcd")] == [1, 6]  # a bcd
+    assert [id for id, _ in spelling.longest(b"abcd")] == [5, 3, 4]  # ab c d
+    assert [id for id, _ in spelling.fewest(b"abcd")] == [1, 6]  # a bcd
 
 
 @pytest.mark.parametrize("name", KINDS)
