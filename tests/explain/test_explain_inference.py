@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import DATA
 from hard_texts import small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -165,11 +164,8 @@ def test_the_difference_is_shown_with_its_warning(toks: dict[str, Tokenizer]) ->
     assert inference(toks["bpe"], "").cuts[0].ids == () and inference(toks["bpe"], "").pieces == ()
 
 
-def test_sentencepiece_words_are_pieces() -> None:
-    path = DATA / "vocab" / "mistral_v1.model"
-    if not path.exists():
-        pytest.skip("lacks vocab/mistral_v1.model")
-    found = inference(toksmith.load(path), "an unbelievable ☀ day")
+def test_sentencepiece_words_are_pieces(vocab_dir: Path) -> None:
+    found = inference(toksmith.load(vocab_dir / "mistral_v1.model"), "an unbelievable ☀ day")
     assert [piece.decode() for piece in found.pieces] == ["▁an", "▁unbelievable", "▁☀", "▁day"]
     assert [cut.unknown for cut in found.cuts] == [1, 1, 1]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import number_of
-from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
 from ._asked import Tokenizers, drawn, named_tokenizers, token_ends, views_of
@@ -85,20 +85,13 @@ class Comparison(Shown):
             "tokenizers": {
                 name: {
                     "count": len(cuts.ids),
-                    "tokens": [
-                        {"id": view.id, **token_json(view.token), "end": end}
-                        for view, end in zip(cuts.tokens, cuts.ends, strict=True)
-                    ],
+                    "tokens": [json_of(view) | {"end": end} for view, end in zip(cuts.tokens, cuts.ends, strict=True)],
                 }
                 for name, cuts in self.cuts.items()
             },
             "shared": list(self.shared),
             "differences": [
-                {
-                    "start": found.start,
-                    "end": found.end,
-                    "places": [[place.start, place.stop] for place in found.places],
-                }
+                vars(found) | {"places": [[place.start, place.stop] for place in found.places]}
                 for found in self.differences
             ],
             "first_difference": self.first_difference,

@@ -125,15 +125,9 @@ class Parity(_render.Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is shown, as JSON values."""
-        return {
-            "reference": self.reference,
-            "languages": [vars(each) for each in self.languages],
-            "gini": self.gini,
-            "gini_per_byte": self.gini_per_byte,
-            "worst": self.worst,
-            "warnings": [*self.warnings],
-            **({} if self.before is None else {"before": self.before.to_dict()}),
-        }
+        own = super().to_dict() | {"worst": self.worst}
+        del own["before"]
+        return own if self.before is None else own | {"before": self.before.to_dict()}
 
     to_chart = _render.to_chart
 
