@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from command_line import run
 from hard_texts import small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import Model, NotInVocabulary, Tokenizer, TokenTable, _cli
+from toksmith import Model, NotInVocabulary, Tokenizer, TokenTable
 from toksmith.explain import inference
 from toksmith.explain._inference import Spelling, ids_of_piece
 
@@ -173,8 +173,8 @@ def test_sentencepiece_words_are_pieces(vocab_dir: Path) -> None:
 def test_the_command(tmp_path: Path, toks: dict[str, Tokenizer]) -> None:
     toks["bpe"].save(tmp_path / "a.toksmith")
     command = ["explain", "-t", str(tmp_path / "a.toksmith"), "--text", "slowest lowe", "--inference"]
-    ran = CliRunner().invoke(_cli.app, [*command, "--json"], prog_name="toksmith")
+    ran = run(*command, "--json")
     expected = inference(toks["bpe"], "slowest lowe").to_dict()
     assert json.loads(ran.stdout) == expected | {"tokenizer": command[2]}, "the command names it as it was asked to"
-    ran = CliRunner().invoke(_cli.app, [*command, "--lint"], prog_name="toksmith")
+    ran = run(*command, "--lint")
     assert ran.exit_code == 2 and "give only one of" in ran.stderr

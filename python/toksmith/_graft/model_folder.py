@@ -25,7 +25,6 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_JSON = 1 << 26
 # Weights of other libraries, and states of a training: they would contradict the new matrices.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.npz")
-OTHER_INDEXES = ("*.index.json",)
 # Files of tokenizers, which the new tokenizer replaces.
 OF_TOKENIZERS = (
     *("tokenizer.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "encoder.json", "vocab.bpe"),
@@ -79,7 +78,7 @@ def opened(place: str | os.PathLike[str]) -> ModelFolder:
     used = {shard.path.name for shard in shards}
     plain = [name for name in names if (folder / name).is_file() and name not in used | {*REWRITTEN}]
     stale = [name for name in plain if fits(name, OF_TOKENIZERS)]
-    other = [name for name in plain if fits(name, (*OTHER_WEIGHTS, *OTHER_INDEXES)) and name not in stale]
+    other = [name for name in plain if fits(name, (*OTHER_WEIGHTS, "*.index.json")) and name not in stale]
     folders = [f"{name}/" for name in names if (folder / name).is_dir()]
     index = json_file(folder / INDEX) if (folder / WHOLE).name not in used else None
     config = json_file(folder / CONFIG)

@@ -99,56 +99,52 @@ class GraftReport(Shown):
 
     def _parts(self) -> Iterator[str | Block]:
         yield f"Graft: {one_line(self.source)} -> {one_line(self.out)}"
-        yield from blocks(self)
+        done = "written" if self.written else "checked" if self.proof else "nothing is written"
+        figures = [
+            ["rows", f"{self.rows[0]:,} -> {self.rows[1]:,}"],
+            ["kept, bit for bit", f"{self.kept:,}"],
+            ["new", f"{self.new:,}"],
+            ["dropped", f"{self.dropped:,}"],
+            ["holes and padding", f"{self.empty:,}"],
+        ]
+        yield Line(f"{done}; {'tied' if self.tied else 'untied'}; {self.size:,} bytes of tensors")
+        yield Table(("tokens", "count"), figures)
+        yield Line(f"new rows: {self.init}")
+        rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in self.tensors]
+        yield Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
+        if self.specials:
+            listed = [[one_line(each.token), str(each.id), each.source] for each in self.specials[:SHOWN]]
+            more = len(self.specials) - SHOWN
+            caption = (
+                f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
+            )
+            yield Table(("token", "id", "row"), listed, caption, left=(0, 2))
+        for note in self.notes:
+            yield Line(f"note: {note}", "warn")
+        for each in self.expect:
+            yield Line(f"expect: {each}")
+        if self.left_out:
+            yield Line(f"left out: {', '.join(map(one_line, self.left_out))}")
+        yield from self._proof_lines()
+
+    def _proof_lines(self) -> Iterator[Block]:
+        proof = self.proof
+        if proof is not None:
+            said = (
+                f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
+                f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
+            )
+            yield Line(
+                said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
+                "good" if self.ok else "bad",
+            )
+            for each in proof.differences[:SHOWN]:
+                yield Line(each, "bad")
+        yield Line(f"verify: {self.command}")
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
         return super().to_dict() | {"ok": self.ok}
-
-
-def blocks(report: GraftReport) -> Iterator[Block]:
-    done = "written" if report.written else "checked" if report.proof else "nothing is written"
-    figures = [
-        ["rows", f"{report.rows[0]:,} -> {report.rows[1]:,}"],
-        ["kept, bit for bit", f"{report.kept:,}"],
-        ["new", f"{report.new:,}"],
-        ["dropped", f"{report.dropped:,}"],
-        ["holes and padding", f"{report.empty:,}"],
-    ]
-    yield Line(f"{done}; {'tied' if report.tied else 'untied'}; {report.size:,} bytes of tensors")
-    yield Table(("tokens", "count"), figures)
-    yield Line(f"new rows: {report.init}")
-    rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in report.tensors]
-    yield Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
-    if report.specials:
-        listed = [[one_line(each.token), str(each.id), each.source] for each in report.specials[:SHOWN]]
-        more = len(report.specials) - SHOWN
-        caption = f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
-        yield Table(("token", "id", "row"), listed, caption, left=(0, 2))
-    for note in report.notes:
-        yield Line(f"note: {note}", "warn")
-    for each in report.expect:
-        yield Line(f"expect: {each}")
-    if report.left_out:
-        yield Line(f"left out: {', '.join(map(one_line, report.left_out))}")
-    yield from proof_lines(report)
-
-
-def proof_lines(report: GraftReport) -> Iterator[Block]:
-    """What verification found, and how to do it."""
-    proof = report.proof
-    if proof is not None:
-        said = (
-            f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
-            f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
-        )
-        yield Line(
-            said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
-            "good" if report.ok else "bad",
-        )
-        for each in proof.differences[:SHOWN]:
-            yield Line(each, "bad")
-    yield Line(f"verify: {report.command}")
 
 
 def shape(sizes: tuple[int, ...]) -> str:

@@ -1,6 +1,6 @@
 """study: which vocabulary size, which split pattern and which kind of tokenizer for some texts and a planned model.
 
-One call reads the corpus (`split.py`), trains each candidate (`candidates.py`) once for all sizes where its kind allows
+One call reads the corpus (`split.py`), trains each candidate (`candidate_models.py`) once for all sizes where its kind allows
 this, measures every size on texts that no training saw (`measure.py`), and sets these figures beside the sizes that published
 scaling laws give (`scaling.py`). `advice.py` makes a range of them with its reasons; `result.py` shows it. With a folder
 (`folder.py`), a study that was interrupted continues.

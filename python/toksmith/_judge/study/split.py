@@ -122,7 +122,6 @@ class Seen:
     smallest: Smallest
     texts: int = 0
     bytes: int = 0
-    met: int = 0
     digest: str = ""
 
 
