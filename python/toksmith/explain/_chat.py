@@ -159,9 +159,8 @@ class Conversation(Shown):
         yield Line(*self.cached())
         yield Table(["message", "role", "own tokens", "cost", "ids stay", "text"], [*self._rows()], left=(1, 4, 5))
         quiet = frozenset(place for place, message in enumerate(self.origins) if message < 0)
-        titles = [
-            f"id {view.id}, {origin_said(message)}" for view, message in zip(self.drawn, self.origins, strict=True)
-        ]
+        pairs = zip(self.drawn, self.origins, strict=True)
+        titles = [f"id {view.id}, {'the template' if of < 0 else f'message {of}'}" for view, of in pairs]
         yield TokenText(self.drawn, "what the template wrote is grey", marked=self.flagged, titles=titles, quiet=quiet)
 
     def cached(self) -> tuple[str, Tone]:
@@ -186,10 +185,6 @@ class Conversation(Shown):
                 kept,
                 text,
             ]
-
-
-def origin_said(message: int) -> str:
-    return "the template" if message < 0 else f"message {message}"
 
 
 def plain_text(text: str) -> str:
@@ -242,14 +237,13 @@ def chat(
     appended = None if appended is None else mappings(appended, "appended")
     if isinstance(template, str):
         template = CHAT_TEMPLATES.get(template, template)
+    if template in CHAT_TEMPLATES.values():  # no file gives the names of their special tokens
+        variables = {"bos_token": "", "eos_token": "", **(variables or {})}
     if add_generation_prompt is not None:
         flag(add_generation_prompt, "add_generation_prompt")
     last = role_of(messages[-1]) if messages else ""
     prompt = last != "assistant" if add_generation_prompt is None else add_generation_prompt
-    given = (
-        {"bos_token": "", "eos_token": ""} | (dict(variables) if variables else {}) if is_ours(template) else variables
-    )
-    render = partial(tok.chat, template=template, tools=tools, variables=given)
+    render = partial(tok.chat, template=template, tools=tools, variables=variables)
     whole = render(messages, add_generation_prompt=prompt)
     own = np.bincount(whole.messages[whole.messages >= 0], minlength=len(messages))
     costs = beginnings(render, messages, whole.ids, len(whole.text))
@@ -282,11 +276,6 @@ def mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
         if not isinstance(each, Mapping):
             raise TypeError(f"{name}: expected mappings with role and content, not {type(each).__name__}")
     return found
-
-
-def is_ours(template: str | os.PathLike[str]) -> bool:
-    """Whether a template is one of `CHAT_TEMPLATES`, which no file gives the names of special tokens."""
-    return isinstance(template, str) and template in CHAT_TEMPLATES.values()
 
 
 def role_of(message: Any) -> str:

@@ -129,7 +129,10 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
     'low low '
     """
     given = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
-    count = partial(counted, tok, is_bytes=isinstance(text, bytes))
+
+    def count(given: str) -> int:
+        return tok.count(given if isinstance(text, str) else given.encode("utf-8", "surrogateescape"))
+
     findings = []
     for row in LINTS:
         places = [*row.find(given)]
@@ -138,11 +141,6 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
             findings.append(Finding(row.name, row.why, len(places), *places[0], tokens))
     forms: dict[str, int] = {form: count(unicodedata.normalize(form, given)) for form in FORMS}
     return Lint(name_of(tok), given, count(given), tuple(findings), forms)
-
-
-def counted(tok: Tokenizer, text: str, *, is_bytes: bool) -> int:
-    """The number of tokens of a text, given as bytes or as str."""
-    return tok.count(text.encode("utf-8", "surrogateescape") if is_bytes else text)
 
 
 def repaired(row: LintRow, text: str) -> str:

@@ -99,7 +99,6 @@ Order = Callable[[int, bytes], int | None]
 
 
 def by_text(query: str) -> Order:
-    """Tokens that hold the text: itself, then those that begin with it, then the others."""
     return by_pattern(re.compile(re.escape(query.encode("utf-8", "replace"))))
 
 
@@ -112,6 +111,7 @@ def by_bytes(query: str) -> Order:
 
 
 def by_pattern(pattern: re.Pattern[bytes]) -> Order:
+    """Tokens that hold a pattern: those that are all of it, then those that begin with it, then the others."""
 
     def order(id: int, token: bytes) -> int | None:
         match = pattern.search(token)
