@@ -14,28 +14,9 @@ from toksmith._render import Shown
 
 # What a sanitiser with an allow list lets through when it allows colours and sides, as notebooks' sanitisers do.
 STYLES = {
-    *(
-        "background-color",
-        "border-collapse",
-        "border-left",
-        "border-right",
-        "color",
-        "font-family",
-        "font-size",
-        "font-style",
-    ),
-    *(
-        "font-weight",
-        "height",
-        "line-height",
-        "margin",
-        "opacity",
-        "overflow-wrap",
-        "padding",
-        "padding-left",
-        "text-align",
-    ),
-    *("text-decoration", "vertical-align", "white-space", "width"),
+    *("background-color", "border-collapse", "border-left", "border-right", "color", "font-family", "font-size"),
+    *("font-style", "font-weight", "height", "line-height", "margin", "opacity", "overflow-wrap", "padding"),
+    *("padding-left", "text-align", "text-decoration", "vertical-align", "white-space", "width"),
 }
 ATTRIBUTES = {**nh3.ALLOWED_ATTRIBUTES, "*": {"style", "title"}}
 

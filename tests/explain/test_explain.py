@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import accumulate
+from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA
 from drawn_models import merged
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +14,7 @@ from shown_results import check_shown
 
 import toksmith
 from toksmith import InvalidOption, Model, NotInVocabulary, Tokenizer, TokenTable, UnknownId, explain, reference
+from toksmith.explain._pieces import token_kind
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TEXT = "The low lower lowest slow. 12 345\n\tnew  newer é 나는 ☀\ufe0f"
@@ -27,14 +28,6 @@ def tok() -> Tokenizer:
 def whole_only() -> Tokenizer:
     """Letters, and abc, which exists only as a whole piece."""
     return Tokenizer(Model(TokenTable.of([*BYTES, b"abc"]), [*range(257)], merge_rule="bytes", whole_piece=True))  # type: ignore[arg-type]
-
-
-def published(name: str) -> Tokenizer:
-    path = DATA / "vocab" / name
-    if not path.is_file():
-        pytest.skip(f"lacks vocab/{name} in {DATA}")
-    rows = {"r50k_base.tiktoken": "gpt2", "o200k_base.tiktoken": "o200k", "llama3.tiktoken": "llama3"}
-    return toksmith.load(path, pattern=rows[name]) if name in rows else toksmith.load(path)
 
 
 def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
@@ -84,8 +77,6 @@ def test_pieces_of_hard_texts(tok: Tokenizer, text: str | bytes) -> None:
     ],
 )
 def test_kinds_of_tokens(token: bytes, kind: str) -> None:
-    from toksmith.explain._pieces import token_kind
-
     assert token_kind(token) == kind
 
 
@@ -186,34 +177,35 @@ def test_a_deep_tree_is_drawn_to_some_depth() -> None:
     check_shown(explain.tree(long, long.vocab_size - 1))
 
 
-@pytest.mark.parametrize("name", ["r50k_base.tiktoken", "o200k_base.tiktoken", "mistral_v1.model"])
-def test_published_tokenizers_merge_as_the_engine_does(name: str) -> None:
-    tok = published(name)
+PUBLISHED = {"r50k_base.tiktoken": "gpt2", "o200k_base.tiktoken": "o200k", "mistral_v1.model": None}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_tokenizers_merge_as_the_engine_does(name: str, vocab_dir: Path) -> None:
+    tok = toksmith.load(vocab_dir / name, **{"pattern": PUBLISHED[name]} if PUBLISHED[name] else {})
     for text in (" SolidGoldMagikarp", "Hello", "나는", "x" * 40, " tokenization", "☀", "\n\n\n", "don't"):
+        ids = tok.encode("x" + text if tok.model.normalizers else text)
         if tok.model.normalizers:
-            pieces, ids = (
-                [b"".join(tok.model.vocab.token(id) or b"" for id in tok.encode("x" + text))],
-                tok.encode("x" + text),
-            )
+            pieces = [b"".join(tok.model.vocab.token(id) or b"" for id in ids)]
             if b"<0x" in pieces[0]:
                 continue
         else:
-            pieces, ids = reference.split(text, [step["pattern"] for step in tok.model.splitters]), tok.encode(text)
+            pieces = reference.split(text, [step["pattern"] for step in tok.model.splitters])
         assert [id for piece in pieces for id in explain.merges(tok, piece).ids] == ids
 
 
 @pytest.mark.slow
-def test_glitch_token_and_its_forest() -> None:
-    tok = published("r50k_base.tiktoken")
+def test_glitch_token_and_its_forest(vocab_dir: Path) -> None:
+    tok = toksmith.load(vocab_dir / "r50k_base.tiktoken", pattern="gpt2")
     found = explain.tree(tok, 43453)
     assert (found.token, found.depth, found.is_leaf) == (b" SolidGoldMagikarp", 6, True)
     assert explain.tree(tok, 41538).children[0].token == b"GoldMagikarp"
 
 
 @pytest.mark.slow
-def test_tokens_that_only_the_whole_piece_look_up_makes() -> None:
+def test_tokens_that_only_the_whole_piece_look_up_makes(vocab_dir: Path) -> None:
     """Of Llama 3's tokens 588 are not made by merging; a few of those are named here, all are counted by the doctor."""
-    tok = published("llama3.tiktoken")
+    tok = toksmith.load(vocab_dir / "llama3.tiktoken", pattern="llama3")
     made = np.concatenate([tok.model.vocab.recover_merges()[:, 2], [tok.token_id(byte) for byte in BYTES]])
     lacking = np.setdiff1d(tok.model.ids, made).tolist()
     assert len(lacking) == 588

@@ -111,17 +111,8 @@ def test_the_page_of_all_views_says_everything_to_pointer_and_keyboard(tok: toks
     assert (shown.exit_code, shown.stdout.strip()) == (0, str(page)), shown.stderr
     html = page.read_text(encoding="utf-8")
     check_page(html)
-    for heading in (
-        "Comparison",
-        "Tokens by",
-        "Merges of",
-        "Forest of",
-        "Budget",
-        "Prompt end by",
-        "Lint by",
-        "Special tokens by",
-    ):
-        assert f"<summary>{heading}" in html
+    views = ("Comparison", "Tokens by", "Merges of", "Forest of", "Budget", "Prompt end by", "Lint by")
+    assert all(f"<summary>{heading}" in html for heading in (*views, "Special tokens by"))
     tokens = re.findall(r'<bdi class="t [^"]*" tabindex="0">.*?<span class="said">(.*?)</span></bdi>', html)
     assert len(tokens) == html.count("<bdi") > 20
     assert all(said.startswith("id ") for said in tokens)

@@ -76,13 +76,8 @@ def test_by_hand() -> None:
     # Without a pattern "low" is one id, and nothing else is: typing inside it gives single bytes.
     tok = trained(["low low low"], pattern=None, merges=2)
     [row] = explain.stability(tok, "low ", typed="x").rows
-    assert [each[1:] for each in row.keystrokes] == [
-        (0, 0, 1, 0),
-        (0, 1, 4, 0),
-        (0, 1, 4 - 1 + 0, 0),
-        (1, 0, 1, 0),
-        (2, 0, 1, 0),
-    ]
+    inside = [(0, 1, 4, 0), (0, 1, 3, 0)]
+    assert [each[1:] for each in row.keystrokes] == [(0, 0, 1, 0), *inside, (1, 0, 1, 0), (2, 0, 1, 0)]
     assert (row.new, row.lost, row.losing) == (10 / 5, 0, 0)
     assert row.worst is not None and row.worst.place == 1
     # A letter behind "a" makes "ab" one id: the "a" in front of the cursor changes.
@@ -130,7 +125,7 @@ def test_they_are_shown() -> None:
     for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
         check_shown(explain.stability(TOKENIZERS, text))
         check_shown(explain.edit(TOKENIZERS, text, 0, len(text), text[:1]))
-    check_shown(explain.edit(TOKENIZERS, "low", 1, 1, "나는 low\n" * 300))
+    check_shown(explain.edit(TOKENIZERS, "low", 1, 1, "나는 low\n" * 60))
 
 
 def test_the_command(tmp_path: Path) -> None:

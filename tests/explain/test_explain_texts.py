@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import pytest
-from conftest import DATA
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_results import check_shown
@@ -210,22 +210,16 @@ def test_lint_of_bytes_and_forms() -> None:
         found.repaired("zero width")
 
 
-def test_what_looks_alike_costs() -> None:
+def test_what_looks_alike_costs(vocab_dir: Path) -> None:
     """Figures of the published encoders: an invisible or foreign character in `hello world`."""
-    path = DATA / "vocab" / "cl100k_base.tiktoken"
-    if not path.is_file():
-        pytest.skip(f"lacks {path}")
-    tok = toksmith.load(path, pattern="cl100k")
+    tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
     assert [tok.count(text) for text in ("hello world", "hello\u00a0world", "hello\u200bworld")] == [2, 3, 3]
     assert [finding.tokens for finding in explain.lint(tok, "hello\u200b world").findings] == [2]
 
 
-def test_offsets_through_a_normalizer() -> None:
+def test_offsets_through_a_normalizer(vocab_dir: Path) -> None:
     """Mistral writes a space as U+2581 and adds one at the front; the ranges are those of the text as it was given."""
-    path = DATA / "vocab" / "mistral_v1.model"
-    if not path.is_file():
-        pytest.skip(f"lacks {path}")
-    tok = toksmith.load(path)
+    tok = toksmith.load(vocab_dir / "mistral_v1.model")
     text = "low lower ☀ 나"
     found = explain.pieces(tok, text)
     assert [token.id for token in found.tokens] == tok.encode(text)

@@ -73,21 +73,20 @@ def tok() -> Tokenizer:
 @pytest.mark.slow
 def test_ids_that_others_write_to(tok: Tokenizer) -> None:
     """Each id that comes back was there, the old one or the new one; none is out of range."""
-    size = 200_000
+    size = 50_000
     old, new = tok.token_id("low"), tok.token_id(" slow")
-    texts = {"low", " slow"}
     pattern = re.compile("(?:low| slow)*")
     for dtype in (np.uint32, np.int64, np.uint16):
         ids = np.full(size, old, dtype)
         views = (ids, ids[::2], ids[::-1])
         with writing(lambda ids=ids: np.copyto(ids, new), lambda ids=ids: np.copyto(ids, old)):
-            for _ in range(5):
+            for _ in range(3):
                 for view in views:
                     assert pattern.fullmatch(tok.decode(view))
                     assert pattern.fullmatch(tok.decode_bytes(view).decode())
                     assert all(map(pattern.fullmatch, tok.decode_batch([view] * 3, threads=2)))
                     assert pattern.fullmatch(tok.decoder().feed(view))
-                    assert set(map(tok.token_bytes, np.unique(view).tolist())) <= {text.encode() for text in texts}
+                    assert set(map(tok.token_bytes, np.unique(view).tolist())) <= {b"low", b" slow"}
 
 
 @pytest.mark.slow
@@ -96,14 +95,7 @@ def test_lists_that_others_change(tok: Tokenizer) -> None:
     ids: list[Any] = tok.encode("low lower " * 5000)
     expected = tok.encode(texts[0])
 
-    def texts_shrink() -> None:
-        taken = texts.pop()
-        texts.append(taken)
-
-    def ids_shrink() -> None:
-        ids.append(ids.pop())
-
-    with writing(texts_shrink, ids_shrink):
+    with writing(lambda: texts.append(texts.pop()), lambda: ids.append(ids.pop())):
         for _ in range(5):
             assert all(found == expected for found in tok.encode_batch(texts, threads=2))
             assert set(tok.count_batch(texts).tolist()) == {len(expected)}

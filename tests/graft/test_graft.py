@@ -34,8 +34,11 @@ from shown_results import check_shown
 
 import toksmith
 from toksmith._cli import app
+from toksmith._graft import rows as _rows
+from toksmith._graft import weights as _weights
+from toksmith._graft import write
 from toksmith._graft.plan import new_rows
-from toksmith._graft.weights import TYPES, rounded
+from toksmith._graft.weights import TYPES, header, rounded
 
 MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
 
@@ -300,16 +303,10 @@ def test_shards_that_do_not_change_are_linked(tmp_path: Path) -> None:
     for link in (False, True):
         out = tmp_path / f"new {link}"
         toksmith.graft(old, EXTENDED, out, link=link, verify=True)
-        changed = {path.name for path in old.glob("*.safetensors") if stored_names(path) & {*ROWS}}
+        changed = {path.name for path in old.glob("*.safetensors") if header(path).tensors.keys() & {*ROWS}}
         for path in old.glob("*.safetensors"):
             same = os.path.samefile(path, out / path.name)
             assert same == (link and path.name not in changed)
-
-
-def stored_names(path: Path) -> set[str]:
-    from toksmith._graft.weights import header
-
-    return {*header(path).tensors}
 
 
 def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
@@ -326,8 +323,6 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
         assert not report.ok and not report.written and report.proof is not None
         return " ".join(report.proof.differences)
 
-    from toksmith._graft.weights import header
-
     for path in sorted(out.glob("*.safetensors")):
         for name, tensor in header(path).tensors.items():
             changed = bytearray(kept[path.name])
@@ -342,15 +337,12 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
 
 
 def test_blocks_of_any_size_give_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toksmith._graft import rows as _rows
-    from toksmith._graft import weights, write
-
     old = checkpoint(tmp_path / "old", dtype="BF16")
     shuffled = toksmith.train(CORPUS_OTHER, merges=40, special_tokens=["</s>", "<pad>", "<s>"], progress=False)
     toksmith.graft(old, shuffled, tmp_path / "whole")
     monkeypatch.setattr(_rows, "BLOCK_BYTES", 200)
     monkeypatch.setattr(_rows, "GAP_BYTES", 50)
     monkeypatch.setattr(write, "BLOCK_BYTES", 77)
-    monkeypatch.setattr(weights, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(_weights, "BLOCK_BYTES", 500)
     toksmith.graft(old, shuffled, tmp_path / "small", verify=True)
     assert content(tmp_path / "whole") == content(tmp_path / "small")

@@ -36,18 +36,14 @@ def grafting(source: Path, *, link: bool = False) -> faults.Command:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mode", ["once", "full"])
-def test_every_call_that_writes_fails_in_turn(mode: str, tmp_path: Path) -> None:
-    source = checkpoint(tmp_path / "old", shards=2)
-    assert faults.each_fault(grafting(source), tmp_path / "folder", mode, "") >= LEAST
-
-
-@pytest.mark.slow
-@needs("links")
-def test_so_it_is_where_shards_are_linked(tmp_path: Path) -> None:
-    source = checkpoint(tmp_path / "old", shards=4)
+@pytest.mark.parametrize(
+    ("mode", "shards", "link"),
+    [("once", 2, False), ("full", 2, False), pytest.param("once", 4, True, marks=needs("links"))],
+)
+def test_every_call_that_writes_fails_in_turn(mode: str, shards: int, link: bool, tmp_path: Path) -> None:
+    source = checkpoint(tmp_path / "old", shards=shards)
     before = content(source)
-    assert faults.each_fault(grafting(source, link=True), tmp_path / "folder", "once", "") >= LEAST
+    assert faults.each_fault(grafting(source, link=link), tmp_path / "folder", mode, "") >= LEAST
     assert content(source) == before
 
 
@@ -113,7 +109,7 @@ def test_a_disk_that_writes_something_else_is_noticed(tmp_path: Path, monkeypatc
 def main() -> None:
     """Kills a child at each call in turn."""
     folder = Path(sys.argv[1])
-    source = checkpoint(folder / "old", shards=2)
+    source = checkpoint(folder / "old")
     print(json.dumps(faults.each_kill(grafting(source), folder / "folder", "")))
 
 

@@ -274,40 +274,24 @@ def test_a_map_of_other_tokenizers(tmp_path: Path) -> None:
         assert name in refused(old, id_map=toksmith.IdMap(*sizes, kept, sources))
 
 
-def full(place: Path) -> None:
-    """A folder that holds a file."""
-    (place / "new").mkdir()
-    (place / "new" / "a").write_bytes(b"")
-
-
-PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "full": (full, "is not empty; remove it"),
-    "file": (lambda place: (place / "new").write_bytes(b""), "is a file; name a new folder"),
+PLACES: dict[str, tuple[str, str]] = {
+    "full": ("full", "is not empty; remove it"),
+    "file": ("full/a", "is a file; name a new folder"),
+    "checkpoint": ("old", "is the checkpoint or inside it"),
+    "inside": ("old/new", "is the checkpoint or inside it"),
+    "nowhere": ("none/new", "there is no folder"),
+    "url": ("s3://bucket/new", "is a URL"),
 }
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_a_place_that_is_taken(name: str, tmp_path: Path) -> None:
-    old = checkpoint(tmp_path / "old")
-    make, said = PLACES[name]
-    make(tmp_path)
+def test_a_place_that_is_taken_or_cannot_be(name: str, tmp_path: Path) -> None:
+    old, (out, said) = checkpoint(tmp_path / "old"), PLACES[name]
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "a").write_bytes(b"")
     before = content(tmp_path)
     with pytest.raises(toksmith.FormatError, match=said):
-        toksmith.graft(old, EXTENDED, tmp_path / "new")
-    assert content(tmp_path) == before
-
-
-def test_a_place_that_cannot_be(tmp_path: Path) -> None:
-    old = checkpoint(tmp_path / "old")
-    before = content(tmp_path)
-    for out, said in (
-        (old, "is the checkpoint or inside it"),
-        (old / "new", "is the checkpoint or inside it"),
-        (tmp_path / "none" / "new", "there is no folder"),
-        ("s3://bucket/new", "is a URL"),
-    ):
-        with pytest.raises(toksmith.FormatError, match=said):
-            toksmith.graft(old, EXTENDED, out)
+        toksmith.graft(old, EXTENDED, out if "://" in out else tmp_path / out)
     assert content(tmp_path) == before
 
 

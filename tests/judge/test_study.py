@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from command_line import run
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, _cli, reference
+from toksmith import CorpusError, FormatError, InvalidOption, reference
 from toksmith._cli import study as cli_study
 from toksmith._judge import study
 from toksmith._judge.study import candidate_models, measure
@@ -29,10 +29,6 @@ from toksmith._render import pages as _report
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(_cli.app, [str(argument) for argument in arguments], prog_name="toksmith")
 
 
 def plan(params: float = 1e9, **more: Any) -> _scaling.ModelPlan:

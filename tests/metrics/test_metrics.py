@@ -18,7 +18,7 @@ from shown_results import check_shown
 import toksmith
 from toksmith import metrics
 from toksmith._model.model import TokenTable, regex_split
-from toksmith.metrics import METRICS, Report, measure
+from toksmith.metrics import METRICS, measure
 
 WORD = r"\p{L}[\p{L}\p{M}]*"
 
@@ -94,6 +94,7 @@ def test_the_empty_sample(name: str) -> None:
 
 def test_a_corpus_without_words_or_numbers_leaves_them_undefined() -> None:
     report = measure(cutting(), ["!? \n", "--"])
+    assert metrics.names() == list(METRICS) == list(report)
     undefined = {name for name in METRICS if report[name] is None}
     words = {"fertility", "continued_words", "single_token_words", "glued_spaces"}
     assert undefined == words | {"digit_alignment", "digit_pattern_entropy", "indentation"}
@@ -107,10 +108,6 @@ def test_a_row_says_what_it_is(row: metrics.Metric) -> None:
     assert row.hides.count(". ") == 0, "one sentence"
     assert row.unit.startswith(("share of ", row.counted))
     assert row.better in ("higher", "lower", "")
-
-
-def test_names_are_those_of_the_table() -> None:
-    assert metrics.names() == list(METRICS) == list(measure(cutting(), ["a"]))
 
 
 # What changes no value
@@ -136,6 +133,8 @@ def test_shards_threads_and_order_change_nothing(tok: toksmith.Tokenizer) -> Non
     shards = [measure(tok, texts[start::7]) for start in range(7)]
     assert sum(shards[1:], shards[0]) == whole
     assert sum(shards[:0:-1], pickle.loads(pickle.dumps(shards[0]))).to_dict() == whole.to_dict()
+    with pytest.raises(toksmith.InvalidOption, match="one tokenizer"):
+        measure(tok, ["a"]) + measure(cutting(), ["a"])
 
 
 def test_a_long_text_is_counted_in_parts_as_in_one(tok: toksmith.Tokenizer) -> None:
@@ -182,11 +181,6 @@ def test_special_tokens_are_text_unless_they_are_allowed(tok: toksmith.Tokenizer
     with pytest.raises(toksmith.SpecialTokenInText) as caught:
         measure(tok, ["é" * 400_000 + " a" * 400_000 + text], special="raise", threads=2)
     assert (caught.value.offset, caught.value.index) == (1_200_004, 0)
-
-
-def test_reports_of_two_tokenizers_do_not_add_up(tok: toksmith.Tokenizer) -> None:
-    with pytest.raises(toksmith.InvalidOption, match="one tokenizer"):
-        measure(tok, ["a"]) + measure(cutting(), ["a"])
 
 
 def test_invalid_bytes_are_counted_and_are_no_words() -> None:
@@ -270,15 +264,18 @@ def test_the_figures_of_real_texts(corpus: str, corpora_dir: Path, published: di
         assert report["round_trip"] == 1.0
 
 
+def tables(tok: toksmith.Tokenizer, texts: list[str]) -> dict[str, list[list[float]]]:
+    return {name: table["rows"] for name, table in measure(tok, texts).to_dict()["tables"].items()}
+
+
 def test_numbers_are_cut_as_others_measured(published: dict[str, toksmith.Tokenizer]) -> None:
     draw = random.Random(1)
     numbers = {size: [str(draw.randrange(10 ** (size - 1), 10**size)) for _ in range(400)] for size in range(3, 13)}
     for name in ("cl100k_base", "o200k_base"):
         for size, drawn in numbers.items():
-            report = measure(published[name], drawn)
-            [row] = report.to_dict()["tables"]["number_cuts"]["rows"]
+            [row] = tables(published[name], drawn)["number_cuts"]
             assert row[:5] == [size, 400, 1.0 if size % 3 == 0 else 0.0, 1, 0.0]
-    rows = {size: row_of(measure(published["r50k_base"], drawn)) for size, drawn in numbers.items()}
+    rows = {size: tables(published["r50k_base"], drawn)["number_cuts"][0] for size, drawn in numbers.items()}
     assert rows[3][2] == pytest.approx(0.82, abs=0.05)
     assert all(0.2 < rows[size][2] < 0.5 for size in range(4, 13))
     assert (rows[4][3], rows[12][4]) == (5, pytest.approx(4.65, abs=0.25))
@@ -287,17 +284,11 @@ def test_numbers_are_cut_as_others_measured(published: dict[str, toksmith.Tokeni
     assert ways == {"2+2": 5807, "1+3": 2538, "3+1": 538, "4": 88, "1+2+1": 29}
 
 
-def row_of(report: Report) -> list[float]:
-    [row] = report.to_dict()["tables"]["number_cuts"]["rows"]
-    return list(row)
-
-
 def test_the_indentation_of_each_level(published: dict[str, toksmith.Tokenizer]) -> None:
     lines = "\n".join("    " * level + "return" for level in range(1, 9))
     expected = {"r50k_base": [3, 7, 11, 15, 19, 23, 27, 31], "cl100k_base": [1] * 8, "o200k_base": [1] * 8}
     for name, tok in published.items():
-        table = measure(tok, lines.split("\n")).to_dict()["tables"]["indent_levels"]["rows"]
-        assert [row[3] for row in table] == expected[name]
+        assert [row[3] for row in tables(tok, lines.split("\n"))["indent_levels"]] == expected[name]
 
 
 @pytest.mark.proof

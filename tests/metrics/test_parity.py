@@ -80,11 +80,8 @@ def test_the_chart_has_a_bar_for_each_language_that_has_a_premium() -> None:
     pytest.importorskip("matplotlib", reason="lacks matplotlib")
     found = toksmith.parity(BYTES, {"en": "abcd", "ko": "나", "fr": "abcdé"})
     chart = found.plot()
-    assert (chart.names, chart.series, chart.reference) == (
-        ["ko", "en", "fr"],
-        {"tokens relative to en": [0.75, 1.0, 1.5]},
-        1,
-    )
+    assert (chart.names, chart.reference) == (["ko", "en", "fr"], 1)
+    assert chart.series == {"tokens relative to en": [0.75, 1.0, 1.5]}
     assert all(name in found.to_chart() for name in ("en", "ko", "fr"))
     assert toksmith.parity(BYTES, {"en": "", "ko": "나"}).plot().names == []
 
@@ -117,8 +114,5 @@ def test_the_declaration_of_human_rights(
     found = toksmith.parity(toksmith.load(vocab_dir / f"{name}.tiktoken", pattern=pattern), texts)
     premiums = {each.name: f"{each.premium:.2f}" for each in found.languages}
     assert premiums == {row[0]: row[1 + place] for row in rows}
-    assert (found.languages[0].tokens, found.gini, found.gini_per_byte) == (
-        TOTALS[name][0],
-        pytest.approx(TOTALS[name][1], abs=5.1e-5),
-        pytest.approx(TOTALS[name][2], abs=5.1e-5),
-    )
+    figures = (found.languages[0].tokens, found.gini, found.gini_per_byte)
+    assert figures == pytest.approx(TOTALS[name], abs=5.1e-5)

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from .._base.arguments import WrongDocument, path_text, text
 from .._base.errors import CorpusError, InvalidOption
@@ -30,6 +30,7 @@ __all__ = [
     "File",
     "Files",
     "WholeFile",
+    "batches",
     "documents",
     "files",
     "is_inside",
@@ -38,6 +39,7 @@ __all__ = [
     "sources",
 ]
 
+Text = TypeVar("Text", str, bytes, str | bytes)
 TABLES = (".parquet", ".arrow")
 SUFFIXES_IN_FOLDERS = (*TABLES, *(kind + packed for kind in (".txt", ".jsonl") for packed in ("", *PACKED)))
 IN_FOLDERS = f"{', '.join(TABLES)}, .txt or .jsonl (which may be packed: {', '.join(PACKED)})"
@@ -158,6 +160,20 @@ def documents(corpus: Corpus) -> Iterator[str | bytes]:
     """The documents of a corpus, in order; arguments and errors as of `parts`."""
     for part in parts(corpus):
         yield part.text if isinstance(part, Document) else part.read()
+
+
+def batches(texts: Iterable[Text], size: int = 4 << 20, most: int = 1 << 16) -> Iterator[list[Text]]:
+    """Texts in lists of about `size` characters, or bytes, and of at most `most` texts."""
+    batch: list[Text] = []
+    held = 0
+    for each in texts:
+        batch.append(each)
+        held += len(each)
+        if held >= size or len(batch) == most:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:

@@ -20,6 +20,7 @@ from .._render.progress import Progress, Reporter
 from .._storage.files import check_name, reason
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
+from .model_folder import CONFIG, GENERATION
 from .new_folder import NewFolder, check_free, clear
 from .plan import GraftPlan, GraftRequest, planned
 from .report import GraftedTensor, GraftProof, GraftReport, SpecialRow
@@ -119,11 +120,7 @@ def graft(
 
 
 def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporter: Reporter) -> GraftProof | None:
-    """Writes everything into a new folder, compares it if that is asked for, and places it.
-
-    Raises:
-        FormatError: Something cannot be written, or is not what was written.
-    """
+    """Writes everything into a new folder, compares it if that is asked for, and places it."""
     done, total = 0, plan.size()
 
     def tick(size: int) -> None:
@@ -145,7 +142,6 @@ def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporte
 
 
 def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
-    """Writes the files of the new checkpoint."""
     changed = plan.new_tensors()
     with NewFiles(place) as files:
         for shard in plan.folder.shards:
@@ -153,18 +149,12 @@ def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
                 written_shard(shard, changed, files, tick)
             else:
                 copied_file(shard.path, files, link=link, tick=tick)
-        for name in (*plan.folder.copied, *untouched(plan)):
+        settings = [name for name in (CONFIG, GENERATION) if plan.folder.has(name) and name not in plan.files]
+        for name in (*plan.folder.copied, *settings):
             copied_file(plan.folder.place / name, files, link=False, tick=lambda size: None)
         for name, data in plan.files.items():
             with files.add(name) as file:
                 file.write(data)
-
-
-def untouched(plan: GraftPlan) -> Iterator[str]:
-    """Settings that did not change."""
-    yield from (
-        name for name in ("config.json", "generation_config.json") if plan.folder.has(name) and name not in plan.files
-    )
 
 
 EXACT = (
@@ -185,7 +175,6 @@ SPECIAL = (
 def report_of(
     plan: GraftPlan, asked: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
 ) -> GraftReport:
-    """The report of a plan."""
     found = plan.found
     specials = tuple(special_rows(plan))
     new = len(found.new) - len(found.kept)
@@ -232,16 +221,11 @@ def report_of(
 
 def init_words(plan: GraftPlan) -> str:
     """The rule for new rows as it was applied."""
-    if plan.donated:
-        return f"{number_of(plan.donated, 'token')} by orthogonal matching pursuit from the donor; others: {rule_words(plan)}"
-    return rule_words(plan)
-
-
-def rule_words(plan: GraftPlan) -> str:
-    """The rule of `init` as it was applied."""
     rule = plan.init.rule
     if plan.tied and rule in ("exponential", "first-last"):
-        return f"mean (one matrix for input and output; {rule} needs two)"
+        rule = f"mean (one matrix for input and output; {rule} needs two)"
+    if plan.donated:
+        return f"{number_of(plan.donated, 'token')} by orthogonal matching pursuit from the donor; others: {rule}"
     return rule
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._base.errors import InvalidOption
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import opened
-from .own_tokenizer import own_tokenizer
 from .rows import sound_mean
+from .tokenizer_files import own_tokenizer
 from .tokens import Origins, TokenKey, keys_of
 from .vocab_tensors import check_size, vocab_tensors
 from .weights import Matrix, floats
@@ -44,16 +44,8 @@ class Donor(NamedTuple):
         place = {key: id for id, key in self.keys.items() if not key.special}
         return {id: place[found.new[id]] for id in found.pieces if found.new[id] in place}
 
-    def count(self, found: Origins) -> int:
-        """How many these are."""
-        return len(self.made(found))
-
     def sums(self, found: Origins, side: str) -> Sums:
-        """For each new ordinary token that the donor has, the old rows and the weights that make its row.
-
-        Raises:
-            InvalidOption: The donor and the old tokenizer share no token.
-        """
+        """For each new ordinary token that the donor has, the old rows and the weights that make its row."""
         place = {key: id for id, key in self.keys.items() if not key.special}
         shared = sorted((place[key], id) for id, key in found.old.items() if key in place)
         if not shared:
@@ -69,11 +61,7 @@ class Donor(NamedTuple):
 
 
 def opened_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
-    """The donor in a folder; `tok` is its tokenizer where it is not that of the folder.
-
-    Raises:
-        FormatError: It is not a whole checkpoint, not that of its tokenizer, or holds NaN.
-    """
+    """The donor in a folder; `tok` is its tokenizer where it is not that of the folder."""
     folder = opened(place)
     matrices = [each for each in vocab_tensors(folder, {}) if each.role != "bias"]
     own = tok or own_tokenizer(folder, "donor_tokenizer=")
@@ -100,11 +88,7 @@ def rows_of(matrix: Matrix, ids: NDArray[np.int64]) -> NDArray[np.float32]:
 def pursued(
     matrix: Matrix, shared: NDArray[np.int64], targets: NDArray[np.float32]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """For each target the places in `shared` of the rows that rebuild it, and their weights.
-
-    Args:
-        shared: The rows to choose from, ascending.
-    """
+    """For each target the places of the rows that rebuild it in `shared`, which ascends, and their weights."""
     count, width = targets.shape
     most = min(MOST_SOURCES, len(shared), width)
     chosen = np.full((count, most), -1, np.int64)

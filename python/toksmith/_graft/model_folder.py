@@ -25,7 +25,6 @@ CONFIG, GENERATION = "config.json", "generation_config.json"
 MOST_JSON = 1 << 26
 # Weights of other libraries, and states of a training: they would contradict the new matrices.
 OTHER_WEIGHTS = ("*.safetensors", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.h5", "*.msgpack", "*.gguf", "*.onnx", "*.npz")
-OTHER_INDEXES = ("*.index.json",)
 # Files of tokenizers, which the new tokenizer replaces.
 OF_TOKENIZERS = (
     *("tokenizer.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt", "encoder.json", "vocab.bpe"),
@@ -44,44 +43,26 @@ OTHER_KINDS = (
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A checkpoint.
-
-    Attributes:
-        place: The folder.
-        shards: The headers of its safetensors files, in the order of their names.
-        index: The index as JSON; None where one file holds all tensors.
-        config: `config.json`.
-        generation: `generation_config.json`; None without one.
-        copied: The names of files that go along as they are.
-        stale: The names of tokenizer files, which the new tokenizer replaces.
-        left_out: The names of everything else: folders, and weights of other kinds.
-    """
+    """A checkpoint: what its files say, and the names of those that are not the model."""
 
     place: Path
-    shards: tuple[Header, ...]
-    index: Mapping[str, Any] | None
+    shards: tuple[Header, ...]  # in the order of their names
+    index: Mapping[str, Any] | None  # None where one file holds all tensors
     config: Mapping[str, Any]
-    generation: Mapping[str, Any] | None
-    copied: tuple[str, ...]
-    stale: tuple[str, ...]
-    left_out: tuple[str, ...]
+    generation: Mapping[str, Any] | None  # None without the file
+    copied: tuple[str, ...]  # what goes along as it is
+    stale: tuple[str, ...]  # files of the tokenizer, which the new one replaces
+    left_out: tuple[str, ...]  # folders, and weights of other kinds
 
     def tensors(self) -> Iterator[Tensor]:
-        """All tensors, file by file."""
         for shard in self.shards:
             yield from shard.tensors.values()
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
         return (self.place / name).is_file()
 
 
 def opened(place: str | os.PathLike[str]) -> ModelFolder:
-    """The checkpoint in a folder.
-
-    Raises:
-        FormatError: It is not a whole checkpoint in safetensors files.
-    """
     if url_of(place) is not None:
         raise FormatError(place, None, "is a URL; download the checkpoint, and name its folder")
     folder = Path(place)
@@ -97,7 +78,7 @@ def opened(place: str | os.PathLike[str]) -> ModelFolder:
     used = {shard.path.name for shard in shards}
     plain = [name for name in names if (folder / name).is_file() and name not in used | {*REWRITTEN}]
     stale = [name for name in plain if fits(name, OF_TOKENIZERS)]
-    other = [name for name in plain if fits(name, (*OTHER_WEIGHTS, *OTHER_INDEXES)) and name not in stale]
+    other = [name for name in plain if fits(name, (*OTHER_WEIGHTS, "*.index.json")) and name not in stale]
     folders = [f"{name}/" for name in names if (folder / name).is_dir()]
     index = json_file(folder / INDEX) if (folder / WHOLE).name not in used else None
     config = json_file(folder / CONFIG)
@@ -155,16 +136,11 @@ def once(shards: tuple[Header, ...]) -> None:
 
 
 def fits(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a file name is like one of these."""
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def json_file(path: Path) -> dict[str, Any] | None:
-    """The JSON object in a file; None without the file. Settings of transformers may contain Infinity.
-
-    Raises:
-        FormatError: It is not a JSON object.
-    """
+    """The JSON object in a file; None without the file. Settings of transformers may contain Infinity."""
     if not path.is_file():
         return None
     data = read_file(path, lambda ends: Room(MOST_JSON, "settings"))

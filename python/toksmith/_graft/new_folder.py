@@ -24,11 +24,7 @@ LEFT = re.compile(r"\.[0-9a-f]{16}\.tmp\.new")
 
 
 def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
-    """Refuses a place that is taken, or that has no folder around it.
-
-    Raises:
-        FormatError: The folder cannot be made here.
-    """
+    """Refuses a place that is taken, or that has no folder around it."""
     place = os.path.realpath(os.fspath(out))
     problem = ""
     if url_of(out) is not None:
@@ -48,10 +44,7 @@ def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> N
 
 
 class NewFolder:
-    """A folder that is being written; `with` removes it unless `place` was called.
-
-    Attributes: `path`, where to write meanwhile.
-    """
+    """A folder that is being written, meanwhile as `path`; `with` removes it unless `place` was called."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
         self._out = os.path.realpath(os.fspath(out))
@@ -60,7 +53,6 @@ class NewFolder:
 
     @property
     def path(self) -> str:
-        """Its name while it is written."""
         return f"{self._held.name}.new"
 
     def __enter__(self) -> NewFolder:  # noqa: PYI034 - `Self` came with Python 3.11
@@ -74,11 +66,7 @@ class NewFolder:
         return self
 
     def place(self) -> None:
-        """Flushes the folder, and gives it its name.
-
-        Raises:
-            OSError: It cannot be renamed.
-        """
+        """Flushes the folder, and gives it its name."""
         SYSTEM.flush_folder(self.path)
         with contextlib.suppress(FileNotFoundError):
             os.rmdir(self._out)  # empty, or it stays and the next line fails

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,10 @@ from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
 from .donor import opened_donor
 from .model_folder import CONFIG, GENERATION, ModelFolder, opened
-from .own_tokenizer import own_tokenizer
 from .recipes import InitRule, Recipe, Recipes, chosen_init, id_of, recipes
 from .rows import new_blocks, same_numbers, sound_mean
 from .settings import Rewriting, json_bytes, rewritten, sized
-from .tokenizer_files import tokenizer_files
+from .tokenizer_files import own_tokenizer, tokenizer_files
 from .tokens import Origins, origins
 from .vocab_tensors import VocabTensor, check_size, vocab_tensors
 from .weights import INDEX
@@ -37,75 +37,52 @@ MOST_PAD = 1 << 16
 class GraftRequest:
     """What the caller asks for beside the checkpoint and the tokenizer; as the arguments of `graft`."""
 
-    old: Tokenizer | None = None
-    id_map: IdMap | None = None
-    init: str | Sequence[str] = "exponential"
-    pad_to: int | None = None
-    tensors: Mapping[str, str] = field(default_factory=dict)
-    tokens: Mapping[str, str] = field(default_factory=dict)
-    allow_loss: Collection[str] = ()
-    donor: str | os.PathLike[str] | None = None
-    donor_tokenizer: Tokenizer | None = None
+    old: Tokenizer | None
+    id_map: IdMap | None
+    init: str | Sequence[str]
+    pad_to: int | None
+    tensors: Mapping[str, str]
+    tokens: Mapping[str, str]
+    allow_loss: Collection[str]
+    donor: str | os.PathLike[str] | None
+    donor_tokenizer: Tokenizer | None
 
 
 @dataclass(frozen=True, eq=False)
 class GraftPlan:
-    """What is to be written, and from what.
-
-    Attributes:
-        folder: The checkpoint.
-        new: The new tokenizer.
-        found: Where its tokens come from.
-        rows: How many rows the matrices had, and how many they get.
-        tied: Whether one matrix is for input and output.
-        tensors: The tensors that follow the vocabulary.
-        init: The rule for new tokens.
-        recipes: How their rows are made.
-        means: The mean row of each tensor by name, in float64.
-        files: The bytes of every small file by its name.
-        notes: What the user should know.
-        donated: How many new tokens a donor knows.
-    """
+    """What is to be written, and from what."""
 
     folder: ModelFolder
     new: Tokenizer
     found: Origins
-    rows: tuple[int, int]
-    tied: bool
-    tensors: tuple[VocabTensor, ...]
+    rows: tuple[int, int]  # how many the matrices had, and how many they get
+    tied: bool  # one matrix is for input and output
+    tensors: tuple[VocabTensor, ...]  # those that follow the vocabulary
     init: InitRule
     recipes: Recipes
-    means: Mapping[str, NDArray[np.float64]]
-    files: Mapping[str, bytes]
+    means: Mapping[str, NDArray[np.float64]]  # the mean row of each tensor, in float64
+    files: Mapping[str, bytes]  # every small file
     notes: tuple[str, ...]
-    donated: int = 0
+    donated: int = 0  # new tokens that a donor knows
 
     def recipe(self, each: VocabTensor) -> Recipe:
-        """How the rows of a tensor are made."""
         return self.recipes.input if each.role == "input" else self.recipes.output
 
     def new_tensors(self) -> dict[str, NewTensor]:
-        """The tensors with their new rows, by name."""
-        return {each.tensor.name: self.new_tensor(each) for each in self.tensors}
-
-    def new_tensor(self, each: VocabTensor) -> NewTensor:
-        """One of them."""
-        recipe, mean = self.recipe(each), self.means[each.tensor.name]
-        return NewTensor(each, self.rows[1], lambda: new_blocks(each.matrix, recipe, mean))
+        made = (
+            NewTensor(
+                each, self.rows[1], partial(new_blocks, each.matrix, self.recipe(each), self.means[each.tensor.name])
+            )
+            for each in self.tensors
+        )
+        return {each.was.tensor.name: each for each in made}
 
     def size(self) -> int:
-        """The bytes of all tensors after the graft."""
         changed = {name: tensor.size for name, tensor in self.new_tensors().items()}
         return sum(changed.get(tensor.name, len(tensor)) for tensor in self.folder.tensors())
 
 
 def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
-    """Reads and checks everything.
-
-    Raises:
-        FormatError: The checkpoint is not whole, or does not fit its tokenizer.
-        InvalidOption: An argument does not fit the checkpoint.
-    """
     folder = opened(place)
     tensors = vocab_tensors(folder, asked.tensors)
     first = tensors[0]
@@ -118,9 +95,8 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) 
     how = Rewriting(found, rows, chosen)
     settings = {CONFIG: rewritten(config, CONFIG, how)}
     if folder.generation is not None:
-        settings[GENERATION] = rewritten(
-            folder.generation, GENERATION, Rewriting(found, rows, known(chosen, folder.generation), how.notes)
-        )
+        known = {name: id for name, id in chosen.items() if f"{name}_id" in folder.generation}
+        settings[GENERATION] = rewritten(folder.generation, GENERATION, Rewriting(found, rows, known, how.notes))
     of_tokenizer, more = tokenizer_files(folder, old.model, new, asked.tokens, asked.allow_loss)
     init = chosen_init(asked.init, found)
     tied, said = tying(tensors, settings[CONFIG])
@@ -142,7 +118,7 @@ def planned(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) 
         means,
         {**files, **of_tokenizer},
         tuple(dict.fromkeys([*notes, *said, *how.notes, *more])),
-        0 if donor is None else donor.count(found),
+        0 if donor is None else len(donor.made(found)),
     )
 
 
@@ -150,10 +126,7 @@ def new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> int:
     """How many rows the new matrices get.
 
     The number stays where the new ids fit and the vocabulary did not shrink. Else rows that were padded are padded to the
-    same multiple: the largest power of two that divides their number.
-
-    Args:
-        before: How many rows there were, and how many ids.
+    same multiple: the largest power of two that divides their number. `before` is how many rows there were, and how many ids.
     """
     rows, old_size = before
     if pad_to is not None:
@@ -169,7 +142,6 @@ def new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> int:
 
 
 def chosen_tokens(tokens: Mapping[Any, Any], found: Origins) -> dict[str, int]:
-    """The ids of tokens that the caller chose by name."""
     chosen = {}
     for name, token in tokens.items():
         if not isinstance(name, str) or not name.endswith("_token"):
@@ -179,11 +151,6 @@ def chosen_tokens(tokens: Mapping[Any, Any], found: Origins) -> dict[str, int]:
             raise InvalidOption("tokens", token, f"a token of the new tokenizer for {name}")
         chosen[name] = id
     return chosen
-
-
-def known(chosen: Mapping[str, int], settings: Mapping[str, Any]) -> dict[str, int]:
-    """Those of the chosen tokens that settings name."""
-    return {name: id for name, id in chosen.items() if f"{name}_id" in settings}
 
 
 def tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool, list[str]]:
@@ -204,7 +171,6 @@ def tying(tensors: Sequence[VocabTensor], config: dict[str, Any]) -> tuple[bool,
 
 
 def new_index(folder: ModelFolder, tensors: Sequence[VocabTensor], rows: tuple[int, int]) -> dict[str, Any]:
-    """The index with the new sizes."""
     index = dict(folder.index or {})
     metadata = dict(index.get("metadata") or {})
     widths = [(each.matrix.shape[1], each.matrix.dtype.itemsize) for each in tensors]

@@ -23,10 +23,10 @@ Side = Literal["input", "output", "tied"]
 Weights = Callable[[int, Side], NDArray[np.float64]]
 SHARP = 2.0  # of AdaptiVocab: a piece weighs e² times its neighbour
 MEAN_ROW = np.zeros(0)
+Sums = Mapping[int, tuple[Sequence[int], NDArray[np.float64]]]  # the old rows and their weights, by new id
 
 
 def mean(count: int, side: Side) -> NDArray[np.float64]:
-    """The same weight for all pieces."""
     return np.full(count, 1 / count)
 
 
@@ -71,21 +71,12 @@ class InitRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the rows of one matrix are made.
+    """How the rows of one matrix are made. One that copies nothing and has no sources is the mean of all rows with a token."""
 
-    Attributes:
-        copies: int64, for each new row the old row that it copies, or -1.
-        starts: int64, for each new row where its sources begin; one more than rows.
-        ids: int64, the old rows of all sums, in order.
-        weights: float64, the weight of each.
-
-    A row that copies nothing and has no sources is the mean of all rows with a token.
-    """
-
-    copies: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    copies: NDArray[np.int64]  # for each new row the old row that it copies, or -1
+    starts: NDArray[np.int64]  # where the sources of each new row begin; one more than rows
+    ids: NDArray[np.int64]  # the old rows of all sums, in order
+    weights: NDArray[np.float64]  # of each
 
     def __len__(self) -> int:
         return len(self.copies)
@@ -103,15 +94,8 @@ class Recipes(NamedTuple):
     output: Recipe
 
 
-Sums = Mapping[int, tuple[Sequence[int], NDArray[np.float64]]]
-
-
 def chosen_init(init: str | Sequence[str], found: Origins) -> InitRule:
-    """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both.
-
-    Raises:
-        InvalidOption: There is no such rule, two are given, or a token cannot be copied.
-    """
+    """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both."""
     rules, copies = list[str](), dict[int, int]()
     for said in [init] if isinstance(init, str) else init:
         if said in RULES:
@@ -141,16 +125,14 @@ def copied(new: str, old: str, found: Origins) -> tuple[int, int]:
     to = id_of(new, found.new, found.kept.keys())
     at = id_of(old, found.old)
     if to is None:
-        raise InvalidOption(
-            "init", f"{new}={old}", f"a token of the new tokenizer before the sign =; {new!r} is not one"
-        )
-    if to in found.kept:
-        raise InvalidOption("init", f"{new}={old}", f"a token without a row; {new!r} keeps the row of the same token")
-    if at is None:
-        raise InvalidOption(
-            "init", f"{new}={old}", f"a token of the old tokenizer behind the sign =; {old!r} is not one"
-        )
-    return to, at
+        expected = f"a token of the new tokenizer before the sign =; {new!r} is not one"
+    elif to in found.kept:
+        expected = f"a token without a row; {new!r} keeps the row of the same token"
+    elif at is None:
+        expected = f"a token of the old tokenizer behind the sign =; {old!r} is not one"
+    else:
+        return to, at
+    raise InvalidOption("init", f"{new}={old}", expected)
 
 
 def id_of(content: str, keys: Mapping[int, TokenKey], last: Collection[int] = ()) -> int | None:
@@ -167,12 +149,7 @@ def recipes(
     tied: bool,
     donor: Callable[[Origins, Side], Sums] | None = None,
 ) -> Recipes:
-    """The recipes for a checkpoint.
-
-    Args:
-        rows: How many rows the matrices had, and how many they get.
-        donor: The sums of new tokens that another model knows.
-    """
+    """The recipes for a checkpoint with so many rows before and after; `donor` gives the sums of tokens that it knows."""
     copies = copies_of(found, rows, init)
 
     def made(side: Side) -> Recipe:
@@ -198,7 +175,7 @@ def copies_of(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[
     return copies
 
 
-def by_rule(found: Origins, init: InitRule, side: Side) -> dict[int, tuple[Sequence[int], NDArray[np.float64]]]:
+def by_rule(found: Origins, init: InitRule, side: Side) -> Sums:
     """The old rows and weights of each new token that is not copied; a token that is not there is the mean of all rows."""
     weights = RULES[init.rule]
     sums: dict[int, tuple[Sequence[int], NDArray[np.float64]]] = {}
@@ -213,7 +190,6 @@ def by_rule(found: Origins, init: InitRule, side: Side) -> dict[int, tuple[Seque
 
 
 def assembled(copies: NDArray[np.int64], sums: Sums) -> Recipe:
-    """The recipe of copies and sums."""
     counts = np.zeros(len(copies) + 1, np.int64)
     for id, (pieces, _) in sums.items():
         counts[id + 1] = len(pieces)

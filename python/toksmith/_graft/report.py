@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .. import _render
 from .._base.errors import number_of
+from .._render import Block, Line, Shown, Table, one_line
 
 __all__ = ["GraftProof", "GraftReport", "GraftedTensor", "SpecialRow"]
 
@@ -43,8 +43,8 @@ class GraftProof(NamedTuple):
     differences: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class GraftReport(_render.Shown):
+@dataclass(frozen=True, repr=False)
+class GraftReport(Shown):
     """What `graft` wrote, or would write.
 
     Attributes:
@@ -97,75 +97,55 @@ class GraftReport(_render.Shown):
         """Whether verification found no difference, or was not asked for."""
         return self.proof is None or not self.proof.differences
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data."""
-        return _render.View(f"Graft: {_render.one_line(self.source)} -> {_render.one_line(self.out)}", [*blocks(self)])
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"Graft: {one_line(self.source)} -> {one_line(self.out)}"
+        done = "written" if self.written else "checked" if self.proof else "nothing is written"
+        figures = [
+            ["rows", f"{self.rows[0]:,} -> {self.rows[1]:,}"],
+            ["kept, bit for bit", f"{self.kept:,}"],
+            ["new", f"{self.new:,}"],
+            ["dropped", f"{self.dropped:,}"],
+            ["holes and padding", f"{self.empty:,}"],
+        ]
+        yield Line(f"{done}; {'tied' if self.tied else 'untied'}; {self.size:,} bytes of tensors")
+        yield Table(("tokens", "count"), figures)
+        yield Line(f"new rows: {self.init}")
+        rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in self.tensors]
+        yield Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
+        if self.specials:
+            listed = [[one_line(each.token), str(each.id), each.source] for each in self.specials[:SHOWN]]
+            more = len(self.specials) - SHOWN
+            caption = (
+                f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
+            )
+            yield Table(("token", "id", "row"), listed, caption, left=(0, 2))
+        for note in self.notes:
+            yield Line(f"note: {note}", "warn")
+        for each in self.expect:
+            yield Line(f"expect: {each}")
+        if self.left_out:
+            yield Line(f"left out: {', '.join(map(one_line, self.left_out))}")
+        yield from self._proof_lines()
+
+    def _proof_lines(self) -> Iterator[Block]:
+        proof = self.proof
+        if proof is not None:
+            said = (
+                f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
+                f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
+            )
+            yield Line(
+                said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
+                "good" if self.ok else "bad",
+            )
+            for each in proof.differences[:SHOWN]:
+                yield Line(each, "bad")
+        yield Line(f"verify: {self.command}")
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
-        own = {name: value for name, value in asdict(self).items() if name not in ("tensors", "specials", "proof")}
-        return {
-            **own,
-            "rows": [*self.rows],
-            **{name: [*own[name]] for name in ("files", "left_out", "notes", "expect")},
-            "tensors": [{**each._asdict(), "before": [*each.before], "after": [*each.after]} for each in self.tensors],
-            "specials": [each._asdict() for each in self.specials],
-            "proof": None if self.proof is None else {**self.proof._asdict(), "differences": [*self.proof.differences]},
-            "ok": self.ok,
-        }
-
-    def __repr__(self) -> str:
-        return (
-            f"<GraftReport {self.rows[0]:,} to {number_of(self.rows[1], 'row')}: {self.kept:,} kept, {self.new:,} new>"
-        )
-
-
-def blocks(report: GraftReport) -> Iterator[_render.Block]:
-    """The parts of the view."""
-    done = "written" if report.written else "checked" if report.proof else "nothing is written"
-    figures = [
-        ["rows", f"{report.rows[0]:,} -> {report.rows[1]:,}"],
-        ["kept, bit for bit", f"{report.kept:,}"],
-        ["new", f"{report.new:,}"],
-        ["dropped", f"{report.dropped:,}"],
-        ["holes and padding", f"{report.empty:,}"],
-    ]
-    yield _render.Line(f"{done}; {'tied' if report.tied else 'untied'}; {report.size:,} bytes of tensors")
-    yield _render.Table(("tokens", "count"), figures)
-    yield _render.Line(f"new rows: {report.init}")
-    rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in report.tensors]
-    yield _render.Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
-    if report.specials:
-        listed = [[_render.one_line(each.token), str(each.id), each.source] for each in report.specials[:SHOWN]]
-        more = len(report.specials) - SHOWN
-        caption = f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
-        yield _render.Table(("token", "id", "row"), listed, caption, left=(0, 2))
-    for note in report.notes:
-        yield _render.Line(f"note: {note}", "warn")
-    for each in report.expect:
-        yield _render.Line(f"expect: {each}")
-    if report.left_out:
-        yield _render.Line(f"left out: {', '.join(map(_render.one_line, report.left_out))}")
-    yield from proof_lines(report)
-
-
-def proof_lines(report: GraftReport) -> Iterator[_render.Block]:
-    """What verification found, and how to do it."""
-    proof = report.proof
-    if proof is not None:
-        said = (
-            f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
-            f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
-        )
-        yield _render.Line(
-            said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
-            "good" if report.ok else "bad",
-        )
-        for each in proof.differences[:SHOWN]:
-            yield _render.Line(each, "bad")
-    yield _render.Line(f"verify: {report.command}")
+        return super().to_dict() | {"ok": self.ok}
 
 
 def shape(sizes: tuple[int, ...]) -> str:
-    """A shape in words."""
     return " x ".join(f"{size:,}" for size in sizes)

@@ -23,13 +23,7 @@ GAP_BYTES = 64 << 10  # reading so much that is not needed is cheaper than a cal
 
 
 def sound_mean(matrix: Matrix, tokens: Mapping[int, object]) -> NDArray[np.float64]:
-    """The mean of the rows that have a token, in float64.
-
-    Args:
-        tokens: By id, which must be below the number of rows.
-    Raises:
-        FormatError: One of these rows holds a number that is not finite.
-    """
+    """The mean of the rows that have a token, in float64; all ids of `tokens` have a row."""
     used = np.zeros(len(matrix), np.bool_)
     used[[*tokens]] = True
     total = np.zeros(matrix.shape[1])
@@ -51,7 +45,6 @@ def doubled(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def same_numbers(one: Matrix, two: Matrix) -> bool:
-    """Whether two matrices hold the same bytes."""
     if (one.shape, one.dtype) != (two.shape, two.dtype):
         return False
     with contextlib.closing(one.raw_blocks()) as ones, contextlib.closing(two.raw_blocks()) as twos:
@@ -107,11 +100,7 @@ class OldRows:
 
 
 def new_blocks(matrix: Matrix, recipe: Recipe, mean: NDArray[np.float64]) -> Iterator[NDArray[Any]]:
-    """The new rows as they are in a file, some at a time.
-
-    Raises:
-        FormatError: The old file cannot be read.
-    """
+    """The new rows as they are in a file, some at a time."""
     width = matrix.shape[1]
     step = max(1, BLOCK_BYTES // (width * matrix.dtype.itemsize))
     counts = np.diff(recipe.starts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from .._base.errors import FormatError, InvalidOption, quoted
@@ -26,19 +27,12 @@ NEEDED = ("eos_token_id", "decoder_start_token_id")
 
 @dataclass
 class Rewriting:
-    """How ids change, and what was changed.
-
-    Attributes:
-        found: Where the tokens come from.
-        rows: How many rows the matrices had, and how many they get.
-        tokens: By name (`eos_token`), the id of the token that the caller chose.
-        notes: What has no successor, in words.
-    """
+    """How ids change, and what was changed."""
 
     found: Origins
-    rows: tuple[int, int]
-    tokens: Mapping[str, int]
-    notes: list[str] = field(default_factory=list)
+    rows: tuple[int, int]  # how many the matrices had, and how many they get
+    tokens: Mapping[str, int]  # by name (`eos_token`), the id that the caller chose
+    notes: list[str] = field(default_factory=list)  # what has no successor
 
     def id(self, old: object, path: str) -> object:
         """The new id for an old one; None where its token is gone."""
@@ -54,38 +48,31 @@ class Rewriting:
 
 
 def rewritten(settings: Mapping[str, Any], file: str, how: Rewriting) -> dict[str, Any]:
-    """The settings of a file with new ids.
-
-    Raises:
-        InvalidOption: The end token is not in the new tokenizer, and the caller chose no other.
-    """
     new = dict(walked(settings, file, how))
-    chosen = {f"{name}_id": id for name, id in how.tokens.items()}
-    inside = [new, *(part for part in (new.get(TEXT),) if isinstance(part, dict))]
-    for name, id in chosen.items():
-        homes = [part for part in inside if name in part] or [new]
-        for home in homes:
-            home[name] = id
+    inside = [part for part in (new, new.get(TEXT)) if isinstance(part, dict)]
+    for name, id in how.tokens.items():
+        for home in [part for part in inside if f"{name}_id" in part] or [new]:
+            home[f"{name}_id"] = id
     return new
 
 
 def walked(part: Mapping[str, Any], path: str, how: Rewriting) -> Iterator[tuple[str, Any]]:
-    """The entries of an object, rewritten."""
     for key, value in part.items():
         here = f"{path}: {key}"
+        new = partial(how.id, path=here)
         if key in SIZES and value == how.rows[0]:
             yield key, how.rows[1]
         elif key in NEEDED:
             yield key, needed(key, value, here, how)
         elif key.endswith(ENDS) or key in LISTS:
-            yield key, ids_of(value, lambda id, here=here: how.id(id, here))  # type: ignore[misc]
+            yield key, ids_of(value, new)
         elif key == "forced_decoder_ids" and isinstance(value, list):
-            yield key, [[pair[0], how.id(pair[1], here)] for pair in value if isinstance(pair, list) and len(pair) == 2]
+            yield key, [[pair[0], new(pair[1])] for pair in value if isinstance(pair, list) and len(pair) == 2]
         elif key == "sequence_bias" and isinstance(value, list):
-            biased = [(ids_of(pair[0], lambda id, here=here: how.id(id, here)), pair[1]) for pair in value]  # type: ignore[misc]
+            biased = [(ids_of(pair[0], new), pair[1]) for pair in value]
             yield key, [[ids, bias] for ids, bias in biased if ids]
         elif key in ("lang_to_id", "task_to_id") and isinstance(value, dict):
-            yield key, {name: id for name, old in value.items() if (id := how.id(old, here)) is not None}
+            yield key, {name: id for name, old in value.items() if (id := new(old)) is not None}
         elif isinstance(value, dict):
             yield key, dict(walked(value, here, how))
         else:
@@ -122,11 +109,7 @@ def needed(key: str, value: object, path: str, how: Rewriting) -> object:
 
 
 def sized(config: Mapping[str, Any], file: str, rows: tuple[int, int], name: str) -> dict[str, Any]:
-    """The settings with a vocabulary size, which they may leave to transformers.
-
-    Raises:
-        FormatError: They have another size than the matrices.
-    """
+    """The settings with a vocabulary size, which they may leave to transformers."""
     inner = config.get(TEXT)
     home = inner if isinstance(inner, dict) else config
     sizes = [part[key] for part in (home, config) for key in SIZES if key in part]

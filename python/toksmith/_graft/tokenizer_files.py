@@ -1,6 +1,6 @@
-"""The files of the new tokenizer beside a model: tokenizer.json, its settings, and the map of special tokens.
+"""The tokenizer of a checkpoint: the old one as it lies there, and the files of the new one.
 
-The settings of the old tokenizer stay, except for what names tokens. A name of a token that is gone is left out and listed.
+These are tokenizer.json, its settings, and the map of special tokens. The settings of the old tokenizer stay, except for what names tokens. A name of a token that is gone is left out and listed.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
-from .._base.errors import quoted
+from .._base.errors import FormatError, quoted
+from .._base.paths import shown
 from .._formats import FORMATS
 from .._model.model import Model
+from .._sources.hub import chosen as tokenizer_names
+from .._sources.load import load
 from .._tokenizer.tokenizer import Tokenizer
 from .model_folder import ModelFolder, json_file
 
-__all__ = ["tokenizer_files"]
+__all__ = ["own_tokenizer", "tokenizer_files"]
 
 SETTINGS, SPECIALS = "tokenizer_config.json", "special_tokens_map.json"
 FLAGS = ("lstrip", "normalized", "rstrip", "single_word", "special")
@@ -26,16 +29,23 @@ USUAL = {"clean_up_tokenization_spaces": False, "tokenizer_class": PLAIN}
 TEMPLATES = ("chat_template.jinja", "chat_template.json")
 
 
+def own_tokenizer(folder: ModelFolder, argument: str) -> Tokenizer:
+    """The tokenizer that lies in the checkpoint; `argument` is how the caller names another."""
+    problem = "holds no file of a tokenizer; name the one that its rows belong to"
+    try:
+        found = tokenizer_names([*folder.stale, *folder.copied], shown(folder.place))
+    except FormatError:
+        found = []
+        problem = f"holds several files of tokenizers ({', '.join(folder.stale)}); name the old one"
+    if not found:
+        raise FormatError(folder.place, None, f"{problem} with {argument}")
+    return load(folder.place / found[0])
+
+
 def tokenizer_files(
     folder: ModelFolder, old: Model, tok: Tokenizer, chosen: Mapping[str, str], allow_loss: Collection[str]
 ) -> tuple[dict[str, bytes], list[str]]:
-    """The bytes of each file by its name, and what has no successor, in words.
-
-    Args:
-        chosen: By name (`eos_token`), the token that the caller chose.
-    Raises:
-        CannotRepresent: tokenizer.json cannot hold the tokenizer.
-    """
+    """The bytes of each file by its name, with the tokens that the caller chose, and what has no successor, in words."""
     model, notes = tok.model, list[str]()
     data = cast("bytes", FORMATS["tokenizer_json"].save(model, allow_loss=allow_loss))
     contents = {token.content for token in model.added_tokens} | {

@@ -34,21 +34,13 @@ class TokenKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Origins:
-    """Where the tokens of the new tokenizer come from.
-
-    Attributes:
-        old: The old tokens by id.
-        new: The new tokens by id.
-        kept: The old id of each new id that keeps its row.
-        pieces: The old ids of the pieces of each new token that has no row; empty where there are none.
-        moved: The new id of each old id that stays.
-    """
+    """Where the tokens of the new tokenizer come from."""
 
     old: Mapping[int, TokenKey]
     new: Mapping[int, TokenKey]
-    kept: Mapping[int, int]
-    pieces: Mapping[int, tuple[int, ...]]
-    moved: Mapping[int, int]
+    kept: Mapping[int, int]  # the old id of each new id that keeps its row
+    pieces: Mapping[int, tuple[int, ...]]  # the old ids that a new token consists of; empty where there are none
+    moved: Mapping[int, int]  # the new id of each old id that stays
 
     @property
     def dropped(self) -> list[int]:
@@ -65,11 +57,6 @@ def keys_of(tok: Tokenizer) -> dict[int, TokenKey]:
 
 
 def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Origins:
-    """Where the tokens of the new tokenizer come from.
-
-    Raises:
-        InvalidOption: The map belongs to other tokenizers.
-    """
     before, after = keys_of(old), keys_of(new)
     if id_map is not None:
         check_map(id_map, old, before, after)
@@ -86,7 +73,6 @@ def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Orig
 
 
 def check_map(id_map: IdMap, old: Tokenizer, before: Mapping[int, TokenKey], after: Mapping[int, TokenKey]) -> None:
-    """Refuses a map that was made of other tokenizers."""
     if id_map.fingerprint is not None and id_map.fingerprint != old.fingerprint:
         expected = (
             f"a map made from the checkpoint's tokenizer, whose fingerprint is {old.fingerprint[:12]}; the map was made "

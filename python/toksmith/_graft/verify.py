@@ -7,7 +7,7 @@ tokenizer is loaded from the folder, and its tokens must be those that the rows 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +72,7 @@ def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
             tally.differs(f"{name}: is not what was planned")
     for name in plan.folder.copied:
         tally.files += 1
-        if not (place / name).is_file() or file_sum(place / name) != file_sum(plan.folder.place / name):
+        if not (place / name).is_file() or sum_of(place / name) != sum_of(plan.folder.place / name):
             tally.differs(f"{name}: differs from the checkpoint's")
     for name in plan.folder.stale:
         if name not in plan.files and (place / name).exists():
@@ -85,7 +85,6 @@ def is_file_of(path: Path, data: bytes) -> bool:
 
 
 def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:
-    """Whether every tensor is there, and is what it must be."""
     new = {(tensor.path.name, tensor.name): tensor for tensor in found.tensors()}
     changed = {each.tensor.name: each for each in plan.tensors}
     for old in plan.folder.tensors():
@@ -94,7 +93,9 @@ def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> Non
             tally.differs(f"{old.path.name}: {old.name} is missing")
         elif old.name in changed:
             check_rows(plan, changed[old.name], tensor, tally)
-        elif (old.dtype, old.shape) != (tensor.dtype, tensor.shape) or tensor_sum(old) != tensor_sum(tensor):
+        elif (old.dtype, old.shape) != (tensor.dtype, tensor.shape) or sum_of(old.path, old) != sum_of(
+            tensor.path, tensor
+        ):
             tally.differs(f"{old.path.name}: {old.name} differs from the checkpoint's")
         else:
             tally.untouched += 1
@@ -103,7 +104,6 @@ def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> Non
 
 
 def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofTally) -> None:
-    """Whether the rows of a tensor are those of its recipe."""
     expected = each.shape(plan.rows[1])
     if (tensor.dtype, tensor.shape) != (each.tensor.dtype, expected):
         tally.differs(f"{tensor.name}: is {tensor.dtype} {[*tensor.shape]}; expected {each.tensor.dtype} {[*expected]}")
@@ -127,7 +127,6 @@ def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofT
 
 
 def different(one: NDArray[np.generic], two: NDArray[np.generic]) -> NDArray[np.bool_]:
-    """Which rows have other bits."""
     found: NDArray[np.bool_] = (one.view(np.uint8) != two.view(np.uint8)).any(axis=1)
     return found
 
@@ -145,32 +144,12 @@ def row_of(
     return rounded(total, old.matrix.dtype)
 
 
-def tensor_sum(tensor: Tensor) -> str:
-    """The sha256 of a tensor's bytes."""
-    return sum_of(tensor.path, tensor.begin, len(tensor))
-
-
-def file_sum(path: Path) -> str:
-    """The sha256 of a file."""
-    return sum_of(path, 0, path.stat().st_size)
-
-
-def sum_of(path: Path, begin: int, size: int) -> str:
-    """The sha256 of a range of a file."""
-    found = hashlib.sha256()
-    for block in blocks(path, begin, size):
-        found.update(block)
-    return found.hexdigest()
-
-
-def blocks(path: Path, begin: int, size: int) -> Iterator[memoryview]:
-    """The bytes of a range, some at a time; fewer where the file ends before."""
-    buffer = memoryview(bytearray(min(size, BLOCK_BYTES)))
+def sum_of(path: Path, part: Tensor | None = None) -> str:
+    """The sha256 of a file, or of the numbers of one of its tensors."""
+    found, left = hashlib.sha256(), sys.maxsize if part is None else len(part)
     with open(path, "rb") as stream:
-        stream.seek(begin)
-        while size:
-            got = stream.readinto(buffer[: min(size, len(buffer))])
-            if not got:
-                return
-            yield buffer[:got]
-            size -= got
+        stream.seek(0 if part is None else part.begin)
+        while block := stream.read(min(left, BLOCK_BYTES)):
+            found.update(block)
+            left -= len(block)
+    return found.hexdigest()

@@ -24,6 +24,11 @@ __all__ = ["ROLES", "VocabTensor", "check_size", "vocab_tensors", "with_place"]
 OTHER = "other"
 ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
 NAMES = ("weight", "bias")
+# What quantising or an adapter adds to a matrix.
+PARTS = (
+    *("scale", "qweight", "qzeros", "g_idx", "zero_point", "absmax", "quant_map", "quant_state", "nested_", "lora_"),
+    *("packed", "SCB", "original_module", "modules_to_save", "codebook"),
+)
 FEW = 0.75  # of the rows: a tokenizer with fewer ids is probably another model's
 
 
@@ -35,11 +40,9 @@ class VocabTensor(NamedTuple):
 
     @property
     def role(self) -> Role:
-        """What it is."""
         return self.matrix.role
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Its shape with so many rows."""
         shape = [*self.tensor.shape]
         shape[shape.index(len(self.matrix))] = rows
         return tuple(shape)
@@ -50,9 +53,6 @@ def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTe
 
     Args:
         given: By name or pattern of names, what a tensor is: one of `ROLES`.
-    Raises:
-        FormatError: No input matrix is known, two tensors disagree, one is quantised, or one is unknown.
-        InvalidOption: `given` says something that cannot be.
     """
     roles = roles_of(folder, given)
     known = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
@@ -111,18 +111,9 @@ def refuse_quantised(folder: ModelFolder, names: list[str]) -> None:
     for tensor in folder.tensors():
         module = next((each for each in modules if each and tensor.name.startswith(f"{each}.")), None)
         rest = "" if module is None else tensor.name.removeprefix(f"{module}.")
-        if module is not None and rest not in NAMES and is_part(rest):
+        if module is not None and rest not in NAMES and any(part in rest for part in PARTS):
             problem = f"belongs to a quantised or adapted {module}; graft the checkpoint that it was made from, and quantise the result"
             raise FormatError(tensor.path, tensor.name, problem)
-
-
-PARTS = ("scale", "qweight", "qzeros", "g_idx", "zero_point", "absmax", "quant_map", "quant_state", "nested_", "lora_")
-MORE_PARTS = ("packed", "SCB", "original_module", "modules_to_save", "codebook")
-
-
-def is_part(rest: str) -> bool:
-    """Whether this is what quantising or an adapter adds to a matrix."""
-    return any(part in rest for part in (*PARTS, *MORE_PARTS))
 
 
 def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, first: str) -> None:
@@ -139,11 +130,6 @@ def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, fir
 
 
 def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
-    """Whether the old tokenizer fits the rows.
-
-    Raises:
-        FormatError: It has ids without a row.
-    """
     rows, size = len(first.matrix), old.vocab_size
     if size > rows:
         problem = (

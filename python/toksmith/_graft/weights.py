@@ -60,11 +60,7 @@ def files(path: Path) -> Iterator[Path]:
 
 
 def index_of(path: Path) -> dict[str, Path] | None:
-    """The file of each tensor, as the index of a folder says; None without an index. `path` may be the index itself.
-
-    Raises:
-        FormatError: It is not an index.
-    """
+    """The file of each tensor, as the index of a folder says; None without an index. `path` may be the index itself."""
     index = path if path.name.endswith(".index.json") else path / INDEX
     if not index.is_file():
         return None
@@ -92,16 +88,7 @@ SIZES: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a file.
-
-    Attributes:
-        path: The file.
-        name: The tensor's name.
-        dtype: The type of its numbers, as the header spells it.
-        shape: Its sizes.
-        begin: The byte of the file at which its numbers begin.
-        end: The byte behind them.
-    """
+    """One tensor of a file: its numbers are the bytes from `begin` to `end`, of a type as the header spells it."""
 
     path: Path
     name: str
@@ -116,15 +103,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself.
-
-    Attributes:
-        path: The file.
-        tensors: By name, in the order of the header.
-        metadata: The texts under `__metadata__`.
-        start: The byte of the file at which the first numbers must begin.
-        size: The bytes of the file.
-    """
+    """What a file says of itself. Its first numbers must begin at the byte `start`; `size` is that of the file."""
 
     path: Path
     tensors: Mapping[str, Tensor]
@@ -134,11 +113,6 @@ class Header:
 
 
 def header(path: Path) -> Header:
-    """The header of a file.
-
-    Raises:
-        FormatError: The file cannot be read, is not a safetensors file, or an entry cannot be.
-    """
     name = shown(path)
     try:
         regular(path)
@@ -179,11 +153,7 @@ def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Te
 
 
 def check_whole(found: Header) -> None:
-    """Refuses a file whose tensors overlap, leave holes, or do not have the size of their shape.
-
-    Raises:
-        FormatError: The header lies.
-    """
+    """Refuses a file whose tensors overlap, leave holes, or do not have the size of their shape."""
     name = shown(found.path)
     ordered = sorted(found.tensors.values(), key=lambda each: (each.begin, each.end))
     at = found.start
@@ -219,7 +189,6 @@ TIE = np.uint32(0x8000)
 
 
 def floats(rows: NDArray[Any]) -> NDArray[np.float32]:
-    """Numbers of a file as float32."""
     if rows.dtype == np.uint16:
         return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return rows.astype(np.float32)
@@ -270,16 +239,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One embedding matrix, a row for each id.
-
-    Attributes:
-        path: The file.
-        name: The tensor's name.
-        role: "input" or "output".
-        shape: Rows, and numbers in each.
-        dtype: Of the numbers in the file; BF16 is read as its 16 bits.
-        begin: The byte of the file at which they begin.
-    """
+    """One embedding matrix, a row for each id, from the byte `begin` of a file on; BF16 is read as its 16 bits."""
 
     path: Path
     name: str
@@ -292,11 +252,7 @@ class Matrix:
         return self.shape[0]
 
     def raw_blocks(self) -> Generator[tuple[int, NDArray[Any]], None, None]:
-        """The rows as they are in the file, some at a time, each time with the number of the first.
-
-        Raises:
-            FormatError: The file became shorter meanwhile.
-        """
+        """The rows as they are in the file, some at a time, each time with the number of the first."""
         width = self.shape[1]
         step = max(1, BLOCK_BYTES // (4 * width))
         try:
@@ -312,7 +268,6 @@ class Matrix:
             raise FormatError(self.path, None, f"cannot be read: {problem.strerror}") from problem
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """As `raw_blocks`, as float32."""
         return ((start, floats(rows)) for start, rows in self.raw_blocks())
 
     def rows(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -321,7 +276,6 @@ class Matrix:
         return np.concatenate(found)
 
     def shrank(self) -> FormatError:
-        """The error for a file that became shorter."""
         problem = "the file shrank while it was read; use a copy that does not change"
         return FormatError(self.path, self.name, problem)
 
@@ -331,9 +285,6 @@ def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
 
     Returns:
         The input matrix, then the output matrix where it is another.
-    Raises:
-        FormatError: The file is not a safetensors file, contains no embeddings, or its embeddings do not fit the
-            vocabulary.
     """
     roles: tuple[tuple[Role, tuple[str, ...]], ...] = (("input", INPUT), ("output", OUTPUT))
     first = [(role, next(tensors(Path(path), names), None)) for role, names in roles]
@@ -365,11 +316,7 @@ def tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
 
 
 def matrix_of(tensor: Tensor, role: Role, vocab_size: int) -> Matrix:
-    """The matrix that a tensor is, checked against the vocabulary.
-
-    Raises:
-        FormatError: Its type, its shape or its number of rows cannot be.
-    """
+    """The matrix that a tensor is, checked against the vocabulary."""
     path, name, shape = shown(tensor.path), tensor.name, list(tensor.shape)
     if tensor.dtype not in TYPES:
         raise FormatError(path, name, f"has the dtype {tensor.dtype}; expected one of {', '.join(TYPES)}")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import FormatError
 from .._base.system import SYSTEM
+from .._storage.atomic_files import writable
 from .._storage.files import reason
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
@@ -39,22 +40,8 @@ class NewTensor(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Its bytes."""
         matrix = self.was.matrix
         return self.rows * matrix.shape[1] * matrix.dtype.itemsize
-
-
-@contextlib.contextmanager
-def told(path: str | Path) -> Iterator[None]:
-    """Turns errors of the system into ours, which name the file.
-
-    Raises:
-        FormatError: The file cannot be written.
-    """
-    try:
-        yield
-    except OSError as problem:
-        raise FormatError(path, None, f"cannot be written: {reason(problem, path)}") from problem
 
 
 class NewFiles:
@@ -70,13 +57,9 @@ class NewFiles:
 
     @contextlib.contextmanager
     def add(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, open for writing.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """A new file, open for writing."""
         path = self.path(name)
-        with told(path):
+        with writable(path):
             file = open(path, "xb")  # noqa: SIM115 - `flushed` closes it
             try:
                 yield file
@@ -87,25 +70,22 @@ class NewFiles:
         self._sent.append((path, self._flushing.submit(flushed, file)))
 
     def path(self, name: str) -> str:
-        """Where a file of this name is."""
         return os.path.join(self._place, name)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._flushing.shutdown()
         for path, sent in self._sent:
             if kind is None:
-                with told(path):
+                with writable(path):
                     sent.result()
 
 
 def flushed(file: BinaryIO) -> None:
-    """Sends a file to the disk, and closes it."""
     with file:
         SYSTEM.flush(file.fileno())
 
 
 def written_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
-    """Writes a file with new rows."""
     sizes = {name: new[name].size if name in new else len(tensor) for name, tensor in shard.tensors.items()}
     ordered = sorted(shard.tensors.values(), key=lambda each: (each.begin, each.end))
     text = header_text(shard, ordered, sizes, new)
@@ -136,7 +116,6 @@ def header_text(shard: Header, ordered: list[Tensor], sizes: Mapping[str, int], 
 
 
 def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> None:
-    """Copies the numbers of a tensor."""
     source.seek(tensor.begin)
     buffer = memoryview(bytearray(min(BLOCK_BYTES, len(tensor))))
     left = len(tensor)

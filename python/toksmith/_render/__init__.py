@@ -36,7 +36,7 @@ from .view import (
 if TYPE_CHECKING:
     from .pages import Curves, linked_tokens, page, page_of, report
     from .plot import Charted, Plot, to_chart
-    from .shown import Shown, called, check_writable, notebook, save_text
+    from .shown import Shown, called, check_writable, json_of, notebook, save_text, token_json
     from .terminal import (
         bar_lines,
         draw_tokens,
@@ -77,6 +77,7 @@ __all__ = [
     "escape_controls",
     "guard_terminals",
     "is_whole",
+    "json_of",
     "linked_tokens",
     "make_console",
     "make_progress",
@@ -95,6 +96,7 @@ __all__ = [
     "summary",
     "table_lines",
     "to_chart",
+    "token_json",
     "token_parts",
     "token_text",
     "token_views",
@@ -104,7 +106,7 @@ __all__ = [
 _LATER = {
     "pages": ("Curves", "linked_tokens", "page", "page_of", "report"),
     "plot": ("Charted", "Plot", "to_chart"),
-    "shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
+    "shown": ("Shown", "called", "check_writable", "json_of", "notebook", "save_text", "token_json"),
     "terminal": (
         "bar_lines",
         "draw_tokens",

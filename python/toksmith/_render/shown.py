@@ -1,4 +1,4 @@
-"""What every result can do once it gives `view` and `to_dict`: print itself, and become a page, a picture or JSON.
+"""What every result can do once it gives its title and its blocks: print itself, and become a page, a picture or JSON.
 
 The rule: one result says the same in every medium. `repr` stays one line; print it, or end a notebook cell with it.
 """
@@ -9,21 +9,24 @@ import dataclasses
 import io
 import json
 import os
-from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar, cast
 
 from rich.console import Group
 
+from .._base.errors import shortened
 from .._storage.atomic_files import AtomicFiles, write_file
 from .blocks import View
 from .html import fragment
 from .pages import document
 from .terminal import make_console, picture, renderables
+from .view import one_line
 
-__all__ = ["Shown", "called", "check_writable", "notebook", "save_text"]
+__all__ = ["Shown", "called", "check_writable", "json_of", "notebook", "save_text", "token_json"]
 
 WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
+MOST_TITLE = 300  # characters in a `repr`
 TERMINAL_ITEMS, TERMINAL_CHARS = 2000, 8000  # of each block, and of each line and cell; also in pictures
 
 
@@ -42,6 +45,24 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
         FormatError: The file cannot be written. Nothing has changed.
     """
     write_file(path, text.encode())
+
+
+def json_of(value: Any) -> Any:
+    """A value as JSON values: a record by its fields, and its `token` as `text` and `hex` among them."""
+    if isinstance(value, bytes):
+        return token_json(value)
+    if dataclasses.is_dataclass(value) or hasattr(value, "_asdict"):
+        fields = vars(value) if dataclasses.is_dataclass(value) else value._asdict()
+        found = {name: json_of(each) for name, each in fields.items()}
+        return found if isinstance(found.get("token"), str) else found | found.pop("token", {})
+    if isinstance(value, Mapping):
+        return {str(name): json_of(each) for name, each in value.items()}
+    return [*map(json_of, value)] if isinstance(value, (tuple, list)) else value
+
+
+def token_json(token: bytes) -> dict[str, str]:
+    """Bytes as JSON values: `text` to read, `hex` exact."""
+    return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
 
 
 Result = TypeVar("Result", bound="Shown")
@@ -64,18 +85,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         files.add(path)
 
 
-class Shown(ABC):
-    """A result that is shown in every medium."""
+class Shown:
+    """A result that is shown in every medium. It gives `_parts` or `view`."""
 
     __slots__ = ()
 
-    @abstractmethod
     def view(self) -> View:
         """What is to be seen, as plain data."""
+        title, *blocks = self._parts()
+        return View(title, tuple(blocks))
 
-    @abstractmethod
+    def _parts(self) -> Iterator[Any]:
+        """The title of the view, then its blocks from top to bottom."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {shortened(one_line(next(self._parts())), MOST_TITLE)}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Everything that the result holds, as JSON values; bytes are hex."""
+        return dict(json_of(self))
 
     def __str__(self) -> str:
         """The result as plain text without colour, 80 cells wide: what `print` shows.

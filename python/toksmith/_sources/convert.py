@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from .. import _formats
 from .._base.arguments import flag
 from .._base.errors import number_of
 from .._base.paths import shown
-from .._corpus import Corpus, documents
+from .._corpus import Corpus, batches, documents
 from .._formats import Format, PeerProcess
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
@@ -351,7 +351,7 @@ def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap
 def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
     """What is found when both encode the corpus."""
     same, tok = Compared(), source.tok
-    for batch in batches(corpus):
+    for batch in batches(corpus, BATCH_CHARS):
         expected = source.encode(batch)
         found = other.encode_ragged(batch, special="text")
         run.check(batch, expected, same.documents)
@@ -373,20 +373,6 @@ def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDiffe
     text = " ".join([f"a{content}" for content in tok.special_tokens])
     one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
     return None if one == two else difference_of(number, text, Encoded(tok, one), Encoded(other, two))
-
-
-def batches(corpus: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
-    """The documents, about 1 MiB at a time."""
-    batch: list[str | bytes] = []
-    size = 0
-    for text in corpus:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH_CHARS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 class PeerCheck:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._base.errors import CorpusError, InvalidOption, number_of
+from .._corpus import batches, documents
 from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
@@ -24,7 +25,6 @@ from .checkpoint import Checkpoint
 from .counts import PieceCounts, need
 from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn
 from .options import Outcome, Run, check_merging, said_stop
-from .sweep import batches
 
 __all__ = ["CharacterOptions", "train_characters"]
 
@@ -119,7 +119,7 @@ def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
-    for batch in batches(corpus):
+    for batch in batches(documents(corpus)):
         counter.add([tidied(document, options) for document in batch], threads)
         run.reporter.report("counting", counter.bytes, None)
     counts = counter.finish(limits.min_count, threads)

@@ -6,21 +6,18 @@ what training for n merges gives. Left out: any training, and which size is righ
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from .._base.arguments import items, whole_number
 from .._base.errors import CorpusError, InvalidOption
-from .._corpus import Corpus, documents
+from .._corpus import Corpus, batches, documents
 from .._model.model import Model, TokenTable, TrainingRecord
 from .._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["SweepRow", "rewind", "sweep"]
-
-BATCH_CHARS = 4 << 20
-BATCH_DOCUMENTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: in
     ids = [0] * len(toks)
     used = [np.zeros(each.vocab_size, np.bool_) for each in toks]
     size_bytes = number = 0
-    for batch in batches(held_out):
+    for batch in batches(documents(held_out)):
         number += len(batch)
         size_bytes += sum(map(byte_length, batch))
         for place, each in enumerate(toks):
@@ -153,20 +150,6 @@ def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: in
         raise CorpusError(None, None, f"the held-out text is empty: no byte in any of its documents ({number})")
     counted = zip(toks, ids, used, strict=True)
     return [SweepRow(each.vocab_size, n, int(seen.sum()), size_bytes, number) for each, n, seen in counted]
-
-
-def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
-    """The documents of a corpus in batches."""
-    batch: list[str | bytes] = []
-    size = 0
-    for document in documents(corpus):
-        batch.append(document)
-        size += len(document)
-        if size >= BATCH_CHARS or len(batch) >= BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def byte_length(text: str | bytes) -> int:

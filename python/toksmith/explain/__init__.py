@@ -22,11 +22,11 @@ from __future__ import annotations
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
 from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
 from ._compare import Comparison, Cuts, Difference, compare
-from ._flow import Flow, FlowStage, flow
 from ._folder import FileTokens, FolderMap, Waste, folder
 from ._folder_files import SkippedFile, unignored
 from ._history import Event, History, history
 from ._inference import Inference, InferenceCut, inference
+from ._language_model import Flow, FlowStage, Prediction, Targets, flow, targets
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._overview import Overview, overview
@@ -38,7 +38,6 @@ from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
 from ._stability import Edit, EditRow, Keystroke, Stability, StabilityRow, edit, stability
 from ._steps import PairCount, PairStep, Steps, steps
-from ._targets import Prediction, Targets, targets
 from ._text import Ngrams, Sizes, ngrams, sizes
 from ._tree import Node, Tree, tree
 from ._waste import WASTES, WasteRow

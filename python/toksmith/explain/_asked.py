@@ -1,34 +1,35 @@
-"""The input of the views: tokenizers by name, and the byte ranges of a text's tokens and pieces."""
+"""What all views share: tokenizers by name, and the tokens and pieces of a text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.arguments import items
 from .._base.errors import InvalidOption, number_of
+from .._render import TokenView, token_text, token_views
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import cut
 
 __all__ = [
-    "MOST_NAMED",
     "Tokenizers",
+    "drawn",
     "name_of",
     "named_tokenizers",
     "piece_ends",
     "pieces_in",
     "token_ends",
-    "token_json",
+    "views_of",
 ]
 
 INVALID = re.compile("([\udc80-\udcff]+)")  # decoded bytes that are not part of a character
 SEVERAL = "a Tokenizer, a dict of them by name, or a list of them"
 Tokenizers = Tokenizer | Mapping[str, Tokenizer] | Sequence[Tokenizer]
-MOST_NAMED = 300  # characters of names in a `repr`
 
 
 @lru_cache(maxsize=64)
@@ -38,11 +39,7 @@ def name_of(tok: Tokenizer) -> str:
 
 
 def named_tokenizers(toks: Tokenizers) -> dict[str, Tokenizer]:
-    """The tokenizers by name; those without a name get a numbered description.
-
-    Raises:
-        InvalidOption: No tokenizer was given.
-    """
+    """The tokenizers by name; those without a name get a numbered description."""
     if isinstance(toks, Tokenizer):
         return {name_of(toks): toks}
     if isinstance(toks, Mapping):
@@ -77,14 +74,9 @@ def piece_ends(tok: Tokenizer, data: bytes, special: Special) -> list[int]:
     model = tok.model
     specials = {added.content: added.id for added in model.added_tokens if added.special}
     others = {added.content: added.id for added in model.added_tokens if not (added.special or added.normalized)}
-    ends: list[int] = []
-    at = 0
-    for segment, id in cut(data, specials, special, others):
-        pieces = pieces_in(tok, segment) if id is None else [segment]
-        for piece in pieces:
-            at += len(piece)
-            ends.append(at)
-    return ends
+    cuts = cut(data, specials, special, others)
+    pieces = (piece for part, id in cuts for piece in (pieces_in(tok, part) if id is None else [part]))
+    return [*accumulate(map(len, pieces))]
 
 
 def pieces_in(tok: Tokenizer, data: bytes) -> list[bytes]:
@@ -99,6 +91,11 @@ def pieces_in(tok: Tokenizer, data: bytes) -> list[bytes]:
     return pieces
 
 
-def token_json(token: bytes) -> dict[str, str]:
-    """Bytes as JSON values: `text` to read, `hex` exact."""
-    return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
+def views_of(tok: Tokenizer, ids: Iterable[int]) -> tuple[TokenView, ...]:
+    """Tokens as they are drawn."""
+    return tuple(token_views(ids, tok.token_bytes, frozenset(tok.special_tokens.values())))
+
+
+def drawn(tokens: Iterable[bytes]) -> str:
+    """Tokens in a cell of a table."""
+    return "".join(f"▏{token_text(token)}" for token in tokens)

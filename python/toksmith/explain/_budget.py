@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from .. import _render
 from .._base.arguments import text as argument_text
 from .._base.arguments import whole_number
-from .._base.errors import InvalidOption, number_of, shortened
-from .._render import Bars, Block, Cell, Table, View, one_line
+from .._base.errors import InvalidOption, number_of
+from .._render import Bars, Block, Cell, Shown, Table
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends
+from ._asked import Tokenizers, named_tokenizers, token_ends
 
 __all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
 
@@ -44,7 +42,7 @@ class BudgetRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Budget(_render.Shown):
+class Budget(Shown):
     """How much of a text fits into contexts.
 
     Attributes:
@@ -57,16 +55,8 @@ class Budget(_render.Shown):
     chars: int
     rows: tuple[BudgetRow, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The rows as JSON values."""
-        return {"bytes": self.bytes, "chars": self.chars, "rows": [dict(vars(row)) for row in self.rows]}
-
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"{number_of(self.chars, 'character')}, {number_of(self.bytes, 'byte')}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{number_of(self.chars, 'character')}, {number_of(self.bytes, 'byte')}"
         counts = {row.tokenizer: row.tokens for row in self.rows}
         yield Bars([(name, tokens, number_of(tokens, "token")) for name, tokens in counts.items()])
         cells: list[list[str | Cell]] = []
@@ -77,11 +67,6 @@ class Budget(_render.Shown):
             cells.append([row.tokenizer, *model, f"{row.fitting_chars:,}", part, fits])
         heads = ["tokenizer", "context", "tokens", "used", "characters that fit", "of the text", ""]
         yield Table(heads, cells, left=(0, 1, 6))
-
-    def __repr__(self) -> str:
-        counts = {row.tokenizer: row.tokens for row in self.rows}
-        said = (f"{name} {number_of(tokens, 'token')}" for name, tokens in counts.items())
-        return f"<Budget: {shortened(one_line(', '.join(said)), MOST_NAMED)}>"
 
 
 def budget(
@@ -97,8 +82,7 @@ def budget(
         toks: One tokenizer, a dict of them by name, or a list of them.
         context: A context length in tokens, at least 1, or several by name
             (`explain.CONTEXTS`).
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises:
         InvalidOption: A length is below 1, or no tokenizer was given.
 

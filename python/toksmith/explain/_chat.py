@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _render
 from .._base.arguments import flag, items
 from .._base.errors import FormatError, InvalidOption, number_of
-from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, one_line
+from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, one_line
 from .._tokenizer.session import prefix
 from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of, token_json
+from ._asked import name_of, views_of
 
 __all__ = ["CHAT_TEMPLATES", "ChatMessage", "Conversation", "Injection", "chat"]
 
@@ -84,7 +83,7 @@ class Injection:
 
 
 @dataclass(frozen=True, repr=False)
-class Conversation(_render.Shown):
+class Conversation(Shown):
     """A conversation as its tokens.
 
     Attributes:
@@ -125,8 +124,7 @@ class Conversation(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """Messages, ids and findings as JSON values."""
         tokens = [
-            {"id": view.id, "special": view.special, "message": message, "flagged": place in self.flagged}
-            | token_json(view.token)
+            json_of(view) | {"message": message, "flagged": place in self.flagged}
             for place, (view, message) in enumerate(zip(self.drawn, self.origins, strict=True))
         ]
         return {
@@ -137,7 +135,7 @@ class Conversation(_render.Shown):
             ],
             "ids": len(self.ids),
             "template_ids": self.template_ids,
-            "injections": [dict(vars(each)) for each in self.injections],
+            "injections": json_of(self.injections),
             "appended": [str(each.get("role", "")) for each in self.appended],
             "stable": self.stable,
             "why": self.why,
@@ -145,13 +143,9 @@ class Conversation(_render.Shown):
             "tokens": tokens,
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         said = f"{number_of(len(self.messages), 'message')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
-        return View(f"{said}, {self.template_ids:,} of the template", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"{said}, {self.template_ids:,} of the template"
         for each in self.injections[:MOST_INJECTIONS]:
             where = f"message {each.message}" if each.message >= 0 else "text of unknown origin"
             said = f"{where} spells {one_line(each.token)} at character {each.start:,}; it stays text, and would be id {each.id}"
@@ -165,12 +159,11 @@ class Conversation(_render.Shown):
         yield Line(*self.cached())
         yield Table(["message", "role", "own tokens", "cost", "ids stay", "text"], [*self._rows()], left=(1, 4, 5))
         quiet = frozenset(place for place, message in enumerate(self.origins) if message < 0)
-        titles = [
-            f"id {view.id}, {origin_said(message)}" for view, message in zip(self.drawn, self.origins, strict=True)
-        ]
+        pairs = zip(self.drawn, self.origins, strict=True)
+        titles = [f"id {view.id}, {'the template' if of < 0 else f'message {of}'}" for view, of in pairs]
         yield TokenText(self.drawn, "what the template wrote is grey", marked=self.flagged, titles=titles, quiet=quiet)
 
-    def cached(self) -> tuple[str, _render.Tone]:
+    def cached(self) -> tuple[str, Tone]:
         """What a cache can reuse, in words, and whether that is all."""
         roles = " and ".join(one_line(str(each.get("role", ""))) for each in self.appended)
         if self.stable is None:
@@ -192,13 +185,6 @@ class Conversation(_render.Shown):
                 kept,
                 text,
             ]
-
-    def __repr__(self) -> str:
-        return f"<Conversation of {number_of(len(self.messages), 'message')}, {number_of(len(self.ids), 'token')}>"
-
-
-def origin_said(message: int) -> str:
-    return "the template" if message < 0 else f"message {message}"
 
 
 def plain_text(text: str) -> str:
@@ -251,14 +237,13 @@ def chat(
     appended = None if appended is None else mappings(appended, "appended")
     if isinstance(template, str):
         template = CHAT_TEMPLATES.get(template, template)
+    if template in CHAT_TEMPLATES.values():  # no file gives the names of their special tokens
+        variables = {"bos_token": "", "eos_token": "", **(variables or {})}
     if add_generation_prompt is not None:
         flag(add_generation_prompt, "add_generation_prompt")
     last = role_of(messages[-1]) if messages else ""
     prompt = last != "assistant" if add_generation_prompt is None else add_generation_prompt
-    given = (
-        {"bos_token": "", "eos_token": ""} | (dict(variables) if variables else {}) if is_ours(template) else variables
-    )
-    render = partial(tok.chat, template=template, tools=tools, variables=given)
+    render = partial(tok.chat, template=template, tools=tools, variables=variables)
     whole = render(messages, add_generation_prompt=prompt)
     own = np.bincount(whole.messages[whole.messages >= 0], minlength=len(messages))
     costs = beginnings(render, messages, whole.ids, len(whole.text))
@@ -266,7 +251,6 @@ def chat(
         appended = [{"role": "user", "content": "Go on."}]
         appended = appended if last in ("", "assistant") else [{"role": "assistant", "content": "Yes."}, *appended]
     longer, why = tried(render, [*messages, *appended], prompt=prompt)
-    specials = frozenset(tok.special_tokens.values())
     return Conversation(
         name_of(tok),
         whole.text,
@@ -282,22 +266,16 @@ def chat(
         None if longer is None else prefix(whole.ids, longer),
         why,
         markers(tok, whole),
-        tuple(_render.token_views(whole.ids.tolist(), tok.token_bytes, specials)),
+        views_of(tok, whole.ids.tolist()),
     )
 
 
 def mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
-    """A list of mappings."""
     found = items(value, name, "mappings with role and content")
     for each in found:
         if not isinstance(each, Mapping):
             raise TypeError(f"{name}: expected mappings with role and content, not {type(each).__name__}")
     return found
-
-
-def is_ours(template: str | os.PathLike[str]) -> bool:
-    """Whether a template is one of `CHAT_TEMPLATES`, which no file gives the names of special tokens."""
-    return isinstance(template, str) and template in CHAT_TEMPLATES.values()
 
 
 def role_of(message: Any) -> str:

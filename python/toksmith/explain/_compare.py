@@ -14,12 +14,11 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _render
-from .._base.errors import number_of, shortened
-from .._render import Block, Line, Table, TokenText, TokenView, View, one_line, token_text
+from .._base.errors import number_of
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
+from ._asked import Tokenizers, drawn, named_tokenizers, token_ends, views_of
 
 __all__ = ["Comparison", "Cuts", "Difference", "compare"]
 
@@ -54,7 +53,7 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(_render.Shown):
+class Comparison(Shown):
     """Several tokenizers on one text.
 
     Attributes:
@@ -86,33 +85,20 @@ class Comparison(_render.Shown):
             "tokenizers": {
                 name: {
                     "count": len(cuts.ids),
-                    "tokens": [
-                        {"id": view.id, **token_json(view.token), "end": end}
-                        for view, end in zip(cuts.tokens, cuts.ends, strict=True)
-                    ],
+                    "tokens": [json_of(view) | {"end": end} for view, end in zip(cuts.tokens, cuts.ends, strict=True)],
                 }
                 for name, cuts in self.cuts.items()
             },
             "shared": list(self.shared),
             "differences": [
-                {
-                    "start": found.start,
-                    "end": found.end,
-                    "places": [[place.start, place.stop] for place in found.places],
-                }
+                vars(found) | {"places": [[place.start, place.stop] for place in found.places]}
                 for found in self.differences
             ],
             "first_difference": self.first_difference,
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(
-            f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}", tuple(self.blocks())
-        )
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{number_of(len(self.cuts), 'tokenizer')} on {number_of(len(self.text), 'byte')}"
         fewest = min(len(cuts.ids) for cuts in self.cuts.values())
         rows = []
         for name, cuts in self.cuts.items():
@@ -131,23 +117,15 @@ class Comparison(_render.Shown):
             yield Line("all cut alike")
             return
         rows = [self.row(found) for found in self.differences[:MOST_DIFFERENCES]]
-        more = (
-            f" (the first {MOST_DIFFERENCES} of {len(self.differences):,})" if len(rows) < len(self.differences) else ""
-        )
+        count = len(self.differences)
+        more = f" (the first {MOST_DIFFERENCES} of {count:,})" if len(rows) < count else ""
         heads = ["byte", *self.cuts]
         yield Table(heads, rows, f"where they differ{more}", left=range(1, len(heads)))
 
     def row(self, found: Difference) -> list[str]:
         """One difference in a table."""
-        cells = [str(found.start)]
-        for cuts, place in zip(self.cuts.values(), found.places, strict=True):
-            cells.append("".join(f"▏{token_text(cuts.tokens[at].token)}" for at in place))
-        return cells
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{name} {len(cuts.ids):,}" for name, cuts in self.cuts.items())
-        counts = shortened(one_line(counts), MOST_NAMED)
-        return f"<Comparison of {counts}; {number_of(len(self.differences), 'difference')}>"
+        pairs = zip(self.cuts.values(), found.places, strict=True)
+        return [str(found.start), *(drawn(cuts.tokens[at].token for at in place) for cuts, place in pairs)]
 
 
 def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
@@ -155,8 +133,7 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
 
     Args:
         toks: Tokenizers by name, or in order.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises:
         InvalidOption: No tokenizer was given.
 
@@ -183,9 +160,9 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     cuts = {}
     for name, tok in named.items():
         ids, token_end = token_ends(tok, text, special)
-        views = _render.token_views(np.unique(ids).tolist(), tok.token_bytes, frozenset(tok.special_tokens.values()))
+        views = {view.id: view for view in views_of(tok, np.unique(ids).tolist())}
         numbers = Numbers(ids)
-        cuts[name] = Cuts(numbers, TokenColumn(numbers, {view.id: view for view in views}), Numbers(token_end))
+        cuts[name] = Cuts(numbers, TokenColumn(numbers, views), Numbers(token_end))
     ends = [np.asarray(found.ends) for found in cuts.values()]
     shared = shared_ends(ends, len(data))
     return Comparison(data, cuts, Numbers(shared), differences(shared, ends))
@@ -201,14 +178,6 @@ def shared_ends(ends: Sequence[np.ndarray[Any, Any]], size: int) -> np.ndarray[A
         mark[own] = True
         marks &= mark
     return np.flatnonzero(marks).astype(np.uint32)
-
-
-def compact(numbers: Any) -> NDArray[Any]:
-    """Whole numbers, none negative, in as few bytes as hold them; nobody can write to them."""
-    wide = np.asarray(numbers)
-    narrow = wide.astype(np.uint32 if len(wide) == 0 or int(wide.max()) < 1 << 32 else np.int64)
-    narrow.setflags(write=False)
-    return narrow
 
 
 class Column(Sequence[T]):
@@ -247,7 +216,7 @@ class Column(Sequence[T]):
 
 
 class Numbers(Column[int]):
-    """Whole numbers, none negative.
+    """Whole numbers, none negative, in as few bytes as hold them.
 
     >>> numbers = Numbers([3, 1, 4])
     >>> numbers[1], numbers[1:], numbers == (3, 1, 4), len(numbers)
@@ -257,17 +226,16 @@ class Numbers(Column[int]):
     __slots__ = ("array",)
 
     def __init__(self, numbers: Any) -> None:
-        self.array = compact(numbers)
+        wide = np.asarray(numbers)
+        self.array: NDArray[Any] = wide.astype(np.uint32 if not len(wide) or int(wide.max()) < 1 << 32 else np.int64)
+        self.array.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.array)
 
     def made(self, places: range) -> list[int]:
-        """The numbers at some places."""
-        step = places.step
         last = places.stop if places.stop >= 0 else None
-        found: list[int] = self.array[places.start : last : step].tolist() if len(places) else []
-        return found
+        return [*self.array[places.start : last : places.step].tolist()] if len(places) else []
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, (int, np.integer)) and bool((self.array == value).any())
@@ -288,7 +256,6 @@ class TokenColumn(Column[TokenView]):
         return len(self.ids)
 
     def made(self, places: range) -> list[TokenView]:
-        """The views at some places."""
         return [self.views[id] for id in self.ids.made(places)]
 
 
@@ -304,7 +271,6 @@ class Differences(Column[Difference]):
         return len(self.columns[0])
 
     def made(self, places: range) -> list[Difference]:
-        """The differences at some places."""
         rows = zip(*(column.made(places) for column in self.columns), strict=True)
         return [Difference(start, end, tuple(map(range, each[::2], each[1::2]))) for start, end, *each in rows]
 

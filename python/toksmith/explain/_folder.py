@@ -11,12 +11,11 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any
 
-from .. import _render
 from .._base.arguments import flag
 from .._base.errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
 from .._base.threads import thread_count
 from .._corpus.encode_files import blocks as encoded_blocks
-from .._render import Area, Areas, Block, Cell, Line, Table, View, one_line
+from .._render import Area, Areas, Block, Cell, Line, Shown, Table, one_line
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ._asked import name_of
 from ._folder_files import FoundFile, SkippedFile, found_in
@@ -75,7 +74,7 @@ class Waste:
 
 
 @dataclass(frozen=True, repr=False)
-class FolderMap(_render.Shown):
+class FolderMap(Shown):
     """The files of a folder by tokens, and what a prompt can do without.
 
     Two maps by one tokenizer add up to one (`first + second`).
@@ -143,9 +142,6 @@ class FolderMap(_render.Shown):
         skipped = {each.path: each for each in (*self.skipped, *other.skipped)}
         return made(self.name, self.tokenizer, files.values(), skipped.values())
 
-    def __repr__(self) -> str:
-        return f"<FolderMap {one_line(self.name)[:40]}: {number_of(len(self.files), 'file')}, {number_of(self.tokens, 'token')}>"
-
     def _waste(self, row: WasteRow) -> Waste | None:
         if row.whole:
             amounts = [file.tokens for file in self.files if self.left_out.get(file.path) == row.name]
@@ -195,13 +191,9 @@ class FolderMap(_render.Shown):
         figure = f"{tokens:,} ({share(tokens, self.tokens)})"
         return Area(one_line(name), tokens, figure, number_of(tokens, "token"), below=below)
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         figures = f"{number_of(len(self.files), 'file')}, {said(self.tokens, self.bytes)}"
-        return View(f"{one_line(self.name)}: {figures} by {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"{one_line(self.name)}: {figures} by {self.tokenizer}"
         if not self.files:
             yield Line("no text file was found", "warn")
         else:
@@ -294,8 +286,7 @@ def folder(
         folder: The path of a folder, or its files: texts by path, with `/`
             between folders.
         ignored: Whether to count also what `.gitignore` files leave out.
-        special: What special tokens in the files are, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
         threads: At least 1; None for all processors.
     Raises:
         CorpusError: There is no such folder, or it cannot be read. What cannot

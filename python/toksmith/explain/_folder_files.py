@@ -54,11 +54,7 @@ class Ignores:
         self.known: dict[str, bool] = {prefix: False}  # a folder that is asked for is not ignored
 
     def add(self, folder: str, lines: bytes) -> None:
-        """Takes the rules of a folder of the repository: `""` for the topmost, `"a/b/"` below. Later ones decide.
-
-        Raises:
-            ImportError: pathspec is missing.
-        """
+        """Takes the rules of a folder of the repository: `""` for the topmost, `"a/b/"` below. Later ones decide."""
         try:
             from pathspec import GitIgnoreSpec
         except ImportError as error:

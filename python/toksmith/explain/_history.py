@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
-from .._base.errors import InvalidOption, number_of, shortened
-from .._render import Block, Line, Table, View, token_text
+from .._base.errors import InvalidOption, number_of
+from .._render import Block, Line, Shown, Table, token_text
 from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of, token_json
+from ._asked import name_of
 
 __all__ = ["Event", "History", "history"]
 
@@ -43,7 +42,7 @@ class Event:
 
 
 @dataclass(frozen=True, repr=False)
-class History(_render.Shown):
+class History(Shown):
     """What training did with one token.
 
     Attributes:
@@ -69,22 +68,10 @@ class History(_render.Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The events as JSON values; bytes are hex."""
-        return {
-            "tokenizer": self.tokenizer,
-            "id": self.id,
-            **token_json(self.token),
-            "merges": self.merges,
-            "born": None if self.born is None else event_json(self.born),
-            "uses": [event_json(event) for event in self.uses],
-            "left_over": self.left_over,
-        }
+        return super().to_dict() | {"left_over": self.left_over}
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"the life of token {self.id} {token_text(self.token)} of {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"the life of token {self.id} {token_text(self.token)} of {self.tokenizer}"
         if self.born is None:
             yield Line("there before the first merge")
         else:
@@ -106,11 +93,6 @@ class History(_render.Shown):
             yield Line(f"occurrences in the encoded corpus: {self.left_over:,}")
             if self.left_over == 0:
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
-
-    def __repr__(self) -> str:
-        return (
-            f"<History of token {self.id} {shortened(token_text(self.token), 60)}: {number_of(len(self.uses), 'use')}>"
-        )
 
 
 def history(tok: Tokenizer, id: int) -> History:
@@ -162,17 +144,3 @@ def history(tok: Tokenizer, id: int) -> History:
                 uses.append(event)
         before = after
     return History(name_of(tok), id, token, born, tuple(uses), len(merges))
-
-
-def event_json(event: Event) -> dict[str, Any]:
-    """An event as JSON values."""
-    pair = {"number": event.number, "left": event.left, "right": event.right, "id": event.id}
-    return (
-        pair
-        | token_json(event.token)
-        | {
-            "count": event.count,
-            "replaced": event.replaced,
-            "left_over": event.left_over,
-        }
-    )

@@ -6,24 +6,24 @@ ids of that rule alone; the others show what the vocabulary could do. Left out: 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from .. import _render
-from .._base.errors import NotInVocabulary, number_of
+from .._base.errors import NotInVocabulary
 from .._model.byte_tokens import BYTE_TOKENS
 from .._model.model import Model
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, token_json
+from ._asked import drawn, name_of, views_of
 
 __all__ = ["Inference", "InferenceCut", "inference"]
 
 OWN, LONGEST, FEWEST = "own rule", "longest prefix", "fewest tokens"
 MOST_ROWS = 50
+Spelled = tuple[int | None, bytes]  # a part of a piece: its id, and its bytes
 BLOCK = "▁".encode()  # what SentencePiece writes for a space
 WARNING = (
     "A model knows the cuts of its tokenizer's own rule; the others are for looking at a vocabulary, not for a model."
@@ -49,12 +49,11 @@ class InferenceCut:
 
 
 def ids_of_piece(cut: InferenceCut, place: int) -> tuple[int, ...]:
-    """The ids of one piece."""
     return cut.ids[cut.ends[place - 1] if place else 0 : cut.ends[place]]
 
 
 @dataclass(frozen=True, repr=False)
-class Inference(_render.Shown):
+class Inference(Shown):
     """One text by three rules with the same vocabulary.
 
     Attributes:
@@ -84,25 +83,16 @@ class Inference(_render.Shown):
             "warning": WARNING,
             "pieces": [token_json(piece) for piece in self.pieces],
             "rules": [
-                {
-                    "rule": cut.rule,
-                    "count": len(cut.ids),
-                    "unknown": cut.unknown,
-                    "ids": [*cut.ids],
-                    "piece_ends": [*cut.ends],
-                }
+                {"rule": cut.rule, "count": len(cut.ids), "unknown": cut.unknown}
+                | {"ids": [*cut.ids], "piece_ends": [*cut.ends]}
                 for cut in self.cuts
             ],
             "tokens": {str(id): token_json(view.token) for id, view in self.tokens.items()},
             "differing": [*self.differing],
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"three ways to spell a text with {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"three ways to spell a text with {self.tokenizer}"
         yield Line(WARNING, "warn")
         own = self.cuts[0]
         rows = []
@@ -121,20 +111,14 @@ class Inference(_render.Shown):
             return
         shown = places[:MOST_ROWS]
         listed = [
-            [token_text(self.pieces[place]), *(self._drawn(ids_of_piece(cut, place)) for cut in self.cuts)]
-            for place in shown
+            [token_text(self.pieces[place]), *(drawn(self._tokens(cut, place)) for cut in self.cuts)] for place in shown
         ]
         more = f" (the first {MOST_ROWS} of {len(places):,})" if len(shown) < len(places) else ""
         heads = ["piece", *(cut.rule for cut in self.cuts)]
         yield Table(heads, listed, f"pieces that the rules cut differently{more}", left=range(len(heads)))
 
-    def _drawn(self, ids: Sequence[int]) -> str:
-        """Some tokens in a table."""
-        return "".join(f"▏{token_text(self.tokens[id].token)}" for id in ids)
-
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{cut.rule} {len(cut.ids):,}" for cut in self.cuts)
-        return f"<Inference of {number_of(len(self.pieces), 'piece')}: {counts}>"
+    def _tokens(self, cut: InferenceCut, place: int) -> Iterator[bytes]:
+        return (self.tokens[id].token for id in ids_of_piece(cut, place))
 
 
 def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Inference:
@@ -151,8 +135,7 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
     several.
 
     Args:
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; they are the same by each rule.
+        special: As in `Tokenizer.encode`; the same by each rule.
     Raises: as `Tokenizer.encode`; NotInVocabulary also for a character that no
         token covers, where the tokenizer has neither bytes nor an unknown
         token.
@@ -185,17 +168,8 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
             ends.append(len(ids))
             at += len(piece)
         cuts.append(InferenceCut(rule, tuple(ids), tuple(ends), unknown))
-    specials = frozenset(tok.special_tokens.values())
-    all_ids = sorted({id for cut in cuts for id in cut.ids})
-    views = {view.id: view for view in _render.token_views(all_ids, tok.token_bytes, specials)}
+    views = {view.id: view for view in views_of(tok, sorted({id for cut in cuts for id in cut.ids}))}
     return Inference(name_of(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
-
-
-class SpelledPart(NamedTuple):
-    """A part of a piece: its id, or the bytes that no token covers."""
-
-    id: int | None
-    text: bytes = b""
 
 
 class Spelling:
@@ -232,17 +206,14 @@ class Spelling:
             if id is not None:
                 yield end, id
 
-    def longest(self, piece: bytes) -> list[SpelledPart]:
-        """The longest token at each place."""
-        found: list[SpelledPart] = []
+    def longest(self, piece: bytes) -> Iterator[Spelled]:
         at = 0
         while at < len(piece):
             end, id = next(self.matches(piece, at), (character_end(piece, at), None))
-            found.append(SpelledPart(id, piece[at:end] if id is None else b""))
+            yield id, piece[at:end]
             at = end
-        return found
 
-    def fewest(self, piece: bytes) -> list[SpelledPart]:
+    def fewest(self, piece: bytes) -> Iterator[Spelled]:
         """The least number of uncovered characters, then of tokens; of several ways that with the longest first tokens."""
         far = (len(piece) + 1, 0)
         best: list[tuple[int, int]] = [far] * len(piece) + [(0, 0)]
@@ -258,29 +229,27 @@ class Spelling:
             unknown, count = best[end]
             if (unknown + 1, count + 1) < best[at]:
                 best[at], step[at] = (unknown + 1, count + 1), (end, None)
-        found: list[SpelledPart] = []
         at = 0
         while at < len(piece):
             end, own = step[at]
-            found.append(SpelledPart(own, piece[at:end] if own is None else b""))
+            yield own, piece[at:end]
             at = end
-        return found
 
-    def ids(self, parts: Sequence[SpelledPart], offset: int) -> tuple[list[int], int]:
+    def ids(self, parts: Iterable[Spelled], offset: int) -> tuple[list[int], int]:
         """The ids of parts, and how many of them no token covers."""
         found: list[int] = []
         unknown = 0
         before_unknown = False
-        for part in parts:
-            if part.id is not None:
-                found.append(part.id)
+        for id, text in parts:
+            if id is not None:
+                found.append(id)
                 before_unknown = False
                 continue
             unknown += 1
             if self.bytes:
-                found += [self.bytes[part.text[place : place + 1]] for place in range(len(part.text))]
+                found += [self.bytes[text[place : place + 1]] for place in range(len(text))]
             elif self.model.unknown_id is None:
-                raise NotInVocabulary(part.text.decode("utf-8", "replace"), offset)
+                raise NotInVocabulary(text.decode("utf-8", "replace"), offset)
             elif not (before_unknown and self.model.fuse_unknown):
                 found.append(self.model.unknown_id)
             before_unknown = True

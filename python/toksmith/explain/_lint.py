@@ -10,10 +10,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import regex
 
-from .. import _render
 from .._base.arguments import texts
 from .._base.errors import UnknownName, number_of
-from .._render import Block, Cell, Line, Table, View
+from .._render import Block, Cell, Line, Shown, Table
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ._asked import name_of
 
@@ -58,7 +57,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Lint(_render.Shown):
+class Lint(Shown):
     """What was found in a text.
 
     Attributes:
@@ -95,15 +94,8 @@ class Lint(_render.Shown):
         findings = [vars(found) | {"delta": found.tokens - self.tokens} for found in self.findings]
         return {"tokenizer": self.tokenizer, "tokens": self.tokens, "findings": findings, "forms": self.forms}
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(
-            f"{number_of(len(self.text), 'character')}, {number_of(self.tokens, 'token')} by {self.tokenizer}",
-            tuple(self.blocks()),
-        )
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{number_of(len(self.text), 'character')}, {number_of(self.tokens, 'token')} by {self.tokenizer}"
         rows: list[list[str | Cell]] = []
         for found in self.findings:
             saved = f"{found.tokens - self.tokens:+,}"
@@ -115,9 +107,6 @@ class Lint(_render.Shown):
             yield Line("nothing found", "good")
         forms = [[name, f"{tokens:,}", f"{tokens - self.tokens:+,}"] for name, tokens in self.forms.items()]
         yield Table(["form", "tokens", "more"], forms, "in each Unicode form")
-
-    def __repr__(self) -> str:
-        return f"<Lint: {', '.join(found.name for found in self.findings) or 'nothing found'}>"
 
 
 def lint(tok: Tokenizer, text: Text) -> Lint:
@@ -140,7 +129,10 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
     'low low '
     """
     given = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
-    count = partial(counted, tok, is_bytes=isinstance(text, bytes))
+
+    def count(given: str) -> int:
+        return tok.count(given if isinstance(text, str) else given.encode("utf-8", "surrogateescape"))
+
     findings = []
     for row in LINTS:
         places = [*row.find(given)]
@@ -149,11 +141,6 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
             findings.append(Finding(row.name, row.why, len(places), *places[0], tokens))
     forms: dict[str, int] = {form: count(unicodedata.normalize(form, given)) for form in FORMS}
     return Lint(name_of(tok), given, count(given), tuple(findings), forms)
-
-
-def counted(tok: Tokenizer, text: str, *, is_bytes: bool) -> int:
-    """The number of tokens of a text, given as bytes or as str."""
-    return tok.count(text.encode("utf-8", "surrogateescape") if is_bytes else text)
 
 
 def repaired(row: LintRow, text: str) -> str:

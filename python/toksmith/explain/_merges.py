@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from .. import _render
-from .._base.errors import InvalidOption, NotInVocabulary, number_of, shortened
-from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
+from .._base.errors import InvalidOption, NotInVocabulary, number_of
+from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, token_text
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, pieces_in, token_json
+from ._asked import drawn, name_of, pieces_in
 from ._rules import Rules, Symbol, rules_of
 
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
@@ -45,7 +44,7 @@ class MergeStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Merges(_render.Shown):
+class Merges(Shown):
     """How one piece becomes tokens.
 
     Attributes:
@@ -70,31 +69,8 @@ class Merges(_render.Shown):
     ids: tuple[int, ...]
     cut: int = 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """The steps as JSON values; bytes are hex."""
-        return {
-            "tokenizer": self.tokenizer,
-            "piece": token_json(self.piece),
-            "cut": self.cut,
-            "whole_id": self.whole_id,
-            "ids": list(self.ids),
-            "steps": [
-                {
-                    "symbols": [symbol_json(symbol) for symbol in step.symbols],
-                    "candidates": [candidate._asdict() for candidate in step.candidates],
-                    "chosen": step.chosen._asdict(),
-                }
-                for step in self.steps
-            ],
-            "merged": [symbol_json(symbol) for symbol in self.merged],
-        }
-
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"{token_text(self.piece)} merged by {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{token_text(self.piece)} merged by {self.tokenizer}"
         if self.cut != 1:
             yield Line(f"the tokenizer cuts these bytes into {self.cut} pieces; here they are merged as one", "warn")
         if self.whole_id is not None:
@@ -114,23 +90,18 @@ class Merges(_render.Shown):
 
     def row(self, number: int, step: MergeStep) -> list[str | Cell]:
         """One step in a table."""
-        left, right = (token_text(symbol.token) for symbol in step.symbols[step.chosen.place : step.chosen.place + 2])
-        symbols = "".join(f"▏{token_text(symbol.token)}" for symbol in step.symbols)
+        symbols = drawn(symbol.token for symbol in step.symbols)
         others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
-        shown = ", ".join(others[:MOST_OTHERS]) + (
-            f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
-        )
+        more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
+        shown = ", ".join(others[:MOST_OTHERS]) + more
         return [
             str(number),
             symbols,
-            f"{left} + {right}",
+            pair_text(step.symbols, step.chosen),
             str(step.chosen.rank),
             str(step.chosen.id),
             Cell(shown, "dim"),
         ]
-
-    def __repr__(self) -> str:
-        return f"<Merges of {shortened(token_text(self.piece), 60)}: {number_of(len(self.steps), 'step')}, {number_of(len(self.ids), 'id')}>"
 
 
 def merges(tok: Tokenizer, piece: Text) -> Merges:
@@ -202,11 +173,6 @@ def final_ids(tok: Tokenizer, symbols: list[Symbol]) -> Iterator[int]:
             raise NotInVocabulary(symbol.token)
         elif place == 0 or symbols[place - 1].id is not None:
             yield model.unknown_id
-
-
-def symbol_json(symbol: Symbol) -> dict[str, Any]:
-    """A symbol as JSON values."""
-    return {"id": symbol.id, **token_json(symbol.token)}
 
 
 def pair_text(symbols: tuple[Symbol, ...], candidate: Candidate) -> str:

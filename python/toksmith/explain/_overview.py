@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
-from .._base.errors import InvalidOption, number_of
-from .._render import Block, Line, View
+from .._base.errors import InvalidOption
+from .._render import Block, Line, Shown, page, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ._asked import Tokenizers, named_tokenizers
 from ._budget import CONTEXTS, budget
@@ -26,7 +25,7 @@ MOST_PIECES, MOST_TREES = 6, 6
 
 
 @dataclass(frozen=True, repr=False)
-class Overview(_render.Shown):
+class Overview(Shown):
     """The views of one text, each under its heading.
 
     Attributes:
@@ -34,18 +33,14 @@ class Overview(_render.Shown):
             read.
     """
 
-    sections: tuple[tuple[str, _render.Shown], ...]
+    sections: tuple[tuple[str, Shown], ...]
 
     def to_dict(self) -> dict[str, Any]:
         """The results by their headings, as JSON values."""
         return {heading: result.to_dict() for heading, result in self.sections}
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View("one text in all views", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield "one text in all views"
         for heading, result in self.sections:
             view = result.view()
             yield Line(f"{heading}: {view.title}", "strong")
@@ -54,10 +49,7 @@ class Overview(_render.Shown):
     def to_html(self) -> str:
         """One self-contained page without scripts; pointer and keyboard show the
         details of each token."""
-        return _render.page("toksmith", [(heading, result.view()) for heading, result in self.sections])
-
-    def __repr__(self) -> str:
-        return f"<Overview: {number_of(len(self.sections), 'view')}>"
+        return page("toksmith", [(heading, result.view()) for heading, result in self.sections])
 
 
 def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Overview:
@@ -69,8 +61,7 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`.
     Cost: the sum of the views.
 
@@ -83,8 +74,7 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
     return Overview(tuple(sections(named_tokenizers(toks), text, special)))
 
 
-def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, _render.Shown]]:
-    """The views, each with its heading."""
+def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, Shown]]:
     if len(toks) > 1:
         yield "Comparison", compare(toks, text, special=special)
     found = {name: pieces(tok, text, special=special) for name, tok in toks.items()}
@@ -92,10 +82,10 @@ def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterat
         yield f"Tokens by {name}", own
     for name, tok in toks.items():
         for steps in longest(tok, found[name]):
-            yield f"Merges of {_render.token_text(steps.piece)} by {name}", steps
+            yield f"Merges of {token_text(steps.piece)} by {name}", steps
         ranked = [(len(token.token), token.id) for token in found[name].tokens if token.rank is not None]
         for _, id in sorted({*ranked}, key=lambda each: (-each[0], each[1]))[:MOST_TREES]:
-            yield f"Forest of {_render.token_text(tok.token_bytes(id))} by {name}", tree(tok, id)
+            yield f"Forest of {token_text(tok.token_bytes(id))} by {name}", tree(tok, id)
     yield "Budget", budget(toks, text, context=CONTEXTS, special=special)
     for name, tok in toks.items():
         yield f"Prompt end by {name}", prompt(tok, text, special=special)

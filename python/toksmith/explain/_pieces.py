@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .. import _render
-from .._base.errors import number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, summary, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, piece_ends, token_ends, token_json
+from ._asked import drawn, name_of, piece_ends, token_ends
 from ._rules import ranks_of
 
 __all__ = ["Kind", "Pieces", "Token", "pieces", "token_kind"]
@@ -46,7 +44,7 @@ class Token:
 
 
 @dataclass(frozen=True, repr=False)
-class Pieces(_render.Shown):
+class Pieces(Shown):
     """A text, cut into pieces and tokens.
 
     Attributes:
@@ -78,36 +76,21 @@ class Pieces(_render.Shown):
             "tokenizer": self.tokenizer,
             "bytes": len(self.text),
             "chars": len(self.text.decode("utf-8", "replace")),
-            "tokens": [
-                {
-                    "id": token.id,
-                    **token_json(token.token),
-                    "start": token.start,
-                    "end": token.end,
-                    "kind": token.kind,
-                    "rank": token.rank,
-                }
-                for token in self.tokens
-            ],
+            "tokens": json_of(self.tokens),
             "piece_ends": list(self.ends),
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"pieces and tokens by {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"pieces and tokens by {self.tokenizer}"
         views = self.views()
         titles = [self.title(token) for token in self.tokens]
         several = "" if len(self.ends) == 1 else "s"
-        yield Line(f"{len(self.ends):,} piece{several}, {_render.summary(views)}")
+        yield Line(f"{len(self.ends):,} piece{several}, {summary(views)}")
         yield TokenText(views, titles=titles)
         rows = []
         for start, end, tokens in self.rows():
             ids = " ".join(str(token.id) for token in tokens)
-            drawn = "".join(f"▏{token_text(token.token)}" for token in tokens)
-            rows.append([token_text(self.text[start:end]), drawn, ids])
+            rows.append([token_text(self.text[start:end]), drawn(token.token for token in tokens), ids])
             if len(rows) == MOST_ROWS:
                 break
         yield Table(["piece", "tokens", "ids"], rows, left=(0, 1, 2))
@@ -123,9 +106,6 @@ class Pieces(_render.Shown):
         rank = "" if token.rank is None else f", rank {token.rank}"
         return f"id {token.id}{rank}, bytes {token.start}-{token.end}, {SAID[token.kind]}: {token.token[:32].hex(' ')}"
 
-    def __repr__(self) -> str:
-        return f"<Pieces of {len(self.text):,} bytes: {number_of(len(self.ends), 'piece')}, {number_of(len(self.tokens), 'token')}>"
-
 
 def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
@@ -134,8 +114,7 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
     text before it is split, the whole text is shown as one piece.
 
     Args:
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`.
 
     >>> import toksmith

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
 from .._base.errors import InvalidOption, number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_json, token_text
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, token_json
+from ._asked import name_of, views_of
 
 __all__ = ["Prompt", "prompt"]
 
@@ -21,7 +20,7 @@ MOST_CONTINUATIONS = 60
 
 
 @dataclass(frozen=True, repr=False)
-class Prompt(_render.Shown):
+class Prompt(Shown):
     """A prompt, the longer text, and the prompt cut back to a place that allows
     every continuation.
 
@@ -46,7 +45,7 @@ class Prompt(_render.Shown):
     rest: bytes
     continuations: int
     first_continuations: tuple[tuple[int, bytes], ...]
-    drawn: tuple[tuple[TokenView, ...], tuple[TokenView, ...], tuple[TokenView, ...]]
+    drawn: tuple[tuple[TokenView, ...], ...]
 
     @property
     def is_beginning(self) -> bool:
@@ -62,9 +61,7 @@ class Prompt(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """Ids and tokens as JSON values, bytes as hex; for long prompts only the
         last tokens."""
-        prompt, followed, healed = (
-            [{"id": view.id, **token_json(view.token)} for view in views] for views in self.drawn
-        )
+        prompt, followed, healed = json_of(self.drawn)
         return {
             "tokenizer": self.tokenizer,
             "bytes": len(self.prompt),
@@ -79,13 +76,9 @@ class Prompt(_render.Shown):
             "first_continuations": [{"id": id, **token_json(token)} for id, token in self.first_continuations],
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         title = f"a prompt of {number_of(len(self.prompt), 'byte')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
-        return View(title, tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield title
         prompt, followed, healed = self.drawn
         if self.ends_in_space:
             yield Line(
@@ -107,9 +100,6 @@ class Prompt(_render.Shown):
         rows = [[str(id), token_text(token)] for id, token in self.first_continuations]
         yield Table(["id", "token"], rows, "the first of them", left=(1,))
 
-    def __repr__(self) -> str:
-        return f"<Prompt of {number_of(len(self.ids), 'id')}, {self.agree:,} kept by the text>"
-
 
 def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
     """What happens at the end of a prompt: its ids, those of the longer text, and
@@ -119,8 +109,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
         text: The prompt and the text behind it.
         end: Where the prompt ends, in characters of the text (of `bytes`: in
             bytes); None for the end of the text.
-        special: What happens to special tokens in the text, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
     Cost: two encodings, and at the first call an index of the tokens by their
         bytes.
@@ -141,11 +130,6 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
     agree = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ids), len(followed)))
     healing = tok.heal(beginning, special=special)
     some = healing.continuations[:MOST_CONTINUATIONS].tolist() if healing.rest else []
-    specials = frozenset(tok.special_tokens.values())
-
-    def drawn(ids: list[int]) -> tuple[TokenView, ...]:
-        return tuple(_render.token_views(ids, tok.token_bytes, specials))
-
     near = max(0, min(agree, len(ids)) - MOST_TOKENS)
     parts = ids[near:][-MOST_TOKENS:], followed[near : max(agree, len(ids)) + AFTER], healing.ids[-MOST_TOKENS:]
     return Prompt(
@@ -158,5 +142,5 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
         healing.rest,
         len(healing.continuations) if healing.rest else 0,
         tuple((id, tok.token_bytes(id)) for id in some),
-        (drawn(parts[0]), drawn(parts[1]), drawn(parts[2])),
+        tuple(views_of(tok, part) for part in parts),
     )

@@ -71,7 +71,6 @@ class Rules:
         return found
 
     def symbol(self, token: bytes) -> Symbol:
-        """The symbol of these bytes."""
         id = self.model.vocab.id(token)
         if id is None and self.frozen is not None:
             id = next((added.id for added in self.model.added_tokens if added.content.encode() == token), None)
@@ -112,11 +111,7 @@ class Rules:
 
 @lru_cache(maxsize=16)
 def rules_of(tok: Tokenizer) -> Rules:
-    """The rules of a tokenizer, made once.
-
-    Raises:
-        InvalidOption: What it does to a piece is not merging.
-    """
+    """The rules of a tokenizer, made once."""
     if tok.model.kind not in ("bpe", "chars", "words"):
         allowed = f"a tokenizer that merges; this one has the kind {tok.model.kind!r}, which does not merge"
         raise InvalidOption("tok", tok, allowed)

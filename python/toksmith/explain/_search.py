@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from .. import _render
 from .._base.arguments import whole_number
-from .._base.errors import InvalidOption, shortened
-from .._render import Block, Line, Table, View, token_text
+from .._base.errors import InvalidOption
+from .._render import Block, Line, Shown, Table, token_text
 from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of, token_json
+from ._asked import name_of
 from ._pieces import SAID, Kind, token_kind
 
 __all__ = ["Found", "Search", "search"]
@@ -30,7 +29,7 @@ class Found:
 
 
 @dataclass(frozen=True, repr=False)
-class Search(_render.Shown):
+class Search(Shown):
     """What a search found.
 
     Attributes:
@@ -46,24 +45,9 @@ class Search(_render.Shown):
     total: int
     found: tuple[Found, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was found as JSON values; bytes are hex."""
-        found = [{"id": each.id, **token_json(each.token), "kind": each.kind} for each in self.found]
-        return {
-            "tokenizer": self.tokenizer,
-            "query": self.query,
-            "by": self.by,
-            "total": self.total,
-            "found": found,
-        }
-
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         query = token_text(self.query.encode("utf-8", "replace"))
-        return View(f"tokens of {self.tokenizer} with {query}, by {self.by}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"tokens of {self.tokenizer} with {query}, by {self.by}"
         more = f"; the first {len(self.found)}" if self.total > len(self.found) else ""
         yield Line(f"{self.total:,} found{more}")
         rows = [
@@ -71,9 +55,6 @@ class Search(_render.Shown):
         ]
         if rows:
             yield Table(["id", "token", "bytes", ""], rows, left=(1, 2, 3))
-
-    def __repr__(self) -> str:
-        return f"<Search {shortened(self.query, 60)!r}: {self.total} found>"
 
 
 def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
@@ -118,12 +99,10 @@ Order = Callable[[int, bytes], int | None]
 
 
 def by_text(query: str) -> Order:
-    """Tokens that hold the text: itself, then those that begin with it, then the others."""
     return by_pattern(re.compile(re.escape(query.encode("utf-8", "replace"))))
 
 
 def by_bytes(query: str) -> Order:
-    """Tokens that hold the bytes."""
     words = re.findall(r"[0-9a-fA-F]{2}|\?\?", re.sub(r"0x|\s|,", "", query))
     if "".join(words) != re.sub(r"0x|\s|,", "", query) or not words:
         raise InvalidOption("query", query, "hex digits in pairs, such as 'e2 98 ??', where ?? is any byte")
@@ -132,7 +111,7 @@ def by_bytes(query: str) -> Order:
 
 
 def by_pattern(pattern: re.Pattern[bytes]) -> Order:
-    """Tokens that contain a pattern."""
+    """Tokens that hold a pattern: those that are all of it, then those that begin with it, then the others."""
 
     def order(id: int, token: bytes) -> int | None:
         match = pattern.search(token)

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
 from .._base.errors import SpecialTokenInText, number_of
-from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_text
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..reference import utf8
-from ._asked import name_of, token_json
+from ._asked import name_of, views_of
 
 __all__ = ["SpecialMatch", "Specials", "specials"]
 
@@ -33,7 +32,7 @@ class SpecialMatch:
 
 
 @dataclass(frozen=True, repr=False)
-class Specials(_render.Shown):
+class Specials(Shown):
     """One text with the three ways to treat special tokens.
 
     Attributes:
@@ -56,19 +55,14 @@ class Specials(_render.Shown):
         the first tokens."""
         return {
             "tokenizer": self.tokenizer,
-            "matches": [vars(match) | {"as_text": list(match.as_text)} for match in self.matches],
-            "plain": {"count": len(self.plain), "tokens": [*map(view_json, self.plain[:MOST_TOKENS])]},
-            "allowed": {"count": len(self.allowed), "tokens": [*map(view_json, self.allowed[:MOST_TOKENS])]},
+            "matches": json_of(self.matches),
+            "plain": {"count": len(self.plain), "tokens": json_of(self.plain[:MOST_TOKENS])},
+            "allowed": {"count": len(self.allowed), "tokens": json_of(self.allowed[:MOST_TOKENS])},
             "refusal": self.refusal,
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
-        found = f"{len(self.matches):,} special token{'' if len(self.matches) == 1 else 's'}"
-        return View(f"{found} of {self.tokenizer} in the text", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"{number_of(len(self.matches), 'special token')} of {self.tokenizer} in the text"
         rows = [
             [token_text(match.content.encode()), str(match.id), f"{match.start:,}", f"{len(match.as_text):,}"]
             for match in self.matches[:MOST_MATCHES]
@@ -85,9 +79,6 @@ class Specials(_render.Shown):
             where = f" {token_text(first.content.encode())} at byte {first.start:,}" if first else ""
             yield Line(f"refused: the text holds the special token{where}", "warn")
 
-    def __repr__(self) -> str:
-        return f"<Specials: {len(self.matches)} in the text>"
-
 
 def specials(tok: Tokenizer, text: Text) -> Specials:
     """A text with its special tokens as plain text, allowed, and refused.
@@ -101,15 +92,13 @@ def specials(tok: Tokenizer, text: Text) -> Specials:
     ([('<|end|>', 3)], 8, 2)
     """
     data = utf8(text)
-    ids = frozenset(tok.special_tokens.values())
-    plain = _render.token_views(tok.encode(text, special="text"), tok.token_bytes, ids)
-    allowed = _render.token_views(tok.encode(text, special="allow"), tok.token_bytes, ids)
+    plain, allowed = (views_of(tok, tok.encode(text, special=special)) for special in ("text", "allow"))
     refusal = None
     try:
         tok.count(text, special="raise")
     except SpecialTokenInText as error:
         refusal = str(error)
-    return Specials(name_of(tok), tuple(matched(tok, data)), tuple(plain), tuple(allowed), refusal)
+    return Specials(name_of(tok), tuple(matched(tok, data)), plain, allowed, refusal)
 
 
 def matched(tok: Tokenizer, data: bytes) -> Iterator[SpecialMatch]:
@@ -123,8 +112,3 @@ def matched(tok: Tokenizer, data: bytes) -> Iterator[SpecialMatch]:
         if id in names and re.search(re.escape(names[id]), data[start:end]):
             content = names[id].decode()
             yield SpecialMatch(content, id, start, end, tuple(tok.encode(content, special="text")))
-
-
-def view_json(view: TokenView) -> dict[str, Any]:
-    """A token as JSON values."""
-    return {"id": view.id, **token_json(view.token), "special": view.special}

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.errors import number_of, shortened
-from .._render import Bars, Block, Line, Plot, Table, View, one_line
+from .._base.errors import number_of
+from .._render import Bars, Block, Line, Plot, Shown, Table
 from .._tokenizer.tokenizer import Special, Text
-from ._asked import MOST_NAMED, Tokenizers, named_tokenizers
+from ._asked import Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]
 
@@ -21,7 +21,7 @@ DECADES = (1, 10, 100, 1000, 10_000, 100_000)
 
 
 @dataclass(frozen=True, repr=False)
-class Lengths(_render.Shown):
+class Lengths(Shown):
     """How many tokens of each length there are.
 
     Attributes:
@@ -52,12 +52,8 @@ class Lengths(_render.Shown):
         series = {name: [counts[place] for _, counts in rows] for place, name in enumerate(self.counts)}
         return Plot("Tokens by length", "bytes", "tokens", series, [name for name, _ in rows])
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View("tokens by length in bytes", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield "tokens by length in bytes"
         for place, (name, found) in enumerate(self.counts.items()):
             total = sum(found.values())
             mean = sum(length * count for length, count in found.items()) / total if total else 0.0
@@ -66,14 +62,11 @@ class Lengths(_render.Shown):
             )
             yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
 
-    def __repr__(self) -> str:
-        return f"<Lengths of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
-
     to_chart = _render.to_chart
 
 
 @dataclass(frozen=True, repr=False)
-class Ranks(_render.Shown):
+class Ranks(Shown):
     """The frequency of each token in a text.
 
     Attributes:
@@ -93,12 +86,8 @@ class Ranks(_render.Shown):
         series = {name: thinned(found) for name, found in self.counts.items()}
         return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View("frequency of tokens, the most frequent first", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield "frequency of tokens, the most frequent first"
         most = max((len(found) for found in self.counts.values()), default=0)
         decades = [rank for rank in DECADES if rank <= most]
         rows = []
@@ -108,9 +97,6 @@ class Ranks(_render.Shown):
             rows.append([name, f"{sum(found):,}", f"{len(found):,}", f"{once:,}", *at])
         heads = ["tokenizer", "tokens", "different", "once", *(f"rank {rank:,}" for rank in decades)]
         yield Table(heads, rows)
-
-    def __repr__(self) -> str:
-        return f"<Ranks of {shortened(one_line(', '.join(self.counts)), MOST_NAMED)}>"
 
     to_chart = _render.to_chart
 

@@ -18,12 +18,25 @@ from numpy.typing import NDArray
 
 from .. import _render
 from .._base.arguments import whole_number
-from .._base.errors import InvalidOption, number_of, shortened
-from .._render import Bars, Block, Cell, Line, Table, TokenText, TokenView, View, one_line
+from .._base.errors import InvalidOption, number_of
+from .._render import (
+    Bars,
+    Block,
+    Cell,
+    Line,
+    Plot,
+    Shown,
+    Table,
+    TokenText,
+    TokenView,
+    json_of,
+    one_line,
+    token_text,
+)
 from .._tokenizer.session import IdEdit, TextSession, prefix
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..reference import utf8
-from ._asked import MOST_NAMED, Tokenizers, named_tokenizers, token_ends, token_json
+from ._asked import Tokenizers, named_tokenizers, token_ends, views_of
 
 __all__ = ["Edit", "EditRow", "Keystroke", "Stability", "StabilityRow", "edit", "stability"]
 
@@ -88,7 +101,7 @@ class StabilityRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Stability(_render.Shown):
+class Stability(Shown):
     """What typing changes in the ids of a text, by tokenizer.
 
     Attributes:
@@ -108,20 +121,15 @@ class Stability(_render.Shown):
         """Rows and keystrokes as JSON values."""
         rows = [
             {"tokenizer": row.tokenizer, "tokens": row.tokens, "new": row.new, "lost": row.lost, "losing": row.losing}
-            | {"worst": None if row.worst is None else row.worst._asdict()}
-            | {"keystrokes": [each._asdict() for each in row.keystrokes]}
+            | {"worst": json_of(row.worst), "keystrokes": json_of(row.keystrokes)}
             for row in self.rows
         ]
         return {"typed": self.typed, "size": self.size, "places": len(self.places), "rows": rows}
 
-    def view(self) -> View:
-        """What is to be seen."""
-        shown = _render.token_text(utf8(self.typed))
+    def _parts(self) -> Iterator[str | Block]:
+        shown = token_text(utf8(self.typed))
         at = number_of(len(self.places), "place")
-        return View(f"typing {shown} at {at} of {number_of(self.size, 'character')}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"typing {shown} at {at} of {number_of(self.size, 'character')}"
         heads = ["tokenizer", "tokens", "new ids", "most", "changed in front", "at places"]
         rows: list[list[str | Cell]] = []
         for row in self.rows:
@@ -136,17 +144,13 @@ class Stability(_render.Shown):
         said = "A cache of keys and values reuses the ids in front of the first change; each keystroke is typed alone."
         yield Line(said, "dim")
 
-    def plot(self) -> _render.Plot:
+    def plot(self) -> Plot:
         """The mean of new ids as bars."""
         series = {"new ids": [row.new for row in self.rows], "changed in front": [row.lost for row in self.rows]}
         names = [row.tokenizer for row in self.rows]
-        return _render.Plot("What a keystroke changes", "ids on average", "", series, names, "across")
+        return Plot("What a keystroke changes", "ids on average", "", series, names, "across")
 
     to_chart = _render.to_chart
-
-    def __repr__(self) -> str:
-        said = (f"{one_line(row.tokenizer)} {row.new:.2f} new ids" for row in self.rows)
-        return f"<Stability at {number_of(len(self.places), 'place')}: {shortened(', '.join(said), MOST_NAMED)}>"
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,7 @@ class EditRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Edit(_render.Shown):
+class Edit(Shown):
     """One edit of a text, by tokenizer.
 
     Attributes:
@@ -200,14 +204,10 @@ class Edit(_render.Shown):
         """The rows as JSON values, with the tokens around the edit."""
         return {"start": self.start, "end": self.end, "text": self.text, "rows": [*map(row_json, self.rows)]}
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         gone = number_of(self.end - self.start, "character")
-        shown = _render.token_text(utf8(self.text)[:200]) or "nothing"
-        return View(f"at {self.start:,}, {shown} in place of {gone}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        shown = token_text(utf8(self.text)[:200]) or "nothing"
+        yield f"at {self.start:,}, {shown} in place of {gone}"
         rows = [
             [
                 row.tokenizer,
@@ -226,10 +226,6 @@ class Edit(_render.Shown):
                 marked = frozenset(range(first, min(first + len(changed), len(tokens))))
                 yield TokenText(tokens, f"{one_line(row.tokenizer)}, {caption}", ids=True, marked=marked)
 
-    def __repr__(self) -> str:
-        said = (f"{one_line(row.tokenizer)} {len(row.new):,} new" for row in self.rows)
-        return f"<Edit at {self.start:,}: {shortened(', '.join(said), MOST_NAMED)}>"
-
 
 def row_json(row: EditRow) -> dict[str, Any]:
     """A row; each token says whether both texts have it."""
@@ -238,9 +234,7 @@ def row_json(row: EditRow) -> dict[str, Any]:
     drawn = {}
     for name, tokens, changed in zip(("old", "edited"), row.drawn, (row.removed, row.new), strict=True):
         drawn[name] = [
-            {"id": view.id, "special": view.special, "kept": not first <= place < first + len(changed)}
-            | token_json(view.token)
-            for place, view in enumerate(tokens)
+            json_of(view) | {"kept": not first <= place < first + len(changed)} for place, view in enumerate(tokens)
         ]
     return {"tokenizer": row.tokenizer, **figures, "reused": row.reused, "kept": row.kept, **drawn}
 
@@ -253,8 +247,7 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
         start, end: The part of the text that is replaced, in characters (of
             `bytes`: in bytes); equal where the edit only inserts.
         new: What takes its place; of the same type as the text.
-        special: What special tokens in the texts are, as in
-            `Tokenizer.encode`; by default plain text.
+        special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption for places outside the text.
     Cost: one encoding for each tokenizer, and one of the text around the edit.
 
@@ -277,18 +270,15 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
 
 
 def edited(name: str, tok: Tokenizer, held: TextSession, change: Change) -> EditRow:
-    """The row of a tokenizer."""
     old = held.ids
     changed = held.replace(*change)
     before, removed, new = exactly(held, old, changed)
     after = len(old) - before - removed
     ids = held.ids
-    specials = frozenset(tok.special_tokens.values())
-    first = max(0, before - AROUND)
 
     def drawn(ids: NDArray[np.uint32], amount: int) -> tuple[TokenView, ...]:
         last = before + min(amount, MOST_DRAWN) + (AROUND if amount <= MOST_DRAWN else 0)
-        return tuple(_render.token_views(ids[first:last].tolist(), tok.token_bytes, specials))
+        return views_of(tok, ids[max(0, before - AROUND) : last].tolist())
 
     gone, came = (tuple(each[before : before + size].tolist()) for each, size in ((old, removed), (ids, new)))
     return EditRow(name, before, gone, came, after, (drawn(old, removed), drawn(ids, new)))
@@ -367,7 +357,6 @@ def spread(size: int, most: int) -> tuple[int, ...]:
 
 
 def byte_places(text: Text, places: Sequence[int]) -> NDArray[np.int64]:
-    """The places in bytes."""
     if isinstance(text, bytes):
         return np.array(places, np.int64)
     sizes = [len(utf8(text[: places[0]])), *(len(utf8(text[one:other])) for one, other in pairwise(places))]

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
-from .. import _render
 from .._base.errors import InvalidOption, UnknownId, number_of
-from .._render import Block, Cell, Line, Table, TokenText, TokenView, View, token_text
+from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, token_text
 from .._tokenizer.tokenizer import Text
 from .._training import train
 from ..reference import pair_counts, replace_pair, utf8
-from ._asked import token_json
 
 __all__ = ["PairCount", "PairStep", "Steps", "steps"]
 
@@ -58,7 +56,7 @@ class PairStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Steps(_render.Shown):
+class Steps(Shown):
     """How a text is merged, step by step.
 
     Attributes:
@@ -106,19 +104,13 @@ class Steps(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """The steps as JSON values; bytes are hex."""
         return {
-            **token_json(self.text),
+            **json_of(self.text),
             "ties": self.ties,
             "steps": [
-                {
-                    "number": step.number,
-                    "ids": list(step.ids),
-                    "written": self.written(step.ids),
-                    "counts": [list(pair) for pair in step.counts],
-                    "id": step.id,
-                    "tied": step.tied,
-                    "name": self.names.get(step.id),
-                    "token": token_json(self.tokens[step.id]),
-                }
+                vars(step)
+                | {"ids": list(step.ids), "counts": [list(pair) for pair in step.counts]}
+                | {"written": self.written(step.ids), "name": self.names.get(step.id)}
+                | {"token": json_of(self.tokens[step.id])}
                 for step in self.steps
             ],
             "ids": list(self.ids),
@@ -127,14 +119,10 @@ class Steps(_render.Shown):
             "stopped_because": self.stopped_because,
         }
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         merges = number_of(len(self.steps), "merge")
         title = f"{number_of(len(self.text), 'byte')} and {merges}: {number_of(len(self.ids), 'symbol')}, ties by {self.ties}"
-        return View(title, tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield title
         for step in self.steps[:MOST_STEPS]:
             yield from self.step_blocks(step)
         if len(self.steps) > MOST_STEPS:
@@ -160,7 +148,7 @@ class Steps(_render.Shown):
         for place, pair in enumerate(step.counts[:MOST_PAIRS]):
             tied = place < step.tied and step.tied > 1
             said = f"becomes {self.named(step.id)}" if place == 0 else "the same count" if tied else ""
-            tone: _render.Tone = "strong" if place == 0 else ""
+            tone: Tone = "strong" if place == 0 else ""
             rows.append([Cell(self.pair(pair), tone), Cell(f"{pair.times:,}", tone), Cell(said, tone)])
         hidden = len(step.counts) - len(rows)
         more = f" (the first {MOST_PAIRS} of {len(step.counts):,} pairs)" if hidden else ""
@@ -187,9 +175,6 @@ class Steps(_render.Shown):
     def after(self, step: PairStep) -> tuple[int, ...]:
         """The text after a step."""
         return self.steps[step.number].ids if step.number < len(self.steps) else self.ids
-
-    def __repr__(self) -> str:
-        return f"<Steps: {number_of(len(self.steps), 'merge')} of {number_of(len(self.text), 'byte')}>"
 
 
 def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", "first_seen"] = "lowest_ids") -> Steps:

@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 import regex
 
-from .. import _render
 from .._base.errors import InvalidOption, number_of
-from .._render import Bars, Block, Line, View, token_text
+from .._render import Bars, Block, Line, Shown, json_of, token_text
 from .._tokenizer.tokenizer import Text
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_json
+from ._asked import Tokenizers, named_tokenizers
 
 __all__ = ["Ngrams", "Sizes", "ngrams", "sizes"]
 
@@ -28,7 +27,7 @@ WORDS = regex.compile(r"\s*\S+")
 
 
 @dataclass(frozen=True, repr=False)
-class Sizes(_render.Shown):
+class Sizes(Shown):
     """The sizes of one text.
 
     Attributes:
@@ -41,22 +40,11 @@ class Sizes(_render.Shown):
     encoded: Mapping[str, int]
     tokens: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The sizes as JSON values."""
-        return {"characters": self.characters, "encoded": {**self.encoded}, "tokens": {**self.tokens}}
-
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"the sizes of a text of {number_of(self.characters, 'character')}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"the sizes of a text of {number_of(self.characters, 'character')}"
         yield Bars([(name, size, number_of(size, "byte")) for name, size in self.encoded.items()], "encoded")
         if self.tokens:
             yield Bars([(name, size, number_of(size, "token")) for name, size in self.tokens.items()], "tokenized")
-
-    def __repr__(self) -> str:
-        return f"<Sizes of {number_of(self.characters, 'character')}>"
 
 
 def sizes(text: Text, toks: Tokenizers = ()) -> Sizes:
@@ -83,7 +71,7 @@ def sizes(text: Text, toks: Tokenizers = ()) -> Sizes:
 
 
 @dataclass(frozen=True, repr=False)
-class Ngrams(_render.Shown):
+class Ngrams(Shown):
     """The n-grams of one text.
 
     Attributes:
@@ -101,24 +89,16 @@ class Ngrams(_render.Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON values."""
-        counts = [token_json(ngram) | {"count": count} for ngram, count in self.counts]
-        return {"n": self.n, "unit": self.unit, "total": self.total, "counts": counts}
+        return vars(self) | {"counts": [json_of(ngram) | {"count": count} for ngram, count in self.counts]}
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         title = f"{self.n}-grams of {UNITS[self.unit]}s: {self.total:,} in all, {len(self.counts):,} different"
-        return View(title, tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield title
         bars = [(token_text(ngram), count, f"{count:,}") for ngram, count in self.counts[:MOST_BARS]]
         if bars:
             yield Bars(bars, "the most frequent")
         else:
             yield Line(f"the text has fewer than {number_of(self.n, UNITS[self.unit])}", "warn")
-
-    def __repr__(self) -> str:
-        return f"<Ngrams: {len(self.counts):,} different of {self.total:,}>"
 
 
 def ngrams(text: Text, n: int = 2, *, unit: Literal["char", "byte", "word"] = "char") -> Ngrams:

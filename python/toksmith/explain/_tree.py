@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .. import _render
-from .._base.errors import shortened
 from .._model.byte_tokens import BYTE_TOKENS
-from .._render import Block, Branch, Line, Table, View, token_text
+from .._render import Block, Branch, Line, Shown, Table, token_text
 from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of, token_json
+from ._asked import name_of
 from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind
 from ._rules import Rules, Symbol, Use, rules_of
@@ -38,7 +36,7 @@ class Node:
 
 
 @dataclass(frozen=True, repr=False)
-class Tree(_render.Shown):
+class Tree(Shown):
     """How one token is made, and where it is used.
 
     Attributes:
@@ -86,29 +84,11 @@ class Tree(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """Nodes and children as JSON values; bytes are hex, `left` and `right`
         are places in `nodes`."""
-        nodes = [
-            {"id": node.id, **token_json(node.token), "rank": node.rank, "left": node.left, "right": node.right}
-            for node in self.nodes
-        ]
         facts = {"is_leaf": self.is_leaf, "is_derivable": self.is_derivable, "depth": self.depth}
-        return {
-            "tokenizer": self.tokenizer,
-            "id": self.id,
-            **token_json(self.token),
-            "special": self.special,
-            "kind": self.kind,
-            **facts,
-            "nodes": nodes,
-            "roots": list(self.roots),
-            "children": [{"left": u.left, "right": u.right, "id": u.id, **token_json(u.token)} for u in self.children],
-        }
+        return super().to_dict() | {"kind": self.kind, **facts}
 
-    def view(self) -> View:
-        """What is to be seen."""
-        return View(f"token {self.id} {token_text(self.token)} of {self.tokenizer}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"token {self.id} {token_text(self.token)} of {self.tokenizer}"
         bytes_said = f"{len(self.token):,} byte{'' if len(self.token) == 1 else 's'}: {self.token[:64].hex(' ')}"
         if self.special:
             yield Line(f"{bytes_said}; a special token, which no merge makes")
@@ -137,9 +117,6 @@ class Tree(_render.Shown):
         if levels == 0:
             return Branch(f"{text}  …")
         return Branch(text, below=(self.branch(node.left, levels - 1), self.branch(node.right, levels - 1)))
-
-    def __repr__(self) -> str:
-        return f"<Tree of token {self.id} {shortened(token_text(self.token), 60)}: depth {self.depth}, {len(self.children)} children>"
 
 
 def tree(tok: Tokenizer, id: int) -> Tree:

@@ -13,8 +13,9 @@ from typing import Any
 from .. import _render
 from .._base.arguments import text as text_argument
 from .._base.errors import InvalidOption, UnknownName, number_of, shortened
-from .._render import Bars, Block, Cell, Line, Table, View, one_line
+from .._render import Bars, Block, Cell, Line, Table, one_line
 from .._tokenizer.tokenizer import Tokenizer
+from ._languages import LANGUAGES
 from ._parity import Parallel, Parity, parity
 
 __all__ = ["Fairness", "fairness"]
@@ -73,13 +74,9 @@ class Fairness(_render.Shown):
             rows.append({"tokenizer": name, "gini": found.gini, "languages": languages})
         return {"reference": self.reference, "warnings": [*self.warnings], "tokenizers": rows}
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[str | Block]:
         said = f"{number_of(len(self.languages), 'language')} by {number_of(len(self.parities), 'tokenizer')}"
-        return View(f"What the same text costs: {said}", tuple(self.blocks()))
-
-    def blocks(self) -> Iterator[Block]:
-        """The parts of the view."""
+        yield f"What the same text costs: {said}"
         for warning in self.warnings:
             yield Line(f"warning: {warning}", "warn")
         rows = [self._summary(name) for name in self.parities]
@@ -161,8 +158,6 @@ def fairness(
         text_argument(name, "toks")
         if not isinstance(tok, Tokenizer):
             raise TypeError(f"toks: expected tokenizers by name, not {type(tok).__name__}")
-    from ._languages import LANGUAGES
-
     given = LANGUAGES if texts is None else texts
     parities = {name: parity(tok, given, reference=reference, threads=threads) for name, tok in toks.items()}
     return Fairness(next(iter(parities.values())).reference, parities)

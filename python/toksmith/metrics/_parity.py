@@ -18,6 +18,7 @@ from .._base.arguments import text as text_argument
 from .._base.arguments import texts as text_arguments
 from .._base.errors import InvalidOption, UnknownName
 from .._corpus import documents
+from .._render import Bars, Block, Cell, Line, Table, one_line
 from .._tokenizer.tokenizer import Text, Tokenizer
 
 __all__ = ["Language", "Parity", "parity"]
@@ -82,37 +83,31 @@ class Parity(_render.Shown):
         raise UnknownName("language", name, [each.name for each in self.languages])
 
     def __repr__(self) -> str:
-        shown = [f"{_render.one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
+        shown = [f"{one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
         more = ["…"] if len(self.languages) > len(shown) else []
-        return f"<Parity with {_render.one_line(self.reference)[:40]}: {', '.join([*shown, *more])}>"
+        return f"<Parity with {one_line(self.reference)[:40]}: {', '.join([*shown, *more])}>"
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data."""
-        blocks: list[_render.Block] = [_render.Line(f"warning: {each}", "warn") for each in self.warnings]
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"Parity with {self.reference}"
+        yield from (Line(f"warning: {each}", "warn") for each in self.warnings)
         heads = ["language", "premium", "tokens", "lines", "bytes", "bytes per token"]
         heads += [] if self.before is None else ["premium before", "tokens before"]
-        blocks.append(_render.Table(heads, [self._row(place) for place in range(len(self.languages))]))
+        yield Table(heads, [self._row(place) for place in range(len(self.languages))])
         said = "Gini coefficient of tokens {}, of tokens per byte {} (0: all languages pay the same)"
-        blocks.append(_render.Line(said.format(*map(_figure, (self.gini, self.gini_per_byte)))))
-        blocks.append(_render.Line(self._worst_said()))
-        if self.before is not None:
-            old = self.before
-            blocks.append(_render.Line(f"before: {said.format(*map(_figure, (old.gini, old.gini_per_byte)))}"))
-            blocks.append(_render.Line(f"before: {old._worst_said()}"))
+        for when, each in (("", self), ("before: ", self.before)):
+            if each is not None:
+                yield Line(when + said.format(*map(_figure, (each.gini, each.gini_per_byte))))
+                yield Line(when + each._worst_said())
         ordered = sorted(self.languages, key=lambda each: each.premium or 0)
         bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
-        blocks.append(_render.Bars(bars, f"Tokens relative to {self.reference} for the same text"))
-        hidden = (
-            "It does not show whether the texts have the same meaning, or how well a model does in these languages."
-        )
-        blocks.append(_render.Line(hidden, "dim"))
-        return _render.View(f"Parity with {self.reference}", blocks)
+        yield Bars(bars, f"Tokens relative to {self.reference} for the same text")
+        hidden = "whether the texts have the same meaning, or how well a model does in these languages"
+        yield Line(f"It does not show {hidden}.", "dim")
 
     def plot(self) -> _render.Plot:
         """The premiums as bars, the cheapest language first."""
-        ordered = sorted(
-            (each for each in self.languages if each.premium is not None), key=lambda each: each.premium or 0
-        )
+        paid = (each for each in self.languages if each.premium is not None)
+        ordered = sorted(paid, key=lambda each: each.premium or 0)
         title, label = "What the same text costs", f"tokens relative to {self.reference}"
         series = {label: [each.premium for each in ordered]}
         return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
@@ -120,25 +115,19 @@ class Parity(_render.Shown):
     def _worst_said(self) -> str:
         return f"worst off is {self.worst}, with {_figure(self[self.worst])} times the tokens of {self.reference}"
 
-    def _row(self, place: int) -> list[str | _render.Cell]:
+    def _row(self, place: int) -> list[str | Cell]:
         each = self.languages[place]
         old = [] if self.before is None else [self.before.languages[place]]
         before = [text for row in old for text in (_figure(row.premium), f"{row.tokens:,}")]
         figures = [f"{number:,}" for number in (each.tokens, each.lines, each.bytes)]
         ratio = _figure(each.bytes / each.tokens if each.tokens else None)
-        return [each.name, _render.Cell(_figure(each.premium), "strong"), *figures, ratio, *before]
+        return [each.name, Cell(_figure(each.premium), "strong"), *figures, ratio, *before]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is shown, as JSON values."""
-        return {
-            "reference": self.reference,
-            "languages": [vars(each) for each in self.languages],
-            "gini": self.gini,
-            "gini_per_byte": self.gini_per_byte,
-            "worst": self.worst,
-            "warnings": [*self.warnings],
-            **({} if self.before is None else {"before": self.before.to_dict()}),
-        }
+        own = super().to_dict() | {"worst": self.worst}
+        del own["before"]
+        return own if self.before is None else own | {"before": self.before.to_dict()}
 
     to_chart = _render.to_chart
 
@@ -198,7 +187,6 @@ def parity(
 
 
 def compared(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, threads: int | None) -> Parity:
-    """The figures of one tokenizer."""
     counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
     tokens = {name: int(each.sum()) for name, each in counts.items()}
     base = tokens[reference]
@@ -243,7 +231,6 @@ def _layout(text: str) -> int:
 
 
 def _warnings(languages: Sequence[Language]) -> Iterator[str]:
-    """What makes the figures doubtful."""
     counts = {each.lines for each in languages}
     if len(counts) > 1:
         said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .. import _render
 from .._base.errors import UnknownName, close_names, number_of
 from .._corpus import Corpus
+from .._render import Block, Cell, Line, Shown, Table
 from .._tokenizer.tokenizer import Special, Tokenizer
-from ._rows import METRICS, Metric, Parts
+from ._rows import METRICS, TABLES, Metric, Parts
 from ._sample import Sample, counted
-from ._tables import TABLES
 
 __all__ = ["Report", "measure", "names"]
 
 ARROWS = {"higher": "↑", "lower": "↓", "": ""}
 
 
-class Report(_render.Shown, Mapping[str, float | None]):
+class Report(Shown, Mapping[str, float | None]):
     """The metrics of one tokenizer on one corpus: a mapping of names to values;
     undefined values are None.
 
@@ -32,7 +31,7 @@ class Report(_render.Shown, Mapping[str, float | None]):
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
-        self._parts = {name: row.function(sample) for name, row in METRICS.items()}
+        self._figures = {name: row.function(sample) for name, row in METRICS.items()}
 
     def __getitem__(self, name: str) -> float | None:
         numerator, denominator = self.parts(name)
@@ -44,9 +43,9 @@ class Report(_render.Shown, Mapping[str, float | None]):
         Raises:
             UnknownName: There is no such metric.
         """
-        if name not in self._parts:
+        if name not in self._figures:
             raise UnknownName("metric", name, close_names(name, METRICS))
-        return self._parts[name]
+        return self._figures[name]
 
     def __iter__(self) -> Iterator[str]:
         return iter(METRICS)
@@ -66,34 +65,31 @@ class Report(_render.Shown, Mapping[str, float | None]):
     def __repr__(self) -> str:
         return f"<Report {number_of(self.sample.tokens, 'token')} of {number_of(self.sample.bytes, 'byte')}, {self.sample.tokenizer[:12]}>"
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data."""
+    def _parts(self) -> Iterator[str | Block]:
+        yield "Metrics"
         sample = self.sample
         size = ", ".join(
             number_of(count, unit)
             for count, unit in ((sample.documents, "document"), (sample.bytes, "byte"), (sample.tokens, "token"))
         )
         rows = [self._shown(row) for row in METRICS.values()]
-        blocks: list[_render.Block] = [
-            _render.Line(f"{size}; tokenizer {sample.tokenizer[:12]}"),
-            _render.Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2)),
-            _render.Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim"),
-        ]
+        yield Line(f"{size}; tokenizer {sample.tokenizer[:12]}")
+        yield Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2))
+        yield Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim")
         if sample.unplaced:
             said = f"{number_of(sample.unplaced, 'document')} not equal to the bytes of the tokens; words and numbers leave them out"
-            blocks.append(_render.Line(said, "warn"))
+            yield Line(said, "warn")
         for table in TABLES:
             shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]
             if shown:
-                blocks.append(_render.Table(table.heads, shown, table.says))
+                yield Table(table.heads, shown, table.says)
         hidden = [[row.name, row.hides] for row in METRICS.values()]
-        blocks.append(_render.Table(("metric", "what it does not show"), hidden, left=(0, 1)))
-        return _render.View("Metrics", blocks)
+        yield Table(("metric", "what it does not show"), hidden, left=(0, 1))
 
-    def _shown(self, row: Metric) -> list[str | _render.Cell]:
+    def _shown(self, row: Metric) -> list[str | Cell]:
         value, (numerator, denominator) = self[row.name], self.parts(row.name)
         said = "–" if value is None else f"{value:.4f}{ARROWS[row.better]}"
-        return [row.name, _render.Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
+        return [row.name, Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that the view shows, as JSON values; undefined values are

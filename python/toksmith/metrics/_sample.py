@@ -6,7 +6,6 @@ out: every ratio.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 from .. import _core
 from .._base.errors import InvalidOption
 from .._base.threads import thread_count
-from .._corpus import Corpus, documents
+from .._corpus import Corpus, batches, documents
 from .._model.model import check_numbers, plain_array
 from .._tokenizer.tokenizer import Special, Tokenizer
 
 __all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "counted", "tokens_of"]
 
 BATCH_CHARS = 16 << 20
-BATCH_DOCUMENTS = 1 << 16
 
 # The sizes of the core's tables: numbers of up to 12 digits, and indentation by up to 64 spaces or 16 tabs.
 DIGITS, SPACES, TABS = 12, 64, 16
@@ -182,21 +180,7 @@ def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | 
     """The counts of a corpus, in one encoding pass."""
     tally = _core.Tally(tok._engine)
     workers = thread_count(threads)
-    for batch in batches(corpus):
+    for batch in batches(documents(corpus), BATCH_CHARS):
         tally.add(batch, special, "replace", workers)
     counts: dict[str, Any] = tally.counts()
     return Sample(tokenizer=tok.fingerprint, vocabulary=tokens_of(tok), **counts)
-
-
-def batches(corpus: Corpus) -> Iterator[list[str | bytes]]:
-    """The documents of a corpus in batches."""
-    batch: list[str | bytes] = []
-    size = 0
-    for document in documents(corpus):
-        batch.append(document)
-        size += len(document)
-        if size >= BATCH_CHARS or len(batch) >= BATCH_DOCUMENTS:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ... import _render
-from ..._base.errors import UnknownName, number_of
+from ..._base.errors import UnknownName
+from ..._render import Block, Cell, Line, Shown, Table, Tone, token_text
 
 __all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
 
 Severity = Literal["pass", "warn", "fail", "not applicable"]
 ORDER: Mapping[str, int] = {"fail": 0, "warn": 1, "pass": 2, "not applicable": 3}
-TONES: Mapping[Severity, _render.Tone] = {"fail": "bad", "warn": "warn", "pass": "good", "not applicable": "dim"}
+TONES: Mapping[Severity, Tone] = {"fail": "bad", "warn": "warn", "pass": "good", "not applicable": "dim"}
 SHOWN = 12
 
 
@@ -37,7 +37,6 @@ class Witness:
     figure: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The witness as JSON values: the token readable and as hex."""
         shown = {"id": self.id, "token": self.token.decode("utf-8", "replace"), "hex": self.token.hex()}
         more = {"text": self.text, "figure": self.figure}
         return {**shown, "kind": self.kind, **{name: value for name, value in more.items() if value is not None}}
@@ -64,13 +63,12 @@ class CheckFinding:
     advice: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The finding as JSON values."""
         own = {"check": self.check, "severity": self.severity, "says": self.says, "advice": self.advice}
         return {**own, "counts": {**self.counts}, "witnesses": [each.to_dict() for each in self.witnesses]}
 
 
-@dataclass(frozen=True)
-class Diagnosis(_render.Shown):
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Shown):
     """All findings about one tokenizer.
 
     Attributes:
@@ -102,18 +100,15 @@ class Diagnosis(_render.Shown):
                 return each
         raise UnknownName("check", check, [each.check for each in self.findings])
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data; at most twelve witnesses of each
-        finding."""
-        rows: list[list[str | _render.Cell]] = [
-            [_render.Cell(each.severity, TONES[each.severity]), each.check, each.says] for each in self.findings
+    def _parts(self) -> Iterator[str | Block]:
+        yield f"Diagnosis: {self.severity}"
+        yield Line(f"tokenizer {self._short}")
+        rows: list[list[str | Cell]] = [
+            [Cell(each.severity, TONES[each.severity]), each.check, each.says] for each in self.findings
         ]
-        blocks: list[_render.Block] = [
-            _render.Line(f"tokenizer {self._short}"),
-            _render.Table(("severity", "check", "finding"), rows, left=(0, 1, 2)),
-        ]
-        blocks += [block for each in self.findings for block in _details(each)]
-        return _render.View(f"Diagnosis: {self.severity}", blocks)
+        yield Table(("severity", "check", "finding"), rows, left=(0, 1, 2))
+        for each in self.findings:
+            yield from _details(each)
 
     @property
     def _short(self) -> str:
@@ -125,30 +120,26 @@ class Diagnosis(_render.Shown):
         findings = [each.to_dict() for each in self.findings]
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
-    def __repr__(self) -> str:
-        return f"<Diagnosis {self.severity}, {number_of(len(self.findings), 'finding')}, {self._short}>"
 
-
-def _details(finding: CheckFinding) -> Iterator[_render.Block]:
+def _details(finding: CheckFinding) -> Iterator[Block]:
     """The counts, the advice and the first witnesses of a finding."""
     if finding.counts and finding.severity != "not applicable":
         said = [[name, _figure(count)] for name, count in finding.counts.items()]
-        yield _render.Table((finding.check, "count"), said, left=(0,))
+        yield Table((finding.check, "count"), said, left=(0,))
     if finding.advice:
-        yield _render.Line(finding.advice)
+        yield Line(finding.advice)
     if finding.witnesses:
         rows = [_row(each) for each in finding.witnesses[:SHOWN]]
         more = len(finding.witnesses) - SHOWN
-        caption = f"{finding.check}: witnesses" + (
-            f" (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else ""
-        )
-        yield _render.Table(("id", "token", "kind", "seen in", "figure"), rows, caption, left=(1, 2, 3))
+        rest = f" (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else ""
+        heads = ("id", "token", "kind", "seen in", "figure")
+        yield Table(heads, rows, f"{finding.check}: witnesses{rest}", left=(1, 2, 3))
 
 
 def _row(witness: Witness) -> list[str]:
     id = "" if witness.id is None else str(witness.id)
-    text = "" if witness.text is None else _render.token_text(witness.text.encode("utf-8", "replace"))
-    return [id, _render.token_text(witness.token), witness.kind, text, _figure(witness.figure)]
+    text = "" if witness.text is None else token_text(witness.text.encode("utf-8", "replace"))
+    return [id, token_text(witness.token), witness.kind, text, _figure(witness.figure)]
 
 
 def _figure(value: float | str | None) -> str:

@@ -25,15 +25,7 @@ HEAD = 200_000
 
 
 class Subject:
-    """A tokenizer and what was given with it.
-
-    Attributes:
-        tok: The tokenizer.
-        facts: What its tokens are by their bytes.
-        texts: Its ordinary tokens that are whole characters.
-        corpus: The texts to look at it with, or None.
-        embeddings: A safetensors file of a model that uses it, or None.
-    """
+    """A tokenizer and what was given with it."""
 
     def __init__(self, tok: Tokenizer, corpus: Corpus | None, embeddings: Path | None) -> None:
         self.tok, self.corpus, self.embeddings = tok, corpus, embeddings
@@ -41,7 +33,6 @@ class Subject:
 
     @cached_property
     def facts(self) -> Tokens:
-        """What the tokens are by their bytes."""
         return tokens_of(self.tok)
 
     @cached_property
@@ -56,7 +47,6 @@ class Subject:
 
     @cached_property
     def sample(self) -> Sample | None:
-        """The counts of the corpus; None without one."""
         return None if self.corpus is None else measure(self.tok, self._watched(self.corpus)).sample
 
     @property
@@ -105,5 +95,4 @@ class Subject:
         return len(token.decode("utf-8", "replace")) == 1 or token in BYTE_TOKENS
 
     def witnesses(self, ids: Iterable[int], kind: str) -> list[Witness]:
-        """A witness for each id."""
         return [Witness(int(id), self.tok.token_bytes(int(id)), kind) for id in ids]

@@ -1,6 +1,6 @@
 """study: which vocabulary size, which split pattern and which kind of tokenizer for some texts and a planned model.
 
-One call reads the corpus (`split.py`), trains each candidate (`candidates.py`) once for all sizes where its kind allows
+One call reads the corpus (`split.py`), trains each candidate (`candidate_models.py`) once for all sizes where its kind allows
 this, measures every size on texts that no training saw (`measure.py`), and sets these figures beside the sizes that published
 scaling laws give (`scaling.py`). `advice.py` makes a range of them with its reasons; `result.py` shows it. With a folder
 (`folder.py`), a study that was interrupted continues.
@@ -27,7 +27,7 @@ from ..._training import train
 from ..._training.counts import Limits, PieceCounts, counted
 from ..._training.sweep import rewind
 from ...metrics import parity
-from .advice import Advice, advice_of
+from .advice import advice_of
 from .candidate_models import StudyCandidate, candidates
 from .folder import StudyFolder
 from .measure import StudyRow, measured
@@ -41,8 +41,8 @@ LEAST_DEFAULT, MOST_DEFAULT = 1024, 1 << 20
 MOST_SIZES = 64
 
 
-class StudyArguments(NamedTuple):
-    """The checked arguments of a study."""
+class Work(NamedTuple):
+    """A study that is under way: its checked arguments, the texts, and the folder."""
 
     candidates: list[StudyCandidate]
     special_tokens: tuple[str, ...]
@@ -52,12 +52,6 @@ class StudyArguments(NamedTuple):
     limits: Limits
     threads: int
     reporter: Reporter
-
-
-class Work(NamedTuple):
-    """A study that is under way."""
-
-    asked: StudyArguments
     split: Split
     folder: StudyFolder
 
@@ -149,20 +143,18 @@ def study(
         with as_argument("languages", "texts"):
             parity(train("x", 256, progress=False), languages)  # whose files are read before the work
     reporter = Reporter(progress)
-    laws = scaling_rows(plan)
-    asked = StudyArguments(chosen, specials, languages or {}, plan, laws, limits, thread_count(threads), reporter)
+    workers = thread_count(threads)
     with reporter.drawn():
         split = split_corpus(corpus, held_out, lambda done: reporter.report("counting", done, None))
         folder = StudyFolder(keep, {"corpus": split.digest, "special_tokens": list(specials)})
-        return studied(Work(asked, split, folder), wanted)
+        work = Work(
+            *(chosen, specials, languages or {}, plan, scaling_rows(plan), limits, workers, reporter, split, folder)
+        )
+        return studied(work, wanted)
 
 
 def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specials: int) -> list[int]:
-    """The sizes in order, each once.
-
-    Raises:
-        InvalidOption: There are none, too many, or one has no room for the alphabet.
-    """
+    """The sizes in order, each once."""
     found = sorted({*items(sizes, "sizes", "a list of int")})
     if not 0 < len(found) <= MOST_SIZES:
         raise InvalidOption("sizes", list(sizes), f"from 1 to {MOST_SIZES} different sizes")
@@ -176,18 +168,16 @@ def checked_sizes(sizes: Sequence[int], chosen: Sequence[StudyCandidate], specia
 
 
 def studied(work: Work, wanted: list[int] | None) -> Study:
-    """The study of checked arguments."""
-    asked, split, folder = work
     notes: list[str] = []
-    sizes = wanted if wanted is not None else default_sizes(asked)
-    first = next((each for each in asked.candidates if each.kind.rewinds), None)
+    sizes = wanted if wanted is not None else default_sizes(work.scaling)
+    first = next((each for each in work.candidates if each.kind.rewinds), None)
     counts = None
-    if first is not None and folder.trained(first.file(sizes[-1]), arguments(asked, first, sizes[-1])) is None:
-        counts = counts_of(asked, split, first)
-        sizes = fitting(sizes, counts, asked, notes, given=wanted is not None)
+    if first is not None and work.folder.trained(first.file(sizes[-1]), arguments(work, first, sizes[-1])) is None:
+        counts = counts_of(work, first)
+        sizes = fitting(sizes, counts, work, notes, given=wanted is not None)
     done: dict[tuple[str, int], StudyRow] = {}
     ended: dict[str, int] = {}
-    for each, size in jobs(asked.candidates, sizes):
+    for each, size in jobs(work.candidates, sizes):
         if each.name in ended:
             continue
         own = counts if each is first else None
@@ -198,38 +188,31 @@ def studied(work: Work, wanted: list[int] | None) -> Study:
         if len(tok) < size:
             ended[each.name] = len(tok)
     notes += [f"{name} ends at {size:,} tokens: the corpus has no more" for name, size in ended.items()]
-    names = [each.name for each in asked.candidates]
+    names = [each.name for each in work.candidates]
     rows = sorted(done.values(), key=lambda row: (names.index(row.tokenizer), row.vocab_size))
-    advice: Advice = advice_of(rows, asked.scaling, asked.plan, split)
-    languages = tuple(asked.languages)
-    kept = None if folder.path is None else str(folder.path)
-    return Study(asked.plan, split, tuple(rows), asked.scaling, advice, tuple(notes), languages, kept)
+    advice = advice_of(rows, work.scaling, work.plan, work.split)
+    kept = None if work.folder.path is None else str(work.folder.path)
+    return Study(*(work.plan, work.split, tuple(rows), work.scaling, advice, tuple(notes), tuple(work.languages), kept))
 
 
-def default_sizes(asked: StudyArguments) -> list[int]:
+def default_sizes(laws: Sequence[ScalingRow]) -> list[int]:
     """Powers of two from a quarter of the least size that a law gives to twice the largest."""
-    found = [row.vocab_size for row in asked.scaling]
+    found = [row.vocab_size for row in laws]
     low = max(LEAST_DEFAULT, 2 ** math.floor(math.log2(max(1, min(found) / 4))))
     high = min(MOST_DEFAULT, max(2 * low, 2 ** math.ceil(math.log2(max(found) * 2))))
     return [1 << power for power in range(low.bit_length() - 1, high.bit_length())]
 
 
-def counts_of(asked: StudyArguments, split: Split, candidate: StudyCandidate) -> PieceCounts:
+def counts_of(work: Work, candidate: StudyCandidate) -> PieceCounts:
     """The pieces of the training texts, for one pattern."""
     patterns = [step["pattern"] for step in splitters(candidate.pattern)]
-    return counted(split.training(), patterns, asked.limits, asked.reporter, threads=asked.threads)
+    return counted(work.split.training(), patterns, work.limits, work.reporter, threads=work.threads)
 
 
-def fitting(
-    sizes: list[int], counts: PieceCounts, asked: StudyArguments, notes: list[str], *, given: bool
-) -> list[int]:
-    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least.
-
-    Raises:
-        CorpusError: It is too small for a size that was asked for.
-    """
+def fitting(sizes: list[int], counts: PieceCounts, work: Work, notes: list[str], *, given: bool) -> list[int]:
+    """The sizes that the corpus can have pairs for: each merge makes a distinct piece shorter by a symbol at least."""
     inside = int(counts._core.columns()[1][0][-1]) - len(counts) if len(counts) else 0
-    most = 256 + len(asked.special_tokens) + inside
+    most = 256 + len(work.special_tokens) + inside
     if sizes[-1] <= most:
         return sizes
     if given or sizes[0] > most:
@@ -248,42 +231,40 @@ def jobs(chosen: Sequence[StudyCandidate], sizes: Sequence[int]) -> Iterator[tup
     yield from ((each, sizes[-1]) for each in chosen if each.kind.rewinds)
 
 
-def arguments(asked: StudyArguments, candidate: StudyCandidate, size: int) -> dict[str, Any]:
-    """The arguments of one training."""
-    return {"vocab_size": size, "special_tokens": list(asked.special_tokens), **candidate.arguments}
+def arguments(work: Work, candidate: StudyCandidate, size: int) -> dict[str, Any]:
+    return {"vocab_size": size, "special_tokens": list(work.special_tokens), **candidate.arguments}
 
 
 def trained(work: Work, job: tuple[StudyCandidate, int], counts: PieceCounts | None) -> Tokenizer:
     """The tokenizer of one training: that of an earlier run, or a new one, which is kept."""
-    asked, split, folder = work
     candidate, size = job
-    given, file = arguments(asked, candidate, size), candidate.file(size)
-    if (found := folder.trained(file, given)) is not None:
+    given, file = arguments(work, candidate, size), candidate.file(size)
+    if (found := work.folder.trained(file, given)) is not None:
         LOG.info("%s with %d tokens was trained before", candidate.name, size)
         return found
-    corpus: Any = split.training()
+    corpus: Any = work.split.training()
+    more: dict[str, Any] = {}
     if candidate.kind.rewinds:
-        corpus = counts if counts is not None else counts_of(asked, split, candidate)
-        given = given | {"checkpoint": folder.checkpoint(file)}
+        corpus = counts if counts is not None else counts_of(work, candidate)
+        more = {"checkpoint": work.folder.checkpoint(file)}
 
     def told(now: Progress) -> None:
-        asked.reporter.report(now.phase, now.done, now.total)
+        work.reporter.report(now.phase, now.done, now.total)
 
     try:
-        tok = train(corpus, **given, threads=asked.threads, progress=told)
+        tok = train(corpus, **given, **more, threads=work.threads, progress=told)
     except InvalidOption as error:
         name = "sizes" if error.argument == "vocab_size" else error.argument
         raise InvalidOption(name, error.value, f"{error.allowed} (for {candidate.name})") from None
-    folder.finish(file, arguments(asked, candidate, size), tok)
+    work.folder.finish(file, given, tok)
     return tok
 
 
 def rows_of(work: Work, job: tuple[StudyCandidate, Sequence[int]], tok: Tokenizer) -> Iterator[StudyRow]:
     """A row for each size that a training gives."""
-    asked, split, folder = work
     candidate, sizes = job
     for size in [size for size in sizes if size <= len(tok)] or [len(tok)]:
         own = rewind(tok, size) if candidate.kind.rewinds and size < len(tok) else tok
-        figures = measured(own, split, asked.plan, languages=asked.languages, threads=asked.threads)
-        place = folder.keep(candidate.file(size), own)
+        figures = measured(own, work.split, work.plan, languages=work.languages, threads=work.threads)
+        place = work.folder.keep(candidate.file(size), own)
         yield StudyRow(candidate.name, candidate.kind.name, candidate.pattern, **figures, file=place)

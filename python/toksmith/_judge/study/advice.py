@@ -47,7 +47,6 @@ class Advice:
 
 
 def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelPlan, split: Split) -> Advice:
-    """What the rows say."""
     sizes = [law.vocab_size for law in laws]
     low, high = rounded_up(min(sizes), MULTIPLE), rounded_up(max(sizes), MULTIPLE)
     names = list(dict.fromkeys(row.tokenizer for row in rows))
@@ -138,7 +137,6 @@ def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str
 
 
 def cautions(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], split: Split) -> Iterator[str]:
-    """What the figures do not show."""
     for reason in dict.fromkeys(part for law in laws for part in law.beyond.split("; ") if part):
         yield f"The laws were {reason}: what they give here is an extrapolation."
     if split.held_out_bytes < 1 << 17:

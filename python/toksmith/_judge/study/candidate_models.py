@@ -62,7 +62,6 @@ class StudyCandidate:
         return {**self.kind.arguments, **({"pattern": self.pattern} if self.kind.patterned else {})}
 
     def file(self, vocab_size: int) -> str:
-        """The name of the file of one size."""
         plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", self.name).strip("-")
         if plain != self.name.replace(" ", "-") or len(plain) > 60:
             plain = f"{plain[:40]}-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
@@ -70,13 +69,7 @@ class StudyCandidate:
 
 
 def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[StudyCandidate]:
-    """Each kind with each pattern that it takes, in order.
-
-    Raises:
-        InvalidOption: There are none, or one comes twice.
-        PatternError: A regex is wrong.
-        UnknownName: There is no such kind or pattern.
-    """
+    """Each kind with each pattern that it takes, in order."""
     patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
     for name, values in (("kinds", kinds), ("patterns", patterns)):
         if not values or len({*values}) < len(values):
@@ -96,7 +89,6 @@ def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[Stu
 
 
 def named(pattern: str | None) -> str:
-    """A pattern in words."""
     if pattern is None:
         return "none"
     return pattern if pattern in known_patterns() else f"/{pattern}/"

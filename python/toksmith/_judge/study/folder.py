@@ -28,13 +28,7 @@ MOST_BYTES = 1 << 24
 
 
 class StudyFolder:
-    """The folder, or nothing where none was asked for.
-
-    Args of the constructor: `identity` JSON values that decide what is trained, but for the candidate and its size.
-    Raises:
-        FormatError: The folder cannot be written, or its note is not one.
-        InvalidOption: The folder holds another study.
-    """
+    """The folder, or nothing where none was asked for; `identity` is what decides what is trained, beside candidate and size."""
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
         self.path = None if path is None else Path(path)
@@ -47,11 +41,6 @@ class StudyFolder:
         self._write()
 
     def _place(self, file: str) -> Path:
-        """The path of a file.
-
-        Raises:
-            FormatError: Something else than a regular file has its name.
-        """
         assert self.path is not None
         place = self.path / file
         with writable(place):
@@ -59,7 +48,6 @@ class StudyFolder:
         return place
 
     def _found(self, identity: Mapping[str, Any]) -> dict[str, Any]:
-        """The note that is there."""
         place = self._place(NOTE)
         data = read_file(place, lambda ends: Room(MOST_BYTES, "the note of a study"))
         try:
@@ -99,7 +87,6 @@ class StudyFolder:
         return None if self.path is None else self._place(f"{file}.checkpoint")
 
     def finish(self, file: str, arguments: Mapping[str, Any], tok: Tokenizer) -> None:
-        """Keeps the tokenizer of a training."""
         if self.path is None:
             return
         tok.save(self._place(file))

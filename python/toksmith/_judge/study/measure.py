@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._corpus import batches
 from ..._model.byte_tokens import BYTE_TOKENS
 from ..._tokenizer.tokenizer import Tokenizer
 from ...metrics import Sample, parity
@@ -21,7 +22,6 @@ __all__ = ["SELDOM", "StudyRow", "measured"]
 
 SELDOM = 100  # occurrences in the planned corpus below which a row is hardly trained: a convention, not a finding
 RAREST = 100  # one token in so many
-BATCH_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -124,25 +124,10 @@ def measured(
 
 
 def occurrences(tok: Tokenizer, texts: Iterable[bytes], threads: int) -> NDArray[np.int64]:
-    """How often each id occurs in the texts."""
     found = np.zeros(tok.vocab_size, np.int64)
     for batch in batches(texts):
         found += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=tok.vocab_size)
     return found
-
-
-def batches(texts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """The texts in batches."""
-    batch: list[bytes] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def learned_ids(tok: Tokenizer) -> NDArray[np.intp]:

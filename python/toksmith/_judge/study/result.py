@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ... import _render
 from ..._base.errors import number_of
+from ..._render import Block, Line, Shown, Table, json_of, one_line
 from .advice import Advice
 from .measure import RAREST, SELDOM, StudyRow
 from .scaling import ModelPlan, ScalingRow, amount
@@ -15,9 +17,12 @@ from .split import Split
 
 __all__ = ["Study"]
 
+Columns = dict[str, Callable[[StudyRow], str]]  # by head
+PAYS = "pays most"  # the one head of texts
+
 
 @dataclass(frozen=True, repr=False)
-class Study(_render.Shown):
+class Study(Shown):
     """Which vocabulary size, pattern and kind suit some texts and a planned
     model.
 
@@ -44,29 +49,21 @@ class Study(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """The study as JSON values."""
         split = self.split
-        return {
-            "plan": asdict(self.plan),
-            "corpus": {
-                "texts": split.texts,
-                "bytes": split.all_bytes,
-                "trained_bytes": split.trained_bytes,
-                "held_out_texts": len(split.held_out),
-                "held_out_bytes": split.held_out_bytes,
-                "held_out": split.rule,
-            },
-            "advice": {
-                name: [*value] if isinstance(value, tuple) else value for name, value in asdict(self.advice).items()
-            },
-            "scaling": [asdict(row) for row in self.scaling],
-            "rows": [asdict(row) for row in self.rows],
-            "languages": [*self.languages],
-            "notes": [*self.notes],
-            "keep": self.keep,
+        corpus = {
+            "texts": split.texts,
+            "bytes": split.all_bytes,
+            "trained_bytes": split.trained_bytes,
+            "held_out_texts": len(split.held_out),
+            "held_out_bytes": split.held_out_bytes,
+            "held_out": split.rule,
         }
+        others = {name: json_of(value) for name, value in vars(self).items() if name != "split"}
+        return {**others, "corpus": corpus}
 
-    def view(self) -> _render.View:
-        """What is to be seen."""
-        return _render.View("Study of vocabulary sizes", [*blocks(self)])
+    def _parts(self) -> Iterator[str | Block]:
+        yield "Study of vocabulary sizes"
+        for part in (summary, tables, laws):
+            yield from part(self)
 
     def to_html(self) -> str:
         """The study as one self-contained HTML page with charts."""
@@ -80,7 +77,7 @@ class Study(_render.Shown):
     to_chart = _render.to_chart
 
     def __repr__(self) -> str:
-        names = ", ".join(dict.fromkeys(_render.one_line(row.tokenizer) for row in self.rows))
+        names = ", ".join(dict.fromkeys(one_line(row.tokenizer) for row in self.rows))
         return f"<Study of {names[:80]}: {self.advice.low:,} to {self.advice.high:,} tokens>"
 
 
@@ -93,16 +90,11 @@ def by_tokenizer(study: Study, value: Callable[[StudyRow], float]) -> dict[str, 
 
 
 def curves(study: Study) -> Iterator[_render.Curves]:
-    """The charts of the page."""
     least = min(row.training_flops for row in study.rows)
     figures: list[tuple[str, Callable[[StudyRow], float], bool]] = [
         ("Bytes of held-out text for a token (higher: shorter)", lambda row: row.bytes_per_token, False),
         ("Training compute for this text, above the least", lambda row: row.training_flops / (least or 1) - 1, True),
-        (
-            "Learned tokens that training would hardly see",
-            lambda row: row.seldom / max(1, row.learned),
-            True,
-        ),
+        ("Learned tokens that training would hardly see", lambda row: row.seldom / max(1, row.learned), True),
         ("Unigram bits for a byte (lower: better compressed)", lambda row: row.unigram_bits_per_byte, False),
     ]
     if study.languages:
@@ -112,106 +104,76 @@ def curves(study: Study) -> Iterator[_render.Curves]:
         yield _render.Curves(title, "vocabulary size (shaded: the range)", by_tokenizer(study, value), percent, band)
 
 
-def blocks(study: Study) -> Iterator[_render.Block]:
-    """The parts of the view."""
-    yield from summary(study)
-    for table in (sizes_table, model_table, rare_table, languages_table):
-        yield from table(study)
-    yield from laws(study)
-
-
-def summary(study: Study) -> Iterator[_render.Block]:
-    """The range, and why."""
+def summary(study: Study) -> Iterator[Block]:
     advice, plan, split = study.advice, study.plan, study.split
-    yield _render.Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
+    yield Line(f"{advice.low:,} to {advice.high:,} tokens", "strong")
     for reason in advice.reasons:
-        yield _render.Line(f"- {reason}")
-    yield from (_render.Line(f"note: {note}", "warn") for note in study.notes)
+        yield Line(f"- {reason}")
+    yield from (Line(f"note: {note}", "warn") for note in study.notes)
     tied = "one matrix for input and output" if plan.tied else "two matrices"
     given = "as given" if plan.width_given else "the usual one of so many parameters"
-    yield _render.Line(
+    yield Line(
         f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
         f"{amount(plan.tokens)} tokens of training."
     )
-    yield _render.Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
+    yield Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
 
 
-def label(study: Study, row: StudyRow) -> list[str]:
-    """The first cells of a row."""
-    several = len({each.tokenizer for each in study.rows}) > 1
-    return [*([row.tokenizer] if several else []), f"{row.vocab_size:,}"]
-
-
-def heads(study: Study, *names: str) -> list[str]:
-    """The heads of a table."""
-    several = len({each.tokenizer for each in study.rows}) > 1
-    return [*(["tokenizer"] if several else []), "size", *names]
-
-
-def sizes_table(study: Study) -> Iterator[_render.Block]:
-    """What the held-out text becomes."""
-    rows = []
-    before: StudyRow | None = None
-    for row in study.rows:
-        same = before is not None and before.tokenizer == row.tokenizer
-        change = f"{row.tokens / max(1, before.tokens) - 1:+.1%}" if before is not None and same else ""
-        figures = [f"{row.tokens:,}", change, f"{row.bytes_per_token:.3f}"]
-        rows.append([*label(study, row), *figures, f"{row.unigram_bits_per_byte:.3f}", f"{row.renyi_efficiency:.3f}"])
-        before = row
-    names = heads(study, "tokens", "change", "bytes a token", "unigram bits a byte", "Rényi 2.5")
-    yield _render.Table(names, rows, "The held-out text")
-
-
-def model_table(study: Study) -> Iterator[_render.Block]:
-    """What the model pays."""
-    least = min(row.training_flops for row in study.rows)
-    rows = []
-    for row in study.rows:
-        compute = row.training_flops / (least or 1) - 1
-        cells = ["least" if not compute else f"{compute:+.1%}", amount(row.inference_flops_per_byte)]
-        rows.append(
-            [*label(study, row), *cells, f"{row.embedding_share:.1%}", f"{row.padded_64:,}", f"{row.padded_128:,}"]
-        )
-    names = heads(study, "training compute", "operations a byte", "embedding share", "to 64", "to 128")
-    yield _render.Table(names, rows, "The model")
-
-
-def rare_table(study: Study) -> Iterator[_render.Block]:
-    """Which tokens training will hardly see."""
-    rows = []
-    for row in study.rows:
-        share = row.seldom / row.learned if row.learned else 0
-        last = "" if row.last_count is None else f"{row.last_count:,}"
-        rows.append([*label(study, row), rarest(row), f"{row.seldom:,}", f"{share:.1%}", last])
-    names = heads(study, f"rarest {100 // RAREST} %", "hardly seen", "share", "last pair")
-    yield _render.Table(names, rows, "Rare tokens, as expected in the planned corpus")
-    yield _render.Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
-
-
-def rarest(row: StudyRow) -> str:
-    """How often the rarest tokens are expected; what the sample does not have is rarer than one occurrence there."""
-    return f"{row.rarest:,.0f}" if row.rarest else f"< {row.resolution:,.0f}"
-
-
-def languages_table(study: Study) -> Iterator[_render.Block]:
-    """How equal the languages are."""
+def tables(study: Study) -> Iterator[Block]:
+    """The figures of each candidate and size: the held-out text, the model, rare tokens, and languages."""
+    least = min(row.training_flops for row in study.rows) or 1
+    changes = {
+        row: row.tokens / max(1, old.tokens) - 1 for old, row in pairwise(study.rows) if old.tokenizer == row.tokenizer
+    }
+    text: Columns = {
+        "tokens": lambda row: f"{row.tokens:,}",
+        "change": lambda row: f"{changes[row]:+.1%}" if row in changes else "",
+        "bytes a token": lambda row: f"{row.bytes_per_token:.3f}",
+        "unigram bits a byte": lambda row: f"{row.unigram_bits_per_byte:.3f}",
+        "Rényi 2.5": lambda row: f"{row.renyi_efficiency:.3f}",
+    }
+    yield table(study, "The held-out text", text)
+    model: Columns = {
+        "training compute": lambda row: f"{more:+.1%}" if (more := row.training_flops / least - 1) else "least",
+        "operations a byte": lambda row: amount(row.inference_flops_per_byte),
+        "embedding share": lambda row: f"{row.embedding_share:.1%}",
+        "to 64": lambda row: f"{row.padded_64:,}",
+        "to 128": lambda row: f"{row.padded_128:,}",
+    }
+    yield table(study, "The model", model)
+    rare: Columns = {
+        # What the sample does not have is rarer than one occurrence there.
+        f"rarest {100 // RAREST} %": lambda row: f"{row.rarest:,.0f}" if row.rarest else f"< {row.resolution:,.0f}",
+        "hardly seen": lambda row: f"{row.seldom:,}",
+        "share": lambda row: f"{row.seldom / max(1, row.learned):.1%}",
+        "last pair": lambda row: "" if row.last_count is None else f"{row.last_count:,}",
+    }
+    yield table(study, "Rare tokens, as expected in the planned corpus", rare)
+    yield Line(f"hardly seen: never in the sample, or expected fewer than {SELDOM} times", "dim")
     if study.languages:
-        rows = [[*label(study, row), shown(row.gini), row.worst or "", shown(row.worst_premium)] for row in study.rows]
-        names = heads(study, "Gini", "pays most", "premium")
-        yield _render.Table(names, rows, f"Parity with {study.languages[0]}", left=(0, len(names) - 2))
+        fair: Columns = {
+            "Gini": lambda row: "–" if row.gini is None else f"{row.gini:.3f}",
+            PAYS: lambda row: row.worst or "",
+            "premium": lambda row: "–" if row.worst_premium is None else f"{row.worst_premium:.3f}",
+        }
+        yield table(study, f"Parity with {study.languages[0]}", fair)
 
 
-def shown(value: float | None) -> str:
-    """A figure, which may be undefined."""
-    return "–" if value is None else f"{value:.3f}"
+def table(study: Study, caption: str, figures: Columns) -> Table:
+    """A table with a row for each candidate and size."""
+    columns: Columns = {"tokenizer": lambda row: row.tokenizer, "size": lambda row: f"{row.vocab_size:,}", **figures}
+    if len({row.tokenizer for row in study.rows}) == 1:
+        del columns["tokenizer"]
+    rows = [[cell(row) for cell in columns.values()] for row in study.rows]
+    return Table([*columns], rows, caption, left=[0, *(at for at, head in enumerate(columns) if head == PAYS)])
 
 
-def laws(study: Study) -> Iterator[_render.Block]:
+def laws(study: Study) -> Iterator[Block]:
     """The scaling laws, and what no figure shows."""
     rows = [
         [row.name, f"{row.vocab_size:,}", row.says, f"extrapolation: {row.beyond}" if row.beyond else "fitted here"]
         for row in study.scaling
     ]
-    yield _render.Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
+    yield Table(("law", "tokens", "assumes", "validity"), rows, "Scaling laws (2407.13623)", left=(0, 2, 3))
     for each in study.advice.cautions:
-        yield _render.Line(each, "dim")
+        yield Line(each, "dim")

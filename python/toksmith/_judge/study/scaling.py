@@ -49,11 +49,6 @@ class ModelPlan:
 
     @staticmethod
     def of(params: float, tokens: float, *, tied: bool, width: int | None) -> ModelPlan:
-        """The plan of these arguments, checked.
-
-        Raises:
-            InvalidOption: One is out of range.
-        """
         for name, value, most in (("params", params, MOST_PARAMS), ("tokens", tokens, MOST_TOKENS)):
             if not 1 <= value <= most:  # NaN fails too
                 raise InvalidOption(name, value, f"a number from 1 to {most:g}")
@@ -148,7 +143,6 @@ def by_loss(params: float, compute: Callable[[float], float]) -> float:
 
 
 def scaling_rows(plan: ModelPlan) -> tuple[ScalingRow, ...]:
-    """What each law gives for a plan."""
     best = optimal_compute(plan.params)
     per_param = plan.tokens / plan.params
 

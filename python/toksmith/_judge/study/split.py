@@ -72,14 +72,12 @@ class Split:
         return (text for text in texts(self.corpus, self.longest) if place(text) > (self.last or 0))
 
     def sampled(self) -> Iterator[bytes]:
-        """The texts of the sample, as often as they occur."""
         for text, times in self.sample:
             for _ in range(times):
                 yield text
 
     @property
     def rule(self) -> str:
-        """What is held out, in words."""
         size = f"{number_of(len(self.held_out), 'text')}, {self.held_out_bytes:,} bytes"
         if self.last is None:
             more = (
@@ -101,7 +99,6 @@ class Smallest:
         self.heap: list[int] = []
 
     def add(self, hash: int, text: bytes) -> None:
-        """Looks at a text."""
         if hash in self.texts:
             self.texts[hash] = (text, self.texts[hash][1] + 1)
             return
@@ -125,7 +122,6 @@ class Seen:
     smallest: Smallest
     texts: int = 0
     bytes: int = 0
-    met: int = 0
     digest: str = ""
 
 
@@ -135,9 +131,6 @@ def split_corpus(corpus: Corpus, held_out: Corpus | None, told: Told) -> Split:
     Args:
         held_out: Texts to measure; None to take them from the corpus.
         told: Is called with the bytes that were read.
-    Raises:
-        CorpusError: There is nothing to train on, or nothing to measure.
-        InvalidOption: The corpus can be read only once.
     """
     refuse_once(corpus, "corpus")
     if held_out is not None:
@@ -205,7 +198,6 @@ def as_argument(name: str, other: str) -> Iterator[None]:
 
 
 def refuse_once(corpus: Corpus, name: str) -> None:
-    """Refuses a corpus that can be read only once."""
     several = isinstance(corpus, (list, tuple)) and any(hasattr(each, "read") for each in corpus)
     if isinstance(corpus, Iterator) or hasattr(corpus, "read") or several:
         allowed = "texts, paths or a list of them: a study reads them more than once, which iterators and open files do not allow"
@@ -213,7 +205,6 @@ def refuse_once(corpus: Corpus, name: str) -> None:
 
 
 def refuse_empty(seen: Seen) -> None:
-    """Refuses a corpus without a byte."""
     if not seen.bytes:
         said = f"the corpus is empty: {number_of(seen.texts, 'document')} without a byte; expected text to learn from"
         raise CorpusError(None, None, said)

@@ -15,13 +15,12 @@ import numpy as np
 from ..._base.arguments import texts, whole_number
 from ..._base.errors import CorpusError, InvalidOption, ModelError, number_of
 from ..._base.threads import thread_count
-from ..._corpus import Corpus
+from ..._corpus import Corpus, batches, documents
 from ..._model.model import AddedToken, Model, Step, TokenTable
 from ..._model.special import check_special_tokens
 from ..._render.progress import Reporter
 from ..._render.streams import LOG
 from ..._tokenizer.tokenizer import Tokenizer
-from ..sweep import batches
 from .extension import Words, counted, refuse_other_kinds
 from .id_map import IdMap
 from .removal_order import Forest
@@ -164,7 +163,7 @@ def prune(
 def used(tok: Tokenizer, corpus: Corpus, threads: int) -> dict[int, int]:
     """The count of each id in a corpus, 0 for unused ids."""
     counts: Counter[int] = Counter()
-    for batch in batches(corpus):
+    for batch in batches(documents(corpus)):
         ids, often = np.unique(tok.encode_ragged(batch, special="text", threads=threads).ids, return_counts=True)
         counts.update(dict(zip(ids.tolist(), often.tolist(), strict=True)))
     return counts

@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._base.errors import ModelError
-from ..._corpus import Corpus, documents
+from ..._corpus import Corpus, batches, documents
 from ..._model.model import Model, TokenTable, is_regex_split
 from ..._render.progress import Reporter
 from ..._tokenizer.tokenizer import Tokenizer
 from .. import counts as _counts
-from ..sweep import batches
 from .removal_order import apart
 
 __all__ = ["Words", "counted", "refuse_other_kinds"]
@@ -83,7 +82,7 @@ def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int,
     tokens = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
     begins = np.array([id for id, token in tokens if token.startswith(BLOCK)], np.uint32)
     words: Counter[tuple[int, ...]] = Counter()
-    for batch in batches(corpus):
+    for batch in batches(documents(corpus)):
         found = tok.encode_ragged(batch, special="text", threads=threads)
         cuts = np.unique(
             np.concatenate([[0], np.flatnonzero(np.isin(found.ids, begins)), found.ends]).astype(np.int64)
