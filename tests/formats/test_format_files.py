@@ -14,7 +14,7 @@ from systems import needs
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _formats
-from toksmith._storage import files
+from toksmith._base import paths
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -157,7 +157,7 @@ def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "huge.toksmith"
     with open(path, "wb") as file:
         file.write(b"toksmith 1\n")
-        file.truncate(files.FILE_LIMIT + 1)
+        file.truncate(paths.FILE_LIMIT + 1)
     with pytest.raises(FormatError, match="larger than 1073741824 bytes"):
         read(path)
 

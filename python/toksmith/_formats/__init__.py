@@ -16,11 +16,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, UnknownName, close_names, some_of
-from .._base.paths import shown
+from .._base.paths import Room, read_file, shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.atomic_files import current, settle, write_files
-from .._storage.files import Room, make_folder, read_file
+from .._storage.atomic_files import current, make_folder, settle, write_files
 from .arguments import check_losses
 from .file_sets import SETS, FileContent
 
@@ -203,7 +202,7 @@ def read(
     waiting = settled(path)
     if os.path.isdir(path):
         path = in_folder(path, known)
-    data = content_of(current(path, waiting), known)
+    data = content_of(path, known, waiting)
     name = shown(path)
     known = known or sniffed(data, name)
     content: bytes | list[FileContent] = data
@@ -251,14 +250,16 @@ def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     return waiting
 
 
-def content_of(path: str | os.PathLike[str], known: Format | None = None) -> bytes:
-    """The bytes of a file, or only its start if large data follows the tokenizer."""
+def content_of(
+    path: str | os.PathLike[str], known: Format | None = None, waiting: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes of a file, or only its start if large data follows the tokenizer. `waiting` is the result of `settle`."""
 
     def room(ends: bytes) -> Room:
         row = known or sniffed(ends, shown(path))
         return Room(row.start_bytes or row.most_bytes, f"the format {row.name!r}", row.start_bytes is None)
 
-    return read_file(path, room)
+    return read_file(current(path, waiting) if waiting else path, room)
 
 
 def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
@@ -298,7 +299,7 @@ def read_together(
     return [
         FileContent(
             shown(place),
-            data if os.path.abspath(place) == os.path.abspath(path) else content_of(current(place, waiting), known),
+            data if os.path.abspath(place) == os.path.abspath(path) else content_of(place, known, waiting),
         )
         for place in found[: known.reads]
     ]

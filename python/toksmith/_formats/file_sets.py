@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .._base.errors import CannotRepresent, FormatError
 
-__all__ = ["GPT2", "MINBPE", "SETS", "FileContent", "joined_lines", "text_lines"]
+__all__ = ["GPT2", "MINBPE", "SETS", "FileContent", "joined_lines", "text_lines", "text_of"]
 
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 MINBPE = ((".model", ".vocab"),)
@@ -52,3 +52,11 @@ def joined_lines(lines: Sequence[str], format: str) -> bytes:
         problem = f"a file can have at most {LINE_LIMIT} lines, but this one would have {len(lines)}"
         raise CannotRepresent(format, "tokens", problem)
     return ("\n".join(lines) + "\n").encode()
+
+
+def text_of(data: bytes, path: str, place: str) -> str:
+    """A text of the file."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error

@@ -21,10 +21,10 @@ from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelErr
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument, patterns, splitters
 from .._model.steps import template_of
-from .._storage.files import text_of
 from . import refuse_arguments
 from .arguments import refuse_losses
 from .byte_characters import spelt, unspelt
+from .file_sets import text_of
 from .gguf_pieces import character_entries, characters
 from .gguf_values import MAGIC, values
 from .json import dump_json, parse_json

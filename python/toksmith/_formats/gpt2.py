@@ -20,7 +20,6 @@ from .. import _core
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
-from .._storage.files import is_text
 from . import refuse_arguments
 from .arguments import added_tokens, refuse_losses
 from .byte_characters import BYTE_CHARACTERS, spelt, unspelt
@@ -191,7 +190,7 @@ def check_fit(model: Model, path: str) -> None:
     """Raises InvalidOption if GPT-2's pattern would cut a token, because the training used another pattern."""
     engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
     for token in model.tokens:
-        if len(token) > 1 and is_text(token) and engine.split(token) != [token]:
+        if len(token) > 1 and token.decode(errors="ignore").encode() == token and engine.split(token) != [token]:
             allowed = "the split pattern that the merges were trained with: a name of toksmith.patterns(), a regex, or"
             reason = f"{path} does not contain it, and GPT-2's pattern would cut the token {token!r}"
             raise InvalidOption("pattern", UNSET, f"{allowed} a list of them; {reason}")

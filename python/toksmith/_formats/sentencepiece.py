@@ -18,8 +18,8 @@ import numpy as np
 from .._base.errors import FormatError
 from .._model.model import AddedToken, Kind, Model, Step, TokenTable
 from .._model.patterns import PatternArgument
-from .._storage.files import text_of
 from . import refuse_arguments
+from .file_sets import text_of
 from .protobuf import parse
 from .sentencepiece_save import save
 

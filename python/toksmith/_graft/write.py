@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import FormatError
+from .._base.paths import reason
 from .._base.system import SYSTEM
-from .._storage.files import reason
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
 

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _formats, _render
 from .._base.errors import DownloadError, FormatError
+from .._base.paths import read_file
 from .._base.system import SYSTEM
 from .._model.model import AddedToken, Model
 from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
-from .._storage.files import read_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -4,7 +4,7 @@ New files are written and completed on this machine (`staged`), then `publish` p
 both is one place, and a file is there when it gets its name; a store gets each file in one upload. A receipt is written
 behind the files of its shard: files without a receipt count for nothing, wherever they are.
 
-What a folder of this machine holds is not trusted (`_storage/guarded_files.py`): each file is a regular file, and the folders in it are
+What a folder of this machine holds is not trusted (`_base/paths.py`): each file is a regular file, and the folders in it are
 not links.
 """
 
@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._base.errors import InvalidOption, JobError
-from .._base.paths import shown, url_of
+from .._base.paths import WHOLE_LIMIT, read_guarded, refuse_large, shown, status_of, url_of
 from .._base.system import SYSTEM
 from . import remote
-from .atomic_files import UNFINISHED, Temporary, readable, real, writable, write_file
-from .files import make_folder
-from .guarded_files import WHOLE_LIMIT, read_guarded, refuse_large, status_of
+from .atomic_files import UNFINISHED, Temporary, make_folder, readable, real, writable, write_file
 
 __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "sync_folder"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from .. import _core
 from .._base.errors import CheckpointError, FormatError, InvalidOption
+from .._base.paths import Room, read_file
 from .._storage.atomic_files import write_file
-from .._storage.files import Room, read_file
 
 __all__ = ["Checkpoint"]
 

@@ -19,8 +19,7 @@ from .._base.arguments import whole_number
 from .._base.errors import InvalidOption
 from .._formats import FORMATS
 from .._model.model import Model
-from .._storage.atomic_files import write_files
-from .._storage.files import make_folder
+from .._storage.atomic_files import make_folder, write_files
 from .._tokenizer.tokenizer import Tokenizer
 from . import tokenizers
 

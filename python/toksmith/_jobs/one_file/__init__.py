@@ -34,7 +34,7 @@ from ..._base.errors import (
     TextTooLong,
     UnknownName,
 )
-from ..._base.paths import regular
+from ..._base.paths import read_file, reason, regular
 from ..._base.threads import thread_count
 from ..._corpus import Corpus, Document, WholeFile
 from ..._corpus.ahead import made_in_order
@@ -44,7 +44,6 @@ from ..._corpus.columns import TextColumn, column_of
 from ..._corpus.encode_files import Block, blocks
 from ..._render.progress import Progress, Reporter
 from ..._storage.atomic_files import AtomicFiles, current, settle, settled, writable
-from ..._storage.files import read_file, reason
 from ..._tokenizer.results import Ragged
 from ..._tokenizer.tokenizer import Special, Tokenizer
 from ..written import HEADER_BYTES, GrowingArray, values_of

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import JobError
+from ..._base.paths import open_guarded
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder
-from ..._storage.guarded_files import open_guarded
 from ..written import Receipt, ShardFiles, WrittenFile
 from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
 

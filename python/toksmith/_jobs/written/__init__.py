@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import JobError
+from ..._base.paths import open_guarded
 from ..._storage.atomic_files import AtomicFiles, NewFile, readable, writable
 from ..._storage.folders import Folder, own_folder, sync_folder
-from ..._storage.guarded_files import open_guarded
 
 __all__ = [
     "HEADER_BYTES",

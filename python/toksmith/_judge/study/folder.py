@@ -2,7 +2,7 @@
 
 A training is in the note once its file is written, so a study that was killed continues behind the last of them. The
 merges of the one that was under way are in its checkpoint (`_training/checkpoint.py`). The user names the folder, not what is
-in it: a link there is refused, because it may lead to any file (`_storage/guarded_files.py`).
+in it: a link there is refused, because it may lead to any file (`_base/paths.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FormatError, InvalidOption, ToksmithError
+from ..._base.paths import Room, read_file, status_of
 from ..._sources.load import load
-from ..._storage.atomic_files import writable, write_file
-from ..._storage.files import Room, make_folder, read_file
-from ..._storage.guarded_files import status_of
+from ..._storage.atomic_files import make_folder, writable, write_file
 from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["StudyFolder"]

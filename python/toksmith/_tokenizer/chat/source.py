@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FormatError
-from ..._storage.files import read_file
+from ..._base.paths import read_file
 
 __all__ = ["template_of"]
 
