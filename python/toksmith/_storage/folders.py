@@ -29,8 +29,12 @@ __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "
 TEMPORARY = 21  # characters behind the name of a file that is being written
 
 
-class _NothingToDo:
-    """What a folder does where nothing is to be done: a store has no folders and no unfinished files."""
+class _AnyFolder:
+    """A path, as its errors name it; and what a folder does where nothing is to be done: a store has no folders and no
+    unfinished files."""
+
+    def __fspath__(self) -> str:
+        return str(self)
 
     def make(self) -> None: ...
 
@@ -45,7 +49,7 @@ class _NothingToDo:
 
 
 @dataclass(frozen=True)
-class LocalFolder(_NothingToDo):
+class LocalFolder(_AnyFolder):
     """A folder of this machine.
 
     Attributes: `path`, its own.
@@ -104,7 +108,7 @@ class LocalFolder(_NothingToDo):
         try:
             return status_of(self._own(name))
         except OSError as problem:
-            raise JobError(str(self), f"{name} cannot be read: {problem.strerror or problem}") from problem
+            raise JobError(self, f"{name} cannot be read: {problem.strerror or problem}") from problem
 
     def names(self, within: Collection[str]) -> Iterator[str]:
         """The names of what is in the folder, and in folders of these names there, unless they are links.
@@ -253,7 +257,7 @@ class LocalFolder(_NothingToDo):
 
 
 @dataclass(frozen=True)
-class RemoteFolder(_NothingToDo):
+class RemoteFolder(_AnyFolder):
     """A folder of a store.
 
     Attributes: `url`, its own, without a slash at its end; `path`, the same.

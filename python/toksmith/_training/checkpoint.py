@@ -120,7 +120,7 @@ def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
         if found.pop("toksmith_checkpoint") != VERSION:
             raise ValueError
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        raise FormatError(str(path), 1, "this is not a checkpoint; give the name of a new file") from None
+        raise FormatError(path, 1, "this is not a checkpoint; give the name of a new file") from None
     expected = json.loads(head)
     differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
     if differ or found.keys() != identity.keys():

@@ -256,7 +256,7 @@ def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int
         yield from blocks(tok._engine, file.source, special=special, threads=threads, limit=BYTES_IN_A_BLOCK)
     except OF_A_TEXT as error:
         name = file.source if isinstance(file.source, Path) else getattr(file.source, "name", "the open file")
-        raise CorpusError(str(name), None, str(error)) from error
+        raise CorpusError(name, None, str(error)) from error
 
 
 def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:

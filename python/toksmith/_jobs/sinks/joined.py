@@ -65,7 +65,7 @@ class PartReader:
                     yield ids
             if digest.hexdigest() != part.sha256:
                 said = f"{part.name} has another content than was written; delete it, and run the job again"
-                raise JobError(str(self._folder), said)
+                raise JobError(self._folder, said)
 
 
 def one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:

@@ -126,7 +126,7 @@ def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | N
             receipt = None if data is None else receipt_of(number, data)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
             said = f"{receipt_name(number)} is not a receipt: {wrong_in(problem)}; delete it, and run the job again"
-            raise JobError(str(folder), said) from None
+            raise JobError(folder, said) from None
         yield receipt
 
 

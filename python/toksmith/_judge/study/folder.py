@@ -67,7 +67,7 @@ class StudyFolder:
             if found["toksmith_study"] != VERSION or not all(isinstance(each, dict) for each in trained.values()):
                 raise ValueError
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-            raise FormatError(str(place), None, "this is not the note of a study; name another folder") from None
+            raise FormatError(place, None, "this is not the note of a study; name another folder") from None
         differ = [name for name, value in identity.items() if found.get(name) != json.loads(json.dumps(value))]
         if differ:
             allowed = f"a new folder, or that of a study of the same texts; {', '.join(differ)} of this one differ"
