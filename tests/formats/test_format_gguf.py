@@ -119,7 +119,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
 
 def written(tmp_path: Path, **values: Any) -> bytes:
     """A file of the package's own writer, with weights behind the tokenizer."""
-    letters = toksmith._formats.byte_characters.BYTE_CHARACTERS
+    letters = toksmith._formats.texts.BYTE_CHARACTERS
     given: dict[str, Any] = {
         "model": "gpt2", "pre": "llama-bpe", "tokens": [*letters, "lo", "low", "<s>"], "merges": ["l o", "lo w"],
         "token_type": [1] * 258 + [3],

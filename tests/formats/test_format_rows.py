@@ -20,7 +20,7 @@ from trainings import SHORT, trained
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, STARTS, UNSET, FileContent
-from toksmith._formats.file_sets import SETS
+from toksmith._formats.texts import SETS
 from toksmith._model import patterns
 
 HOSTILE = Path(__file__).parents[1] / "hostile"

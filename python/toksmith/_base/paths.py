@@ -139,11 +139,7 @@ def reason(error: Exception, path: str | os.PathLike[str]) -> str:
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
-    """Refuses a path that no file can have.
-
-    Raises:
-        FormatError: It holds a NUL character, or half of a surrogate pair.
-    """
+    """Refuses a path that no file can have."""
     try:
         if b"\0" not in os.fsencode(path):
             return
@@ -159,11 +155,7 @@ def kind_of(mode: int) -> str | None:
 
 
 def regular(path: str | os.PathLike[str]) -> bool:
-    """Whether the path names a regular file; False for open descriptors and URLs.
-
-    Raises:
-        OSError: It names a folder, a pipe, a socket or a device, or there is no such file.
-    """
+    """Whether the path names a regular file; False for open descriptors and URLs."""
     name = os.fspath(path)
     if os.path.abspath(os.fsdecode(name)).startswith(OPEN) or os.fsdecode(name) == "/dev/stdin" or url_of(path):
         return False
@@ -187,9 +179,6 @@ def read_file(
 
     Of a large file, `room` first sees the first and last 64 KiB and says how much to read. A pipe, which can only be
     named by its descriptor, has no known size, and its end cannot be read first.
-
-    Raises:
-        FormatError: The file does not exist, is not a file (a folder, a device), is too large, or cannot be read.
     """
     path = os.fspath(path)  # an int would be taken for an open file, and closed
     try:
@@ -214,11 +203,7 @@ def read_file(
 
 
 def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
-    """The rest of the file, behind the bytes that were already read.
-
-    Raises:
-        OSError: The file is too large.
-    """
+    """The rest of the file, behind the bytes that were already read."""
     size = os.fstat(file.fileno()).st_size
     too_large = f"it is larger than {room.bytes} bytes, the limit for a file of {room.what}"
     if not room.whole:
@@ -237,11 +222,7 @@ def rest_of(file: BinaryIO, room: Room, before: int) -> bytes:
 
 
 def status_of(path: str | os.PathLike[str]) -> os.stat_result | None:
-    """The facts of a file; None if nothing has this name.
-
-    Raises:
-        OSError: It is not a regular file, or its folder cannot be searched.
-    """
+    """The facts of a file; None if nothing has this name."""
     try:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError, ValueError):  # the last is of a name that no file can have
@@ -258,11 +239,7 @@ def refuse_kind(found: os.stat_result) -> None:
 
 
 def open_guarded(path: str | os.PathLike[str]) -> BinaryIO:
-    """A file, open for reading. A link is refused, also one that somebody makes at this moment.
-
-    Raises:
-        OSError: It is not a regular file, or cannot be opened.
-    """
+    """A file, open for reading. A link is refused, also one that somebody makes at this moment."""
     status_of(path)
     return open(path, "rb", opener=opened)
 
@@ -279,11 +256,7 @@ def opened(path: str, flags: int) -> int:
 
 
 def read_guarded(path: str | os.PathLike[str], start: int = 0, stop: int | None = None) -> bytes:
-    """The bytes of a file, or those of a range that are there.
-
-    Raises:
-        OSError: It is not a regular file, cannot be read, or is too large to be read whole.
-    """
+    """The bytes of a file, or those of a range that are there."""
     with open_guarded(path) as file:
         size = os.fstat(file.fileno()).st_size
         if stop is None:

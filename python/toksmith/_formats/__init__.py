@@ -13,19 +13,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, UnknownName, close_names, some_of
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName, close_names, some_of
 from .._base.paths import Room, read_file, shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
 from .._storage.atomic_files import current, make_folder, settle, write_files
 from .arguments import check_losses
-from .file_sets import SETS, FileContent
+from .texts import SETS, FileContent
 
 if TYPE_CHECKING:
-    from .byte_characters import spelt
     from .peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
+    from .texts import spelt
     from .tiktoken import ranks
 
 __all__ = [
@@ -130,7 +130,16 @@ def row(name: str) -> Format:
     module = import_module(f".{MODULES[name]}", __name__)
     names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
-    return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
+
+    def load(content: Any, path: str, **arguments: Any) -> Model:
+        try:
+            model: Model = module.load(content, path, **arguments)
+        except (ModelError, MemoryError) as error:
+            problem = str(error) if isinstance(error, ModelError) else "there is not enough memory for its contents"
+            raise FormatError(path, None, problem) from error
+        return model
+
+    return Format(module.NAME, module.SUFFIXES, module.sniff, load, module.save, module.DOC, **more)
 
 
 class FormatRows(Mapping[str, Format]):
@@ -158,7 +167,7 @@ FORMATS: Mapping[str, Format] = FormatRows()
 
 # By module, the names that others take from here.
 ELSEWHERE = {
-    "spelt": "byte_characters",
+    "spelt": "texts",
     "NotComparable": "peers",
     "PeerFailed": "peers",
     "PeerProcess": "peers",
@@ -191,13 +200,7 @@ def read(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Model:
-    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does.
-
-    Raises:
-        FormatError: The file cannot be read, has no known format, or is not valid in its format.
-        InvalidOption: An argument that the format requires is missing, or the format does not take an argument.
-        UnknownName: There is no such format.
-    """
+    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does."""
     known = None if format is None else named(format)
     waiting = settled(path)
     if os.path.isdir(path):
@@ -208,10 +211,7 @@ def read(
     content: bytes | list[FileContent] = data
     if known.files:
         content = read_together(path, data, known, waiting)
-    try:
-        return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
-    except MemoryError as error:
-        raise FormatError(name, None, "there is not enough memory for its contents") from error
+    return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
 
 
 def refuse_arguments(
@@ -352,12 +352,6 @@ def write(
 
     The files of a format of several files go into the folder `path`, which may be new, or side by side if `path` names one
     of them. `read` finds either all of the old files or all of the new ones.
-
-    Raises:
-        CannotRepresent: The format cannot store a field of the model that is not in `allow_loss`.
-        FormatError: The name belongs to no format, or the file cannot be written.
-        InvalidOption: `allow_loss` contains an unknown field.
-        UnknownName: There is no such format.
     """
     losses = check_losses(allow_loss)
     known = target_format(path, format) if format is not None else holding(model, shown(path), losses)

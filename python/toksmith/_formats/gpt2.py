@@ -17,15 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
 from . import refuse_arguments
 from .arguments import added_tokens, refuse_losses
-from .byte_characters import BYTE_CHARACTERS, spelt, unspelt
-from .file_sets import GPT2, FileContent, joined_lines, text_lines
-from .json import parse_json
+from .json import parse_json, parse_object
 from .recovered_merges import pair_merges
+from .texts import BYTE_CHARACTERS, GPT2, FileContent, joined_lines, spelt, text_lines, unspelt
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -76,16 +75,13 @@ def load(
     table = TokenTable.of(tokens.values())
     id_column = np.array([ids[text] for text in tokens], np.uint32)
     more = added_tokens(other_tokens(special_tokens, added), table, id_column)
-    try:
-        model = Model(
-            table,
-            id_column,
-            merges=np.array([merge_of(merge, ids, tokens, lines.path) for merge in pairs], np.uint32),
-            splitters=steps,
-            added_tokens=(*added, *more),
-        )
-    except ModelError as error:
-        raise FormatError(vocab.path, None, str(error)) from error
+    model = Model(
+        table,
+        id_column,
+        merges=np.array([merge_of(merge, ids, tokens, lines.path) for merge in pairs], np.uint32),
+        splitters=steps,
+        added_tokens=(*added, *more),
+    )
     if own_steps is None and pattern is UNSET:
         check_fit(model, path)
     return model
@@ -93,12 +89,7 @@ def load(
 
 def checked_vocab(part: FileContent) -> dict[str, int]:
     """The ids by text; each has one of its own, and every byte has one."""
-    try:
-        value = parse_json(part.data)
-    except ValueError as error:
-        raise FormatError(part.path, None, str(error)) from error
-    if not isinstance(value, dict):
-        raise FormatError(part.path, None, f"expected a JSON object, not {type(value).__name__}")
+    value = parse_object(part.data, part.path)
     texts: dict[int, str] = {}
     for text, id in value.items():
         if type(id) is not int or not 0 <= id < ID_LIMIT:

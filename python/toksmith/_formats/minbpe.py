@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, ModelError, number_of
+from .._base.errors import CannotRepresent, FormatError, number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .file_sets import MINBPE, FileContent, joined_lines, text_lines
 from .recovered_merges import pair_merges
+from .texts import MINBPE, FileContent, joined_lines, text_lines
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -71,16 +71,13 @@ def load(
         if size > BYTES_LIMIT:
             raise FormatError(path, place, f"the tokens together have more than {BYTES_LIMIT} bytes")
         tokens.append(tokens[left] + tokens[right])
-    try:
-        return Model(
-            TokenTable.of(tokens),
-            np.arange(len(tokens), dtype=np.uint32),
-            merges=np.array([(left, right, id) for id, (left, right) in enumerate(pairs, 256)], np.uint32),
-            splitters=(regex_split(regex),) if regex else (),
-            added_tokens=tuple(added),
-        )
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
+    return Model(
+        TokenTable.of(tokens),
+        np.arange(len(tokens), dtype=np.uint32),
+        merges=np.array([(left, right, id) for id, (left, right) in enumerate(pairs, 256)], np.uint32),
+        splitters=(regex_split(regex),) if regex else (),
+        added_tokens=tuple(added),
+    )
 
 
 def lines_of(data: bytes, path: str) -> list[str]:

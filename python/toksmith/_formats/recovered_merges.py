@@ -32,9 +32,6 @@ def pair_merges(model: Model, format: str) -> NDArray[Any]:
     Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of last
     merges is the same rule. Only tokens that merging does not reach, but that the whole-piece lookup would find, are lost;
     each token is checked for this.
-
-    Raises:
-        CannotRepresent: There are such tokens; or a model by pairs takes whole pieces that its merges do not make.
     """
     merges = model.vocab.recover_merges()
     if model.whole_piece:

@@ -104,11 +104,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def ranks_of(model: Model, format: str = NAME) -> Model:
-    """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`.
-
-    Raises:
-        CannotRepresent: There is none.
-    """
+    """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`."""
     if model.merge_rule == "bytes" and not rising(model.ids):
         raise CannotRepresent(format, "ids", "the format uses ranks as ids, and these ids do not rise with the ranks")
     if model.merge_rule == "bytes" and model.whole_piece:

@@ -17,14 +17,13 @@ from .._model.model import AddedToken, Model, Step
 from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .byte_characters import spelt, unspelt
-from .hf_model import dump_bpe, read_bpe, whole_pieces
+from .hf_model import DUMPS, READERS, ids_of, whole_pieces
 from .hf_numbers import read_number, spell_number
-from .hf_other_models import DUMPS, READERS, ids_of
 from .hf_post import dump_post, read_padding, read_post, read_truncation
 from .hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from .hf_steps import TABLES, dump_steps, read_steps, step
 from .json import SURROGATE, JsonObject, check_texts, refuse_constant, refuse_crowds, unique_names
+from .texts import spelt, unspelt
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -51,7 +50,6 @@ HOLDS = (
     "splitters",
     "unknown_id",
 )
-MODELS = {"BPE": read_bpe, **READERS}
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -83,12 +81,12 @@ def read(value: Any, path: str) -> Model:
     steps["post"] = post_of(top)
     model = top.part("model")
     kind = model.text("type", untold_kind(model.left))
-    if kind not in MODELS:
-        model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
+    if kind not in READERS:
+        model.fail(f"{kind!r} is not supported; supported are {', '.join(READERS)}", "type")
     added = as_found(added_tokens(top, model.left.get("vocab")), steps["normalizers"])
     top.finish()
     try:
-        made = MODELS[kind](model, steps, added)
+        made = READERS[kind](model, steps, added)
     except (ModelError, InvalidOption) as error:
         raise FormatError(path, "model", str(error)) from error
     model.finish()
@@ -183,7 +181,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     refuse_losses(model, NAME, allow_loss, holds=HOLDS if model.metadata.keys() - NAMES else (*HOLDS, "metadata"))
     if is_sentencepiece(model):
         model = in_steps_of_hf(model, allow_loss)
-    dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
+    dump = DUMPS.get(model.kind)
     if dump is None:
         raise CannotRepresent(NAME, "kind", f"the format has no model of kind {model.kind!r}")
     if model.kind == "bpe" and model.scores is not None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BYTE_TOKENS",
     "ID_LIMIT",
     "RARE_FIELDS",
     "AddedToken",
@@ -40,6 +41,8 @@ Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
 ID_LIMIT = 1 << 24
 ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
+# The tokens that mean one byte in vocabularies of characters, as SentencePiece names them, and the byte of each.
+BYTE_TOKENS: Mapping[bytes, int] = MappingProxyType({f"<0x{byte:02X}>".encode(): byte for byte in range(256)})
 
 
 class TokenTable(Sequence[bytes]):
@@ -415,8 +418,6 @@ class Model:
             return None
         scores = None
         if self.kind == "unigram":
-            from .byte_tokens import BYTE_TOKENS  # not above: most models have none
-
             bytes_are_there = not self.byte_fallback or BYTE_TOKENS.keys() <= set(self.tokens)
             whole_text = any(step.kind == "sentencepiece" for step in self.normalizers)
             fits = self.scores is not None and len(self.scores) == len(self.tokens) and np.isfinite(self.scores).all()

@@ -132,11 +132,7 @@ def encodings() -> list[str]:
 
 
 def published(name: str, *, download: bool = True) -> Model:
-    """The model of a published encoding.
-
-    Raises:
-        DownloadError: Its file is not cached and cannot be downloaded, or may not be.
-    """
+    """The model of a published encoding."""
     row = ENCODINGS[name]
     path, data = next(cached(row), None) or downloaded(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())

@@ -49,10 +49,6 @@ def write_file(path: Path, data: bytes, *, named: bool = True) -> None:
 
     The file keeps its permissions. A link that the user has `named` is followed: its target is replaced, not the link.
     Another link is refused.
-
-    Raises:
-        FormatError: The folder is missing, or the target is read-only, a folder or a device, or the disk is full.
-            Nothing has changed.
     """
     write_files([(path, data)], named=None if named else 0)
 
@@ -406,11 +402,7 @@ def writable(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Makes the folder of this path; its parent must exist.
-
-    Raises:
-        FormatError: It cannot be made, or a file has its name.
-    """
+    """Makes the folder of this path; its parent must exist."""
     try:
         if not os.path.isdir(path):
             os.mkdir(path)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 from .. import _render
 from .._base.errors import NotInVocabulary, number_of
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import Model
+from .._model.model import BYTE_TOKENS, Model
 from .._render import Block, Line, Table, TokenText, TokenView, View, token_text
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _render
 from .._base.errors import shortened
-from .._model.byte_tokens import BYTE_TOKENS
+from .._model.model import BYTE_TOKENS
 from .._render import Block, Branch, Line, Table, View, token_text
 from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of, token_json
