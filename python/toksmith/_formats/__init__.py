@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName, close_names, some_of
 from .._base.paths import Room, read_file, shown
@@ -23,27 +23,15 @@ from .._storage.atomic_files import current, make_folder, settle, write_files
 from .arguments import check_losses
 from .texts import SETS, FileContent
 
-if TYPE_CHECKING:
-    from .peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
-    from .texts import spelt
-    from .tiktoken import ranks
-
 __all__ = [
     "FORMATS",
     "Format",
-    "NotComparable",
-    "PeerFailed",
-    "PeerProcess",
     "format_of",
     "formats",
     "holding",
     "losses",
-    "opened_by_peer",
-    "ranks",
     "read",
     "refuse_arguments",
-    "some_of",
-    "spelt",
     "target_format",
     "write",
     "written_files",
@@ -164,22 +152,6 @@ class FormatRows(Mapping[str, Format]):
 
 
 FORMATS: Mapping[str, Format] = FormatRows()
-
-# By module, the names that others take from here.
-ELSEWHERE = {
-    "spelt": "texts",
-    "NotComparable": "peers",
-    "PeerFailed": "peers",
-    "PeerProcess": "peers",
-    "opened_by_peer": "peers",
-    "ranks": "tiktoken",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{ELSEWHERE[name]}", __name__), name)
 
 
 def formats() -> Mapping[str, Format]:

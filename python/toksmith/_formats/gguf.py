@@ -27,7 +27,7 @@ from .gguf_pieces import character_entries, characters
 from .gguf_values import MAGIC, values
 from .json import dump_json, parse_json
 from .recovered_merges import pair_merges
-from .texts import spelt, text_of, unspelt
+from .texts import spelt, text_of, unspelt, utf8_of
 
 __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 
@@ -367,6 +367,7 @@ def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
         if token.id in entries or token.content in contents:
             problem = f"{token.content!r} (id {token.id}) has the same spelling as another token"
             raise CannotRepresent(NAME, "added_tokens", problem)
+        utf8_of(token.content, NAME)
         entries[token.id] = (token.content, CONTROL if token.special else USER_DEFINED)
         contents.add(token.content)
     if model.vocab_size > HOLES * (len(entries) + ID_LIMIT // 256):
@@ -378,19 +379,10 @@ def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
     return {
         f"{KEYS}model": "gpt2",
         f"{KEYS}pre": pre,
-        f"{KEYS}tokens": [checked(content) for content, _ in rows_by_id],
+        f"{KEYS}tokens": [content for content, _ in rows_by_id],
         f"{KEYS}token_type": [kind for _, kind in rows_by_id],
         f"{KEYS}merges": [f"{by_id[left]} {by_id[right]}" for left, right, _ in rows.tolist()],
     }
-
-
-def checked(content: str) -> str:
-    """The content of a token, if UTF-8 can hold it."""
-    try:
-        content.encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
-    return content
 
 
 def pre_of(model: Model, allow_loss: Collection[str]) -> tuple[bool, str]:

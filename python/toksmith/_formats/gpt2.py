@@ -24,7 +24,7 @@ from . import refuse_arguments
 from .arguments import added_tokens, refuse_losses
 from .json import parse_json, parse_object
 from .recovered_merges import pair_merges
-from .texts import BYTE_CHARACTERS, GPT2, FileContent, joined_lines, spelt, text_lines, unspelt
+from .texts import BYTE_CHARACTERS, GPT2, FileContent, joined_lines, spelt, text_lines, unspelt, utf8_of
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -210,10 +210,7 @@ def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
                 problem = f"{token.content!r} (id {token.id}) has the same spelling or id as the token {taken[key]!r}"
                 raise CannotRepresent(NAME, "added_tokens", problem)
             taken[key] = token.content
-        try:
-            token.content.encode()
-        except UnicodeEncodeError as error:
-            raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+        utf8_of(token.content, NAME)
         yield token.content, token.id
 
 

@@ -149,15 +149,11 @@ def covered(model: Model, rows: list[tuple[str, int, float]], losses: Losses) ->
     # follows, decides between both, and must stay.
     alone = all(char in normal for piece in normal for char in piece)
     never = FAR * min(lowest, -1.0) if alone else lowest
-    scores = [
-        score_of_symbol(content) if kind == USER_DEFINED else normal.get(content, never) for content, kind, _ in rows
+    scores = [  # that of a user-defined symbol is in docs/spec.md
+        0.1 * (len(content.encode()) - 1) if kind == USER_DEFINED else normal.get(content, never)
+        for content, kind, _ in rows
     ]
     return {"scores": np.array(scores, np.float64)}
-
-
-def score_of_symbol(content: str) -> float:
-    """The score of a user-defined symbol, as docs/spec.md has it."""
-    return 0.1 * (len(content.encode()) - 1)
 
 
 def normalizers(spec: Step, losses: Losses) -> Iterator[Step]:

@@ -44,7 +44,9 @@ def load(
 ) -> Model:
     """The model that the file holds."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
-    lines = lines_of(data[0].data, path)
+    lines = text_lines(data[0])
+    if lines[-1] == "":
+        lines.pop()
     if lines[:1] != [VERSION]:
         raise FormatError(path, 1, f"expected {VERSION!r}")
     regex = (lines[1] if len(lines) > 1 else "").strip()
@@ -78,14 +80,6 @@ def load(
         splitters=(regex_split(regex),) if regex else (),
         added_tokens=tuple(added),
     )
-
-
-def lines_of(data: bytes, path: str) -> list[str]:
-    """The lines of the file."""
-    lines = text_lines(FileContent(path, data))
-    if lines[-1] == "":
-        lines.pop()
-    return lines
 
 
 def number(text: str, path: str, line: int) -> int:

@@ -76,7 +76,9 @@ def model_of(message: Any, path: str) -> Model:
             unused += [id] if is_unused(content, kind, trainer) else []
     surface = text_of(trainer.unk_surface, path, "trainer_spec.unk_surface")
     kind_of_model = KINDS[trainer.model_type]
-    decoders = [decoder_step(normalizer, surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE)]
+    strip = strip_of(normalizer.remove_extra_whitespaces, normalizer.add_dummy_prefix)
+    unknown = surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE
+    decoders = [Step("sentencepiece", (("strip", strip), ("unknown", unknown)))]
     if message.denormalizer_spec.precompiled_charsmap:
         decoders.append(rewriting_step("denormalizer", message.denormalizer_spec, suffix=False))
     return Model(
@@ -175,12 +177,6 @@ def rewriting_step(kind: str, spec: Any, suffix: bool) -> Step:
 def strip_of(remove_extra: bool, dummy: bool) -> str:
     """Which spaces decoding removes; the normalizer decides it."""
     return "each" if remove_extra else "once" if dummy else "nothing"
-
-
-def decoder_step(spec: Any, unknown: str) -> Step:
-    """How tokens show as text."""
-    strip = strip_of(spec.remove_extra_whitespaces, spec.add_dummy_prefix)
-    return Step("sentencepiece", (("strip", strip), ("unknown", unknown)))
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:

@@ -22,6 +22,7 @@ from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
 from .json import dump_json, parse_object
+from .texts import utf8_of
 from .tiktoken import ranks_of
 
 __all__ = ["DOC", "NAME", "RENUMBER", "SUFFIXES", "load", "save", "sniff"]
@@ -173,10 +174,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "special_tokens": [{"rank": t.id, "token_str": t.content, "is_control": True} for t in special],
         **kept,
     }
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+    return utf8_of(json.dumps(value, ensure_ascii=False), NAME)
 
 
 def ids_that_fit(model: Model) -> dict[int, int]:

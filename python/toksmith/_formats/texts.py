@@ -24,6 +24,7 @@ __all__ = [
     "text_lines",
     "text_of",
     "unspelt",
+    "utf8_of",
 ]
 
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
@@ -65,6 +66,14 @@ def text_of(data: bytes, path: str, place: str) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
+
+
+def utf8_of(text: str, format: str) -> bytes:
+    """The text in UTF-8. Only the content of an added token can hold what UTF-8 cannot."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise CannotRepresent(format, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
 
 
 # GPT-2's alphabet

@@ -23,7 +23,7 @@ from .hf_post import dump_post, read_padding, read_post, read_truncation
 from .hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from .hf_steps import TABLES, dump_steps, read_steps, step
 from .json import SURROGATE, JsonObject, check_texts, refuse_constant, refuse_crowds, unique_names
-from .texts import spelt, unspelt
+from .texts import spelt, unspelt, utf8_of
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -187,7 +187,9 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if model.kind == "bpe" and model.scores is not None:
         raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
-    added = in_order(as_found(model.added_tokens, model.normalizers), vocab)
+    added = list(as_found(model.added_tokens, model.normalizers))
+    if not has_given_ids(added, vocab):  # HF would give them other ids in the order in which they are listed
+        added.sort(key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
@@ -195,7 +197,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if of_bytes(model):
         splitters = splitters if writes in splitters else (*splitters, writes)
         decoders = decoders or (writes,)
-    post = dump_post(model.post, NAME)
+    post, spaced = dump_post(model.post, NAME), decoders == (step("spaced"),)
     tokenizer = {
         "version": "1.0",
         "truncation": post["truncation"],
@@ -204,7 +206,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "normalizer": dump_steps(model.normalizers, TABLES["normalizer"], NAME),
         "pre_tokenizer": dump_steps(splitters, TABLES["pre_tokenizer"], NAME),
         "post_processor": post["post_processor"],
-        "decoder": decoder(decoders),
+        # Without a decoder, there are spaces between tokens there; one that does nothing joins them as they are.
+        "decoder": None if spaced else dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME),
         "model": dump(model, vocab, NAME),
     }
     return encoded(tokenizer)
@@ -215,13 +218,6 @@ def of_bytes(model: Model) -> bool:
     return model.kind == "bpe" and model.unit == "byte"
 
 
-def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
-    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
-    if decoders == (step("spaced"),):
-        return None
-    return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
-
-
 def encoded(tokenizer: Mapping[str, Any]) -> bytes:
     """The JSON in UTF-8, in which scores are spelt so that HF reads them as they are."""
     model = tokenizer["model"]
@@ -229,10 +225,7 @@ def encoded(tokenizer: Mapping[str, Any]) -> bytes:
     text = json.dumps({**tokenizer, "model": {**model, "vocab": []}} if rows else tokenizer, ensure_ascii=False)
     head, vocab, tail = text.rpartition('"vocab": [' if rows else "\0")
     spelt = ", ".join(f"[{json.dumps(token, ensure_ascii=False)}, {spell_number(score)}]" for token, score in rows)
-    try:
-        return f"{head}{vocab}{spelt}{tail}\n".encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+    return utf8_of(f"{head}{vocab}{spelt}{tail}\n", NAME)
 
 
 def spelt_vocab(model: Model) -> dict[str, int]:
@@ -242,11 +235,6 @@ def spelt_vocab(model: Model) -> dict[str, int]:
         return {spelt(token) if of_bytes(model) else token.decode(): id for id, token in sorted(tokens)}
     except UnicodeDecodeError as error:
         raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
-
-
-def in_order(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> list[AddedToken]:
-    """The added tokens as they are listed; by id where HF would give them other ids."""
-    return list(added) if has_given_ids(added, vocab) else sorted(added, key=lambda token: token.id)
 
 
 def has_given_ids(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..._formats import spelt
+from ..._formats.texts import spelt
 from ._parts import Part, PartSequence, field, pattern_field, refused
 from ._pieces import pieces
 
