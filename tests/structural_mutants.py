@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import toksmith
 from toksmith import AddedToken, Model, Step
 from toksmith._formats import FORMATS, UNSET, Format
-from toksmith._formats.file_sets import FileContent
 from toksmith._formats.gguf import template
+from toksmith._formats.texts import FileContent
 
 __all__ = ["GOOD", "File", "at", "files", "mutants", "places", "respelt", "spellings"]
 

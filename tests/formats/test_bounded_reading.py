@@ -20,7 +20,7 @@ from systems import needs
 import toksmith
 from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError
 from toksmith._corpus import encode_files
-from toksmith._formats import FORMATS, Format, file_sets
+from toksmith._formats import FORMATS, Format, texts
 from toksmith._formats import json as _json
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
@@ -187,9 +187,9 @@ def test_what_a_format_does_not_load_it_does_not_save(
 def test_the_limits_of_lines_leave_room_for_four_times_the_largest_vocabulary() -> None:
     page = (Path(__file__).parents[2] / "docs" / "format.md").read_text(encoding="utf-8")
     largest = 199_998  # o200k, whose tokens are a line or a name each
-    assert min(file_sets.LINE_LIMIT, _json.CROWDS[b":"]) > 4 * (largest + 100)
+    assert min(texts.LINE_LIMIT, _json.CROWDS[b":"]) > 4 * (largest + 100)
     for name in ("gpt2", "minbpe"):
-        assert re.search(rf"^\| `{name}` \|.*\| 16 MiB.*{file_sets.LINE_LIMIT:,} lines \|$", page, re.MULTILINE), name
+        assert re.search(rf"^\| `{name}` \|.*\| 16 MiB.*{texts.LINE_LIMIT:,} lines \|$", page, re.MULTILINE), name
 
 
 @pytest.mark.parametrize("name", ["gpt2", "minbpe"])
@@ -199,10 +199,10 @@ def test_files_have_as_many_lines_as_may_be_read(name: str, tmp_path: Path, monk
     tok.save(path, format=name)
     written = tmp_path / {"gpt2": "merges.txt", "minbpe": "tok.model"}[name]
     lines = written.read_bytes().count(b"\n")
-    monkeypatch.setattr(file_sets, "LINE_LIMIT", lines)
+    monkeypatch.setattr(texts, "LINE_LIMIT", lines)
     tok.save(path, format=name)
     assert toksmith.load(path, format=name) == tok
-    monkeypatch.setattr(file_sets, "LINE_LIMIT", lines - 1)
+    monkeypatch.setattr(texts, "LINE_LIMIT", lines - 1)
     with pytest.raises(FormatError, match=rf"has {lines} lines; at most {lines - 1} are allowed"):
         toksmith.load(path, format=name)
     with pytest.raises(CannotRepresent, match=rf"at most {lines - 1} lines, but this one would have {lines}"):

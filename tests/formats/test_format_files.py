@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import pytest
 from systems import needs
 
 import toksmith
 from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _formats
-from toksmith._storage import files
+from toksmith._base import paths
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -26,23 +25,8 @@ def tok() -> Tokenizer:
 
 def test_the_table_of_formats() -> None:
     rows = toksmith.formats()
-    assert list(rows) == [
-        "native",
-        "tiktoken",
-        "merge_dict",
-        "tokenizer_json",
-        "sentencepiece",
-        "gpt2",
-        "tekken",
-        "minbpe",
-        "stoi",
-        "gguf",
-        "vocab_txt",
-    ]
     for name, row in rows.items():
-        assert row.name == name
-        assert row.suffixes
-        assert row.doc
+        assert row.name == name and row.suffixes and row.doc
         assert 1 <= row.reads <= max(1, *map(len, row.files), 1)
     with pytest.raises(TypeError):
         rows["other"] = rows["native"]  # type: ignore[index]
@@ -136,30 +120,26 @@ def test_unknown_names_are_named(tok: Tokenizer, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def read(path: Any) -> None:
-    toksmith.load(path)
-
-
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     for path, problem in {"none.toksmith": "there is no such file", "folder": "the folder holds no file"}.items():
         with pytest.raises(FormatError, match=problem) as caught:
-            read(tmp_path / path)
+            toksmith.load(tmp_path / path)
         assert caught.value.path == str(tmp_path / path)
         assert isinstance(caught.value.__cause__, OSError) or path == "folder"
     with pytest.raises(FormatError, match="NUL"):
-        read(Path("a\0b.toksmith"))
+        toksmith.load(Path("a\0b.toksmith"))
     with pytest.raises(FormatError, match="the folder holds no file"):
-        read(str(tmp_path / "folder"))
+        toksmith.load(str(tmp_path / "folder"))
 
 
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "huge.toksmith"
     with open(path, "wb") as file:
         file.write(b"toksmith 1\n")
-        file.truncate(files.FILE_LIMIT + 1)
+        file.truncate(paths.FILE_LIMIT + 1)
     with pytest.raises(FormatError, match="larger than 1073741824 bytes"):
-        read(path)
+        toksmith.load(path)
 
 
 @POSIX
@@ -208,9 +188,14 @@ def read_only(path: Path) -> None:
     path.chmod(0o444)
 
 
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
 PROBLEMS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a read-only file": (read_only, "read-only; make it writable"),
     "a folder": (Path.mkdir, "it is a folder"),
+    "a pipe": (make_pipe, "not a regular file"),
 }
 
 
@@ -226,15 +211,6 @@ def test_a_target_that_must_not_be_replaced_is_left_alone(name: str, tok: Tokeni
     assert caught.value.path == str(path)
     assert (path.stat().st_mode, path.read_bytes() if path.is_file() else None) == before
     assert list(tmp_path.iterdir()) == [path]
-
-
-@POSIX
-def test_a_pipe_or_device_is_not_replaced(tok: Tokenizer, tmp_path: Path) -> None:
-    path = tmp_path / "pipe.toksmith"
-    os.mkfifo(path)
-    with pytest.raises(FormatError, match="not a regular file"):
-        tok.save(path)
-    assert stat.S_ISFIFO(path.stat().st_mode)
 
 
 def test_a_missing_folder_is_named(tok: Tokenizer, tmp_path: Path) -> None:

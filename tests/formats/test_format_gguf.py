@@ -105,7 +105,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
         expected = 4 if not token.special else 2 if token.id == model.unknown_id else 3
         assert types[token.id] == expected
     if model.unit == "byte":
-        by_id = dict(zip(model.ids.tolist(), map(toksmith._formats.spelt, model.tokens), strict=True))
+        by_id = dict(zip(model.ids.tolist(), map(toksmith._formats.texts.spelt, model.tokens), strict=True))
         assert {id: contents[id] for id in by_id} == by_id
         assert fields[f"{K}merges"].contents() == [f"{by_id[a]} {by_id[b]}" for a, b, _ in model.merges.tolist()]
     else:
@@ -119,7 +119,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
 
 def written(tmp_path: Path, **values: Any) -> bytes:
     """A file of the package's own writer, with weights behind the tokenizer."""
-    letters = toksmith._formats.byte_characters.BYTE_CHARACTERS
+    letters = toksmith._formats.texts.BYTE_CHARACTERS
     given: dict[str, Any] = {
         "model": "gpt2", "pre": "llama-bpe", "tokens": [*letters, "lo", "low", "<s>"], "merges": ["l o", "lo w"],
         "token_type": [1] * 258 + [3],

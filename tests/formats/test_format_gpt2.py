@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import toksmith
 from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
 from toksmith._formats import FORMATS, FileContent
-from toksmith._formats.byte_characters import spelt, unspelt
+from toksmith._formats.texts import spelt, unspelt
 from toksmith._model import patterns
 
 ROW = FORMATS["gpt2"]

@@ -16,8 +16,8 @@ from structural_mutants import GOOD, files, mutants
 
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError, Tokenizer, ToksmithError
 from toksmith._formats import FORMATS, UNSET
-from toksmith._formats.file_sets import FileContent
 from toksmith._formats.gguf_values import values
+from toksmith._formats.texts import FileContent
 
 LOADING = (FormatError, ModelError, InvalidOption)
 SAVING = (CannotRepresent, ModelError)

@@ -180,7 +180,7 @@ small = st.text("abcdef é€", max_size=30)
 
 @pytest.mark.slow
 @given(merged(), st.booleans(), st.lists(small, max_size=20))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_list_of_merges_that_is_saved_gives_the_same_ids(
     drawn: tuple[list[bytes], list[tuple[int, int, int]]], whole_piece: bool, texts: list[str]
 ) -> None:
@@ -200,7 +200,7 @@ def test_a_list_of_merges_that_is_saved_gives_the_same_ids(
 
 @pytest.mark.slow
 @given(small.filter(str.strip), st.integers(0, 40), st.sampled_from(["lowest_ids", "first_seen"]), st.lists(small))
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_a_trained_model_that_is_saved_gives_the_same_ids(
     corpus: str, merges: int, ties: Any, texts: list[str]
 ) -> None:

@@ -103,7 +103,7 @@ small = st.text("abcdef é€\n", max_size=30)
     st.sampled_from(["o200k", "gpt2", None, [" ?[a-c]+", "[b]"]]),
     st.data(),
 )
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_trained_ids_are_equal(corpus: str, merges: int, pattern: Any, data: st.DataObject) -> None:
     options: dict[str, Any] = {"ties": data.draw(st.sampled_from(["lowest_ids", "first_seen"])), "pattern": pattern}
     tok = toksmith.train(corpus, merges=merges, special_tokens=["<|a|>", "<|b|>"], progress=False, **options)
@@ -114,7 +114,7 @@ def test_trained_ids_are_equal(corpus: str, merges: int, pattern: Any, data: st.
 
 @pytest.mark.slow
 @given(merged(), st.sampled_from(["pair", "bytes"]), st.booleans(), st.booleans(), st.data())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_drawn_ids_are_equal(drawn: Any, rule: Any, whole_piece: bool, shuffled: bool, data: st.DataObject) -> None:
     """Any merges: both rules, whole pieces, permuted ids with holes; also tokens that merging does not reach."""
     joined, merges = drawn
@@ -275,7 +275,7 @@ ALPHABET = "aAbBcCsſkKdDlLxy0１½ \t\r\n\u00a0\u2028éÉßǅʰ一ひ\u0301.,!?
 
 @pytest.mark.slow
 @given(st.lists(st.text(ALPHABET, max_size=12) | plain, min_size=20, max_size=20))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_what_is_translated_cuts_at_the_same_places(drawn: list[str]) -> None:
     for regex in TRANSLATED:
         for text in drawn:

@@ -12,7 +12,7 @@ from toksmith.compat import tokenizers as ours
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)")
 
 ROW = _formats.FORMATS["tokenizer_json"]
-CASES = 400
+CASES = 150
 TOKENS = {"<s>": [300], "</s>": [301], "<x>": [302, 303]}
 TEXTS = ["", "a", "low lower", " a  b ", "the quick é\n brown fox jumps"]
 COLUMNS = ("ids", "type_ids", "tokens", "offsets", "special_tokens_mask", "attention_mask")
@@ -117,4 +117,4 @@ def test_a_sequence_runs_as_there() -> None:
             assert tok.post_process(*ids) == due.ids, (file, texts)
             assert tok._template.apply(*ids)[1] == due.type_ids, (file, texts)
             assert again.encode(*texts).ids == due.ids
-    assert ran > 3 * CASES and refused > 50
+    assert ran > 3 * CASES and refused > CASES / 8

@@ -14,9 +14,8 @@ import pytest
 from systems import needs
 
 from toksmith._formats import FORMATS
-from toksmith._formats.byte_characters import BYTE_CHARACTERS
-from toksmith._formats.file_sets import LINE_LIMIT
 from toksmith._formats.json import CROWDS
+from toksmith._formats.texts import BYTE_CHARACTERS, LINE_LIMIT
 
 SIZE = 1 << 24
 NAMES = CROWDS[b":"]

@@ -11,7 +11,7 @@ import hashlib
 import toksmith
 from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
 from toksmith._formats import FORMATS, Format, sniffed
-from toksmith._formats.file_sets import FileContent
+from toksmith._formats.texts import FileContent
 from toksmith._model.patterns import UNSET
 
 from .codes import Codes

@@ -12,7 +12,7 @@ from typing import Any
 import toksmith
 from toksmith import Model
 from toksmith._formats import FORMATS
-from toksmith._formats.byte_characters import BYTE_CHARACTERS
+from toksmith._formats.texts import BYTE_CHARACTERS
 from toksmith._model.patterns import UNSET
 
 from .codes import Codes

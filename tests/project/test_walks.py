@@ -43,7 +43,7 @@ for profile in (None, note):
     sys.setprofile(None)
 print("files:", *sorted(entered))
 """
-MOST = {"load": 11, "convert": 21, "count": 19, "shard": 24}
+MOST = {"load": 8, "convert": 18, "count": 19, "shard": 24}
 
 
 @pytest.fixture(scope="module")

@@ -23,9 +23,9 @@ from systems import needs
 
 import toksmith
 from toksmith import FormatError
+from toksmith._base.paths import WHOLE_LIMIT, open_guarded, read_guarded, status_of
 from toksmith._base.system import JUNCTION, Windows
 from toksmith._cli import app
-from toksmith._storage.guarded_files import WHOLE_LIMIT, open_guarded, read_guarded, status_of
 
 VICTIM = b"precious\n"
 CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(30)]
@@ -227,7 +227,7 @@ def test_ranges_and_limits(tmp_path: Path) -> None:
 
 
 def test_what_is_too_large_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("toksmith._storage.guarded_files.WHOLE_LIMIT", 100)
+    monkeypatch.setattr("toksmith._base.paths.WHOLE_LIMIT", 100)
     with pytest.raises(FormatError, match=r"the limit for a file that is read whole is 100"):
         toksmith.plan(TOK, make(tmp_path / "in"), tmp_path / "job")
     assert os.listdir(tmp_path / "job") == []

@@ -372,13 +372,7 @@ def down(url: str, folder: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [
-        {"to": "npy"},
-        {"to": "parquet", "id_field": "id"},
-        {"to": "llmc"},
-        {"to": "megatron", "shuffle": 7},
-        {"to": "hf"},
-    ],
+    [{"to": "parquet", "id_field": "id"}, {"to": "llmc"}, {"to": "megatron", "shuffle": 7}],
 )
 def test_a_store_gets_the_files_of_this_machine(options: dict[str, Any], corpus: list[Path], tmp_path: Path) -> None:
     here = job_corpus.job(tmp_path, **options).run(progress=False)

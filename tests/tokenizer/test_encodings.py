@@ -22,7 +22,7 @@ from systems import needs, require
 import toksmith
 from toksmith import DownloadError, InvalidOption, UnknownName
 from toksmith._base import system as _system
-from toksmith._formats import byte_characters
+from toksmith._formats import texts
 from toksmith._sources import encodings
 from toksmith._sources.encodings import Published
 
@@ -344,6 +344,6 @@ def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     merges = model.vocab.recover_merges()
     lines = (vocab_dir / "vocab.bpe").read_text(encoding="utf-8").split("\n")[1:-1]
     by_id = {id: token for token, id in ranks.items()}
-    spelt = [[byte_characters.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
+    spelt = [[texts.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
     assert spelt == [line.split(" ") for line in lines]
     assert merges[:, 2].tolist() == list(range(256, 50256))

@@ -34,8 +34,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .paths import shown
-
 __all__ = [
     "OF_A_PLACE",
     "CannotRepresent",
@@ -95,6 +93,13 @@ class Quoting(reprlib.Repr):
             return repr(x)
         except Exception:  # noqa: BLE001 - the message is about something else
             return f"<{type(x).__name__}>"
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """The path as errors show it."""
+    from .paths import shown  # which raises errors of this module
+
+    return shown(path)
 
 
 def quoted(value: object) -> str:

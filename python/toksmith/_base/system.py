@@ -108,11 +108,7 @@ class Posix:
         os.replace(name, target)
 
     def add(self, file: BinaryIO, name: str, target: str) -> None:
-        """Gives an open file another name, but replaces nothing: linking, unlike renaming, does not.
-
-        Raises:
-            FileExistsError: There is a file of this name.
-        """
+        """Gives an open file another name, but replaces nothing: linking, unlike renaming, does not."""
         os.link(name, target)
 
     def remove(self, name: str) -> None:
@@ -297,11 +293,7 @@ class Windows(Posix):
 
 
 def patiently(change: Callable[[], None]) -> None:
-    """Changes a name, again and again while another program has the file open.
-
-    Raises:
-        OSError: The file stays open, or permissions forbid it: Windows gives both the same number.
-    """
+    """Changes a name, again and again while another program has the file open."""
     pause_s = FIRST_PAUSE_S
     for tried in range(1, TRIES + 1):
         try:

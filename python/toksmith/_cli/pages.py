@@ -154,5 +154,5 @@ def folder_texts(folder: Path) -> dict[str, str]:
     """The texts of a folder by the names of their files, without the last newline."""
     found = {path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))}
     if not found:
-        raise toksmith.CorpusError(str(folder), None, "contains no .txt file; expected one per language")
+        raise toksmith.CorpusError(folder, None, "contains no .txt file; expected one per language")
     return found

@@ -124,12 +124,12 @@ def check_target(output: Path | None, to: str | None) -> None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
     if not output.parent.is_dir():
         said = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
-        raise toksmith.FormatError(str(output), None, said)
+        raise toksmith.FormatError(output, None, said)
     if to is None and not any(row.fits(str(output)) for row in toksmith.formats().values()):
         said = (
             "the file name does not show the format; end it in .toksmith, or give --to ('toksmith formats' lists all)"
         )
-        raise toksmith.FormatError(str(output), None, said)
+        raise toksmith.FormatError(output, None, said)
 
 
 def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:

@@ -252,7 +252,7 @@ def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
         return
     inside = files_in_folder(path, without)
     if not inside:
-        raise CorpusError(str(path), None, f"the folder contains no file ending in {IN_FOLDERS}")
+        raise CorpusError(path, None, f"the folder contains no file ending in {IN_FOLDERS}")
     for item in inside:
         yield File(item, field)
 

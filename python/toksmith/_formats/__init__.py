@@ -13,38 +13,25 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, UnknownName, close_names, some_of
-from .._base.paths import shown
+from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName, close_names, some_of
+from .._base.paths import Room, read_file, shown
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.atomic_files import current, settle, write_files
-from .._storage.files import Room, make_folder, read_file
+from .._storage.atomic_files import current, make_folder, settle, write_files
 from .arguments import check_losses
-from .file_sets import SETS, FileContent
-
-if TYPE_CHECKING:
-    from .byte_characters import spelt
-    from .peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
-    from .tiktoken import ranks
+from .texts import SETS, FileContent
 
 __all__ = [
     "FORMATS",
     "Format",
-    "NotComparable",
-    "PeerFailed",
-    "PeerProcess",
     "format_of",
     "formats",
     "holding",
     "losses",
-    "opened_by_peer",
-    "ranks",
     "read",
     "refuse_arguments",
-    "some_of",
-    "spelt",
     "target_format",
     "write",
     "written_files",
@@ -131,7 +118,16 @@ def row(name: str) -> Format:
     module = import_module(f".{MODULES[name]}", __name__)
     names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
     more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
-    return Format(module.NAME, module.SUFFIXES, module.sniff, module.load, module.save, module.DOC, **more)
+
+    def load(content: Any, path: str, **arguments: Any) -> Model:
+        try:
+            model: Model = module.load(content, path, **arguments)
+        except (ModelError, MemoryError) as error:
+            problem = str(error) if isinstance(error, ModelError) else "there is not enough memory for its contents"
+            raise FormatError(path, None, problem) from error
+        return model
+
+    return Format(module.NAME, module.SUFFIXES, module.sniff, load, module.save, module.DOC, **more)
 
 
 class FormatRows(Mapping[str, Format]):
@@ -157,22 +153,6 @@ class FormatRows(Mapping[str, Format]):
 
 FORMATS: Mapping[str, Format] = FormatRows()
 
-# By module, the names that others take from here.
-ELSEWHERE = {
-    "spelt": "byte_characters",
-    "NotComparable": "peers",
-    "PeerFailed": "peers",
-    "PeerProcess": "peers",
-    "opened_by_peer": "peers",
-    "ranks": "tiktoken",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f".{ELSEWHERE[name]}", __name__), name)
-
 
 def formats() -> Mapping[str, Format]:
     """The file formats that `load` and `Tokenizer.save` know by name.
@@ -192,27 +172,18 @@ def read(
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Model:
-    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does.
-
-    Raises:
-        FormatError: The file cannot be read, has no known format, or is not valid in its format.
-        InvalidOption: An argument that the format requires is missing, or the format does not take an argument.
-        UnknownName: There is no such format.
-    """
+    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does."""
     known = None if format is None else named(format)
     waiting = settled(path)
     if os.path.isdir(path):
         path = in_folder(path, known)
-    data = content_of(current(path, waiting), known)
+    data = content_of(path, known, waiting)
     name = shown(path)
     known = known or sniffed(data, name)
     content: bytes | list[FileContent] = data
     if known.files:
         content = read_together(path, data, known, waiting)
-    try:
-        return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
-    except MemoryError as error:
-        raise FormatError(name, None, "there is not enough memory for its contents") from error
+    return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
 
 
 def refuse_arguments(
@@ -251,14 +222,16 @@ def settled(path: str | os.PathLike[str]) -> dict[str, str]:
     return waiting
 
 
-def content_of(path: str | os.PathLike[str], known: Format | None = None) -> bytes:
-    """The bytes of a file, or only its start if large data follows the tokenizer."""
+def content_of(
+    path: str | os.PathLike[str], known: Format | None = None, waiting: Mapping[str, str] | None = None
+) -> bytes:
+    """The bytes of a file, or only its start if large data follows the tokenizer. `waiting` is the result of `settle`."""
 
     def room(ends: bytes) -> Room:
         row = known or sniffed(ends, shown(path))
         return Room(row.start_bytes or row.most_bytes, f"the format {row.name!r}", row.start_bytes is None)
 
-    return read_file(path, room)
+    return read_file(current(path, waiting) if waiting else path, room)
 
 
 def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
@@ -298,7 +271,7 @@ def read_together(
     return [
         FileContent(
             shown(place),
-            data if os.path.abspath(place) == os.path.abspath(path) else content_of(current(place, waiting), known),
+            data if os.path.abspath(place) == os.path.abspath(path) else content_of(place, known, waiting),
         )
         for place in found[: known.reads]
     ]
@@ -351,12 +324,6 @@ def write(
 
     The files of a format of several files go into the folder `path`, which may be new, or side by side if `path` names one
     of them. `read` finds either all of the old files or all of the new ones.
-
-    Raises:
-        CannotRepresent: The format cannot store a field of the model that is not in `allow_loss`.
-        FormatError: The name belongs to no format, or the file cannot be written.
-        InvalidOption: `allow_loss` contains an unknown field.
-        UnknownName: There is no such format.
     """
     losses = check_losses(allow_loss)
     known = target_format(path, format) if format is not None else holding(model, shown(path), losses)

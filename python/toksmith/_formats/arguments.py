@@ -20,11 +20,7 @@ __all__ = ["added_tokens", "check_losses", "refuse_losses"]
 def added_tokens(
     special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
 ) -> tuple[AddedToken, ...]:
-    """The added tokens of the argument `special_tokens`, beside the tokens of a table.
-
-    Raises:
-        InvalidOption: Two contents overlap, or an id is taken or out of range.
-    """
+    """The added tokens of the argument `special_tokens`, beside the tokens of a table."""
     if not special_tokens:
         return ()
     check_special_tokens(list(special_tokens))
@@ -75,11 +71,7 @@ REASONS = {
 
 
 def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
-    """The fields that may be lost, as a set.
-
-    Raises:
-        InvalidOption: A name is not a field that can be lost.
-    """
+    """The fields that may be lost, as a set."""
     names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
     losable = sorted((*LOSABLE, *IN_PART))
     for name in sorted(names.difference(losable)):

@@ -17,18 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument, patterns, splitters
 from .._model.steps import template_of
-from .._storage.files import text_of
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .byte_characters import spelt, unspelt
 from .gguf_pieces import character_entries, characters
 from .gguf_values import MAGIC, values
 from .json import dump_json, parse_json
 from .recovered_merges import pair_merges
+from .texts import spelt, text_of, unspelt, utf8_of
 
 __all__ = ["DOC", "NAME", "START_BYTES", "SUFFIXES", "load", "save", "sniff"]
 
@@ -130,15 +129,12 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         refuse_arguments("a GGUF file", UNSET, special_tokens)
     source = Source(values(data, path), path)
     kind = source.text("model", None)
-    try:
-        if kind == "gpt2":
-            return byte_level(source, pattern)
-        if kind in ("llama", "t5"):
-            refuse_arguments("a GGUF file of SentencePiece's kind", pattern, None)
-            around = post(source, kind, add_bos=kind == "llama", add_eos=kind == "t5")
-            return characters(source, kind == "t5", around, metadata(source, "unknown_token_id"))
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
+    if kind == "gpt2":
+        return byte_level(source, pattern)
+    if kind in ("llama", "t5"):
+        refuse_arguments("a GGUF file of SentencePiece's kind", pattern, None)
+        around = post(source, kind, add_bos=kind == "llama", add_eos=kind == "t5")
+        return characters(source, kind == "t5", around, metadata(source, "unknown_token_id"))
     raise FormatError(path, f"{KEYS}model", f"{kind!r} is not supported; 'gpt2', 'llama' and 't5' are")
 
 
@@ -371,6 +367,7 @@ def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
         if token.id in entries or token.content in contents:
             problem = f"{token.content!r} (id {token.id}) has the same spelling as another token"
             raise CannotRepresent(NAME, "added_tokens", problem)
+        utf8_of(token.content, NAME)
         entries[token.id] = (token.content, CONTROL if token.special else USER_DEFINED)
         contents.add(token.content)
     if model.vocab_size > HOLES * (len(entries) + ID_LIMIT // 256):
@@ -382,19 +379,10 @@ def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
     return {
         f"{KEYS}model": "gpt2",
         f"{KEYS}pre": pre,
-        f"{KEYS}tokens": [checked(content) for content, _ in rows_by_id],
+        f"{KEYS}tokens": [content for content, _ in rows_by_id],
         f"{KEYS}token_type": [kind for _, kind in rows_by_id],
         f"{KEYS}merges": [f"{by_id[left]} {by_id[right]}" for left, right, _ in rows.tolist()],
     }
-
-
-def checked(content: str) -> str:
-    """The content of a token, if UTF-8 can hold it."""
-    try:
-        content.encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
-    return content
 
 
 def pre_of(model: Model, allow_loss: Collection[str]) -> tuple[bool, str]:

@@ -15,8 +15,20 @@ import numpy as np
 
 from .._base.errors import CannotRepresent
 from .._model.model import AddedToken, Model, Step, TokenTable
-from .sentencepiece import BYTE, NORMAL, UNKNOWN, UNKNOWN_SURFACE, UNUSED, USER_DEFINED, problem_of
-from .sentencepiece_save import check_kind, only, pieces
+from .sentencepiece import (
+    BYTE,
+    NORMAL,
+    UNKNOWN,
+    UNKNOWN_SURFACE,
+    UNUSED,
+    USER_DEFINED,
+    check_kind,
+    only,
+    pieces,
+    problem_of,
+    problem_of_charsmap,
+    strip_of,
+)
 
 __all__ = ["character_entries", "characters"]
 
@@ -109,9 +121,8 @@ def steps(source: Any, unigram: bool) -> tuple[Step, Step]:
     """What is done to a text first, and how tokens show as text."""
     charsmap = source.get("precompiled_charsmap", np.ndarray, None, "an array of bytes")
     data = b"" if charsmap is None else charsmap.astype(np.uint8).tobytes()
-    size = int.from_bytes(data[:4], "little")
-    if data and (len(data) < 4 + size or size % 4 or size == 0):
-        source.fail("precompiled_charsmap", f"is broken: it claims a trie of {size} bytes but has only {len(data)}")
+    if problem := problem_of_charsmap(data):
+        source.fail("precompiled_charsmap", problem)
     dummy = "before" if source.flag("add_space_prefix", not unigram) else "nowhere"
     remove_extra = source.flag("remove_extra_whitespaces", False)
     options = {
@@ -120,7 +131,7 @@ def steps(source: Any, unigram: bool) -> tuple[Step, Step]:
         "escape": True,
         "remove_extra": remove_extra,
     }
-    strip = "each" if remove_extra else "once" if dummy == "before" else "nothing"
+    strip = strip_of(remove_extra, dummy == "before")
     shown = (("strip", strip), ("unknown", UNKNOWN_SURFACE))
     return Step("sentencepiece", tuple(sorted(options.items()))), Step("sentencepiece", shown)
 
@@ -133,7 +144,7 @@ def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, An
         raise CannotRepresent(
             "gguf", "normalizers", "the format writes spaces as ▁ and adds one space or none before a text"
         )
-    strip = "each" if normalizer["remove_extra"] else "once" if normalizer["dummy"] == "before" else "nothing"
+    strip = strip_of(normalizer["remove_extra"], normalizer["dummy"] == "before")
     if dict(decoder.options) != {"strip": strip, "unknown": UNKNOWN_SURFACE}:
         raise CannotRepresent("gguf", "decoders", f"the normalizer decides how the format decodes: {strip!r}")
     for field, _, problem in unlike_llama(model):

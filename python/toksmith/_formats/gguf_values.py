@@ -29,11 +29,7 @@ NAME_LIMIT = 1 << 16
 
 
 def values(data: bytes, path: str) -> dict[str, Any]:
-    """The values by name: numbers, texts as bytes, lists of texts, and arrays of numbers.
-
-    Raises:
-        FormatError: It is not a GGUF file, has an unknown version, or ends too early.
-    """
+    """The values by name: numbers, texts as bytes, lists of texts, and arrays of numbers."""
     reader = ValueReader(data, path)
     if data[:4] != MAGIC:
         reader.fail(f"expected {MAGIC.decode()!r} at its start")

@@ -17,16 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, regex_split
 from .._model.patterns import UNSET, PatternArgument, splitters
-from .._storage.files import is_text
 from . import refuse_arguments
 from .arguments import added_tokens, refuse_losses
-from .byte_characters import BYTE_CHARACTERS, spelt, unspelt
-from .file_sets import GPT2, FileContent, joined_lines, text_lines
-from .json import parse_json
+from .json import parse_json, parse_object
 from .recovered_merges import pair_merges
+from .texts import BYTE_CHARACTERS, GPT2, FileContent, joined_lines, spelt, text_lines, unspelt, utf8_of
 
 __all__ = ["ARGUMENTS", "DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -77,16 +75,13 @@ def load(
     table = TokenTable.of(tokens.values())
     id_column = np.array([ids[text] for text in tokens], np.uint32)
     more = added_tokens(other_tokens(special_tokens, added), table, id_column)
-    try:
-        model = Model(
-            table,
-            id_column,
-            merges=np.array([merge_of(merge, ids, tokens, lines.path) for merge in pairs], np.uint32),
-            splitters=steps,
-            added_tokens=(*added, *more),
-        )
-    except ModelError as error:
-        raise FormatError(vocab.path, None, str(error)) from error
+    model = Model(
+        table,
+        id_column,
+        merges=np.array([merge_of(merge, ids, tokens, lines.path) for merge in pairs], np.uint32),
+        splitters=steps,
+        added_tokens=(*added, *more),
+    )
     if own_steps is None and pattern is UNSET:
         check_fit(model, path)
     return model
@@ -94,12 +89,7 @@ def load(
 
 def checked_vocab(part: FileContent) -> dict[str, int]:
     """The ids by text; each has one of its own, and every byte has one."""
-    try:
-        value = parse_json(part.data)
-    except ValueError as error:
-        raise FormatError(part.path, None, str(error)) from error
-    if not isinstance(value, dict):
-        raise FormatError(part.path, None, f"expected a JSON object, not {type(value).__name__}")
+    value = parse_object(part.data, part.path)
     texts: dict[int, str] = {}
     for text, id in value.items():
         if type(id) is not int or not 0 <= id < ID_LIMIT:
@@ -191,7 +181,7 @@ def check_fit(model: Model, path: str) -> None:
     """Raises InvalidOption if GPT-2's pattern would cut a token, because the training used another pattern."""
     engine = _core.Engine(model.vocab, [step["pattern"] for step in model.splitters], [])
     for token in model.tokens:
-        if len(token) > 1 and is_text(token) and engine.split(token) != [token]:
+        if len(token) > 1 and token.decode(errors="ignore").encode() == token and engine.split(token) != [token]:
             allowed = "the split pattern that the merges were trained with: a name of toksmith.patterns(), a regex, or"
             reason = f"{path} does not contain it, and GPT-2's pattern would cut the token {token!r}"
             raise InvalidOption("pattern", UNSET, f"{allowed} a list of them; {reason}")
@@ -220,10 +210,7 @@ def listed(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
                 problem = f"{token.content!r} (id {token.id}) has the same spelling or id as the token {taken[key]!r}"
                 raise CannotRepresent(NAME, "added_tokens", problem)
             taken[key] = token.content
-        try:
-            token.content.encode()
-        except UnicodeEncodeError as error:
-            raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+        utf8_of(token.content, NAME)
         yield token.content, token.id
 
 

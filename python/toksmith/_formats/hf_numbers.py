@@ -24,9 +24,6 @@ POWERS = [float(f"1e{power}") for power in range(HIGHEST_POWER + 1)]
 def read_number(digits: str) -> float:
     """The float that HF's reader makes of a number.
 
-    Raises:
-        ValueError: The number is too large for it.
-
     >>> read_number("-9.638257635936423"), read_number("0.25"), read_number("1e2")
     (-9.638257635936425, 0.25, 100.0)
     """

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import CannotRepresent
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import Model, Step, TokenTable
+from .._model.model import BYTE_TOKENS, Model, Step, TokenTable
 from .hf_steps import step
 from .scored_merges import scored_merges, states
-from .sentencepiece_save import USER_DEFINED, check_kind, only, pieces
+from .sentencepiece import USER_DEFINED, check_kind, only, pieces
 
 __all__ = ["NAMES", "in_steps_of_hf", "is_sentencepiece"]
 
@@ -53,11 +52,7 @@ def is_sentencepiece(model: Model) -> bool:
 
 
 def in_steps_of_hf(model: Model, allow_loss: Collection[str]) -> Model:
-    """The model of HF's steps that gives the same ids, except where a loss is allowed.
-
-    Raises:
-        CannotRepresent: Ids or texts differ in ways that are not allowed, or there is no such step.
-    """
+    """The model of HF's steps that gives the same ids, except where a loss is allowed."""
     losses = Losses(allow_loss)
     check_kind(model, FORMAT)
     normalizer, decoder = only(model, "normalizers", FORMAT), only(model, "decoders", FORMAT)
@@ -154,15 +149,11 @@ def covered(model: Model, rows: list[tuple[str, int, float]], losses: Losses) ->
     # follows, decides between both, and must stay.
     alone = all(char in normal for piece in normal for char in piece)
     never = FAR * min(lowest, -1.0) if alone else lowest
-    scores = [
-        score_of_symbol(content) if kind == USER_DEFINED else normal.get(content, never) for content, kind, _ in rows
+    scores = [  # that of a user-defined symbol is in docs/spec.md
+        0.1 * (len(content.encode()) - 1) if kind == USER_DEFINED else normal.get(content, never)
+        for content, kind, _ in rows
     ]
     return {"scores": np.array(scores, np.float64)}
-
-
-def score_of_symbol(content: str) -> float:
-    """The score of a user-defined symbol, as docs/spec.md has it."""
-    return 0.1 * (len(content.encode()) - 1)
 
 
 def normalizers(spec: Step, losses: Losses) -> Iterator[Step]:

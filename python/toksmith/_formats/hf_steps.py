@@ -144,14 +144,6 @@ def metaspace_scheme(part: JsonObject) -> str:
     return new
 
 
-def dump_metaspace(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round, in the new spelling."""
-    return {name: options[own] for name, own in METASPACE.items()}
-
-
-METASPACE = {"replacement": "replacement", "prepend_scheme": "prepend", "split": "split"}
-
-
 def load_metaspace_decoder(part: JsonObject) -> list[Step]:
     """`Metaspace` as a decoder: whether it splits means nothing here."""
     scheme = metaspace_scheme(part)
@@ -212,7 +204,15 @@ PRE_TOKENIZERS: Mapping[str, StepType] = {
         lambda part: [step("fixed_length", length=part.number("length", 5))],
         lambda options: {"length": options["length"]},
     ),
-    "Metaspace": StepType(("metaspace",), load_metaspace, dump_metaspace),
+    "Metaspace": StepType(
+        ("metaspace",),
+        load_metaspace,
+        lambda options: {
+            "replacement": options["replacement"],
+            "prepend_scheme": options["prepend"],
+            "split": options["split"],
+        },
+    ),
     "Punctuation": StepType(
         ("punctuation",),
         lambda part: [step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],

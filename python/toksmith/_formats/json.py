@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from .._base.errors import FormatError
 
-__all__ = ["JsonObject", "dump_json", "parse_json", "shown"]
+__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object", "shown"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
@@ -37,24 +37,14 @@ HIDDEN = (
 
 
 def dump_json(value: object) -> str:
-    """One line of JSON: names sorted, characters that can be seen written as themselves, the others escaped.
-
-    Raises:
-        ValueError: A number is not finite.
-        TypeError: A value has no JSON spelling.
-    """
+    """One line of JSON: names sorted, characters that can be seen written as themselves, the others escaped."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
     # Such a character can only occur in a string, where its escape means the same.
     return re.sub(HIDDEN, lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
-    """The value of a JSON text in UTF-8, which has at most so many bytes.
-
-    Raises:
-        ValueError: It is not JSON in UTF-8, is too long or nested deeper than 32, repeats a name, or holds a
-            number that is not finite or a text with lone surrogates.
-    """
+    """The value of a JSON text in UTF-8, which has at most so many bytes."""
     if len(data) > most:
         raise ValueError(f"the JSON has {len(data)} bytes; at most {most} are allowed")
     refuse_crowds(data)
@@ -71,6 +61,17 @@ def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
     check_depth(value)
     if SURROGATE.search(data):
         check_texts(value)
+    return value
+
+
+def parse_object(data: bytes, path: str, most: int = JSON_LIMIT) -> dict[str, Any]:
+    """The object that a JSON file holds."""
+    try:
+        value = parse_json(data, most)
+    except ValueError as error:
+        raise FormatError(path, None, str(error)) from error
+    if not isinstance(value, dict):
+        raise FormatError(path, None, f"expected a JSON object, not {type(value).__name__}")
     return value
 
 

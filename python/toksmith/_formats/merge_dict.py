@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, ModelError
+from .._base.errors import CannotRepresent, FormatError
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument, splitters
 from .arguments import added_tokens, refuse_losses
-from .json import parse_json
+from .json import parse_object
 from .recovered_merges import pair_merges
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
@@ -41,27 +41,18 @@ def sniff(data: bytes, path: str) -> bool:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model of the merges, the pattern and the special tokens."""
     steps = () if pattern is UNSET else splitters(pattern)
-    try:
-        value = parse_json(data)
-    except ValueError as error:
-        raise FormatError(path, None, str(error)) from error
-    pairs = checked_pairs(value, path)
+    pairs = checked_pairs(parse_object(data, path), path)
     first = min(pairs, default=256)
     tokens = TokenTable.of(joined_tokens(pairs, first, path))
     ids = np.arange(len(tokens), dtype=np.uint32)
     merges = np.array([(left, right, id) for id, (left, right) in pairs.items()], np.uint32)
     unit: Literal["byte", "char"] = "byte" if first == ALPHABETS["byte"] else "char"
     added = added_tokens(special_tokens, tokens, ids)
-    try:
-        return Model(tokens, ids, unit=unit, merges=merges, splitters=steps, added_tokens=added)
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
+    return Model(tokens, ids, unit=unit, merges=merges, splitters=steps, added_tokens=added)
 
 
-def checked_pairs(value: Any, path: str) -> dict[int, tuple[int, int]]:
+def checked_pairs(value: Mapping[str, Any], path: str) -> dict[int, tuple[int, int]]:
     """The two ids that each id joins, by rising id; ids follow each other and join lower ones."""
-    if not isinstance(value, dict):
-        raise FormatError(path, None, f"expected a JSON object, not {type(value).__name__}")
     pairs = {}
     for name, pair in value.items():
         if not re.fullmatch("0|[1-9][0-9]{0,7}", name):

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, ModelError, number_of
+from .._base.errors import CannotRepresent, FormatError, number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .file_sets import MINBPE, FileContent, joined_lines, text_lines
 from .recovered_merges import pair_merges
+from .texts import MINBPE, FileContent, joined_lines, text_lines
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -44,7 +44,9 @@ def load(
 ) -> Model:
     """The model that the file holds."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
-    lines = lines_of(data[0].data, path)
+    lines = text_lines(data[0])
+    if lines[-1] == "":
+        lines.pop()
     if lines[:1] != [VERSION]:
         raise FormatError(path, 1, f"expected {VERSION!r}")
     regex = (lines[1] if len(lines) > 1 else "").strip()
@@ -71,24 +73,13 @@ def load(
         if size > BYTES_LIMIT:
             raise FormatError(path, place, f"the tokens together have more than {BYTES_LIMIT} bytes")
         tokens.append(tokens[left] + tokens[right])
-    try:
-        return Model(
-            TokenTable.of(tokens),
-            np.arange(len(tokens), dtype=np.uint32),
-            merges=np.array([(left, right, id) for id, (left, right) in enumerate(pairs, 256)], np.uint32),
-            splitters=(regex_split(regex),) if regex else (),
-            added_tokens=tuple(added),
-        )
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
-
-
-def lines_of(data: bytes, path: str) -> list[str]:
-    """The lines of the file."""
-    lines = text_lines(FileContent(path, data))
-    if lines[-1] == "":
-        lines.pop()
-    return lines
+    return Model(
+        TokenTable.of(tokens),
+        np.arange(len(tokens), dtype=np.uint32),
+        merges=np.array([(left, right, id) for id, (left, right) in enumerate(pairs, 256)], np.uint32),
+        splitters=(regex_split(regex),) if regex else (),
+        added_tokens=tuple(added),
+    )
 
 
 def number(text: str, path: str, line: int) -> int:

@@ -37,9 +37,6 @@ class NotTranslatable(ValueError):
 def to_onig(pattern: str) -> str:
     r"""The regex with the same non-empty matches in Oniguruma.
 
-    Raises:
-        NotTranslatable: A part may have another meaning in Oniguruma, or the regex can match the empty text.
-
     >>> to_onig(r"\p{N}{1,3}+|\s++$|\s")
     '\\p{N}{1,3}|\\s++$|\\s'
     """

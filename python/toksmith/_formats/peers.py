@@ -99,12 +99,7 @@ class PeerProcess:
         self.library = f"{peer.package} {answer['version']}"
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text.
-
-        Raises:
-            NotComparable: The library imported toksmith.
-            PeerFailed: It raised, or its process ended.
-        """
+        """The ids of each text."""
         found: list[list[int]] = self.ask([*texts])
         return found
 
@@ -143,13 +138,7 @@ class PeerProcess:
 
 
 def opened_by_peer(format: str, paths: Sequence[str], model: Model) -> PeerProcess:
-    """A format's library with these files.
-
-    Raises:
-        NotComparable: No library reads the format, it is not installed, its module is toksmith's own, or it cannot run
-            the model.
-        PeerFailed: It raised.
-    """
+    """A format's library with these files."""
     peer = PEERS.get(format)
     if peer is None:
         raise NotComparable(f"no other library reads {format!r} files")

@@ -50,12 +50,7 @@ PACKAGE = "toksmith.sentencepiece"
 
 
 def parse(data: bytes, path: str) -> Any:
-    """The message `Model` that the bytes of a file hold.
-
-    Raises:
-        FormatError: They hold none.
-        ImportError: The protobuf library is not installed.
-    """
+    """The message `Model` that the bytes of a file hold."""
     check_fields(data, path)
     model = new_model()
     from google.protobuf.message import DecodeError
@@ -100,11 +95,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def new_model() -> Any:
-    """An empty message `Model`.
-
-    Raises:
-        ImportError: The protobuf library is not installed.
-    """
+    """An empty message `Model`."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:

@@ -32,9 +32,6 @@ def pair_merges(model: Model, format: str) -> NDArray[Any]:
     Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of last
     merges is the same rule. Only tokens that merging does not reach, but that the whole-piece lookup would find, are lost;
     each token is checked for this.
-
-    Raises:
-        CannotRepresent: There are such tokens; or a model by pairs takes whole pieces that its merges do not make.
     """
     merges = model.vocab.recover_merges()
     if model.whole_piece:
@@ -57,15 +54,10 @@ def whole_pieces(model: Model, merges: NDArray[np.uint32]) -> list[int]:
     single = {token: id for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
     lost = []
     for token, id in single.items():
-        symbols = [token[at : at + 1] for at in range(len(token))] if model.unit == "byte" else characters(token)
+        symbols = [bytes([byte]) for byte in token] if model.unit == "byte" else [c.encode() for c in token.decode()]
         if merged([single[symbol] for symbol in symbols], ranks) != [id]:
             lost.append(id)
     return lost
-
-
-def characters(token: bytes) -> list[bytes]:
-    """The characters of a token, in UTF-8."""
-    return [char.encode() for char in token.decode()]
 
 
 def merged(ids: list[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:

@@ -129,11 +129,7 @@ class Neighbours:
                 self.left[two].append((one, score))
 
     def contested(self, pairs: Sequence[Pair], score: float) -> Iterator[Contest]:
-        """Every place where two of the pairs, all of one score, are in each other's way; the left one must be first.
-
-        Raises:
-            TooManyPlaces: Not all of them were looked at.
-        """
+        """Every place where two of the pairs, all of one score, are in each other's way; the left one must be first."""
         self.tests = 0
         if len(pairs) > MOST_PAIRS:
             raise TooManyPlaces

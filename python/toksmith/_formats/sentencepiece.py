@@ -8,22 +8,23 @@ found in the normalized text and stay whole.
 from __future__ import annotations
 
 import base64
+import dataclasses
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from .._base.errors import FormatError
+from .._base.errors import CannotRepresent, FormatError
 from .._model.model import AddedToken, Kind, Model, Step, TokenTable
 from .._model.patterns import PatternArgument
-from .._storage.files import text_of
 from . import refuse_arguments
-from .protobuf import parse
-from .sentencepiece_save import save
+from .arguments import refuse_losses
+from .protobuf import new_model, parse
+from .texts import text_of
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
+__all__ = ["DOC", "NAME", "SUFFIXES", "check_kind", "load", "only", "pieces", "save", "sniff", "strip_of"]
 
 NAME = "sentencepiece"
 MOST_BYTES = 1 << 26
@@ -32,10 +33,15 @@ DOC = "SentencePiece's model: byte-pair encodings, unigram models, models of cha
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 UNIGRAM, BYTE_PAIR, WORDS, CHARACTERS = range(1, 5)
+MODEL_TYPES = {"unigram": UNIGRAM, "bpe": BYTE_PAIR, "words": WORDS}
 KINDS: dict[int, Kind] = {UNIGRAM: "unigram", BYTE_PAIR: "bpe", WORDS: "words", CHARACTERS: "bpe"}
 BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 PIECE_LIMIT = 1 << 24
 UNKNOWN_SURFACE = " ⁇ "
+HOLDS = (
+    *("added_tokens", "byte_fallback", "decoders", "kind", "metadata", "normalizers", "scores", "unknown_id"),
+    "unused_ids",
+)
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -70,7 +76,9 @@ def model_of(message: Any, path: str) -> Model:
             unused += [id] if is_unused(content, kind, trainer) else []
     surface = text_of(trainer.unk_surface, path, "trainer_spec.unk_surface")
     kind_of_model = KINDS[trainer.model_type]
-    decoders = [decoder_step(normalizer, surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE)]
+    strip = strip_of(normalizer.remove_extra_whitespaces, normalizer.add_dummy_prefix)
+    unknown = surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE
+    decoders = [Step("sentencepiece", (("strip", strip), ("unknown", unknown)))]
     if message.denormalizer_spec.precompiled_charsmap:
         decoders.append(rewriting_step("denormalizer", message.denormalizer_spec, suffix=False))
     return Model(
@@ -104,10 +112,15 @@ def check_specs(message: Any, path: str) -> None:
         raise FormatError(path, "trainer_spec.model_type", problem)
     for name in ("normalizer_spec", "denormalizer_spec"):
         charsmap = getattr(message, name).precompiled_charsmap
-        size = int.from_bytes(charsmap[:4], "little")
-        if charsmap and (len(charsmap) < 4 + size or size % 4 or size == 0):
-            problem = f"is broken: it claims a trie of {size} bytes but has only {len(charsmap)}"
+        if problem := problem_of_charsmap(charsmap):
             raise FormatError(path, f"{name}.precompiled_charsmap", problem)
+
+
+def problem_of_charsmap(charsmap: bytes) -> str:
+    """What is wrong with a table of characters; "" for nothing."""
+    size = int.from_bytes(charsmap[:4], "little")
+    is_broken = charsmap and (len(charsmap) < 4 + size or size % 4 or size == 0)
+    return f"is broken: it claims a trie of {size} bytes but has only {len(charsmap)}" if is_broken else ""
 
 
 def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, float]]:
@@ -161,7 +174,121 @@ def rewriting_step(kind: str, spec: Any, suffix: bool) -> Step:
     return Step(kind, tuple(sorted(options.items())))
 
 
-def decoder_step(spec: Any, unknown: str) -> Step:
-    """How tokens show as text."""
-    strip = "each" if spec.remove_extra_whitespaces else "once" if spec.add_dummy_prefix else "nothing"
-    return Step("sentencepiece", (("strip", strip), ("unknown", unknown)))
+def strip_of(remove_extra: bool, dummy: bool) -> str:
+    """Which spaces decoding removes; the normalizer decides it."""
+    return "each" if remove_extra else "once" if dummy else "nothing"
+
+
+def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
+    """The model that SentencePiece loads; it gives the same ids for every text."""
+    refuse_losses(model, NAME, allow_loss, holds=HOLDS)
+    check_kind(model)
+    denormalizers = [step for step in model.decoders[1:2] if step.kind == "denormalizer"]
+    decoders = dataclasses.replace(model, decoders=model.decoders[:1]) if denormalizers else model
+    normalizer, decoder = only(model, "normalizers"), only(decoders, "decoders")
+    message = new_model()
+    for content, kind, score in pieces(model):
+        message.pieces.add(piece=content.encode(), type=kind, score=score)
+    trainer, spec = message.trainer_spec, message.normalizer_spec
+    trainer.model_type = MODEL_TYPES[model.kind]
+    trainer.byte_fallback = model.byte_fallback
+    trainer.treat_whitespace_as_suffix = normalizer["dummy"] == "after"
+    if decoder["unknown"] != UNKNOWN_SURFACE:
+        trainer.unk_surface = decoder["unknown"].encode()
+    spec.name = name_of(model, allow_loss).encode()
+    write_rewriting(spec, normalizer)
+    for step in denormalizers:
+        if step["dummy"] == "after" or not step["charsmap"]:
+            raise CannotRepresent(NAME, "decoders", "a denormalizer needs a charsmap, and adds no space after a text")
+        write_rewriting(message.denormalizer_spec, step)
+    strip = strip_of(spec.remove_extra_whitespaces, spec.add_dummy_prefix)
+    if decoder["strip"] != strip:
+        problem = f"the normalizer decides which spaces decoding removes: {strip!r}, not {decoder['strip']!r}"
+        raise CannotRepresent(NAME, "decoders", problem)
+    data: bytes = message.SerializeToString(deterministic=True)
+    return data
+
+
+def write_rewriting(spec: Any, step: Step) -> None:
+    """Writes how a text is rewritten as a whole."""
+    spec.precompiled_charsmap = base64.b64decode(step["charsmap"])
+    spec.add_dummy_prefix = step["dummy"] != "nowhere"
+    spec.remove_extra_whitespaces = step["remove_extra"]
+    spec.escape_whitespaces = step["escape"]
+
+
+def check_kind(model: Model, format: str = NAME) -> None:
+    """Raises CannotRepresent unless scores merge the model's characters, or it is a unigram model or one of words."""
+    kinds = [*MODEL_TYPES] if format == NAME else ["unigram", "bpe"]
+    if model.kind not in kinds:
+        raise CannotRepresent(format, "kind", f"the format supports only {', '.join(kinds)}")
+    rule = "bytes" if model.kind == "bpe" else "pair"
+    needed = {"unit": "char", "merge_rule": rule, "whole_piece": False, "splitters": ()}
+    for field, value in needed.items():
+        if getattr(model, field) != value:
+            raise CannotRepresent(format, field, f"the format requires {field}={value!r} for this kind")
+    if model.scores is None:
+        raise CannotRepresent(format, "scores", "the format requires scores, and the model has none")
+    if model.scores.dtype != np.float32:
+        raise CannotRepresent(format, "scores", "the format stores scores in single precision")
+    if not np.isfinite(model.scores).all() and (format != NAME or model.kind == "unigram"):
+        raise CannotRepresent(format, "scores", "the format requires finite scores")
+    if model.unknown_id is None and (format != NAME or not model.byte_fallback):
+        raise CannotRepresent(format, "unknown_id", "the format requires one")
+
+
+def only(model: Model, field: str, format: str = NAME) -> Step:
+    """The one step of a field, which must be SentencePiece's."""
+    steps: tuple[Step, ...] = getattr(model, field)
+    if len(steps) != 1 or steps[0].kind != "sentencepiece":
+        raise CannotRepresent(format, field, f"the format supports a single SentencePiece step, not {steps}")
+    return steps[0]
+
+
+def name_of(model: Model, allow_loss: Collection[str]) -> str:
+    """The name of the normalizer, the only metadata that the format can store."""
+    if model.metadata.keys() - {"normalizer"} and "metadata" not in allow_loss:
+        raise CannotRepresent(NAME, "metadata", "the format has no field for it; allow_loss=['metadata'] leaves it out")
+    return model.metadata.get("normalizer", "")
+
+
+def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
+    """Content, type and score of each piece, by id."""
+    rows: dict[int, tuple[str, int, float]] = {}
+    contents: set[str] = set()
+    unused = frozenset(model.unused_ids)
+    scores: Any = model.scores
+    for id, token, score in zip(model.ids.tolist(), model.tokens, scores.tolist(), strict=True):
+        try:
+            content = token.decode()
+        except UnicodeDecodeError as error:
+            raise CannotRepresent(format, "tokens", f"{token!r} is not UTF-8") from error
+        is_byte = model.byte_fallback and BYTE_PIECE.fullmatch(content)
+        rows[id] = (content, BYTE if is_byte else UNUSED if id in unused else NORMAL, score)
+        contents.add(content)
+    for added in model.added_tokens:
+        if added.id in rows or added.content in contents:
+            raise CannotRepresent(format, "added_tokens", f"{added.content!r} (id {added.id}) is already a piece")
+        rows[added.id] = (added.content, type_of(added, model, format), 0.0)
+        contents.add(added.content)
+    if sorted(rows) != list(range(len(rows))):
+        raise CannotRepresent(format, "ids", "the format requires ids without holes")
+    if model.unknown_id is not None and model.unknown_id not in {
+        token.id for token in model.added_tokens if token.special
+    }:
+        raise CannotRepresent(format, "unknown_id", "the unknown id must belong to a special token")
+    if np.any(np.diff(model.ids.astype(np.int64)) < 0):
+        raise CannotRepresent(format, "ids", "the tokens must be in the order of their ids")
+    if model.byte_fallback and sum(kind == BYTE for _, kind, _ in rows.values()) != 256:
+        raise CannotRepresent(format, "byte_fallback", "each of the 256 bytes needs a token")
+    return [rows[id] for id in range(len(rows))]
+
+
+def type_of(token: AddedToken, model: Model, format: str) -> int:
+    """What SentencePiece calls such a token."""
+    if token == AddedToken(token.content, token.id):
+        return UNKNOWN if token.id == model.unknown_id else CONTROL
+    if token == AddedToken(token.content, token.id, special=False, normalized=True):
+        return USER_DEFINED
+    problem = f"{token.content!r} has flags that fit neither a control token nor a user-defined one"
+    raise CannotRepresent(format, "added_tokens", problem)

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
 from .arguments import added_tokens, refuse_losses
-from .json import parse_json
+from .json import parse_object
 
 __all__ = ["ARGUMENTS", "DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -41,12 +41,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         raise InvalidOption(
             "pattern", pattern, f"no value: {path} is a character vocabulary, which splits every text into characters"
         )
-    try:
-        value = parse_json(data)
-    except ValueError as error:
-        raise FormatError(path, None, str(error)) from error
-    if not isinstance(value, dict):
-        raise FormatError(path, None, f"expected a JSON object, not {type(value).__name__}")
+    value = parse_object(data, path)
     for char, id in value.items():
         if len(char) != 1:
             raise FormatError(path, repr(char[:40]), "expected one character")
@@ -55,10 +50,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     tokens = TokenTable.of(char.encode() for char in value)
     ids = np.array(list(value.values()), np.uint32)
     added = added_tokens(special_tokens, tokens, ids)
-    try:
-        return Model(tokens, ids, kind="chars", unit="char", added_tokens=added)
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
+    return Model(tokens, ids, kind="chars", unit="char", added_tokens=added)
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:

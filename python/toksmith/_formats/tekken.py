@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError
+from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .json import dump_json, parse_json
+from .json import dump_json, parse_object
+from .texts import utf8_of
 from .tiktoken import ranks_of
 
 __all__ = ["DOC", "NAME", "RENUMBER", "SUFFIXES", "load", "save", "sniff"]
@@ -73,12 +74,9 @@ def sniff(data: bytes, path: str) -> bool:
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model that the file holds."""
     refuse_arguments("a tekken.json", pattern, special_tokens)
-    try:
-        value = parse_json(data, MOST_BYTES)
-    except ValueError as error:
-        raise FormatError(path, None, str(error)) from error
-    if not isinstance(value, dict) or not isinstance(config := value.get("config"), dict):
-        raise FormatError(path, "config", "expected an object with a field 'config' that is an object")
+    value = parse_object(data, path, MOST_BYTES)
+    if not isinstance(config := value.get("config"), dict):
+        raise FormatError(path, "config", f"expected an object, not {str(config)[:40]!r}")
     reserved = size_of(config, "default_num_special_tokens", path)
     used = size_of(config, "default_vocab_size", path) - reserved
     if not isinstance(config.get("pattern"), str) or not config["pattern"]:
@@ -88,18 +86,15 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     more = {name: item for name, item in value.items() if name not in OWN}
     kept: dict[str, Any] = {"config": {n: v for n, v in config.items() if n not in CONFIG[:4]}, **more}
     metadata = {"tekken": dump_json(kept)} if kept != USUAL else {}
-    try:
-        return Model(
-            TokenTable.of(tokens),
-            np.arange(reserved, reserved + len(tokens), dtype=np.uint32),
-            merge_rule="bytes",
-            whole_piece=True,
-            splitters=(regex_split(config["pattern"]),),
-            added_tokens=tuple(added),
-            metadata=metadata,
-        )
-    except ModelError as error:
-        raise FormatError(path, None, str(error)) from error
+    return Model(
+        TokenTable.of(tokens),
+        np.arange(reserved, reserved + len(tokens), dtype=np.uint32),
+        merge_rule="bytes",
+        whole_piece=True,
+        splitters=(regex_split(config["pattern"]),),
+        added_tokens=tuple(added),
+        metadata=metadata,
+    )
 
 
 def size_of(config: Mapping[str, Any], name: str, path: str) -> int:
@@ -179,10 +174,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "special_tokens": [{"rank": t.id, "token_str": t.content, "is_control": True} for t in special],
         **kept,
     }
-    try:
-        return json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+    return utf8_of(json.dumps(value, ensure_ascii=False), NAME)
 
 
 def ids_that_fit(model: Model) -> dict[int, int]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,39 +47,23 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
             "the split pattern that the ranks were trained with: a name of toksmith.patterns(), a regex, a list of "
         )
         raise InvalidOption("pattern", pattern, f"{allowed}them, or None for no split; {path} does not contain it")
-    steps = splitters(pattern)
-    tokens, ids = parsed(data, path)
-    added = added_tokens(special_tokens, tokens, ids)
-    with repeats_named(data, path):
-        return model_of(tokens, ids, steps, added)
+    return ranks(data, path, splitters(pattern), partial(added_tokens, special_tokens))
 
 
-def ranks(data: bytes, path: str, steps: tuple[Step, ...], added: tuple[AddedToken, ...]) -> Model:
-    """The model of a file's ranks with these splitters and added tokens."""
-    with repeats_named(data, path):
-        return model_of(*parsed(data, path), steps, added)
-
-
-def parsed(data: bytes, path: str) -> tuple[TokenTable, NDArray[np.uint32]]:
-    """The tokens of a file in rank order, and their ranks."""
-    blob, ends, ids = _core.parse_tiktoken(data, path)
-    return TokenTable(blob, ends), ids
-
-
-def model_of(
-    tokens: TokenTable, ids: NDArray[np.uint32], steps: tuple[Step, ...], added: tuple[AddedToken, ...]
+def ranks(
+    data: bytes,
+    path: str,
+    steps: tuple[Step, ...],
+    added: Callable[[TokenTable, NDArray[np.uint32]], tuple[AddedToken, ...]],
 ) -> Model:
-    """The model of a table of ranks."""
-    return Model(tokens, ids, merge_rule="bytes", whole_piece=True, splitters=steps, added_tokens=added)
-
-
-@contextmanager
-def repeats_named(data: bytes, path: str) -> Iterator[None]:
-    """Turns errors of the model into errors of the file, with the line if a token or rank occurs twice."""
+    """The model of a file's ranks with these splitters, and with the added tokens that `added` gives for its table."""
+    blob, ends, ids = _core.parse_tiktoken(data, path)
+    tokens = TokenTable(blob, ends)
+    more = added(tokens, ids)
     try:
-        yield
+        return Model(tokens, ids, merge_rule="bytes", whole_piece=True, splitters=steps, added_tokens=more)
     except ModelError as error:
-        _core.refuse_repeats(data, path)
+        _core.refuse_repeats(data, path)  # which names the line of a token or rank that occurs twice
         raise FormatError(path, None, str(error)) from error
 
 
@@ -104,12 +88,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def ranks_of(model: Model, format: str = NAME) -> Model:
-    """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`.
-
-    Raises:
-        CannotRepresent: There is none.
-    """
-    if model.merge_rule == "bytes" and not rising(model.ids):
+    """The model of `merge_rule="bytes"` with whole pieces, and ids that rise, that gives the same ids as `model`."""
+    if model.merge_rule == "bytes" and np.any(model.ids[1:] <= model.ids[:-1]):
         raise CannotRepresent(format, "ids", "the format uses ranks as ids, and these ids do not rise with the ranks")
     if model.merge_rule == "bytes" and model.whole_piece:
         return model
@@ -123,11 +103,6 @@ def ranks_of(model: Model, format: str = NAME) -> Model:
         problem = "merging does not reach some tokens, but this format would find them as whole pieces"
         raise CannotRepresent(format, "whole_piece", problem)
     return ranked
-
-
-def rising(ids: NDArray[np.uint32]) -> bool:
-    """Whether ids rise along the table."""
-    return bool(np.all(ids[1:] > ids[:-1]))
 
 
 def refuse_other_merges(merges: NDArray[np.uint32], implied: NDArray[np.uint32], format: str) -> None:

@@ -17,14 +17,13 @@ from .._model.model import AddedToken, Model, Step
 from .._model.patterns import PatternArgument
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .byte_characters import spelt, unspelt
-from .hf_model import dump_bpe, read_bpe, whole_pieces
+from .hf_model import DUMPS, READERS, ids_of, whole_pieces
 from .hf_numbers import read_number, spell_number
-from .hf_other_models import DUMPS, READERS, ids_of
 from .hf_post import dump_post, read_padding, read_post, read_truncation
 from .hf_sentencepiece import NAMES, in_steps_of_hf, is_sentencepiece
 from .hf_steps import TABLES, dump_steps, read_steps, step
 from .json import SURROGATE, JsonObject, check_texts, refuse_constant, refuse_crowds, unique_names
+from .texts import spelt, unspelt, utf8_of
 
 __all__ = ["DOC", "NAME", "SUFFIXES", "load", "save", "sniff"]
 
@@ -51,7 +50,6 @@ HOLDS = (
     "splitters",
     "unknown_id",
 )
-MODELS = {"BPE": read_bpe, **READERS}
 
 
 def sniff(data: bytes, path: str) -> bool:
@@ -83,12 +81,12 @@ def read(value: Any, path: str) -> Model:
     steps["post"] = post_of(top)
     model = top.part("model")
     kind = model.text("type", untold_kind(model.left))
-    if kind not in MODELS:
-        model.fail(f"{kind!r} is not supported; supported are {', '.join(MODELS)}", "type")
+    if kind not in READERS:
+        model.fail(f"{kind!r} is not supported; supported are {', '.join(READERS)}", "type")
     added = as_found(added_tokens(top, model.left.get("vocab")), steps["normalizers"])
     top.finish()
     try:
-        made = MODELS[kind](model, steps, added)
+        made = READERS[kind](model, steps, added)
     except (ModelError, InvalidOption) as error:
         raise FormatError(path, "model", str(error)) from error
     model.finish()
@@ -183,13 +181,15 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     refuse_losses(model, NAME, allow_loss, holds=HOLDS if model.metadata.keys() - NAMES else (*HOLDS, "metadata"))
     if is_sentencepiece(model):
         model = in_steps_of_hf(model, allow_loss)
-    dump = dump_bpe if model.kind == "bpe" else DUMPS.get(model.kind)
+    dump = DUMPS.get(model.kind)
     if dump is None:
         raise CannotRepresent(NAME, "kind", f"the format has no model of kind {model.kind!r}")
     if model.kind == "bpe" and model.scores is not None:
         raise CannotRepresent(NAME, "scores", "the format merges byte-pair encodings by a list of pairs")
     vocab = spelt_vocab(model)
-    added = in_order(as_found(model.added_tokens, model.normalizers), vocab)
+    added = list(as_found(model.added_tokens, model.normalizers))
+    if not has_given_ids(added, vocab):  # HF would give them other ids in the order in which they are listed
+        added.sort(key=lambda token: token.id)
     vocab |= tokens_for_vocab(model, added, vocab)
     vocab = dict(sorted(vocab.items(), key=lambda entry: entry[1]))
     splitters, decoders = model.splitters, model.decoders
@@ -197,7 +197,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     if of_bytes(model):
         splitters = splitters if writes in splitters else (*splitters, writes)
         decoders = decoders or (writes,)
-    post = dump_post(model.post, NAME)
+    post, spaced = dump_post(model.post, NAME), decoders == (step("spaced"),)
     tokenizer = {
         "version": "1.0",
         "truncation": post["truncation"],
@@ -206,7 +206,8 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
         "normalizer": dump_steps(model.normalizers, TABLES["normalizer"], NAME),
         "pre_tokenizer": dump_steps(splitters, TABLES["pre_tokenizer"], NAME),
         "post_processor": post["post_processor"],
-        "decoder": decoder(decoders),
+        # Without a decoder, there are spaces between tokens there; one that does nothing joins them as they are.
+        "decoder": None if spaced else dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME),
         "model": dump(model, vocab, NAME),
     }
     return encoded(tokenizer)
@@ -217,13 +218,6 @@ def of_bytes(model: Model) -> bool:
     return model.kind == "bpe" and model.unit == "byte"
 
 
-def decoder(decoders: tuple[Step, ...]) -> dict[str, Any] | None:
-    """The decoder. Without one, there are spaces between tokens there; one that does nothing joins them as they are."""
-    if decoders == (step("spaced"),):
-        return None
-    return dump_steps(decoders or (step("fuse"),), TABLES["decoder"], NAME)
-
-
 def encoded(tokenizer: Mapping[str, Any]) -> bytes:
     """The JSON in UTF-8, in which scores are spelt so that HF reads them as they are."""
     model = tokenizer["model"]
@@ -231,10 +225,7 @@ def encoded(tokenizer: Mapping[str, Any]) -> bytes:
     text = json.dumps({**tokenizer, "model": {**model, "vocab": []}} if rows else tokenizer, ensure_ascii=False)
     head, vocab, tail = text.rpartition('"vocab": [' if rows else "\0")
     spelt = ", ".join(f"[{json.dumps(token, ensure_ascii=False)}, {spell_number(score)}]" for token, score in rows)
-    try:
-        return f"{head}{vocab}{spelt}{tail}\n".encode()
-    except UnicodeEncodeError as error:
-        raise CannotRepresent(NAME, "added_tokens", "UTF-8 cannot encode a lone surrogate") from error
+    return utf8_of(f"{head}{vocab}{spelt}{tail}\n", NAME)
 
 
 def spelt_vocab(model: Model) -> dict[str, int]:
@@ -244,11 +235,6 @@ def spelt_vocab(model: Model) -> dict[str, int]:
         return {spelt(token) if of_bytes(model) else token.decode(): id for id, token in sorted(tokens)}
     except UnicodeDecodeError as error:
         raise CannotRepresent(NAME, "tokens", f"{error.object!r} is not UTF-8") from error
-
-
-def in_order(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> list[AddedToken]:
-    """The added tokens as they are listed; by id where HF would give them other ids."""
-    return list(added) if has_given_ids(added, vocab) else sorted(added, key=lambda token: token.id)
 
 
 def has_given_ids(added: Sequence[AddedToken], vocab: Mapping[str, int]) -> bool:

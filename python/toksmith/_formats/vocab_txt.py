@@ -61,7 +61,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         continuing_subword_prefix=PREFIX,
         max_piece_chars=LONGEST,
         added_tokens=tuple(AddedToken(token, id) for token, id in ids.items() if token in SPECIAL),
-        **steps(is_lowercase(ids)),
+        **steps(lowercase=not any(char.isupper() for token in ids if not token.startswith("[") for char in token)),
     )
 
 
@@ -78,11 +78,6 @@ def tokens_of(data: bytes, path: str) -> dict[str, int]:
         ids[token] = id
     ids.pop("", None)
     return dict(sorted(ids.items(), key=operator.itemgetter(1)))
-
-
-def is_lowercase(tokens: Collection[str]) -> bool:
-    """Whether no token but special ones has a capital letter."""
-    return not any(char.isupper() for token in tokens if not token.startswith("[") for char in token)
 
 
 def steps(lowercase: bool) -> dict[str, Any]:

@@ -15,9 +15,8 @@ from pathlib import Path
 
 from .._base.arguments import flag, texts
 from .._base.errors import FormatError, number_of
-from .._base.paths import shown
+from .._base.paths import check_name, reason, shown
 from .._render.progress import Progress, Reporter
-from .._storage.files import check_name, reason
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
 from .model_folder import CONFIG, GENERATION

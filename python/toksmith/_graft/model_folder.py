@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import FormatError
-from .._base.paths import url_of
-from .._storage.files import Room, read_file, reason
+from .._base.paths import Room, read_file, reason, url_of
 from .weights import INDEX, WHOLE, Header, Tensor, check_whole, header, index_of
 
 __all__ = ["CONFIG", "GENERATION", "ModelFolder", "json_file", "opened"]

@@ -13,10 +13,9 @@ import shutil
 from types import TracebackType
 
 from .._base.errors import FormatError
-from .._base.paths import url_of
+from .._base.paths import reason, url_of
 from .._base.system import SYSTEM
 from .._storage.atomic_files import Temporary, sweep
-from .._storage.files import reason
 
 __all__ = ["NewFolder", "check_free", "clear"]
 

@@ -19,9 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import FormatError, number_of
-from .._base.paths import regular, shown
+from .._base.paths import Room, read_file, reason, regular, shown
 from .._formats.json import parse_json
-from .._storage.files import Room, read_file, reason
 from .tensor_names import INPUT, OUTPUT, Role
 
 __all__ = [

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import FormatError
+from .._base.paths import reason
 from .._base.system import SYSTEM
 from .._storage.atomic_files import writable
-from .._storage.files import reason
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
 

@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .. import _core
-from .._base.arguments import flag, items, whole_number
+from .._base.arguments import items, whole_number
 from .._base.errors import ModelError, first_of, number_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "BYTE_TOKENS",
     "ID_LIMIT",
     "RARE_FIELDS",
     "AddedToken",
@@ -40,6 +41,8 @@ Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
 ID_LIMIT = 1 << 24
 ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
+# The tokens that mean one byte in vocabularies of characters, as SentencePiece names them, and the byte of each.
+BYTE_TOKENS: Mapping[bytes, int] = MappingProxyType({f"<0x{byte:02X}>".encode(): byte for byte in range(256)})
 
 
 class TokenTable(Sequence[bytes]):
@@ -348,7 +351,6 @@ class Model:
         set_field(self, "ids", frozen(self.ids, np.uint32, "ids"))
         if self.ids.ndim != 1:
             raise ModelError(f"ids has {self.ids.ndim} dimensions; expected one id for each token")
-        set_field(self, "whole_piece", flag(self.whole_piece, "whole_piece"))
         merges = plain_array(self.merges, "merges")
         if merges.size % 3:
             raise ModelError(f"merges holds {merges.size} numbers; expected three for each merge")
@@ -360,8 +362,7 @@ class Model:
         # Lists and objects in the options of steps also belong to the caller.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
             set_field(self, name, copy.deepcopy(self._listed(name)))
-        unused = items(self.unused_ids, "unused_ids", "a tuple of ids")
-        set_field(self, "unused_ids", tuple(whole_number(id, "unused_ids: an id") for id in unused))
+        set_field(self, "unused_ids", tuple(whole_number(id, "unused_ids: an id") for id in self.unused_ids))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
         cover = self.cover()
@@ -378,6 +379,7 @@ class Model:
             cover,
         )
         set_field(self, "vocab", vocab)
+        set_field(self, "whole_piece", bool(self.whole_piece))  # the core takes numpy's too, and refuses all else
         self._check_added_tokens()
         for before, id in zip((-1, *self.unused_ids), self.unused_ids, strict=False):
             if not before < id < ID_LIMIT or vocab.token(id) is None:
@@ -386,7 +388,7 @@ class Model:
     def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
         """The steps or added tokens of a field."""
         kind = AddedToken if name == "added_tokens" else Step
-        listed = items(getattr(self, name), name, f"a tuple of {kind.__name__}")
+        listed = tuple(getattr(self, name))
         for item in listed:
             if not isinstance(item, kind):
                 raise TypeError(f"{name}: expected a tuple of {kind.__name__}, not of {type(item).__name__}")
@@ -416,8 +418,6 @@ class Model:
             return None
         scores = None
         if self.kind == "unigram":
-            from .byte_tokens import BYTE_TOKENS  # not above: most models have none
-
             bytes_are_there = not self.byte_fallback or BYTE_TOKENS.keys() <= set(self.tokens)
             whole_text = any(step.kind == "sentencepiece" for step in self.normalizers)
             fits = self.scores is not None and len(self.scores) == len(self.tokens) and np.isfinite(self.scores).all()

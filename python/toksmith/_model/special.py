@@ -21,9 +21,6 @@ def check_special_tokens(contents: Sequence[str]) -> None:
 
     Each is a text of 1 to 1024 characters without lone surrogates, none is listed twice, none contains another, and no
     end of one is the start of another. (A content may overlap itself: the leftmost match then wins.)
-
-    Raises:
-        InvalidOption: Its `value` is the first invalid content, or the pair of contents that overlap.
     Cost: time and memory grow with the characters of all contents.
     """
     seen: set[str] = set()

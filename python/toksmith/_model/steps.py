@@ -195,12 +195,7 @@ def engine_stages(model: Model) -> dict[str, object] | None:
 
 
 def engine_of(model: Model) -> _core.Engine:
-    """The engine that runs a model.
-
-    Raises:
-        InvalidOption: A regex does not compile.
-        ModelError: A part of the model is not run.
-    """
+    """The engine that runs a model."""
     refuse_what_is_not_executed(model)
     added = [(token.content, token.id, token.special) for token in model.added_tokens]
     stages = engine_stages(model)
@@ -359,11 +354,7 @@ OTHERS = ("pad", "trim_offsets", "truncate")
 
 
 def template_of(model: Model) -> Template:
-    """What a model puts around texts.
-
-    Raises:
-        ModelError: A step of `post` is not known, or says something impossible.
-    """
+    """What a model puts around texts."""
     for step in model.post:
         if step.kind not in (*TEMPLATES, *OTHERS):
             raise ModelError(

@@ -21,7 +21,8 @@ from .._base.arguments import flag
 from .._base.errors import number_of
 from .._base.paths import shown
 from .._corpus import Corpus, batches, documents
-from .._formats import Format, PeerProcess
+from .._formats import Format
+from .._formats.peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.results import Ragged
@@ -385,9 +386,9 @@ class PeerCheck:
         self.process: PeerProcess | None = None
         self.library: str | None = None
         try:
-            self.process = _formats.opened_by_peer(row.name, paths, tok.model)
+            self.process = opened_by_peer(row.name, paths, tok.model)
             self.library = self.process.library
-        except (_formats.NotComparable, _formats.PeerFailed) as error:
+        except (NotComparable, PeerFailed) as error:
             self.problem = str(error)
 
     def check(self, texts: Sequence[str | bytes], expected: Ragged, first: int) -> None:
@@ -402,7 +403,7 @@ class PeerCheck:
             own_ids = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
         try:
             theirs = self.process.encode(plain_texts)
-        except (_formats.NotComparable, _formats.PeerFailed) as error:
+        except (NotComparable, PeerFailed) as error:
             self.problem = str(error)
             return
         for (number, text, _), own, ids in zip(rows, own_ids, theirs, strict=True):

@@ -18,13 +18,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import _formats, _render
+from .. import _render
 from .._base.errors import DownloadError, FormatError
+from .._base.paths import read_file
 from .._base.system import SYSTEM
+from .._formats.tiktoken import ranks
 from .._model.model import AddedToken, Model
 from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
-from .._storage.files import read_file
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -132,15 +133,11 @@ def encodings() -> list[str]:
 
 
 def published(name: str, *, download: bool = True) -> Model:
-    """The model of a published encoding.
-
-    Raises:
-        DownloadError: Its file is not cached and cannot be downloaded, or may not be.
-    """
+    """The model of a published encoding."""
     row = ENCODINGS[name]
     path, data = next(cached(row), None) or downloaded(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
-    return _formats.ranks(data, path, splitters(row.pattern), added)
+    return ranks(data, path, splitters(row.pattern), lambda tokens, ids: added)
 
 
 def places(row: Published) -> Iterator[str]:

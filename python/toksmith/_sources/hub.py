@@ -47,13 +47,7 @@ def hub_name(source: str) -> tuple[str, str | None] | None:
 
 
 def downloaded_from_hub(repository: str, revision: str | None = None, *, download: bool = True) -> Path:
-    """The path of a repository's tokenizer in the cache of the hub. Of several files that belong together it is the first.
-
-    Raises:
-        DownloadError: `huggingface_hub` is not installed, the repository or the revision does not exist, access needs a
-            token, the network fails or is not allowed, or the repository holds no tokenizer.
-        FormatError: The rule cannot choose, because the repository holds several files of one kind.
-    """
+    """The path of a repository's tokenizer in the cache of the hub. Of several files that belong together it is the first."""
     hub = library(repository)
     if (folder := cached(hub, repository, revision)) and (names := chosen(os.listdir(folder), repository)):
         paths = [folder / name for name in names]
@@ -97,11 +91,7 @@ def cached(hub: Any, repository: str, revision: str | None) -> Path | None:
 
 
 def chosen(names: Iterable[str], repository: str) -> list[str]:
-    """The files of the tokenizer, by `CHOICES`; empty if there is none. Files in sub-folders do not count.
-
-    Raises:
-        FormatError: There are several of one kind.
-    """
+    """The files of the tokenizer, by `CHOICES`; empty if there is none. Files in sub-folders do not count."""
     here = sorted(name for name in names if "/" not in name)
     for choice in CHOICES:
         found = [fnmatch.filter(here, pattern) for pattern in choice]

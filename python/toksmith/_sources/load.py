@@ -78,11 +78,10 @@ def load(
     ...     toksmith.load(f"{folder}/low.toksmith") == tok
     True
     """
-    flag(download, "download")
     if isinstance(source, str) and (name := encoding_named(source)):
         refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
         refuse_revision(revision, f"{name!r} is a published encoding")
-        return Tokenizer(published(name, download=download))
+        return Tokenizer(published(name, download=flag(download, "download")))
     source = found(source, revision, download=download)
     model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
@@ -118,7 +117,7 @@ def found(source: str | os.PathLike[str], revision: str | None, *, download: boo
     repository, own = named
     if own is not None:
         refuse_revision(revision, f"{source!r} names a revision already")
-    return downloaded_from_hub(repository, own or revision, download=download)
+    return downloaded_from_hub(repository, own or revision, download=flag(download, "download"))
 
 
 def refuse_revision(revision: str | None, reason: str) -> None:

@@ -17,10 +17,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
 from .._base.errors import FormatError
-from .._base.paths import url_of
+from .._base.paths import open_guarded, reason, status_of, url_of
 from .._base.system import SYSTEM
-from .files import reason
-from .guarded_files import open_guarded, status_of
 
 __all__ = [
     "UNFINISHED",
@@ -28,6 +26,7 @@ __all__ = [
     "NewFile",
     "Temporary",
     "current",
+    "make_folder",
     "readable",
     "real",
     "settle",
@@ -50,10 +49,6 @@ def write_file(path: Path, data: bytes, *, named: bool = True) -> None:
 
     The file keeps its permissions. A link that the user has `named` is followed: its target is replaced, not the link.
     Another link is refused.
-
-    Raises:
-        FormatError: The folder is missing, or the target is read-only, a folder or a device, or the disk is full.
-            Nothing has changed.
     """
     write_files([(path, data)], named=None if named else 0)
 
@@ -365,7 +360,7 @@ def state(path: str) -> State:
     return [found.st_ino, found.st_size, found.st_mtime_ns]
 
 
-# Which files may be replaced
+# Which files may be replaced, and the errors
 
 
 def replaceable_mode(target: str) -> int | None:
@@ -404,3 +399,17 @@ def writable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise
     except (OSError, ValueError) as error:
         raise FormatError(path, None, f"cannot be written: {reason(error, path)}") from error
+
+
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Makes the folder of this path; its parent must exist."""
+    try:
+        if not os.path.isdir(path):
+            os.mkdir(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileExistsError) and os.path.isdir(path):
+            return  # another process made it meanwhile
+        problem = "it is a file; a folder is expected" if os.path.lexists(path) else reason(error, path)
+        if isinstance(error, FileNotFoundError):
+            problem = f"there is no folder {os.path.dirname(os.path.abspath(path))!r}; make it first"
+        raise FormatError(path, None, f"cannot be written: {problem}") from error

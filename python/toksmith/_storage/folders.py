@@ -4,8 +4,11 @@ New files are written and completed on this machine (`staged`), then `publish` p
 both is one place, and a file is there when it gets its name; a store gets each file in one upload. A receipt is written
 behind the files of its shard: files without a receipt count for nothing, wherever they are.
 
-What a folder of this machine holds is not trusted (`_storage/guarded_files.py`): each file is a regular file, and the folders in it are
+What a folder of this machine holds is not trusted (`_base/paths.py`): each file is a regular file, and the folders in it are
 not links.
+
+What cannot be read or written raises FormatError, and what may not be in the folder of a job (a link, a pipe) JobError. `read`,
+`read_each` and `version` raise OSError, because their callers know what the file is for.
 """
 
 from __future__ import annotations
@@ -19,20 +22,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._base.errors import InvalidOption, JobError
-from .._base.paths import shown, url_of
+from .._base.paths import WHOLE_LIMIT, read_guarded, refuse_large, shown, status_of, url_of
 from .._base.system import SYSTEM
 from . import remote
-from .atomic_files import UNFINISHED, Temporary, readable, real, writable, write_file
-from .files import make_folder
-from .guarded_files import WHOLE_LIMIT, read_guarded, refuse_large, status_of
+from .atomic_files import UNFINISHED, Temporary, make_folder, readable, real, writable, write_file
 
 __all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "sync_folder"]
 
 TEMPORARY = 21  # characters behind the name of a file that is being written
 
 
-class _NothingToDo:
-    """What a folder does where nothing is to be done: a store has no folders and no unfinished files."""
+class _AnyFolder:
+    """A path, as its errors name it; and what a folder does where nothing is to be done: a store has no folders and no
+    unfinished files."""
+
+    def __fspath__(self) -> str:
+        return str(self)
 
     def make(self) -> None: ...
 
@@ -47,7 +52,7 @@ class _NothingToDo:
 
 
 @dataclass(frozen=True)
-class LocalFolder(_NothingToDo):
+class LocalFolder(_AnyFolder):
     """A folder of this machine.
 
     Attributes: `path`, its own.
@@ -72,19 +77,11 @@ class LocalFolder(_NothingToDo):
         return os.path.isdir(self.path)
 
     def make(self) -> None:
-        """Makes the folder.
-
-        Raises:
-            FormatError: It cannot be made.
-        """
+        """Makes the folder."""
         make_folder(self.path)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name.
-
-        Raises:
-            JobError: Something else has this name, or its folder is a link.
-        """
+        """Whether there is a file of this name."""
         return self._status(name) is not None
 
     def has_folder(self, name: str) -> bool:
@@ -92,11 +89,7 @@ class LocalFolder(_NothingToDo):
         return os.path.lexists(self.path / name)
 
     def _own(self, name: str) -> Path:
-        """The path of a file.
-
-        Raises:
-            JobError: Its folder is a link.
-        """
+        """The path of a file."""
         path = self.path / name
         if path.parent != self.path:
             refuse_linked(path.parent)
@@ -106,14 +99,10 @@ class LocalFolder(_NothingToDo):
         try:
             return status_of(self._own(name))
         except OSError as problem:
-            raise JobError(str(self), f"{name} cannot be read: {problem.strerror or problem}") from problem
+            raise JobError(self, f"{name} cannot be read: {problem.strerror or problem}") from problem
 
     def names(self, within: Collection[str]) -> Iterator[str]:
-        """The names of what is in the folder, and in folders of these names there, unless they are links.
-
-        Raises:
-            FormatError: It cannot be read.
-        """
+        """The names of what is in the folder, and in folders of these names there, unless they are links."""
         with readable(self.path):
             for path in by_name(self.path):
                 if path.name in within and path.is_dir() and not is_link(path):
@@ -131,29 +120,16 @@ class LocalFolder(_NothingToDo):
         return size
 
     def version(self, name: str) -> tuple[object, ...]:
-        """What changes when a file does.
-
-        Raises:
-            OSError: There is none.
-        """
+        """What changes when a file does."""
         facts = os.lstat(self.path / name)
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """The bytes of a file, or those of a range that are there.
-
-        Raises:
-            JobError: Its folder is a link.
-            OSError: They cannot be read, or are too many to be read whole.
-        """
+        """The bytes of a file, or those of a range that are there."""
         return read_guarded(self._own(name), start, stop)
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """The bytes of small files; None for one that is not there.
-
-        Raises:
-            OSError: One cannot be read.
-        """
+        """The bytes of small files; None for one that is not there."""
         for name in names:
             data = None
             with suppress(FileNotFoundError):
@@ -161,12 +137,7 @@ class LocalFolder(_NothingToDo):
             yield data
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file, completely or not at all.
-
-        Raises:
-            FormatError: It cannot be written.
-            JobError: Its folder is a link.
-        """
+        """Writes or replaces a file, completely or not at all."""
         path = self.path / name
         if path.parent != self.path:
             own_folder(path.parent)
@@ -176,11 +147,7 @@ class LocalFolder(_NothingToDo):
         sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> None:
-        """As `write`, but a file that is there stays as it is.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """As `write`, but a file that is there stays as it is."""
         path = self.path / name
         with writable(path):
             refuse_large(len(data))
@@ -203,21 +170,13 @@ class LocalFolder(_NothingToDo):
 
     @contextlib.contextmanager
     def fetched(self, names: Iterable[str]) -> Iterator[Path]:
-        """A folder with those of these files that are there: the folder itself.
-
-        Raises:
-            JobError: One is not a regular file, or its folder is a link.
-        """
+        """A folder with those of these files that are there: the folder itself."""
         for name in names:
             self._status(name)
         yield self.path
 
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files, and flushes that to the disk; a file in a linked folder stays.
-
-        Raises:
-            FormatError: One cannot be removed.
-        """
+        """Removes files, and flushes that to the disk; a file in a linked folder stays."""
         for path in (self.path / name for name in names):
             if path.parent == self.path or not is_link(path.parent):
                 with writable(path), suppress(FileNotFoundError):
@@ -230,20 +189,12 @@ class LocalFolder(_NothingToDo):
             (self.path / name).rmdir()
 
     def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None:
-        """Removes temporary files of own names that no process has open.
-
-        Raises:
-            FormatError: The folder cannot be read.
-        """
+        """Removes temporary files of own names that no process has open."""
         for name in list(self._unfinished(within, own)):
             SYSTEM.remove_unheld(str(self.path / name))
 
     def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
-        """The own names of files that processes are writing now, of this machine or of others whose locks it sees.
-
-        Raises:
-            FormatError: The folder cannot be read.
-        """
+        """The own names of files that processes are writing now, of this machine or of others whose locks it sees."""
         for name in self._unfinished(within, own):
             if SYSTEM.is_held(str(self.path / name)):
                 yield name[:-TEMPORARY]
@@ -255,7 +206,7 @@ class LocalFolder(_NothingToDo):
 
 
 @dataclass(frozen=True)
-class RemoteFolder(_NothingToDo):
+class RemoteFolder(_AnyFolder):
     """A folder of a store.
 
     Attributes: `url`, its own, without a slash at its end; `path`, the same.
@@ -281,20 +232,12 @@ class RemoteFolder(_NothingToDo):
         return f"{self.url}/{name}"
 
     def exists(self) -> bool:
-        """Whether there are files whose names begin so.
-
-        Raises:
-            FormatError: The store does not answer.
-        """
+        """Whether there are files whose names begin so."""
         with readable(self.url):
             return bool(remote.listing(self.url))
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name.
-
-        Raises:
-            FormatError: The store does not answer.
-        """
+        """Whether there is a file of this name."""
         with readable(self.at(name)):
             try:
                 remote.facts_of(self.at(name))
@@ -303,20 +246,12 @@ class RemoteFolder(_NothingToDo):
                 return False
 
     def has_folder(self, name: str) -> bool:
-        """Whether a file's name begins so.
-
-        Raises:
-            FormatError: The store does not answer.
-        """
+        """Whether a file's name begins so."""
         with readable(self.at(name)):
             return bool(remote.listing(self.at(name)))
 
     def names(self, within: Collection[str]) -> Iterator[str]:
-        """As of `LocalFolder`.
-
-        Raises:
-            FormatError: The store does not answer.
-        """
+        """As of `LocalFolder`."""
         with readable(self.url):
             found = remote.listing(self.url)
         for name in sorted(found):
@@ -325,59 +260,35 @@ class RemoteFolder(_NothingToDo):
                 yield name
 
     def sizes(self) -> Callable[[str], int | None]:
-        """Says how large a file was when this was called; None if there was none.
-
-        Raises:
-            FormatError: The store does not answer.
-        """
+        """Says how large a file was when this was called; None if there was none."""
         with readable(self.url):
             return remote.listing(self.url).get
 
     def version(self, name: str) -> tuple[object, ...]:
-        """What changes when a file does.
-
-        Raises:
-            OSError: There is none.
-        """
+        """What changes when a file does."""
         return remote.facts_of(self.at(name))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """As of `LocalFolder`.
-
-        Raises:
-            OSError: They cannot be read.
-        """
+        """As of `LocalFolder`."""
         if stop is None:
             refuse_large(remote.facts_of(self.at(name)).bytes)
             return remote.read(self.at(name))
         return remote.read(self.at(name), start, stop) if start < stop else b""
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """As of `LocalFolder`, many at the same time.
-
-        Raises:
-            OSError: One cannot be read.
-        """
+        """As of `LocalFolder`, many at the same time."""
         for data in remote.read_each([self.at(name) for name in names], WHOLE_LIMIT + 1):
             refuse_large(len(data or b""))
             yield data
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file in one request.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """Writes or replaces a file in one request."""
         with writable(self.at(name)):
             refuse_large(len(data))
             remote.write(self.at(name), data)
 
     def create(self, name: str, data: bytes) -> None:
-        """As `write`, but a file that is there stays as it is.
-
-        Raises:
-            FormatError: It cannot be written.
-        """
+        """As `write`, but a file that is there stays as it is."""
         with writable(self.at(name)):
             refuse_large(len(data))
             remote.create(self.at(name), data)
@@ -394,11 +305,7 @@ class RemoteFolder(_NothingToDo):
                 raise JobError(self.url, error.problem) from error.__cause__
 
     def publish(self, here: Path, names: Iterable[str]) -> None:
-        """Copies complete files from this machine, each in one upload, and removes them here.
-
-        Raises:
-            FormatError: One cannot be written.
-        """
+        """Copies complete files from this machine, each in one upload, and removes them here."""
         for name in names:
             with writable(self.at(name)):
                 remote.put(here / name, self.at(name))
@@ -406,11 +313,7 @@ class RemoteFolder(_NothingToDo):
 
     @contextlib.contextmanager
     def fetched(self, names: Iterable[str]) -> Iterator[Path]:
-        """A folder with copies of those of these files that are there.
-
-        Raises:
-            FormatError: One cannot be read.
-        """
+        """A folder with copies of those of these files that are there."""
         with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as folder:
             for name in names:
                 local = Path(folder, name)
@@ -420,11 +323,7 @@ class RemoteFolder(_NothingToDo):
             yield Path(folder)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files.
-
-        Raises:
-            FormatError: One cannot be removed.
-        """
+        """Removes files."""
         for name in names:
             with writable(self.at(name)):
                 remote.remove([self.at(name)])
@@ -434,11 +333,7 @@ Folder = LocalFolder | RemoteFolder
 
 
 def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
-    """The folder of a path or a URL.
-
-    Raises:
-        InvalidOption: Nothing can be written there.
-    """
+    """The folder of a path or a URL."""
     url = url_of(path)
     if url is None:
         return LocalFolder(Path(path))
@@ -455,12 +350,7 @@ def by_name(folder: Path) -> list[Path]:
 
 
 def own_folder(folder: Path) -> None:
-    """Makes a folder in that of a job.
-
-    Raises:
-        FormatError: It cannot be made.
-        JobError: It is a link: what is written there would be in a folder that is not the job's.
-    """
+    """Makes a folder in that of a job."""
     refuse_linked(folder)
     make_folder(folder)
 
@@ -480,10 +370,6 @@ def is_link(path: Path) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flushes the names of a folder to the disk, if the system can do this for folders.
-
-    Raises:
-        FormatError: It fails.
-    """
+    """Flushes the names of a folder to the disk, if the system can do this for folders."""
     with writable(folder):
         SYSTEM.flush_folder(folder)

@@ -2,8 +2,8 @@
 
 No file is written in a `with` block of fsspec: if such a block ends by an exception, fsspec completes the file all the
 same, cut short. A file is complete here before the store gets it, and it is there under its name whole or not at all, as
-far as the store promises it. Lists that fsspec keeps are dropped before each question. Left out: the folder of a job
-(`folders.py`), and formats of files.
+far as the store promises it. Lists that fsspec keeps are dropped before each question. Whatever goes wrong is an OSError.
+Left out: the folder of a job (`folders.py`), and formats of files.
 """
 
 from __future__ import annotations
@@ -102,11 +102,7 @@ def writes(url: str) -> bool:
 
 
 def facts_of(url: str) -> InputFacts:
-    """The size and the version of a file.
-
-    Raises:
-        OSError: There is none, or the store does not answer.
-    """
+    """The size and the version of a file."""
     with asked():
         fs, path = system(url)
         found = fs.info(path)
@@ -119,11 +115,7 @@ def facts_of(url: str) -> InputFacts:
 
 
 def read(url: str, start: int = 0, stop: int | None = None) -> bytes:
-    """The bytes of a file, or a range of them.
-
-    Raises:
-        OSError: They cannot be read.
-    """
+    """The bytes of a file, or a range of them."""
     with asked():
         fs, path = system(url)
         data: bytes = fs.cat_file(path) if stop is None and not start else fs.cat_file(path, start=start, end=stop)
@@ -134,11 +126,7 @@ def read(url: str, start: int = 0, stop: int | None = None) -> bytes:
 
 
 def read_each(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
-    """The first bytes of small files, at most so many, which the store may give at the same time; None for one that is not there.
-
-    Raises:
-        OSError: One cannot be read.
-    """
+    """The first bytes of small files, at most so many, which the store may give at the same time; None for one that is not there."""
     for first in range(0, len(urls), READ_AT_ONCE):
         some = urls[first : first + READ_AT_ONCE]
         with asked():
@@ -156,11 +144,7 @@ def read_each(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
 
 
 def write(url: str, data: bytes) -> None:
-    """Writes a small file in one request.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Writes a small file in one request."""
     with asked():
         fs, path = system(url)
         if is_whole(fs, "pipe_file"):
@@ -170,11 +154,7 @@ def write(url: str, data: bytes) -> None:
 
 
 def create(url: str, data: bytes) -> None:
-    """As `write`, unless the file is there. A store that cannot do both in one request is asked twice.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """As `write`, unless the file is there. A store that cannot do both in one request is asked twice."""
     with asked():
         fs, path = system(url)
         if fs.exists(path):
@@ -192,11 +172,7 @@ def create(url: str, data: bytes) -> None:
 
 
 def put(local: Path, url: str) -> None:
-    """Copies a complete file to the store, and compares its size there.
-
-    Raises:
-        OSError: It cannot be written.
-    """
+    """Copies a complete file to the store, and compares its size there."""
     size = os.stat(local).st_size
     with asked():
         fs, path = system(url)
@@ -231,11 +207,7 @@ def pushed(fs: Any, path: str, parts: Iterable[bytes]) -> None:
 
 
 def fetch(url: str, local: Path, size: int, ranges: Sequence[tuple[int, int]] | None = None) -> None:
-    """Copies a file here; with `ranges` only those bytes, at their places in a file of the same size.
-
-    Raises:
-        OSError: It cannot be read, or has another size.
-    """
+    """Copies a file here; with `ranges` only those bytes, at their places in a file of the same size."""
     if ranges is None:
         with asked():
             fs, path = system(url)
@@ -270,22 +242,14 @@ def copied(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
 
 
 def opened(url: str) -> Any:
-    """A file that is open for reading in ranges.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
+    """A file that is open for reading in ranges."""
     with asked():
         fs, path = system(url)
         return fs.open(path, "rb")
 
 
 def listing(url: str) -> dict[str, int]:
-    """The sizes of all files below a folder, by their names in it.
-
-    Raises:
-        OSError: The store does not answer.
-    """
+    """The sizes of all files below a folder, by their names in it."""
     with asked():
         fs, path = system(url)
         try:
@@ -297,11 +261,7 @@ def listing(url: str) -> dict[str, int]:
 
 
 def remove(urls: Iterable[str]) -> None:
-    """Removes files; one that is not there is no error.
-
-    Raises:
-        OSError: The store does not do it.
-    """
+    """Removes files; one that is not there is no error."""
     for url in urls:
         with asked(), contextlib.suppress(FileNotFoundError):
             fs, path = system(url)
@@ -309,11 +269,7 @@ def remove(urls: Iterable[str]) -> None:
 
 
 def globbed(url: str) -> list[str]:
-    """The files that a URL with `*`, `?`, `[…]` and `**` names, in order; of a web server the one file.
-
-    Raises:
-        OSError: The store does not answer.
-    """
+    """The files that a URL with `*`, `?`, `[…]` and `**` names, in order; of a web server the one file."""
     refuse_two_slashes(url)
     if not writes(url) or not any(sign in url for sign in "*?["):
         return [url]
@@ -326,11 +282,7 @@ def globbed(url: str) -> list[str]:
 
 
 def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
-    """The files of these kinds below a folder, in order; None if the URL is not that of a folder.
-
-    Raises:
-        OSError: The store does not answer.
-    """
+    """The files of these kinds below a folder, in order; None if the URL is not that of a folder."""
     if not writes(url):
         return None
     with asked():
@@ -353,22 +305,14 @@ class LocalInput(NamedTuple):
     path: str
 
     def facts(self) -> InputFacts:
-        """The file as it is now.
-
-        Raises:
-            OSError: There is none, or it is not a regular file.
-        """
+        """The file as it is now."""
         if not regular(self.path):
             raise OSError("it is not a regular file, which a job needs to read it again")
         status = os.stat(self.path)
         return InputFacts(status.st_size, status.st_mtime_ns)
 
     def read(self, start: int, stop: int) -> bytes:
-        """A range of its bytes; fewer at its end.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """A range of its bytes; fewer at its end."""
         with open(self.path, "rb") as file:
             file.seek(start)
             return file.read(stop - start)
@@ -385,19 +329,11 @@ class RemoteInput(NamedTuple):
     path: str
 
     def facts(self) -> InputFacts:
-        """The file as it is now.
-
-        Raises:
-            OSError: There is none, or the store does not say how large it is.
-        """
+        """The file as it is now."""
         return facts_of(self.path)
 
     def read(self, start: int, stop: int) -> bytes:
-        """A range of its bytes.
-
-        Raises:
-            OSError: It cannot be read.
-        """
+        """A range of its bytes."""
         return read(self.path, start, stop) if start < stop else b""
 
     def here(self, ranges: Ranges) -> AbstractContextManager[Path]:

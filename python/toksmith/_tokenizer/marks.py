@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from .._base.arguments import items
 from .._base.errors import OF_A_PLACE
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import AddedToken, Model, TokenTable
+from .._model.model import BYTE_TOKENS, AddedToken, Model, TokenTable
 from .stream import as_utf8, offset_in
 
 __all__ = ["PlacedIds", "TrustedEncoder", "encode_segments", "is_mark"]

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._base.threads import thread_count
-from .._formats.byte_characters import unspelt
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import Model, Step, TokenTable
+from .._formats.texts import unspelt
+from .._model.model import BYTE_TOKENS, Model, Step, TokenTable
 from .._model.steps import engine_of
 
 __all__ = ["TokenTexts", "misfits", "not_alone", "token_texts"]

@@ -17,8 +17,8 @@ from typing import Any
 
 from .. import _core
 from .._base.errors import CheckpointError, FormatError, InvalidOption
+from .._base.paths import Room, read_file
 from .._storage.atomic_files import write_file
-from .._storage.files import Room, read_file
 
 __all__ = ["Checkpoint"]
 
@@ -120,7 +120,7 @@ def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
         if found.pop("toksmith_checkpoint") != VERSION:
             raise ValueError
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-        raise FormatError(str(path), 1, "this is not a checkpoint; give the name of a new file") from None
+        raise FormatError(path, 1, "this is not a checkpoint; give the name of a new file") from None
     expected = json.loads(head)
     differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
     if differ or found.keys() != identity.keys():

@@ -18,9 +18,9 @@ from .. import _formats
 from .._base.arguments import whole_number
 from .._base.errors import InvalidOption
 from .._formats import FORMATS
+from .._formats.texts import spelt
 from .._model.model import Model
-from .._storage.atomic_files import write_files
-from .._storage.files import make_folder
+from .._storage.atomic_files import make_folder, write_files
 from .._tokenizer.tokenizer import Tokenizer
 from . import tokenizers
 
@@ -99,11 +99,8 @@ def inputs_of(model: Model) -> list[str]:
 
 def vocabulary(model: Model) -> dict[str, int]:
     """The ids of all tokens as transformers shows them: bytes in the characters of GPT-2's alphabet."""
-    spell = (
-        _formats.spelt
-        if (model.kind, model.unit) == ("bpe", "byte")
-        else lambda token: token.decode("utf-8", "replace")
-    )
+    is_bytes = (model.kind, model.unit) == ("bpe", "byte")
+    spell = spelt if is_bytes else lambda token: token.decode("utf-8", "replace")
     own = {spell(token): id for token, id in zip(model.tokens, model.ids.tolist(), strict=True)}
     return own | {token.content: token.id for token in model.added_tokens}
 

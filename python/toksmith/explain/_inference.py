@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .._base.errors import NotInVocabulary
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import Model
+from .._model.model import BYTE_TOKENS, Model
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer

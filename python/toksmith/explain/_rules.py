@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._base.errors import InvalidOption
-from .._model.byte_tokens import BYTE_TOKENS
-from .._model.model import Model
+from .._model.model import BYTE_TOKENS, Model
 from .._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Rules", "Symbol", "Use", "ranks_of", "rules_of"]

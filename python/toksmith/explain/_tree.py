@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.byte_tokens import BYTE_TOKENS
+from .._model.model import BYTE_TOKENS
 from .._render import Block, Branch, Line, Shown, Table, token_text
 from .._tokenizer.tokenizer import Tokenizer
 from ._asked import name_of

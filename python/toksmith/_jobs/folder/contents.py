@@ -177,7 +177,7 @@ def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
         said = (
             "this job counts pieces and has no shards of ids; look at it with status, or load it with PieceCounts.load"
         )
-        raise JobError(str(found.folder), said)
+        raise JobError(found.folder, said)
     return ShardContents(
         folder=found.folder.path,
         to=found.options["to"],
@@ -226,7 +226,7 @@ def shard_lengths(found: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[A
             yield from row.lengths_in(here, spec)
         except UNREADABLE as problem:
             said = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
-            raise JobError(str(found.folder), said) from problem
+            raise JobError(found.folder, said) from problem
 
 
 def sources_of(found: ShardFolder) -> Iterator[SourceSums]:

@@ -145,12 +145,12 @@ def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
     if missing := missing_units(folder, plan):
         shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
         said = f"{number_of(len(missing), 'shard')} of {plan.units:,} missing ({shown}); run the job again to make them"
-        raise JobError(str(folder), said)
+        raise JobError(folder, said)
     receipts = [receipt for receipt in read_receipts(folder, range(plan.units)) if receipt is not None]
     bad, most = sum(receipt.bad_rows for receipt in receipts), plan.options.max_errors
     if most is not None and bad > most:
         said = f"{bad:,} rows could not be encoded, and max_errors={most:,}; look at them with errors='quarantine'"
-        raise JobError(str(folder), f"{said}, or plan the job again with a larger max_errors and force=True")
+        raise JobError(folder, f"{said}, or plan the job again with a larger max_errors and force=True")
     return receipts
 
 
@@ -239,11 +239,11 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         JobError: The job is not finished, or the file is not its manifest.
     """
     if not is_finished(folder):
-        raise JobError(str(folder), "there is no finished job; run it, or look at it with `toksmith status`")
+        raise JobError(folder, "there is no finished job; run it, or look at it with `toksmith status`")
     try:
         data = folder.read(MANIFEST)
     except OSError as problem:
-        raise JobError(str(folder), f"{MANIFEST} cannot be read: {problem.strerror or problem}") from problem
+        raise JobError(folder, f"{MANIFEST} cannot be read: {problem.strerror or problem}") from problem
     try:
         value: dict[str, Any] = json.loads(data)
         if value["toksmith_manifest"] != VERSION:
@@ -256,7 +256,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
             raise ValueError("it lacks facts of shards")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         said = f"{MANIFEST} is not a manifest: {wrong_in(problem)}; plan the job again with force=True"
-        raise JobError(str(folder), said) from None
+        raise JobError(folder, said) from None
     return value
 
 

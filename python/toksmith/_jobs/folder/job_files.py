@@ -100,7 +100,7 @@ def refuse_taken(folder: Folder, options: JobOptions, own: Iterable[str] = ()) -
             said = f"{name} is there already, and no job that is planned here wrote it, but this job writes such files"
         else:
             continue
-        raise JobError(str(folder), f"{said}; name another folder, or move {name} away")
+        raise JobError(folder, f"{said}; name another folder, or move {name} away")
 
 
 def removable(folder: Folder) -> list[list[str]]:
@@ -117,7 +117,7 @@ def removable(folder: Folder) -> list[list[str]]:
     except JobError as error:
         if not any(re.fullmatch(PLANNED, name) for name in there if name != JOB):
             said = f"{error.problem.partition(';')[0]}, and no tokenizer of a job is beside it; name another folder, or move {JOB} away"
-            raise JobError(str(folder), said) from None
+            raise JobError(folder, said) from None
         tokenizer, own = "", {*listed(folder, there)}.__contains__
     found = [name for name in there if own(name)]
     receipts = [name for name in found if re.fullmatch(OF_ALL, name) and name != SUMS]

@@ -92,7 +92,7 @@ def merge_shards(
             remove_names(place, [NOTE])
         if not isinstance(error, DoesNotFit):
             raise
-        raise JobError(str(place), f"{error.problem.partition(';')[0]}; choose another format") from error
+        raise JobError(place, f"{error.problem.partition(';')[0]}; choose another format") from error
     return tokenized(place)
 
 
@@ -103,7 +103,7 @@ def begin(folder: Folder, found: Sequence[ShardFolder], options: JobOptions) -> 
         JobError: Something else is there, or all is done.
     """
     if folder.has(JOB):
-        raise JobError(str(folder), "a job is planned here; name another folder")
+        raise JobError(folder, "a job is planned here; name another folder")
     sources = [(each.folder.place, hashlib.sha256(content(each.folder, MANIFEST)).hexdigest()) for each in found]
     note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
     is_new = not folder.has(NOTE)
@@ -111,9 +111,9 @@ def begin(folder: Folder, found: Sequence[ShardFolder], options: JobOptions) -> 
         refuse_taken(folder, options)
         folder.write(NOTE, note)
     elif content(folder, NOTE) != note:
-        raise JobError(str(folder), "other shards are merged here; name another folder")
+        raise JobError(folder, "other shards are merged here; name another folder")
     elif is_finished(folder):
-        raise JobError(str(folder), "these shards are merged here already; verify compares the files")
+        raise JobError(folder, "these shards are merged here already; verify compares the files")
     folder.sweep(FOLDERS, ANY_NAME.fullmatch)
     return is_new
 
@@ -136,10 +136,10 @@ def opened(folder: Folder) -> ShardFolder:
     """
     if not is_finished(folder):
         shard_folder(folder)  # which says what is wrong with it
-        raise JobError(str(folder), "the job is not finished; run it again, or complete its parts with finish")
+        raise JobError(folder, "the job is not finished; run it again, or complete its parts with finish")
     for problem in changed_files(folder, read_manifest(folder)):
         said = f"{problem.file} {problem.problem}; verify says what is damaged, and the job has to be made again"
-        raise JobError(str(folder), said)
+        raise JobError(folder, said)
     return shard_folder(folder)
 
 

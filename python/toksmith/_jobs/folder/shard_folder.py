@@ -112,7 +112,7 @@ class ShardFolder(NamedTuple):
             raise self._damaged(shard, said)
 
     def _damaged(self, shard: ReadShard, problem: str) -> JobError:
-        return JobError(str(self.folder), f"shard {shard.number} cannot be read: {problem}; run verify on the folder")
+        return JobError(self.folder, f"shard {shard.number} cannot be read: {problem}; run verify on the folder")
 
 
 def empty_documents(count: int) -> tuple[NDArray[np.uint64], list[None]]:
@@ -206,4 +206,4 @@ def of_manifest(folder: Folder) -> ShardFolder:
         )
     except (ValueError, KeyError, TypeError) as problem:
         said = f"manifest.json is not a manifest: {wrong_in(problem)}; plan the job again with force=True"
-        raise JobError(str(folder), said) from None
+        raise JobError(folder, said) from None

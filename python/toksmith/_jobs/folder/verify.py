@@ -140,7 +140,7 @@ def verify(
     count = len(plan.shards)
     if count != len(manifest["shards"]):
         said = f"{MANIFEST} has {number_of(len(manifest['shards']), 'shard')}, {JOB} has {count:,}"
-        raise JobError(str(place), f"{said}; plan the job again with force=True")
+        raise JobError(place, f"{said}; plan the job again with force=True")
     most = count if sample is None else min(sample, count)
     chosen = [number * count // most for number in range(most)]
     names = [each.name for each in manifest["files"]]

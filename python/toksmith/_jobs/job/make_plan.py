@@ -266,14 +266,14 @@ def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool
         there = read_plan(folder)
     except JobError as error:
         said = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
-        raise JobError(str(folder), said) from None
+        raise JobError(folder, said) from None
     if there != made:
         said = f"another job is planned here (other {' and '.join(differing(there, made))})"
-        raise JobError(str(folder), f"{said}; name another folder, or pass force=True to replace it")
+        raise JobError(folder, f"{said}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
         remove_parts(folder, made)  # which a run leaves that was killed at its very end
         said = "this job is finished, and verify compares its files; name another folder"
-        raise JobError(str(folder), f"{said}, or pass force=True to do it again")
+        raise JobError(folder, f"{said}, or pass force=True to do it again")
 
 
 def differing(one: Plan, other: Plan) -> list[str]:

@@ -97,11 +97,11 @@ def refuse_missing(folder: Folder, plan: Plan, number: int) -> None:
     for before, receipt in enumerate(read_receipts(folder, range(plan.final.start))):
         if receipt is None:
             said = f"shard {number} reads all of the first round, and shard {before} is missing"
-            raise JobError(str(folder), f"{said}; make shard {before} first")
+            raise JobError(folder, f"{said}; make shard {before} first")
         for each in receipt.files:
             if size(each.name) != each.bytes:
                 said = f"{each.name} has {size(each.name) or 0:,} bytes, {each.bytes:,} were written"
-                raise JobError(str(folder), f"{said}; make shard {before} again first")
+                raise JobError(folder, f"{said}; make shard {before} again first")
 
 
 def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Folder, room: ShardRoom) -> Receipt:
@@ -185,7 +185,7 @@ def opened_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
     for name in {**plan.versions, **now}:
         if now.get(name) != (version := plan.versions.get(name)):
             said = f"planned with {name} {version}, but this is {now.get(name)}, whose files may differ"
-            raise JobError(str(folder), f"{said}; install the planned version, or plan the job again with force=True")
+            raise JobError(folder, f"{said}; install the planned version, or plan the job again with force=True")
     return plan, tok
 
 
@@ -219,10 +219,10 @@ def tokenizer_of(folder: Folder, plan: Plan) -> Tokenizer:
     except (OSError, FormatError) as problem:
         why = problem.problem if isinstance(problem, FormatError) else problem.strerror or problem
         said = f"the tokenizer {plan.tokenizer} cannot be read: {why}; plan the job again with force=True"
-        raise JobError(str(folder), said) from None
+        raise JobError(folder, said) from None
     if tok.fingerprint != plan.fingerprint:
         said = f"{plan.tokenizer} is not the tokenizer of the plan; plan the job again with force=True"
-        raise JobError(str(folder), said)
+        raise JobError(folder, said)
     refuse_facts(folder, plan, tok)
     keep(key, tok)
     return tok
@@ -238,7 +238,7 @@ def refuse_facts(folder: Folder, plan: Plan, tok: Tokenizer) -> None:
             said = f"options.{name} is {content[:50]!r}, which is not a special token of its tokenizer"
     if said is not None:
         advice = "restore it, or plan the job again with force=True"
-        raise JobError(str(folder), f"{JOB} is not a plan of toksmith: {said}; {advice}")
+        raise JobError(folder, f"{JOB} is not a plan of toksmith: {said}; {advice}")
 
 
 def save_tokenizer(folder: Folder, name: str, tok: Tokenizer) -> None:

@@ -122,7 +122,7 @@ class Bucket:
             data = self._folder.read(f"{name}.ids", 4 * start, 4 * stop)
         if len(data) != 4 * (stop - start):
             there = 4 * start + len(data)
-            raise JobError(str(self._folder), cut_short(f"{name}.ids", there, f"at least {4 * stop:,}", number))
+            raise JobError(self._folder, cut_short(f"{name}.ids", there, f"at least {4 * stop:,}", number))
         return table, np.frombuffer(data, "<u4")
 
     def _rows(self, number: int) -> NDArray[Any]:
@@ -135,7 +135,7 @@ class Bucket:
             count, rest = divmod(size, TABLE.itemsize)
             if rest:
                 expected = f"a multiple of {TABLE.itemsize}"
-                raise JobError(str(self._folder), cut_short(name, size, expected, number))
+                raise JobError(self._folder, cut_short(name, size, expected, number))
             beside = ROWS_BESIDE
             while True:
                 first = max((count * self._from >> 64) - beside, 0)

@@ -34,7 +34,7 @@ from ..._base.errors import (
     TextTooLong,
     UnknownName,
 )
-from ..._base.paths import regular
+from ..._base.paths import read_file, reason, regular
 from ..._base.threads import thread_count
 from ..._corpus import Corpus, Document, WholeFile
 from ..._corpus.ahead import made_in_order
@@ -44,7 +44,6 @@ from ..._corpus.columns import TextColumn, column_of
 from ..._corpus.encode_files import Block, blocks
 from ..._render.progress import Progress, Reporter
 from ..._storage.atomic_files import AtomicFiles, current, settle, settled, writable
-from ..._storage.files import read_file, reason
 from ..._tokenizer.results import Ragged
 from ..._tokenizer.tokenizer import Special, Tokenizer
 from ..written import HEADER_BYTES, GrowingArray, values_of
@@ -257,7 +256,7 @@ def encoded_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int
         yield from blocks(tok._engine, file.source, special=special, threads=threads, limit=BYTES_IN_A_BLOCK)
     except OF_A_TEXT as error:
         name = file.source if isinstance(file.source, Path) else getattr(file.source, "name", "the open file")
-        raise CorpusError(str(name), None, str(error)) from error
+        raise CorpusError(name, None, str(error)) from error
 
 
 def encoded_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:

@@ -250,12 +250,12 @@ def read_plan(folder: Folder) -> Plan:
             str(folder), f"there is no {JOB}; plan a job with toksmith.plan or `toksmith tokenize`"
         ) from None
     except NotADirectoryError:
-        raise JobError(str(folder), "it is a file; expected the folder of a job") from None
+        raise JobError(folder, "it is a file; expected the folder of a job") from None
     except OSError as problem:
-        raise JobError(str(folder), f"{JOB} cannot be read: {problem.strerror or problem}") from problem
+        raise JobError(folder, f"{JOB} cannot be read: {problem.strerror or problem}") from problem
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         said = f"{JOB} is not a plan of toksmith: {wrong_in(problem)}"
-        raise JobError(str(folder), f"{said}; restore it, or plan the job again with force=True") from None
+        raise JobError(folder, f"{said}; restore it, or plan the job again with force=True") from None
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str]:

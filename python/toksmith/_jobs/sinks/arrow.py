@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.paths import open_guarded
 from ..._corpus.names import RowNames
 from ..._corpus.parquet import pyarrow
 from ..._storage.atomic_files import writable
 from ..._storage.folders import Folder
-from ..._storage.guarded_files import open_guarded
 from ..written import Receipt, ShardFiles, WrittenFile, written_small
 from .rows import SinkRow, SinkRows, SinkSpec, lengths_of
 

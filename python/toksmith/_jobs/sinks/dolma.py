@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._storage.guarded_files import open_guarded
+from ..._base.paths import open_guarded
 from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of, streamed
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import JobError
+from ..._base.paths import open_guarded
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder
-from ..._storage.guarded_files import open_guarded
 from ..written import Receipt, ShardFiles, WrittenFile
 from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
 
@@ -65,7 +65,7 @@ class PartReader:
                     yield ids
             if digest.hexdigest() != part.sha256:
                 said = f"{part.name} has another content than was written; delete it, and run the job again"
-                raise JobError(str(self._folder), said)
+                raise JobError(self._folder, said)
 
 
 def one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.paths import open_guarded, status_of
 from ..._storage.folders import Folder
-from ..._storage.guarded_files import open_guarded, status_of
 from ..written import Receipt, ShardFiles, WrittenFile, written_small
 from .offsets import OffsetsFirst, items_of, read_places
 from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.paths import open_guarded, status_of
 from ..._storage.atomic_files import writable
-from ..._storage.guarded_files import open_guarded, status_of
 from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
 

@@ -9,9 +9,9 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.paths import open_guarded
 from ..._storage.atomic_files import Temporary, readable, real, writable
 from ..._storage.folders import Folder
-from ..._storage.guarded_files import open_guarded
 from ..written import ShardFiles
 from .rows import DoesNotFit
 

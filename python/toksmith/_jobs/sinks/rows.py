@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import JobError
-from ..._storage.guarded_files import open_guarded
+from ..._base.paths import open_guarded
 
 if TYPE_CHECKING:
     from ..._storage.folders import Folder

@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import JobError
+from ..._base.paths import open_guarded
 from ..._storage.atomic_files import AtomicFiles, NewFile, readable, writable
 from ..._storage.folders import Folder, own_folder, sync_folder
-from ..._storage.guarded_files import open_guarded
 
 __all__ = [
     "HEADER_BYTES",
@@ -126,7 +126,7 @@ def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | N
             receipt = None if data is None else receipt_of(number, data)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
             said = f"{receipt_name(number)} is not a receipt: {wrong_in(problem)}; delete it, and run the job again"
-            raise JobError(str(folder), said) from None
+            raise JobError(folder, said) from None
         yield receipt
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..._corpus import Corpus, documents
 from ..._graft.weights import Matrix, matrices
-from ..._model.byte_tokens import BYTE_TOKENS
+from ..._model.model import BYTE_TOKENS
 from ..._tokenizer.pattern_fit import TokenTexts, misfits, token_texts
 from ..._tokenizer.tokenizer import Text, Tokenizer
 from ...metrics import Sample, measure

@@ -2,7 +2,7 @@
 
 A training is in the note once its file is written, so a study that was killed continues behind the last of them. The
 merges of the one that was under way are in its checkpoint (`_training/checkpoint.py`). The user names the folder, not what is
-in it: a link there is refused, because it may lead to any file (`_storage/guarded_files.py`).
+in it: a link there is refused, because it may lead to any file (`_base/paths.py`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..._base.errors import FormatError, InvalidOption, ToksmithError
+from ..._base.paths import Room, read_file, status_of
 from ..._sources.load import load
-from ..._storage.atomic_files import writable, write_file
-from ..._storage.files import Room, make_folder, read_file
-from ..._storage.guarded_files import status_of
+from ..._storage.atomic_files import make_folder, writable, write_file
 from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["StudyFolder"]
@@ -56,7 +55,7 @@ class StudyFolder:
             if found["toksmith_study"] != VERSION or not all(isinstance(each, dict) for each in trained.values()):
                 raise ValueError
         except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
-            raise FormatError(str(place), None, "this is not the note of a study; name another folder") from None
+            raise FormatError(place, None, "this is not the note of a study; name another folder") from None
         differ = [name for name, value in identity.items() if found.get(name) != json.loads(json.dumps(value))]
         if differ:
             allowed = f"a new folder, or that of a study of the same texts; {', '.join(differ)} of this one differ"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._corpus import batches
-from ..._model.byte_tokens import BYTE_TOKENS
+from ..._model.model import BYTE_TOKENS
 from ..._tokenizer.tokenizer import Tokenizer
 from ...metrics import Sample, parity
 from ...metrics._rows import METRICS

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..._base.arguments import items
 from ..._base.errors import FormatError, InvalidOption
-from ..._storage.files import read_file
+from ..._base.paths import read_file
 from .ids import ChatEncoding, encoded
 from .marked import TEMPLATE, UNKNOWN, Marked, Origin, everywhere, marked
 

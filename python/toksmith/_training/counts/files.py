@@ -15,11 +15,10 @@ import numpy as np
 
 from ... import _core
 from ..._base.errors import CorpusError, FormatError, InvalidOption
-from ..._base.paths import regular, shown, spelled
+from ..._base.paths import Room, read_file, reason, regular, shown, spelled
 from ..._corpus.encode_files import refuse_unpacked
 from ..._corpus.parquet import bounded_batches, bytes_at, flat, parquet_file, pyarrow
 from ..._storage.atomic_files import write_file
-from ..._storage.files import Room, read_file, reason
 from ..._storage.remote import input_at
 
 __all__ = [

@@ -89,7 +89,7 @@ def files_in(path: Path) -> tuple[list[Path], bool]:
     try:
         return files_in_folder(folder)
     except JobError as error:
-        raise FormatError(str(folder), None, error.problem) from error
+        raise FormatError(folder, None, error.problem) from error
 
 
 def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
@@ -97,11 +97,11 @@ def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
     if not folder.has(JOB):
         found = [folder.path / name for name in folder.names(()) if name.endswith(SUFFIXES)]
         if not found:
-            raise FormatError(str(folder), None, f"the folder has no file of counts ({' or '.join(SUFFIXES)})")
+            raise FormatError(folder, None, f"the folder has no file of counts ({' or '.join(SUFFIXES)})")
         return found, False
     if not folder.has(SUMS):
         said = "the job is not finished; run it again, or complete its parts with count-pieces --finish"
-        raise FormatError(str(folder), None, said)
+        raise FormatError(folder, None, said)
     try:
         manifest = json.loads(folder.read(MANIFEST))
         is_of_counts = manifest["options"]["to"] == "counts"
@@ -110,7 +110,7 @@ def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as problem:
         raise FormatError(folder.path / MANIFEST, None, f"is not a manifest: {str(problem)[:200]}") from None
     if not is_of_counts:
-        raise FormatError(str(folder), None, "is the folder of a job that encodes; expected one of a job that counts")
+        raise FormatError(folder, None, "is the folder of a job that encodes; expected one of a job that counts")
     size_of = folder.sizes()
     for name, size in names:
         if size_of(name) != size:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.arguments import whole_number
 from ..._base.errors import FormatError, InvalidOption, number_of
+from ..._base.paths import Room, read_file
 from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
-from ..._storage.files import Room, read_file
 
 __all__ = ["IdMap"]
 

@@ -6,8 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from ..._model.byte_tokens import BYTE_TOKENS
-from ..._model.model import Model
+from ..._model.model import BYTE_TOKENS, Model
 
 __all__ = ["Forest", "apart"]
 

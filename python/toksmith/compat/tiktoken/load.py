@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Mapping
 
-from ..._formats.byte_characters import spelt, unspelt
+from ..._formats.texts import spelt, unspelt
 from ..._sources.encodings import ENCODINGS, cached, downloaded
 
 __all__ = [

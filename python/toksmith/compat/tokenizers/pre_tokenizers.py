@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._formats import spelt
+from ..._formats.texts import spelt
 from ._parts import PATTERN, Field, Part, PartSequence, character, refused
 from ._runtime import pieces
 
