@@ -33,7 +33,7 @@ REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 DRIVER = """
 import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
-from toksmith._cli import printed as _printed
+from toksmith._cli import inputs as _inputs
 
 def serve(self):
     warnings.warn(sys.argv[2])
@@ -42,7 +42,7 @@ def serve(self):
         asker.recv(100)
 
 _playground.Playground.wait = serve
-_printed.SOON_S = 0.0
+_inputs.SOON_S = 0.0
 streams = sys.stdout, sys.stderr
 for words in json.load(open(sys.argv[1])):
     sys.argv = ["toksmith", *words]
@@ -292,5 +292,5 @@ def test_every_console_and_bar_is_made_in_one_place() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
                 of_rich |= {alias.asname or alias.name for alias in node.names if alias.name in makers}
         made = of_rich & {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-        own = {"terminal.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
+        own = {"terminal.py": {"drawn_stream", "Progress"}, "streams.py": {"drawn_stream"}}
         assert made <= own.get(path.name, set()), f"{path} makes {made}"

@@ -10,7 +10,8 @@ import click
 import toksmith
 from toksmith import _render
 
-from .arguments import FILE, STDIN, file_bytes, given, loaded, stdin_bytes, with_report, with_tokenizer
+from .arguments import FILE, STDIN, given, with_report, with_tokenizer
+from .inputs import file_bytes, loaded
 from .printed import print_shown
 from .program import command
 
@@ -63,9 +64,8 @@ def chat(
 
 def listed(file: str, what: str) -> list[Any]:
     """A list in a JSON file, or the one in its object."""
-    data = stdin_bytes() if file == STDIN else file_bytes(file)
     try:
-        found = json.loads(data)
+        found = json.loads(file_bytes(file))
     except (ValueError, RecursionError) as error:
         raise toksmith.FormatError(file, None, f"is not JSON: {error}") from None
     if isinstance(found, dict) and isinstance(found.get(what), list):

@@ -11,9 +11,9 @@ import click
 
 import toksmith
 
-from .arguments import FILE, TOKENIZER, as_json, completing, given, loaded_options, of_file, quiet
-from .corpus import ticking, total_of
-from .printed import print_json, print_lines, working
+from .._render import print_json, print_lines
+from .arguments import FILE, TOKENIZER, as_json, completing, given, of_file, quiet
+from .inputs import loaded_options, ticking, total_of, working
 from .program import command
 
 __all__ = ["FORMAT", "check_format", "convert", "formats"]

@@ -14,11 +14,10 @@ import click
 
 import toksmith
 
-from .._render import number_of
-from .arguments import FILE, Asked, as_json, given, given_pattern, quiet
-from .corpus import corpus_of
+from .._render import number_of, print_json, print_lines
+from .arguments import FILE, Asked, as_json, given, quiet
+from .inputs import corpus_of, given_pattern, progress_of, working
 from .jobs import files_of_job, job_options, run_job, sizes_of
-from .printed import print_json, print_lines, progress_of, working
 from .program import command
 from .training_options import counting, min_count, spill_to
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import toksmith
 from toksmith import _render
-from toksmith._base.system import SYSTEM
+from toksmith._cli.program import use_utf8
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -147,7 +147,7 @@ def tutorials(demo: Demo) -> None:
 
 def main() -> int:
     """Run the demo; 0 when every check holds, else 1."""
-    SYSTEM.use_utf8()
+    use_utf8()
     demo = Demo(_render.make_console(sys.stdout, soft_wrap=not sys.stdout.isatty()))
     sources = library_sources()
     if not sources:

@@ -9,21 +9,9 @@ import click
 import toksmith
 from toksmith import _render
 
-from . import TWO_WORDS
-from .arguments import (
-    FILE,
-    STDIN,
-    given,
-    loaded,
-    loaded_all,
-    of_text,
-    one_text,
-    special,
-    with_report,
-    with_text,
-    with_tokenizer,
-    with_tokenizers,
-)
+from .arguments import FILE, STDIN, given, of_text, special, with_report, with_text, with_tokenizer, with_tokenizers
+from .commands import TWO_WORDS
+from .inputs import loaded, loaded_all, one_text
 from .printed import print_shown
 from .program import command
 

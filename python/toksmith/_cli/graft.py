@@ -12,8 +12,9 @@ import click
 
 import toksmith
 
-from .arguments import TOKENIZER, as_json, completing, given, html, loaded, quiet, with_tokenizer
-from .printed import prepared, progress_of
+from .arguments import TOKENIZER, as_json, completing, given, html, quiet, with_tokenizer
+from .inputs import loaded, progress_of
+from .printed import prepared
 from .program import command
 
 __all__ = ["graft"]

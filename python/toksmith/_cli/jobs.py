@@ -13,22 +13,10 @@ import click
 
 import toksmith
 
-from .._render import number_of
-from .arguments import (
-    FILE,
-    STDIN,
-    Asked,
-    as_json,
-    completing,
-    field,
-    file_named,
-    given,
-    loaded,
-    named_by_t,
-    quiet,
-    special,
-)
-from .printed import log_lines, print_drawn, print_json, print_lines, print_shown, working
+from .._render import log_lines, number_of, print_json, print_lines
+from .arguments import FILE, STDIN, Asked, as_json, completing, field, given, named_by_t, quiet, special
+from .inputs import file_named, loaded, working
+from .printed import print_drawn, print_shown
 from .program import command, drop_output, options
 from .training_options import bytes_of
 

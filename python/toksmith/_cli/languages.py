@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from .arguments import STDIN
-from .corpus import corpus_of
 from .counts import loaded_counts
+from .inputs import corpus_of
 
 __all__ = ["languages_asked", "of_languages", "one_file_by_language"]
 

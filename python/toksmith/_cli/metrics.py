@@ -11,13 +11,12 @@ import click
 import toksmith
 from toksmith import _render
 
+from .._render import tell
 from .arguments import (
     FILE,
     TOKENIZER,
     field,
     given,
-    loaded,
-    loaded_all,
     raw,
     text,
     threads,
@@ -26,9 +25,9 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .corpus import corpus_of, ticking, total_of
+from .inputs import corpus_of, loaded, loaded_all, ticking, total_of, working
 from .languages import one_file_by_language
-from .printed import prepared, tell, working
+from .printed import prepared
 from .program import command
 
 __all__ = ["doctor", "fairness", "measure", "parity"]

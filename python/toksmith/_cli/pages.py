@@ -12,16 +12,13 @@ import click
 import toksmith
 from toksmith import _render
 
+from .._render import print_json, print_lines, tell
 from .arguments import (
     FILE,
     TOKENIZER,
     as_json,
     given,
-    loaded,
-    loaded_all,
-    loaded_options,
     of_file,
-    one_text,
     quiet,
     special,
     threads,
@@ -30,7 +27,8 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .printed import print_json, print_lines, print_shown, refuse_other, tell, working
+from .inputs import loaded, loaded_all, loaded_options, one_text, working
+from .printed import print_shown, refuse_other
 from .program import command
 
 __all__ = ["map", "play", "snapshot"]

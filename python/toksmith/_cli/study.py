@@ -10,10 +10,11 @@ import click
 import toksmith
 from toksmith import _render
 
-from .arguments import completing, file_or_bytes, given, threads, with_files, with_report
-from .corpus import corpus_of
+from .._render import print_lines, tell
+from .arguments import completing, given, threads, with_files, with_report
+from .inputs import corpus_of, file_or_bytes, progress_of
 from .languages import one_file_by_language
-from .printed import prepared, print_lines, progress_of, refuse_other, tell
+from .printed import prepared, refuse_other
 from .program import command
 from .training_options import bytes_of, max_memory, special_token
 

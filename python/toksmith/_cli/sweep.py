@@ -12,7 +12,7 @@ import click
 import toksmith
 from toksmith import _render
 
-from .printed import print_json, print_lines, tell
+from .._render import print_json, print_lines, tell
 
 __all__ = ["print_sweep", "sweep_sizes"]
 

@@ -16,9 +16,11 @@ import click
 import toksmith
 
 from .. import _render
-from .arguments import STDIN, TOKENIZER, as_json, one_text, with_text
+from .._render import print_json, print_lines
+from .arguments import STDIN, TOKENIZER, as_json, with_text
 from .flags import reason
-from .printed import print_drawn, print_json, print_lines
+from .inputs import one_text
+from .printed import print_drawn
 from .program import command
 
 __all__ = ["STOPS", "tour"]

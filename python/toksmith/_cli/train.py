@@ -13,14 +13,14 @@ import click
 import toksmith
 from toksmith import _render
 
-from .._render import number_of
-from .arguments import FILE, as_json, given, given_pattern, quiet, raw, text, token_json
+from .._render import number_of, print_json, print_lines, tell
+from .arguments import FILE, as_json, given, quiet, raw, text
 from .convert import FORMAT, check_format
-from .corpus import corpus_of
 from .counts import loaded_counts
 from .flags import in_flags, reason
+from .inputs import Watch, corpus_of, given_pattern, progress_of
 from .languages import languages_asked, of_languages
-from .printed import Watch, print_json, print_lines, progress_of, tell
+from .printed import token_json
 from .program import command
 from .sweep import print_sweep, sweep_sizes
 from .training_options import CHOSEN, FLAGS, bytes_of, training

@@ -13,27 +13,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from .._base.errors import number_of
-from .areas import Placed, placed
-from .blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
-from .streams import drawn_stream, guard_terminals
-from .view import (
-    DrawnPart,
-    MergeView,
-    TokenRun,
-    TokenView,
-    clusters,
+from .streams import (
+    draw,
+    drawn_stream,
     escape_controls,
-    is_whole,
-    merge_views,
+    guard_terminals,
+    log_lines,
+    log_warnings,
     one_line,
     plain,
     plain_json,
-    token_parts,
-    token_text,
-    token_views,
+    print_json,
+    print_lines,
+    tell,
 )
 
 if TYPE_CHECKING:
+    from .areas import Placed, placed
+    from .blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
     from .pages import Curves, linked_tokens, page, page_of, report
     from .plot import Charted, Plot, to_chart
     from .shown import Shown, called, check_writable, notebook, save_text
@@ -45,6 +42,18 @@ if TYPE_CHECKING:
         merge_lines,
         summary,
         table_lines,
+    )
+    from .view import (
+        DrawnPart,
+        MergeView,
+        TokenRun,
+        TokenView,
+        clusters,
+        is_whole,
+        merge_views,
+        token_parts,
+        token_text,
+        token_views,
     )
 
 __all__ = [
@@ -72,12 +81,15 @@ __all__ = [
     "called",
     "check_writable",
     "clusters",
+    "draw",
     "draw_tokens",
     "drawn_stream",
     "escape_controls",
     "guard_terminals",
     "is_whole",
     "linked_tokens",
+    "log_lines",
+    "log_warnings",
     "make_console",
     "make_progress",
     "merge_lines",
@@ -90,18 +102,23 @@ __all__ = [
     "placed",
     "plain",
     "plain_json",
+    "print_json",
+    "print_lines",
     "report",
     "save_text",
     "summary",
     "table_lines",
+    "tell",
     "to_chart",
     "token_parts",
     "token_text",
     "token_views",
 ]
 
-# By module that imports rich, or that few need, its names. It is imported when one of them is first asked for.
+# By module, its names. It is imported when one of them is first asked for: most commands draw nothing.
 _LATER = {
+    "areas": ("Placed", "placed"),
+    "blocks": ("Area", "Areas", "Bars", "Block", "Branch", "Cell", "Line", "Table", "TokenText", "Tone", "View"),
     "pages": ("Curves", "linked_tokens", "page", "page_of", "report"),
     "plot": ("Charted", "Plot", "to_chart"),
     "shown": ("Shown", "called", "check_writable", "notebook", "save_text"),
@@ -113,6 +130,18 @@ _LATER = {
         "merge_lines",
         "summary",
         "table_lines",
+    ),
+    "view": (
+        "DrawnPart",
+        "MergeView",
+        "TokenRun",
+        "TokenView",
+        "clusters",
+        "is_whole",
+        "merge_views",
+        "token_parts",
+        "token_text",
+        "token_views",
     ),
 }
 

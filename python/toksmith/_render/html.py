@@ -16,7 +16,8 @@ from typing import Any
 
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
+from .streams import plain
+from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
 __all__ = ["DRAW", "TokenTags", "attribute", "drawn_clusters", "escaped", "fragment", "token_title"]
 
