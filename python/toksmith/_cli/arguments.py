@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,6 +26,7 @@ else:
 
 __all__ = [
     "FILE",
+    "PATH",
     "POLICIES",
     "STDIN",
     "TOKENIZER",
@@ -42,6 +44,7 @@ __all__ = [
     "special",
     "svg",
     "text",
+    "text_files",
     "threads",
     "with_files",
     "with_report",
@@ -86,6 +89,7 @@ def completing(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, c
 
 TOKENIZER = TokenizerName()
 FILE = click.Path(readable=False)  # the command itself says what it cannot read
+PATH = click.Path(path_type=Path)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Print no progress and no summary.")
@@ -97,6 +101,9 @@ html = click.option(
     "--html", type=FILE, help="Write a self-contained page and print its name.", show_default="print the result"
 )
 svg = click.option("--svg", type=FILE, help="Write an SVG picture and print its name.", show_default="print the result")
+text_files = click.argument(
+    "files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin."
+)
 one_file = click.argument(
     "file", type=FILE, metavar="[FILE]", default=STDIN, help="Text file; '-' or none reads stdin."
 )
@@ -129,7 +136,7 @@ def named_by_t(help: str, *, required: bool = True) -> Declaration:
 with_tokenizer = named_by_t("A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.")
 with_tokenizers = named_by_t("A published name, a tokenizer file, a model or org/name; repeatable.")
 with_files = options(
-    click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin."),
+    text_files,
     text,
     field,
     raw,

@@ -69,7 +69,7 @@ COMMANDS = (
     ),
     Row(
         "chat",
-        "chat",
+        "explain",
         "Show a conversation as its tokens, as a chat template writes it.",
         "toksmith chat messages.json -t cl100k_base --template chatml",
     ),

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 
 from .._render import print_json, print_lines
-from .arguments import FILE, TOKENIZER, as_json, completing, given, of_file, quiet
+from .arguments import FILE, PATH, TOKENIZER, as_json, completing, given, of_file, quiet
 from .inputs import loaded_options, ticking, total_of, working
-from .program import command
+from .program import DIFFERENT, command
 
 __all__ = ["FORMAT", "check_format", "convert", "formats"]
 
-DIFFERENT = 3  # the exit code
 FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": completing(toksmith.formats)}
 COLUMNS = 80
 
@@ -32,7 +32,7 @@ COLUMNS = 80
 @click.option("--to", "to_format", help="Format of the target.", show_default="by its name", **FORMAT)
 @click.option(
     "--verify",
-    type=click.Path(path_type=Path),
+    type=PATH,
     multiple=True,
     help="Texts for the comparison; repeatable.",
     show_default="a built-in sample",
@@ -76,7 +76,7 @@ def convert(
     else:
         print_lines(*str(report).split("\n"))
     if not report.equal:
-        raise click.exceptions.Exit(DIFFERENT)
+        raise Exit(DIFFERENT)
 
 
 def check_format(name: str | None, flag: str) -> None:

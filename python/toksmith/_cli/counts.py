@@ -15,7 +15,7 @@ import click
 import toksmith
 
 from .._render import number_of, print_json, print_lines
-from .arguments import FILE, Asked, as_json, given, quiet
+from .arguments import FILE, PATH, Asked, as_json, given, quiet, text_files
 from .inputs import corpus_of, given_pattern, progress_of, working
 from .jobs import files_of_job, job_options, run_job, sizes_of
 from .program import command
@@ -23,11 +23,9 @@ from .training_options import counting, min_count, spill_to
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
-PATH = click.Path(path_type=Path)
-
 
 @command("count-pieces", folder="--output", corpus="FILE")
-@click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin.")
+@text_files
 @click.option(
     "--output",
     "-o",

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import toksmith
 from toksmith import _render
+from toksmith._cli.printed import merge_views
 from toksmith._cli.program import use_utf8
 
 if TYPE_CHECKING:
@@ -91,12 +92,6 @@ def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
     picked = [views[round(len(views) ** (step / 9)) - 1] for step in range(10)]
     for line in _render.merge_lines(picked, width=20):
         demo.console.print(f"  {line}", markup=False)
-
-
-def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
-    record = tok.model.training
-    assert record is not None, "train() makes a record, and save() keeps it"
-    return _render.merge_views(tok.model.merges, record.counts, record.left, tok.token_bytes)
 
 
 def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) -> None:

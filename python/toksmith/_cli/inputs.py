@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -38,10 +39,13 @@ __all__ = [
     "given_pattern",
     "has_rows",
     "inputs",
+    "language_and_file",
     "loaded",
     "loaded_all",
     "loaded_options",
+    "one_file_by_language",
     "one_text",
+    "pairs",
     "progress_of",
     "ticking",
     "total_of",
@@ -90,6 +94,36 @@ def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
     if len(patterns) > 1:
         return {"pattern": list(patterns)}
     return {"pattern": None if patterns[0] == "none" else patterns[0]}
+
+
+def pairs(texts: Iterable[str] | None, flag: str, form: str, *, last: bool = False) -> dict[str, str] | None:
+    """The parts of options NAME=VALUE, cut at the first = or at the last; None for none."""
+    found = {}
+    for text in texts or ():
+        name, equals, value = text.rpartition("=") if last else text.partition("=")
+        if not (name and equals):
+            raise click.BadParameter(f"{text!r} is not {form}", param_hint=flag)
+        found[name] = value
+    return found or None
+
+
+def language_and_file(argument: str, hint: str = "FILE") -> tuple[str, str]:
+    """The language, which is the part before = or the file name without its suffix, and the file."""
+    name, equals, file = argument.partition("=")
+    if not argument or (equals and not (name and file)):
+        raise click.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint=hint)
+    return (name, file) if equals else (Path(argument).stem, argument)
+
+
+def one_file_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str, Path]:
+    """The file of each language."""
+    found: dict[str, Path] = {}
+    for argument in arguments:
+        name, file = language_and_file(argument, hint)
+        if name in found:
+            raise click.BadParameter(f"{name!r} is given twice; write NAME=FILE", param_hint=hint)
+        found[name] = Path(file)
+    return found
 
 
 def named_inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Any]]:

@@ -10,14 +10,15 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 
 from .._render import log_lines, number_of, print_json, print_lines
-from .arguments import FILE, STDIN, Asked, as_json, completing, field, given, named_by_t, quiet, special
+from .arguments import FILE, PATH, STDIN, Asked, as_json, completing, field, given, named_by_t, quiet, special
 from .inputs import file_named, loaded, working
 from .printed import print_drawn, print_shown
-from .program import command, drop_output, options
+from .program import DIFFERENT, command, drop_output, options
 from .training_options import bytes_of
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
 # Those of the library's tables, which a test compares.
 SINKS = ("npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma", "litdata")
 DTYPES = ("auto", "uint8", "uint16", "uint32", "int32")
-FOLDER = click.Path(path_type=Path)
 
 job_options = options(
     click.option("--max-errors", type=int, help="How many such rows the job may have.", show_default="no limit"),
@@ -68,7 +68,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @click.option(
     "--output",
     "-o",
-    type=FOLDER,
+    type=PATH,
     required=True,
     help="Folder for the shards; its parent must exist. Or a URL.",
 )
@@ -233,7 +233,7 @@ def sizes_of(**sizes: str | None) -> dict[str, Any]:
     return {name: bytes_of(size, f"--{name.replace('_', '-')}") for name, size in sizes.items() if size is not None}
 
 
-job_folder = click.argument("folder", type=FOLDER, metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")
+job_folder = click.argument("folder", type=PATH, metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")
 
 
 @command("status")
@@ -265,7 +265,7 @@ def verify(folder: Path, decode: bool, source: bool, sample: int | None, threads
     else:
         print_lines(*str(found).splitlines())
     if not found.ok:
-        raise click.exceptions.Exit(3)
+        raise Exit(DIFFERENT)
 
 
 def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, asked: Asked) -> None:
@@ -306,7 +306,7 @@ def print_done(done: toksmith.Tokenized, asked: Asked, *, event: Mapping[str, An
 
 
 @command("shards")
-@click.argument("folder", type=FOLDER, metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")
+@click.argument("folder", type=PATH, metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")
 @click.option("--first", type=int, help="How many documents to show as text.", show_default="3")
 @as_json
 @quiet
@@ -321,7 +321,7 @@ def shards(folder: Path, first: int | None, **asked: Any) -> None:
 @command("merge-shards", folder="--output", folders="DIR")
 @click.argument(
     "folders",
-    type=FOLDER,
+    type=PATH,
     metavar="DIR...",
     nargs=-1,
     required=True,
@@ -330,7 +330,7 @@ def shards(folder: Path, first: int | None, **asked: Any) -> None:
 @click.option(
     "--output",
     "-o",
-    type=FOLDER,
+    type=PATH,
     required=True,
     help="New folder for the one shard; its parent must exist. Or a URL.",
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 from toksmith import _render
@@ -14,6 +15,7 @@ from toksmith import _render
 from .._render import tell
 from .arguments import (
     FILE,
+    PATH,
     TOKENIZER,
     field,
     given,
@@ -25,14 +27,11 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .inputs import corpus_of, loaded, loaded_all, ticking, total_of, working
-from .languages import one_file_by_language
+from .inputs import corpus_of, loaded, loaded_all, one_file_by_language, ticking, total_of, working
 from .printed import prepared
-from .program import command
+from .program import DIFFERENT, command
 
 __all__ = ["doctor", "fairness", "measure", "parity"]
-
-FAILED = 3
 
 
 reference = click.option("--reference", help="Language to compare with.", show_default="the first")
@@ -118,7 +117,7 @@ def print_warned(found: toksmith.metrics.Parity | toksmith.metrics.Fairness, ask
 @raw
 @click.option(
     "--embeddings",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A model's .safetensors file or its folder.",
     show_default="do without",
 )
@@ -139,4 +138,4 @@ def doctor(files: list[str] | None, embeddings: Path | None, **asked: Any) -> No
         show = prepared(named, asked)
     show()
     if found.failed:
-        raise click.exceptions.Exit(FAILED)
+        raise Exit(DIFFERENT)

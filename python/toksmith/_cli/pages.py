@@ -15,6 +15,7 @@ from toksmith import _render
 from .._render import print_json, print_lines, tell
 from .arguments import (
     FILE,
+    PATH,
     TOKENIZER,
     as_json,
     given,
@@ -75,7 +76,7 @@ def snapshot(
 @command("map")
 @click.argument(
     "folder",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="[FOLDER]",
     default=Path(),
     help="Folder, such as a repository; without it, the current one.",
@@ -108,7 +109,7 @@ def map(folder: Path, ignored: bool, **asked: Any) -> None:
 @click.option("--port", default=8765, help="Port to listen on, or the next free one; 0 takes any free port.")
 @click.option(
     "--texts",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder with the same text in several languages (.txt files), for the chart of languages.",
     show_default="a built-in sample",
 )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+import toksmith
+
 from .. import _render
 from .._render import draw, print_json, print_lines
 from .inputs import working
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from .._render import Shown
     from .arguments import Asked
 
-__all__ = ["prepared", "print_drawn", "print_shown", "refuse_other", "token_json"]
+__all__ = ["merge_views", "prepared", "print_drawn", "print_shown", "refuse_other", "token_json"]
 
 
 def print_shown(
@@ -97,3 +99,10 @@ def drawings(*drawn: RenderableType, whole_lines: bool = False) -> Iterator[str]
 def token_json(token: bytes) -> dict[str, str]:
     """Bytes as JSON values: `text` to read, `hex` exact."""
     return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
+
+
+def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
+    """The merges of a tokenizer that has the record of its training."""
+    record = tok.model.training
+    assert record is not None, "train() leaves a record, and save() keeps it"
+    return _render.merge_views(tok.model.merges.tolist(), record.counts.tolist(), record.left.tolist(), tok.token_bytes)

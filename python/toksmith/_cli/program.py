@@ -28,9 +28,10 @@ from .._render.streams import guard_terminals, log_warnings, plain, tell
 from .commands import ABOUT, COMMANDS, TWO_WORDS
 from .flags import reason, usage_of
 
-__all__ = ["Command", "Option", "app", "command", "drop_output", "main", "options", "use_utf8"]
+__all__ = ["DIFFERENT", "Command", "Option", "app", "command", "drop_output", "main", "options", "use_utf8"]
 
 Declaration = Callable[[Any], Any]
+DIFFERENT = 3  # the exit code of a check that finds a difference
 COMMON = {"tok": "tokenizer", "special_tokens": "special_token", "path": "output"}  # arguments and their options
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 # By which other programs end this one; Windows sends SIGBREAK at Ctrl-Break and the end of a console.

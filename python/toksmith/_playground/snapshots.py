@@ -14,8 +14,7 @@ from typing import Any, Literal
 import toksmith
 from toksmith import _render, explain
 
-from .snapshot_data import held
-from .snapshot_page import document, part, policy
+from .snapshot_page import document, held, part, policy
 from .sources import Sources, loaded
 
 __all__ = ["Snapshot", "snapshot"]
