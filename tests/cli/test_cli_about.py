@@ -90,6 +90,8 @@ def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
     said = run(row.name, "--help").stdout
     assert run(row.name, "-h").stdout == said == run("help", row.name).stdout
     assert all(len(line) <= 80 or line.startswith("  Example: ") for line in said.splitlines())
+    assert f"Example: {row.example}" in " ".join(said.split()) and "--json" in said and "--debug" in said
+    assert row.name in run("--help").stdout
 
 
 def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 from model_folders import EXTENDED, checkpoint
 from processors import LIMIT_S
 from systems import needs
@@ -203,6 +204,27 @@ def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> N
         assert code in (("None", "0", "3") if good else ("1", "2")) and "--debug shows where" not in said, where
     assert not [name for name, said in told.items() if ESCAPED not in said]
     assert "\nWARNING:  Invalid HTTP request" in told["play"]  # uvicorn's own, without its colours
+
+
+@pytest.mark.slow
+@needs("any names")
+def test_no_command_prints_a_control_into_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no net: each line of ours is escaped where it is made, and JSON says exactly what there is."""
+    monkeypatch.chdir(folder)
+    for name, (done, wrong) in COMMANDS.items():
+        if name in ("play", "decode"):  # one serves until it is interrupted, the other writes bytes as they are
+            continue
+        for words in [*map(named, [*done, *wrong]), *refused(name)]:
+            for more in ([], ["--json"]):
+                result = run(*words, *more)
+                printed = result.stdout + result.stderr
+                assert all(char.isprintable() or char == "\n" for char in printed), (words, ascii(printed))
+                assert "--debug shows where" not in printed, (words, printed)
+                assert "--debug" in words or result.exit_code != 1 or result.stderr.count("\n") == 1, (words, printed)
+                if more and result.exit_code == 0:
+                    assert json.loads(result.stdout.splitlines()[-1]) is not None
+    found = json.loads(run(*named(f"count @.txt {TOK} --json")).stdout)
+    assert found["files"][0]["file"] == f"{HOSTILE}.txt"
 
 
 @needs("terminals")

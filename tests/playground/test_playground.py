@@ -301,8 +301,8 @@ def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenize
     server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
-        for value in HOSTILE:
-            for format in ("", "json") if view in RESULTS else ("",):
+        for place, value in enumerate(HOSTILE):
+            for format in ("", "json") if view in RESULTS and place % 6 == 0 else ("",):
                 answer = server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
                 statuses.append(answer.status_code)
                 assert answer.status_code in (200, 400, 409), (name, value, answer.body)

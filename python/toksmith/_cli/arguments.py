@@ -135,12 +135,7 @@ def named_by_t(help: str, *, required: bool = True) -> Declaration:
 
 with_tokenizer = named_by_t("A published name (see 'encodings'), a tokenizer file, a model (gpt-4o) or org/name.")
 with_tokenizers = named_by_t("A published name, a tokenizer file, a model or org/name; repeatable.")
-with_files = options(
-    text_files,
-    text,
-    field,
-    raw,
-)
+with_files = options(text_files, text, field, raw)
 of_text = options(
     text,
     field,

@@ -31,17 +31,10 @@ COLUMNS = 80
 @click.option("--from", "from_format", help="Format of the source.", show_default="by its content", **FORMAT)
 @click.option("--to", "to_format", help="Format of the target.", show_default="by its name", **FORMAT)
 @click.option(
-    "--verify",
-    type=PATH,
-    multiple=True,
-    help="Texts for the comparison; repeatable.",
-    show_default="a built-in sample",
+    "--verify", type=PATH, multiple=True, help="Texts for the comparison; repeatable.", show_default="a built-in sample"
 )
 @click.option(
-    "--allow-loss",
-    multiple=True,
-    help="Field of the model that may be left out; repeatable.",
-    show_default="nothing",
+    "--allow-loss", multiple=True, help="Field of the model that may be left out; repeatable.", show_default="nothing"
 )
 @of_file
 @click.option(

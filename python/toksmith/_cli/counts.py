@@ -89,9 +89,7 @@ def refuse(given_options: dict[str, Any], why: str) -> None:
 )
 @click.option("--output", "-o", type=PATH, required=True, help="File for the counts: .parquet or .tsv.")
 @click.option(
-    "--in-order",
-    is_flag=True,
-    help="Each file's documents follow those of the file before: keep first positions.",
+    "--in-order", is_flag=True, help="Each file's documents follow those of the file before: keep first positions."
 )
 @min_count(flag="--min-count", kinds=False)
 @spill_to(kinds=False)

@@ -49,10 +49,7 @@ def steps_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -
 )
 @click.option("--history", is_flag=True, help="With --id: the history of the token in training.")
 @click.option(
-    "--context",
-    type=int,
-    help="Show how much of the text fits into this many tokens.",
-    show_default="show all of it",
+    "--context", type=int, help="Show how much of the text fits into this many tokens.", show_default="show all of it"
 )
 @click.option("--lint", is_flag=True, help="Find invisible text that costs tokens.")
 @click.option("--inference", is_flag=True, help="Compare with the longest token at each place, and the fewest tokens.")
@@ -131,10 +128,7 @@ def compare(**asked: Any) -> None:
 @click.option("--typed", help="What is typed.", show_default="e")
 @click.option("--most", type=int, help="Maximum number of places.", show_default="500")
 @click.option(
-    "--at",
-    type=int,
-    help="Show one place: the tokens before and after, in characters.",
-    show_default="all places",
+    "--at", type=int, help="Show one place: the tokens before and after, in characters.", show_default="all places"
 )
 @special("text")
 @with_report

@@ -50,10 +50,7 @@ RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the librar
 )
 @click.option("--donor-tokenizer", type=TOKENIZER, help="Tokenizer of the donor.", show_default="that in its folder")
 @click.option(
-    "--pad-to",
-    type=int,
-    help="Multiple of the number of rows, such as 64 or 128.",
-    show_default="the checkpoint's",
+    "--pad-to", type=int, help="Multiple of the number of rows, such as 64 or 128.", show_default="the checkpoint's"
 )
 @click.option(
     "--tensor",

@@ -66,11 +66,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Files, folders and URLs of texts.")
 @named_by_t("A published name or a tokenizer file.", required=False)
 @click.option(
-    "--output",
-    "-o",
-    type=PATH,
-    required=True,
-    help="Folder for the shards; its parent must exist. Or a URL.",
+    "--output", "-o", type=PATH, required=True, help="Folder for the shards; its parent must exist. Or a URL."
 )
 @click.option(
     "--to",
@@ -96,10 +92,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
     show_default="auto",
 )
 @click.option(
-    "--errors",
-    type=click.Choice(["stop", "skip", "quarantine"]),
-    help="Rows that have no text.",
-    show_default="stop",
+    "--errors", type=click.Choice(["stop", "skip", "quarantine"]), help="Rows that have no text.", show_default="stop"
 )
 @click.option("--sources", is_flag=True, help="Write where each document is from.")
 @click.option(
@@ -277,7 +270,7 @@ def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, asked: Asked
         shards = number_of(job.shards, "shard")
         print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.place}")
         if cost is not None:
-            print_drawn(cost)
+            print_drawn([cost])
 
 
 def print_status(job: toksmith.Job, asked: Asked, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -320,19 +313,10 @@ def shards(folder: Path, first: int | None, **asked: Any) -> None:
 
 @command("merge-shards", folder="--output", folders="DIR")
 @click.argument(
-    "folders",
-    type=PATH,
-    metavar="DIR...",
-    nargs=-1,
-    required=True,
-    help="Folders or URLs of finished jobs, in order.",
+    "folders", type=PATH, metavar="DIR...", nargs=-1, required=True, help="Folders or URLs of finished jobs, in order."
 )
 @click.option(
-    "--output",
-    "-o",
-    type=PATH,
-    required=True,
-    help="New folder for the one shard; its parent must exist. Or a URL.",
+    "--output", "-o", type=PATH, required=True, help="New folder for the one shard; its parent must exist. Or a URL."
 )
 @click.option(
     "--to",

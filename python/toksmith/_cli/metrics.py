@@ -115,12 +115,7 @@ def print_warned(found: toksmith.metrics.Parity | toksmith.metrics.Fairness, ask
 @text
 @field
 @raw
-@click.option(
-    "--embeddings",
-    type=PATH,
-    help="A model's .safetensors file or its folder.",
-    show_default="do without",
-)
+@click.option("--embeddings", type=PATH, help="A model's .safetensors file or its folder.", show_default="do without")
 @with_report
 def doctor(files: list[str] | None, embeddings: Path | None, **asked: Any) -> None:
     """Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.

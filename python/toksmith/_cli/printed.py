@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -52,7 +52,7 @@ def prepared(result: Shown, asked: Asked) -> Callable[[], None]:
             save(path)
             written.append(path)
     value = result.to_json() if as_json else None
-    drawn = "" if as_json or written else "".join(drawings(result))
+    drawn = "" if as_json or written else "".join(drawings([result]))
 
     def show() -> None:
         print_lines(*written)
@@ -70,17 +70,17 @@ def refuse_other(path: str | None, suffixes: Sequence[str], flag: str) -> None:
         raise click.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
 
 
-def print_drawn(*drawn: RenderableType, whole_lines: bool = False) -> None:
+def print_drawn(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> None:
     """Print what rich draws: coloured and as wide as the terminal is, plain and 80 cells wide elsewhere.
 
     Args:
         whole_lines: Whether no line is folded.
     """
-    for text in drawings(*drawn, whole_lines=whole_lines):
+    for text in drawings(drawn, whole_lines=whole_lines):
         draw(text)
 
 
-def drawings(*drawn: RenderableType, whole_lines: bool = False) -> Iterator[str]:
+def drawings(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> Iterator[str]:
     """What rich draws, a part after another. Not written by rich, which has an exit code of its own for a reader that
     leaves."""
     out = io.StringIO()

@@ -44,10 +44,7 @@ KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # those of the librar
 @click.option("--tokens", type=float, help="Tokens that the model is to be trained on.", show_default="2e10")
 @click.option("--tied", is_flag=True, help="The model has one matrix for input and output, not two.")
 @click.option(
-    "--width",
-    type=int,
-    help="Numbers in a row of these matrices.",
-    show_default="the usual one of so many parameters",
+    "--width", type=int, help="Numbers in a row of these matrices.", show_default="the usual one of so many parameters"
 )
 @click.option(
     "--language",

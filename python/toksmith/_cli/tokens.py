@@ -212,7 +212,7 @@ def show(ids: bool, **asked: Any) -> None:
     if asked["as_json"]:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
-    print_drawn(*_render.draw_tokens(views, ids=ids), whole_lines=not sys.stdout.isatty())
+    print_drawn(_render.draw_tokens(views, ids=ids), whole_lines=not sys.stdout.isatty())
     print_lines(_render.summary(views))
 
 

@@ -187,7 +187,7 @@ def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
             if isinstance(part, str):
                 print_lines(*paragraph(part), "")
             else:
-                print_drawn(part)
+                print_drawn([part])
                 print_lines("")
         if number != chosen[-1][0] and not goes_on():
             return

@@ -38,11 +38,7 @@ OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parit
 @text_files
 @text
 @click.option(
-    "--output",
-    "-o",
-    type=PATH,
-    help="File for the tokenizer.",
-    show_default="not saved: --show-merges or --json",
+    "--output", "-o", type=PATH, help="File for the tokenizer.", show_default="not saved: --show-merges or --json"
 )
 @click.option("--to", help="Format of that file.", show_default="by its name", **FORMAT)
 @training

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from functools import partial
 from typing import Any
@@ -32,41 +33,10 @@ UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 patterns = completing(lambda: [*toksmith.patterns(), "none"])
 
 # The options of `toksmith train` that are passed on as they are, and the arguments that they are passed as.
-SAME = [
-    "vocab_size",
-    "merges",
-    "kind",
-    "unit",
-    "alphabet",
-    "ties",
-    "min_count",
-    "threads",
-    "max_token_bytes",
-    "digits",
-    "whole_characters",
-    "superwords",
-    "superword_pattern",
-    "checkpoint",
-    "character_coverage",
-    "byte_fallback",
-    "dummy_prefix",
-    "unknown_token",
-    "lowercase",
-    "end_of_word_suffix",
-    "min_piece_count",
-    "max_piece_bytes",
-    "spill_to",
-    "errors",
-    "parity",
-    "global_merges",
-    "parity_window",
-    "parity_alpha",
-]
-CHOSEN = {name: name for name in SAME} | {
-    "special_token": "special_tokens",
-    "seed_token": "seed_tokens",
-    "user_symbol": "user_symbols",
-}
+SINGULAR = {"special_tokens": "special_token", "seed_tokens": "seed_token", "user_symbols": "user_symbol"}
+OTHERS = {"corpus", "languages", "development", "ratios", "pattern", "base", "max_memory", "progress"}
+ARGUMENTS = [name for name in inspect.signature(toksmith.train).parameters if name not in OTHERS]
+CHOSEN = {SINGULAR.get(name, name): name for name in ARGUMENTS}
 FLAGS = {name: f"--{option.replace('_', '-')}" for option, name in CHOSEN.items()}
 FLAGS |= {"pattern": "--pattern", "base": "--base", "max_memory": "--max-memory"}
 

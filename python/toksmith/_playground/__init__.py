@@ -81,11 +81,7 @@ class Playground:
 
 
 def play(
-    toks: Sources,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    texts: Mapping[str, str] | None = None,
+    toks: Sources, *, host: str = "127.0.0.1", port: int = 0, texts: Mapping[str, str] | None = None
 ) -> Playground:
     """A page on this machine that shows what tokenizers make of a text, down to
     the bytes; nothing leaves the machine.

@@ -149,6 +149,8 @@ def answer(session: Session, name: str, format: str, data: bytes, left: Event | 
         return problem(500, f"unexpected {type(error).__name__}: {error}")
 
 
+# No page may put this one in a frame, so that nobody is led to click in it unseen. The address with `?embed=1` is made for frames,
+# and only pages that this machine serves itself (notebooks) may hold it.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors "

@@ -166,6 +166,11 @@ def escaped(text: str) -> str:
     return html.escape(_render.one_line(text))
 
 
+# What a snapshot holds of one tokenizer: results of `toksmith.explain`, in fewer bytes. `table` has a row for each token that the
+# page can show: how it is drawn, its bytes in hex, the place of its kind in `KINDS`, and, if the tokenizer merges, the rank of
+# its merge, the two symbols that it is merged from, how many merges use it, and 1 if merging makes it, else 0. A symbol is an
+# id, or `[drawn, hex]` if no token has its bytes. A merge is its place in the piece, and the pairs that can merge are listed
+# once; `embedded.js` replays them.
 KINDS = ("whole", "starts inside", "ends inside", "inside", "byte", "special")
 MOST_PIECES = 400  # of a text whose merges can be played
 LONGEST_PIECE = 128  # bytes of such a piece
@@ -174,11 +179,7 @@ Piece = tuple[bytes, tuple[int, ...]]  # its bytes and its ids
 
 
 def held(
-    name: str,
-    tok: toksmith.Tokenizer,
-    text: explain.Pieces,
-    asked: Sequence[str | bytes] | None,
-    listed: Iterable[int],
+    name: str, tok: toksmith.Tokenizer, text: explain.Pieces, asked: Sequence[str | bytes] | None, listed: Iterable[int]
 ) -> dict[str, Any]:
     """What the page has of a tokenizer, as JSON values.
 

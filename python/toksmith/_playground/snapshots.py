@@ -1,6 +1,6 @@
 """`snapshot`: a text, its tokens, their merges and a slice of the vocabulary as one HTML file that needs no server.
 
-`snapshot_data` says what it holds, `snapshot_page` what it looks like. Left out: what a token is, which
+`snapshot_page` says what it holds and what it looks like. Left out: what a token is, which
 `toksmith.explain` says.
 """
 

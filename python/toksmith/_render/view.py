@@ -30,6 +30,7 @@ __all__ = [
     "TokenRun",
     "TokenView",
     "clusters",
+    "is_whole",
     "merge_views",
     "token_parts",
     "token_text",
