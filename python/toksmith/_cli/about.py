@@ -67,7 +67,6 @@ def program_context() -> click.Context:
 
 
 def command_named(name: str) -> Command:
-    """The command of a name that exists."""
     found = app.get_command(click.Context(app), name)
     assert isinstance(found, Command)
     return found

@@ -64,7 +64,6 @@ class TokenizerName(TextType):
     name = "tokenizer"
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """One name."""
         return [rv]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -154,5 +153,4 @@ def special(default: str | None) -> Declaration:
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """The options that were given."""
     return {name: value for name, value in values.items() if value is not None}

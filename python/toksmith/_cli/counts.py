@@ -72,7 +72,6 @@ def count_pieces(files: list[str] | None, output: str, start: str | None, **opti
 
 
 def refuse(given_options: dict[str, Any], why: str) -> None:
-    """Refuse options that do not fit the output."""
     for flag, value in given_options.items():
         if value is not None:
             raise click.BadParameter(why, param_hint=flag)
@@ -106,7 +105,6 @@ def merge_counts(
 
 
 def loaded_counts(files: Sequence[Path]) -> toksmith.PieceCounts:
-    """The counts of all files together."""
     return toksmith.PieceCounts.load(files[0]) if len(files) == 1 else toksmith.PieceCounts.load_all(files)
 
 

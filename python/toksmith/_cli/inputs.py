@@ -67,7 +67,6 @@ def loaded(asked: Asked) -> toksmith.Tokenizer:
 
 
 def loaded_all(asked: Asked) -> dict[str, toksmith.Tokenizer]:
-    """Each tokenizer that `-t` names."""
     return {name: toksmith.load(name, **loaded_options(asked)) for name in asked["tokenizer"]}
 
 
@@ -116,7 +115,6 @@ def language_and_file(argument: str, hint: str = "FILE") -> tuple[str, str]:
 
 
 def one_file_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str, Path]:
-    """The file of each language."""
     found: dict[str, Path] = {}
     for argument in arguments:
         name, file = language_and_file(argument, hint)
@@ -295,7 +293,6 @@ def progress_of(asked: Asked) -> dict[str, Any]:
 
 
 def say_progress(now: toksmith.Progress, *, as_json: bool) -> None:
-    """Print progress as a line on stderr."""
     if as_json:
         print_json({"event": "progress", **dataclasses.asdict(now)}, sys.stderr)
     else:
@@ -309,7 +306,6 @@ class Watch:
         self.start = time.perf_counter()
 
     def elapsed_s(self) -> float:
-        """Seconds since the start."""
         return time.perf_counter() - self.start
 
     def took(self, done: int, unit: str) -> str:
@@ -383,7 +379,6 @@ class Meter:
                 self.say(elapsed)
 
     def say(self, elapsed: float) -> None:
-        """Says it in a line."""
         if not self.done:
             at_work = {"event": "progress", "phase": "working", "done": 0, "total": self.total, "elapsed_s": elapsed}
             return print_json(at_work, sys.stderr) if self.as_json else tell(f"at work for {elapsed:,.0f} s")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import click
 from click.exceptions import Exit
@@ -140,17 +140,11 @@ def tokenize(files: list[str] | None, output: Path, to: str, sources: bool, fiel
     run_job(planned, output, asked, cost=True, whole=whole)
 
 
-class Planned(Protocol):
-    """Plans the job of a command."""
-
-    def __call__(self, *, force: bool, dry_run: bool) -> toksmith.Job:
-        """The job."""
-
-
-def run_job(planned: Planned, folder: Path, asked: Asked, *, cost: bool, whole: bool) -> None:
+def run_job(planned: Callable[..., toksmith.Job], folder: Path, asked: Asked, *, cost: bool, whole: bool) -> None:
     """Plan a job and run it, or do the one step of it that was asked for.
 
     Args:
+        planned: Plans the job; it takes `force` and `dry_run`.
         cost: Whether a dry run says what the job costs.
         whole: Whether the job itself was given, not only its folder.
     """

@@ -38,7 +38,6 @@ reference = click.option("--reference", help="Language to compare with.", show_d
 
 
 def by_language(required: bool, help: str) -> Callable[[Any], Any]:
-    """The argument for the files of languages."""
     metavar = "[NAME=]FILE..." if required else "[[NAME=]FILE]..."
     return click.argument("files", nargs=-1, type=FILE, required=required, metavar=metavar, help=help)
 

@@ -66,7 +66,6 @@ class Command(click.Command):
         return parser
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by heading."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
@@ -107,11 +106,9 @@ class Program(click.Group):
     """All commands. A command's module is imported when the command is called, or its help is shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
         return [row.name for row in COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
         for row in COMMANDS:
             if row.name == cmd_name:
                 found: click.Command = getattr(import_module(f".{row.module}", __package__), cmd_name.replace("-", "_"))
@@ -129,7 +126,6 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, from its rows alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(row.name, row.help) for row in COMMANDS])
 

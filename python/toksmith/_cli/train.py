@@ -286,7 +286,6 @@ def by_language(arguments: Sequence[str], hint: str) -> dict[str, list[str]]:
 
 
 def language_and_ratio(argument: str) -> tuple[str, float]:
-    """The language and its ratio."""
     name, _, number = argument.partition("=")
     try:
         return name, float(number)
@@ -344,7 +343,6 @@ def print_sweep(tok: toksmith.Tokenizer, sizes: Sequence[int], held_out: Path, *
 
 
 def sweep_lines(rows: Sequence[toksmith.SweepRow]) -> Iterator[str]:
-    """The lines of the table and of the chart."""
     yield f"{rows[0].bytes:,} bytes of unseen text"
     yield ""
     cells = []

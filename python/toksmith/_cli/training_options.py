@@ -94,7 +94,6 @@ min_count = partial(declared, "Counting", help="Leave out pieces that occur less
 
 
 def counting(*, kinds: bool) -> Declaration:
-    """The options of counting."""
     counted = partial(declared, "Counting", kinds=kinds)
     said = "Split pattern: a name, a regex, or none for no split; repeatable, applied in order."
     return options(

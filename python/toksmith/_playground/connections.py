@@ -41,7 +41,6 @@ class FairConnection(AutoHTTPProtocol):
     """uvicorn's connection, on a transport that reads little at a time."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Takes the transport."""
         bounded: Any = transport
         bounded.max_size = TURN  # what asyncio's own transports read at once
         super().connection_made(transport)
@@ -55,7 +54,6 @@ class EndingServer(uvicorn.Server):
         self.forget = forget
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends the connections."""
         self.forget()
         await super().shutdown(sockets)
 

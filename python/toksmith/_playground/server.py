@@ -86,7 +86,6 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 
 def problem(status: int, said: str, kind: str = "") -> Response:
-    """An answer with an error message."""
     headers = {"connection": "close"} if status in (413, 503) else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 

@@ -210,7 +210,6 @@ def held(
 
 
 def can_merge(tok: toksmith.Tokenizer) -> bool:
-    """Whether the tokenizer has merges to show."""
     return tok.model.kind in ("bpe", "chars", "words")
 
 
@@ -269,7 +268,6 @@ def merges_asked(tok: toksmith.Tokenizer, piece: str | bytes) -> explain.Merges:
 
 
 def symbols_of(steps: explain.Merges) -> Iterator[explain.Symbol]:
-    """All symbols that are seen while a piece is merged."""
     yield from steps.merged
     for step in steps.steps:
         yield from step.symbols

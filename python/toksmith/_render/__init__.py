@@ -29,6 +29,8 @@ _MODULES = ("streams", "view", "blocks", "areas", "plot", "pages", "terminal", "
 
 
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     for module in () if name.startswith("_") else _MODULES:
         found = import_module(f".{module}", __name__)
         if name in found.__all__:

@@ -150,13 +150,11 @@ class Named(Shown):
         self.result, self.toks = result, toks
 
     def view(self) -> _render.View:
-        """What is to be seen."""
         view = self.result.view()
         lines = [_render.Line(f"{name}: {tok.fingerprint}", "dim") for name, tok in self.toks.items()]
         return _render.View(view.title, [*view.blocks, *lines])
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, and what it is of, as JSON values."""
         made_by = {name: tok.fingerprint for name, tok in self.toks.items()}
         return {"toksmith": toksmith.__version__, "tokenizers": made_by, "result": self.result.to_dict()}
 

@@ -82,7 +82,6 @@ class Session:
         }
 
     def keep(self, text: str) -> str:
-        """Keep a text, and give its key."""
         key = key_of(text)
         self.once("text", key, lambda: Held(text))
         return key
@@ -151,7 +150,6 @@ class Asked:
         return self.session.once(kind, key, make)
 
     def string(self, name: str, default: str | None = None) -> str:
-        """A text argument."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise toksmith.InvalidOption(name, value, "a text")
@@ -174,7 +172,6 @@ class Asked:
         return value
 
     def strings(self, name: str) -> list[str]:
-        """A list of texts."""
         value = self.values.get(name, [])
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise toksmith.InvalidOption(name, value, "a list of texts")
@@ -197,7 +194,6 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """The key of the text."""
         if "key" not in self.values or "text" in self.values:
             _ = self.text
         return self.string("key")
@@ -218,7 +214,6 @@ class Asked:
 
     @property
     def names(self) -> list[str]:
-        """The names of the tokenizers, in order."""
         names = self.strings("tokenizers")
         if not 1 <= len(names) <= MOST_TOKENIZERS:
             raise toksmith.InvalidOption("tokenizers", names, f"1 to {MOST_TOKENIZERS} names")
@@ -229,7 +224,6 @@ class Asked:
 
     @property
     def toks(self) -> dict[str, toksmith.Tokenizer]:
-        """The tokenizers by name."""
         return {name: self.session.toks[name] for name in self.names}
 
     @property
@@ -248,7 +242,6 @@ class Asked:
 
     @property
     def special(self) -> Any:
-        """What special tokens in the text are."""
         value = self.string("special", "text")
         if value not in ("text", "allow", "raise"):
             raise toksmith.InvalidOption("special", value, "text, allow or raise")
@@ -265,13 +258,11 @@ def unknown_text(key: str) -> Held:
 
 
 def data_of(asked: Asked) -> bytes:
-    """The bytes of the text."""
     text = asked.text
     return asked.once("data", asked.key, lambda: toksmith.reference.utf8(text))
 
 
 def held_of(asked: Asked) -> Held:
-    """The text as it is kept."""
     key = asked.key
     return asked.once("text", key, lambda: unknown_text(key))
 

@@ -37,7 +37,6 @@ class OpenFolder:
 
 
 def own_folder() -> OpenFolder:
-    """The files of the page itself."""
     files = sorted(path for path in STATIC.rglob("*") if path.is_file())
     return OpenFolder(OWN, {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in files})
 

@@ -68,7 +68,6 @@ def received_tokenizer(files: object, pattern: object) -> toksmith.Tokenizer:
 
 
 def written(folder: Path, name: object, data: object) -> Path:
-    """One file of a folder."""
     plain = PurePosixPath(str(name)).name
     if not plain or plain in (".", "..") or "\0" in plain or "\\" in plain or len(plain) > 200:
         raise toksmith.InvalidOption("files", name, "names of files")

@@ -70,13 +70,11 @@ def prompt(asked: Asked) -> Shown:
 
 
 def doctor(asked: Asked) -> Shown:
-    """What is wrong with the tokenizer."""
     tok = asked.tok
     return asked.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
 
 
 def merges(asked: Asked) -> Shown:
-    """One piece, merge by merge."""
     return explain.merges(asked.tok, asked.string("piece"))
 
 
@@ -101,13 +99,11 @@ def specials(asked: Asked) -> Shown:
 
 
 def search(asked: Asked) -> Shown:
-    """Tokens by text, bytes or id."""
     by: Any = asked.string("by", "text")
     return explain.search(asked.tok, asked.string("query"), by=by, most=200)
 
 
 def lengths(asked: Asked) -> Shown:
-    """How many tokens have each length."""
     return explain.lengths(asked.toks)
 
 

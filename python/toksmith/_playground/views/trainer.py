@@ -56,7 +56,6 @@ def corpus(asked: Asked) -> dict[str, Any]:
 
 
 def received(each: object) -> tuple[str, bytes]:
-    """The name and the bytes of one text."""
     expected = "for each text a name, and its text, or its bytes in base64 as data"
     if not isinstance(each, dict) or not isinstance(each.get("name"), str):
         raise toksmith.InvalidOption("texts", type(each).__name__, expected)
@@ -67,7 +66,6 @@ def received(each: object) -> tuple[str, bytes]:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -136,7 +134,6 @@ def trained(asked: Asked) -> TrainedAt:
 
 
 def tokenizer_of(asked: Asked) -> toksmith.Tokenizer:
-    """The tokenizer of a `size`."""
     return toksmith.rewind(training_of(asked).largest, asked.number("size"))
 
 
