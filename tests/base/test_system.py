@@ -23,6 +23,7 @@ import toksmith
 from toksmith import FormatError
 from toksmith._base import system as _system
 from toksmith._base import threads as _threads
+from toksmith._cli import program
 from toksmith._storage import atomic_files
 
 HERE = Path(__file__).parents[1]
@@ -225,7 +226,8 @@ def test_output_is_utf8_with_one_line_end(system: _system.Posix, bytes: bytes, m
     stream = io.TextIOWrapper(written, encoding="cp1252", newline="\r\n" if is_windows else "\n")
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    system.use_utf8()
+    monkeypatch.setattr(program, "SYSTEM", system)
+    program.use_utf8()
     print("größe \udcff", file=stream, flush=True)
     assert written.getvalue() == bytes
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import run
 from model_folders import EXTENDED, checkpoint
 from processors import LIMIT_S
 from systems import needs
@@ -33,7 +34,7 @@ REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\
 DRIVER = """
 import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
-from toksmith._cli import printed as _printed
+from toksmith._cli import inputs as _inputs
 
 def serve(self):
     warnings.warn(sys.argv[2])
@@ -42,7 +43,7 @@ def serve(self):
         asker.recv(100)
 
 _playground.Playground.wait = serve
-_printed.SOON_S = 0.0
+_inputs.SOON_S = 0.0
 streams = sys.stdout, sys.stderr
 for words in json.load(open(sys.argv[1])):
     sys.argv = ["toksmith", *words]
@@ -205,6 +206,27 @@ def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> N
     assert "\nWARNING:  Invalid HTTP request" in told["play"]  # uvicorn's own, without its colours
 
 
+@pytest.mark.slow
+@needs("any names")
+def test_no_command_prints_a_control_into_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no net: each line of ours is escaped where it is made, and JSON says exactly what there is."""
+    monkeypatch.chdir(folder)
+    for name, (done, wrong) in COMMANDS.items():
+        if name in ("play", "decode"):  # one serves until it is interrupted, the other writes bytes as they are
+            continue
+        for words in [*map(named, [*done, *wrong]), *refused(name)]:
+            for more in ([], ["--json"]):
+                result = run(*words, *more)
+                printed = result.stdout + result.stderr
+                assert all(char.isprintable() or char == "\n" for char in printed), (words, ascii(printed))
+                assert "--debug shows where" not in printed, (words, printed)
+                assert "--debug" in words or result.exit_code != 1 or result.stderr.count("\n") == 1, (words, printed)
+                if more and result.exit_code == 0:
+                    assert json.loads(result.stdout.splitlines()[-1]) is not None
+    found = json.loads(run(*named(f"count @.txt {TOK} --json")).stdout)
+    assert found["files"][0]["file"] == f"{HOSTILE}.txt"
+
+
 @needs("terminals")
 def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
     """A warning of a library, the traceback of a thread, and a worker of a job, which has no entry point."""
@@ -292,5 +314,5 @@ def test_every_console_and_bar_is_made_in_one_place() -> None:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rich"):
                 of_rich |= {alias.asname or alias.name for alias in node.names if alias.name in makers}
         made = of_rich & {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-        own = {"terminal.py": {"drawn_stream", "Progress"}, "printed.py": {"_render.drawn_stream"}}
+        own = {"terminal.py": {"drawn_stream", "Progress"}, "streams.py": {"drawn_stream"}}
         assert made <= own.get(path.name, set()), f"{path} makes {made}"

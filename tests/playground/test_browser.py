@@ -16,20 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import (
-    CONTRAST,
-    IN_SIGHT,
-    LONG_TASKS,
-    MOST_NODES,
-    NAMED,
-    PASTE,
-    PUT,
-    SHOTS,
-    TABS,
-    TEXT,
-    TICKS,
-    Seen,
-)
+from browsing import CONTRAST, IN_SIGHT, LONG_TASKS, MOST_NODES, NAMED, PASTE, PUT, SHOTS, TABS, TEXT, TICKS, Seen
 
 import toksmith
 
@@ -58,8 +45,7 @@ def test_tokens_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.To
     seen.page.check("input[value=large]")
     seen.page.uncheck("input[value=bytes]")
     seen.until(
-        "said => document.querySelector('#counts').textContent.startsWith(said)",
-        f"{toks['large'].count(TEXT)} tokens",
+        "said => document.querySelector('#counts').textContent.startsWith(said)", f"{toks['large'].count(TEXT)} tokens"
     )
     assert len(seen.drawn()) == toks["large"].count(TEXT)
 

@@ -10,10 +10,10 @@ import pytest
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import layout, policy, views
-from toksmith._playground import models as _models
+from toksmith._playground import layout, server, views
 from toksmith._playground.rows import Rows
 from toksmith._playground.texts import cut_of, looks_of
+from toksmith._playground.views import models as _models
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_a_snapshot_is_that_of_the_library(session: views.Session) -> None:
     [("/", b"embed=1", True), ("/", b"", False), ("/", b"embed=10", False), ("/api/about", b"embed=1", False)],
 )
 def test_only_the_address_for_frames_may_be_in_one(path: str, query: bytes, framed: bool) -> None:
-    headers = policy.headers_for({"path": path, "query_string": query})
+    headers = server.headers_for({"path": path, "query_string": query})
     ancestors = headers["content-security-policy"].rpartition("frame-ancestors ")[2]
     assert ancestors == ("http://localhost:* http://127.0.0.1:*" if framed else "'none'")
-    assert {**headers, "content-security-policy": ""} == {**policy.HEADERS, "content-security-policy": ""}
+    assert {**headers, "content-security-policy": ""} == {**server.HEADERS, "content-security-policy": ""}

@@ -20,7 +20,7 @@ from markdown_it import MarkdownIt
 
 import toksmith
 from toksmith import explain
-from toksmith._playground import snapshot_data, snapshot_page, snapshots
+from toksmith._playground import snapshot_page, snapshots
 from toksmith._render.view import DARK, LIGHT
 from toksmith.explain._pieces import Kind
 
@@ -130,7 +130,7 @@ def test_tokens_are_those_of_the_library(text: str | bytes) -> None:
         assert [count for count, _ in own["pieces"]] == [len(tokens) for _, _, tokens in found.rows()]
         for token in found.tokens:
             row = own["table"][str(token.id)]
-            assert (row[1], snapshot_data.KINDS[row[2]]) == (token.token.hex(), token.kind)
+            assert (row[1], snapshot_page.KINDS[row[2]]) == (token.token.hex(), token.kind)
 
 
 def test_the_same_snapshot_is_the_same_bytes() -> None:
@@ -157,7 +157,7 @@ def test_a_cut_that_not_all_make_is_marked() -> None:
 
 
 def replayed(own: Any, number: int) -> dict[str, Any]:
-    """The merges of a piece by the rule of `_snapshot_data`, as `embedded.js` plays them: what `Merges.to_dict` gives."""
+    """The merges of a piece by the rule of `snapshot_page`, as `embedded.js` plays them: what `Merges.to_dict` gives."""
     piece = own["merges"]["pieces"][number]
     pairs = {json.dumps(pair[:2]): pair[2:] for pair in own["merges"]["pairs"]}
     symbols = piece["first"]
@@ -202,7 +202,7 @@ def test_merges_are_those_of_the_library(text: str) -> None:
         for start, end, tokens in explain.pieces(LARGE, text).rows()
     ]
     for (data, tokens), (_, number) in zip(rows, own["pieces"], strict=True):
-        if 1 < len(data) <= snapshot_data.LONGEST_PIECE:
+        if 1 < len(data) <= snapshot_page.LONGEST_PIECE:
             assert replayed(own, number) == told(explain.merges(LARGE, data))
             assert own["merges"]["pieces"][number]["ids"] == [token.id for token in tokens]
         else:
@@ -271,7 +271,7 @@ def test_a_token_says_what_it_is_merged_from() -> None:
     [own] = parsed(LARGE, " slowest", vocabulary=10**6).data["tokenizers"]
     for id, (_, hex, kind, *more) in own["table"].items():
         tree = explain.tree(LARGE, int(id))
-        assert (hex, snapshot_data.KINDS[kind]) == (tree.token.hex(), tree.kind)
+        assert (hex, snapshot_page.KINDS[kind]) == (tree.token.hex(), tree.kind)
         if tree.special:
             assert more == []
             continue
@@ -286,8 +286,8 @@ def test_a_token_says_what_it_is_merged_from() -> None:
 
 
 def test_kinds_are_those_of_the_library() -> None:
-    assert get_args(Kind) == snapshot_data.KINDS
-    said = ", ".join(f"'{kind}'" for kind in snapshot_data.KINDS)
+    assert get_args(Kind) == snapshot_page.KINDS
+    said = ", ".join(f"'{kind}'" for kind in snapshot_page.KINDS)
     assert f"const KIND_NAMES = [{said}];" in (STATIC / "embedded.js").read_text(encoding="utf-8")
 
 
@@ -295,16 +295,17 @@ def test_kinds_are_those_of_the_library() -> None:
 
 
 def test_a_long_text_is_cut_and_the_page_says_so() -> None:
-    long = ("low नम\n" * 500_000)[:2_000_000]
-    for text in (long, long.replace("\n", " "), "\u0928" * 2_000_000):
-        made = toksmith.snapshot(SMALL, text, vocabulary=0)
-        [own] = Parsed(made.html).data["tokenizers"]
-        size = sum(own["lengths"])
-        assert snapshots.MOST_BYTES - 10 <= size <= snapshots.MOST_BYTES
-        assert own["ids"] == SMALL.encode(text.encode()[:size].decode(), special="text")
-        assert f"The text has {len(text.encode()):,} bytes. This page has the first {size:,}" in made.html
-    whole = toksmith.snapshot(SMALL, "x" * snapshots.MOST_BYTES, vocabulary=0, pieces=[])
-    assert "The text has" not in whole.html and whole.tokens == {"tokenizer 1": snapshots.MOST_BYTES}
+    long = ("low नम\n" * 50_000)[:200_000]
+    for text in (long, long.replace("\n", " "), "\u0928" * 200_000):
+        shown, [note] = snapshots.beginning(text.encode())
+        assert snapshots.MOST_BYTES - 10 <= len(shown) <= snapshots.MOST_BYTES
+        assert text.startswith(shown.decode())
+        assert note.startswith(f"The text has {len(text.encode()):,} bytes. This page has the first {len(shown):,}")
+    made = toksmith.snapshot(SMALL, long, vocabulary=0, pieces=[])
+    [own] = Parsed(made.html).data["tokenizers"]
+    assert own["ids"] == SMALL.encode(snapshots.beginning(long.encode())[0].decode(), special="text")
+    assert "The text has" in made.html
+    assert snapshots.beginning(b"x" * snapshots.MOST_BYTES) == (b"x" * snapshots.MOST_BYTES, [])
 
 
 def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -389,23 +390,8 @@ def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
     result = run("snapshot", tmp_path / "text.txt", "-t", saved, "-o", out, "--title", "T", "--vocabulary", "9")
     assert result.stdout == f"{out}\n"
     assert out.read_text(encoding="utf-8") == toksmith.snapshot({str(saved): SMALL}, TEXT, title="T", vocabulary=9).html
-    found = run(
-        *(
-            "snapshot",
-            "--text",
-            "low",
-            "-t",
-            saved,
-            "-o",
-            out,
-            "--piece",
-            " low",
-            "--piece",
-            "egg",
-            "--fragment",
-            "--json",
-        )
-    )
+    options = ["--piece", " low", "--piece", "egg", "--fragment", "--json"]
+    found = run("snapshot", "--text", "low", "-t", saved, "-o", out, *options)
     made = toksmith.snapshot({str(saved): SMALL}, "low", pieces=[" low", "egg"], fragment=True)
     assert json.loads(found.stdout) == {
         "file": str(out),

@@ -132,7 +132,7 @@ def test_a_tree_has_the_merges_that_the_size_has(session: views.Session) -> None
     for size in range(about["least"] + 1, about["most"] + 1, 3):
         own = measured_at(trainer.training_of(views.Asked(session, {"corpus": key})), size, b"").tok
         found = ask(session, "trained", corpus=key, size=size, sentence="", id=ord("o"))
-        assert found["tree"]["children"] == views.exports.listed(explain.tree(own, ord("o")).to_dict()["children"])
+        assert found["tree"]["children"] == views.listed(explain.tree(own, ord("o")).to_dict()["children"])
 
 
 def test_only_the_beginnings_of_long_texts_are_measured() -> None:

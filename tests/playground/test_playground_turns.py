@@ -118,11 +118,11 @@ def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
             assert views.shown("tokens", question)["result"]
 
 
-@pytest.mark.slow
 def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Tokenizer]) -> None:
     """One tokenizer takes a text of the largest size in every view that the page asks for while it shows a text."""
-    session, text = views.Session(toks, {}, {}), "low lower\n" * (views.MOST_BYTES // 10)
+    session, text = views.Session(toks, {}, {}), "low lower\n" * 10_000
     for view in ("counts", "rows", "ids", "differences", "difference", "place", "piece", "prompt", "specials", "lint"):
+        assert views.MOST.get(view, views.MOST_AT_ONCE) >= views.MOST_BYTES
         values = {"tokenizers": ["small"], "text": text, "token": 0, "last": 10}
         assert views.shown(view, views.Asked(session, values))["result"]
 

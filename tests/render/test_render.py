@@ -2,6 +2,7 @@
 
 import io
 import re
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,8 +79,10 @@ def test_without_colour(tokens: list[bytes], picture: str, why: str) -> None:
     assert drawn(views(*tokens)) == (picture and picture + "\n"), why
 
 
-def test_all_public_names_are_found() -> None:
-    assert all(getattr(_render, name) is not None for name in _render.__all__)
+def test_names_are_found_where_they_are_first_asked_for() -> None:
+    for module in _render._MODULES:
+        found = import_module(f"toksmith._render.{module}")
+        assert all(getattr(_render, name) is getattr(found, name) for name in found.__all__)
 
 
 def test_ids_stand_under_the_line_where_their_tokens_begin() -> None:
@@ -250,12 +253,7 @@ def test_a_shared_character_is_drawn_once_with_who_has_its_bytes() -> None:
     rows = clusters([b"a\xf0", b"", b"\x9f\x98", b"\x84!", b"b", b"\xff"])
     told = [[tuple(part) for part in cluster] for cluster in rows]
     assert told == [
-        [
-            (0, [("a", "text")]),
-            (1, []),
-            (("😄", "text"), [(0, 1), (2, 2), (3, 1)]),
-            (3, [("!", "text")]),
-        ],
+        [(0, [("a", "text")]), (1, []), (("😄", "text"), [(0, 1), (2, 2), (3, 1)]), (3, [("!", "text")])],
         [(4, [("b", "text")])],
         [(5, [("<FF>", "bytes")])],
     ]

@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO
-
-if TYPE_CHECKING:
-    import signal
+from typing import Any, BinaryIO
 
 __all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
 
@@ -137,18 +133,6 @@ class Posix:
 
     # The process
 
-    def ending_signals(self) -> tuple[signal.Signals, ...]:
-        """The signals by which other programs end this one; Windows sends the second at Ctrl-Break and the end of a console."""
-        import signal  # slow to import
-
-        return tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
-
-    def use_utf8(self) -> None:
-        """Makes stdout and stderr of this process UTF-8 on any locale."""
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(encoding="utf-8", errors=self.shown_name_errors)
-
     def processors(self) -> int:
         """The number of processors that this process may run on."""
         affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
@@ -256,13 +240,6 @@ class Windows(Posix):
 
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
         """Does nothing: the file system writes names by itself."""
-
-    def use_utf8(self) -> None:
-        """As `Posix.use_utf8`; files and pipes get lines that end as they do elsewhere."""
-        super().use_utf8()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
-                stream.reconfigure(newline="\n")
 
     def peak_memory_mib(self) -> float | None:
         """The peak of the memory in use; None if Windows does not tell."""

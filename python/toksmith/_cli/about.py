@@ -11,9 +11,9 @@ from click.exceptions import NoSuchCommand
 
 import toksmith
 
-from . import ABOUT, COMMANDS, TWO_WORDS
+from .._render import print_json
 from .arguments import as_json
-from .printed import print_json
+from .commands import ABOUT, COMMANDS, TWO_WORDS
 from .program import Command, app, command
 
 __all__ = ["completion", "help", "manual", "program_context"]
@@ -67,7 +67,6 @@ def program_context() -> click.Context:
 
 
 def command_named(name: str) -> Command:
-    """The command of a name that exists."""
     found = app.get_command(click.Context(app), name)
     assert isinstance(found, Command)
     return found

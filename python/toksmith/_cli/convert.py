@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 
-from .arguments import FILE, TOKENIZER, as_json, completing, given, loaded_options, of_file, quiet
-from .corpus import ticking, total_of
-from .printed import print_json, print_lines, working
-from .program import command
+from .._render import print_json, print_lines
+from .arguments import FILE, PATH, TOKENIZER, as_json, completing, given, of_file, quiet
+from .inputs import loaded_options, ticking, total_of, working
+from .program import DIFFERENT, command
 
 __all__ = ["FORMAT", "check_format", "convert", "formats"]
 
-DIFFERENT = 3  # the exit code
 FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": completing(toksmith.formats)}
 COLUMNS = 80
 
@@ -31,17 +31,10 @@ COLUMNS = 80
 @click.option("--from", "from_format", help="Format of the source.", show_default="by its content", **FORMAT)
 @click.option("--to", "to_format", help="Format of the target.", show_default="by its name", **FORMAT)
 @click.option(
-    "--verify",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    help="Texts for the comparison; repeatable.",
-    show_default="a built-in sample",
+    "--verify", type=PATH, multiple=True, help="Texts for the comparison; repeatable.", show_default="a built-in sample"
 )
 @click.option(
-    "--allow-loss",
-    multiple=True,
-    help="Field of the model that may be left out; repeatable.",
-    show_default="nothing",
+    "--allow-loss", multiple=True, help="Field of the model that may be left out; repeatable.", show_default="nothing"
 )
 @of_file
 @click.option(
@@ -76,7 +69,7 @@ def convert(
     else:
         print_lines(*str(report).split("\n"))
     if not report.equal:
-        raise click.exceptions.Exit(DIFFERENT)
+        raise Exit(DIFFERENT)
 
 
 def check_format(name: str | None, flag: str) -> None:

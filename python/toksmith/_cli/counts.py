@@ -14,21 +14,18 @@ import click
 
 import toksmith
 
-from .._render import number_of
-from .arguments import FILE, Asked, as_json, given, given_pattern, quiet
-from .corpus import corpus_of
+from .._render import number_of, print_json, print_lines
+from .arguments import FILE, PATH, Asked, as_json, given, quiet, text_files
+from .inputs import corpus_of, given_pattern, progress_of, working
 from .jobs import files_of_job, job_options, run_job, sizes_of
-from .printed import print_json, print_lines, progress_of, working
 from .program import command
 from .training_options import counting, min_count, spill_to
 
 __all__ = ["count_pieces", "loaded_counts", "merge_counts"]
 
-PATH = click.Path(path_type=Path)
-
 
 @command("count-pieces", folder="--output", corpus="FILE")
-@click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin.")
+@text_files
 @click.option(
     "--output",
     "-o",
@@ -75,7 +72,6 @@ def count_pieces(files: list[str] | None, output: str, start: str | None, **opti
 
 
 def refuse(given_options: dict[str, Any], why: str) -> None:
-    """Refuse options that do not fit the output."""
     for flag, value in given_options.items():
         if value is not None:
             raise click.BadParameter(why, param_hint=flag)
@@ -92,9 +88,7 @@ def refuse(given_options: dict[str, Any], why: str) -> None:
 )
 @click.option("--output", "-o", type=PATH, required=True, help="File for the counts: .parquet or .tsv.")
 @click.option(
-    "--in-order",
-    is_flag=True,
-    help="Each file's documents follow those of the file before: keep first positions.",
+    "--in-order", is_flag=True, help="Each file's documents follow those of the file before: keep first positions."
 )
 @min_count(flag="--min-count", kinds=False)
 @spill_to(kinds=False)
@@ -111,7 +105,6 @@ def merge_counts(
 
 
 def loaded_counts(files: Sequence[Path]) -> toksmith.PieceCounts:
-    """The counts of all files together."""
     return toksmith.PieceCounts.load(files[0]) if len(files) == 1 else toksmith.PieceCounts.load_all(files)
 
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import toksmith
 from toksmith import _render
-from toksmith._base.system import SYSTEM
+from toksmith._cli.printed import merge_views
+from toksmith._cli.program import use_utf8
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,12 +94,6 @@ def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
         demo.console.print(f"  {line}", markup=False)
 
 
-def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
-    record = tok.model.training
-    assert record is not None, "train() makes a record, and save() keeps it"
-    return _render.merge_views(tok.model.merges, record.counts, record.left, tok.token_bytes)
-
-
 def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) -> None:
     """Every source through encode and decode and back to its bytes, with sizes and speed."""
     demo.console.rule("Encoding and decoding the whole library", align="left")
@@ -147,7 +142,7 @@ def tutorials(demo: Demo) -> None:
 
 def main() -> int:
     """Run the demo; 0 when every check holds, else 1."""
-    SYSTEM.use_utf8()
+    use_utf8()
     demo = Demo(_render.make_console(sys.stdout, soft_wrap=not sys.stdout.isatty()))
     sources = library_sources()
     if not sources:

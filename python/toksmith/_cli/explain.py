@@ -1,7 +1,8 @@
-"""The commands that say why: explain (a text, or one token), explain-steps (a training by hand), compare, stability."""
+"""The commands that say why: explain (a text, or one token), explain-steps (a training by hand), compare, stability, chat."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,21 +10,9 @@ import click
 import toksmith
 from toksmith import _render
 
-from . import TWO_WORDS
-from .arguments import (
-    FILE,
-    STDIN,
-    given,
-    loaded,
-    loaded_all,
-    of_text,
-    one_text,
-    special,
-    with_report,
-    with_text,
-    with_tokenizer,
-    with_tokenizers,
-)
+from .arguments import FILE, STDIN, given, of_text, special, with_report, with_text, with_tokenizer, with_tokenizers
+from .commands import TWO_WORDS
+from .inputs import file_bytes, loaded, loaded_all, one_text, pairs
 from .printed import print_shown
 from .program import command
 
@@ -32,7 +21,7 @@ if TYPE_CHECKING:
 
     from toksmith._render import Shown
 
-__all__ = ["compare", "explain", "explain_steps", "stability"]
+__all__ = ["chat", "compare", "explain", "explain_steps", "stability"]
 
 
 def steps_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -60,10 +49,7 @@ def steps_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -
 )
 @click.option("--history", is_flag=True, help="With --id: the history of the token in training.")
 @click.option(
-    "--context",
-    type=int,
-    help="Show how much of the text fits into this many tokens.",
-    show_default="show all of it",
+    "--context", type=int, help="Show how much of the text fits into this many tokens.", show_default="show all of it"
 )
 @click.option("--lint", is_flag=True, help="Find invisible text that costs tokens.")
 @click.option("--inference", is_flag=True, help="Compare with the longest token at each place, and the fewest tokens.")
@@ -142,10 +128,7 @@ def compare(**asked: Any) -> None:
 @click.option("--typed", help="What is typed.", show_default="e")
 @click.option("--most", type=int, help="Maximum number of places.", show_default="500")
 @click.option(
-    "--at",
-    type=int,
-    help="Show one place: the tokens before and after, in characters.",
-    show_default="all places",
+    "--at", type=int, help="Show one place: the tokens before and after, in characters.", show_default="all places"
 )
 @special("text")
 @with_report
@@ -178,3 +161,60 @@ def as_text(data: bytes) -> str | bytes:
         return data.decode()
     except UnicodeDecodeError:
         return data
+
+
+@command("chat", variables="--variable", add_generation_prompt="--prompt")
+@click.argument(
+    "file",
+    type=FILE,
+    metavar="[MESSAGES]",
+    default=STDIN,
+    help="JSON file with a list of messages; '-' or none reads stdin.",
+)
+@with_tokenizer
+@click.option(
+    "--template",
+    required=True,
+    help="Folder of a model, its tokenizer_config.json, a .jinja file, or chatml, llama3 or plain.",
+)
+@click.option("--tools", type=FILE, help="JSON file with a list of functions.", show_default="none")
+@click.option(
+    "--variable",
+    multiple=True,
+    help="NAME=TEXT that the template reads, such as bos_token; repeatable.",
+    show_default="none",
+)
+@click.option(
+    "--prompt/--no-prompt",
+    default=None,
+    help="End where the assistant begins to write.",
+    show_default="if the last message is not the assistant's",
+)
+@with_report
+def chat(
+    file: str, template: str, tools: str | None, variable: list[str] | None, prompt: bool | None, **asked: Any
+) -> None:
+    """Show a conversation as its tokens, as a chat template writes it.
+
+    It says what each message costs, which text would have become a control token where texts are joined before they are
+    encoded, and which ids stay when messages are appended. It needs the extra 'chat'.
+    """
+    tok, [name] = loaded(asked), asked["tokenizer"]
+    messages = listed(file, "messages")
+    functions = None if tools is None else listed(tools, "--tools")
+    variables = pairs(variable, "--variable", "NAME=TEXT")
+    more = given(tools=functions, variables=variables, add_generation_prompt=prompt)
+    print_shown(lambda: _render.called(toksmith.explain.chat(tok, messages, template=template, **more), name), asked)
+
+
+def listed(file: str, what: str) -> list[Any]:
+    """A list in a JSON file, or the one in its object."""
+    try:
+        found = json.loads(file_bytes(file))
+    except (ValueError, RecursionError) as error:
+        raise toksmith.FormatError(file, None, f"is not JSON: {error}") from None
+    if isinstance(found, dict) and isinstance(found.get(what), list):
+        found = found[what]
+    if not isinstance(found, list):
+        raise toksmith.FormatError(file, None, f"expected a list of objects, found {type(found).__name__}")
+    return found

@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 
-from .arguments import TOKENIZER, as_json, completing, given, html, loaded, quiet, with_tokenizer
-from .printed import prepared, progress_of
-from .program import command
+from .arguments import PATH, TOKENIZER, as_json, completing, given, html, quiet, with_tokenizer
+from .inputs import loaded, pairs, progress_of
+from .printed import prepared
+from .program import DIFFERENT, command
 
 __all__ = ["graft"]
 
-DIFFERENT = 3  # the exit code
 RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the library, which a test compares
-FOLDER = click.Path(path_type=Path)
 
 
 @command("graft", tensors="--tensor", tokens="--token", out="--output")
 @click.argument(
     "checkpoint",
-    type=FOLDER,
+    type=PATH,
     metavar="CHECKPOINT",
     help="Folder of a model: safetensors files, config.json and a tokenizer.",
 )
 @with_tokenizer
-@click.option("--output", "-o", type=FOLDER, required=True, help="New folder; its parent must exist.")
+@click.option("--output", "-o", type=PATH, required=True, help="New folder; its parent must exist.")
 @click.option(
     "--init",
     multiple=True,
@@ -41,19 +41,16 @@ FOLDER = click.Path(path_type=Path)
     shell_complete=completing(lambda: RULES),
 )
 @click.option("--old", type=TOKENIZER, help="Tokenizer of the checkpoint.", show_default="that in its folder")
-@click.option("--id-map", type=FOLDER, help="File of IdMap.save: which token is which.", show_default="by their bytes")
+@click.option("--id-map", type=PATH, help="File of IdMap.save: which token is which.", show_default="by their bytes")
 @click.option(
     "--donor",
-    type=FOLDER,
+    type=PATH,
     help="Folder of a model that has the new tokens, to rebuild their rows from.",
     show_default="none",
 )
 @click.option("--donor-tokenizer", type=TOKENIZER, help="Tokenizer of the donor.", show_default="that in its folder")
 @click.option(
-    "--pad-to",
-    type=int,
-    help="Multiple of the number of rows, such as 64 or 128.",
-    show_default="the checkpoint's",
+    "--pad-to", type=int, help="Multiple of the number of rows, such as 64 or 128.", show_default="the checkpoint's"
 )
 @click.option(
     "--tensor",
@@ -105,7 +102,9 @@ def graft(
     exit code is 3 if --verify finds a difference.
     """
     options: dict[str, Any] = given(init=init, pad_to=pad_to, allow_loss=allow_loss)
-    options |= given(tensors=pairs(tensor, "--tensor"), tokens=pairs(token, "--token", last=False))
+    options |= given(
+        tensors=pairs(tensor, "--tensor", "NAME=ROLE", last=True), tokens=pairs(token, "--token", "NAME=TOKEN")
+    )
     options |= given(old=None if old is None else toksmith.load(old))
     options |= given(donor=donor)
     options |= given(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
@@ -118,7 +117,7 @@ def graft(
     if not asked["quiet"] or asked["as_json"] or asked["html"] is not None or not report.ok:
         show()
     if not report.ok:
-        raise click.exceptions.Exit(DIFFERENT)
+        raise Exit(DIFFERENT)
 
 
 def with_files(command: str, files: Mapping[str, object]) -> str:
@@ -127,14 +126,3 @@ def with_files(command: str, files: Mapping[str, object]) -> str:
         if file is not None:
             command = command.replace(words, f"{words.partition(' ')[0]} {shlex.quote(str(file))}")
     return command
-
-
-def pairs(texts: list[str] | None, flag: str, *, last: bool = True) -> dict[str, str] | None:
-    """The parts of options NAME=VALUE."""
-    found = {}
-    for text in texts or ():
-        name, equals, value = text.rpartition("=") if last else text.partition("=")
-        if not (name and equals and value):
-            raise click.BadParameter(f"{text!r} is not NAME={'ROLE' if last else 'TOKEN'}", param_hint=flag)
-        found[name] = value
-    return found or None

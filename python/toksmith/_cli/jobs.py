@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 
-from .._render import number_of
-from .arguments import (
-    FILE,
-    STDIN,
-    Asked,
-    as_json,
-    completing,
-    field,
-    file_named,
-    given,
-    loaded,
-    named_by_t,
-    quiet,
-    special,
-)
-from .printed import log_lines, print_drawn, print_json, print_lines, print_shown, working
-from .program import command, drop_output, options
+from .._render import log_lines, number_of, print_json, print_lines
+from .arguments import FILE, PATH, STDIN, Asked, as_json, completing, field, given, named_by_t, quiet, special
+from .inputs import file_named, loaded, working
+from .printed import print_drawn, print_shown
+from .program import DIFFERENT, command, drop_output, options
 from .training_options import bytes_of
 
 __all__ = [
@@ -47,7 +36,6 @@ __all__ = [
 # Those of the library's tables, which a test compares.
 SINKS = ("npy", "megatron", "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma", "litdata")
 DTYPES = ("auto", "uint8", "uint16", "uint32", "int32")
-FOLDER = click.Path(path_type=Path)
 
 job_options = options(
     click.option("--max-errors", type=int, help="How many such rows the job may have.", show_default="no limit"),
@@ -78,11 +66,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Files, folders and URLs of texts.")
 @named_by_t("A published name or a tokenizer file.", required=False)
 @click.option(
-    "--output",
-    "-o",
-    type=FOLDER,
-    required=True,
-    help="Folder for the shards; its parent must exist. Or a URL.",
+    "--output", "-o", type=PATH, required=True, help="Folder for the shards; its parent must exist. Or a URL."
 )
 @click.option(
     "--to",
@@ -108,10 +92,7 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
     show_default="auto",
 )
 @click.option(
-    "--errors",
-    type=click.Choice(["stop", "skip", "quarantine"]),
-    help="Rows that have no text.",
-    show_default="stop",
+    "--errors", type=click.Choice(["stop", "skip", "quarantine"]), help="Rows that have no text.", show_default="stop"
 )
 @click.option("--sources", is_flag=True, help="Write where each document is from.")
 @click.option(
@@ -159,17 +140,11 @@ def tokenize(files: list[str] | None, output: Path, to: str, sources: bool, fiel
     run_job(planned, output, asked, cost=True, whole=whole)
 
 
-class Planned(Protocol):
-    """Plans the job of a command."""
-
-    def __call__(self, *, force: bool, dry_run: bool) -> toksmith.Job:
-        """The job."""
-
-
-def run_job(planned: Planned, folder: Path, asked: Asked, *, cost: bool, whole: bool) -> None:
+def run_job(planned: Callable[..., toksmith.Job], folder: Path, asked: Asked, *, cost: bool, whole: bool) -> None:
     """Plan a job and run it, or do the one step of it that was asked for.
 
     Args:
+        planned: Plans the job; it takes `force` and `dry_run`.
         cost: Whether a dry run says what the job costs.
         whole: Whether the job itself was given, not only its folder.
     """
@@ -245,7 +220,7 @@ def sizes_of(**sizes: str | None) -> dict[str, Any]:
     return {name: bytes_of(size, f"--{name.replace('_', '-')}") for name, size in sizes.items() if size is not None}
 
 
-job_folder = click.argument("folder", type=FOLDER, metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")
+job_folder = click.argument("folder", type=PATH, metavar="DIR", help="Folder or URL of a job, the -o of 'tokenize'.")
 
 
 @command("status")
@@ -277,7 +252,7 @@ def verify(folder: Path, decode: bool, source: bool, sample: int | None, threads
     else:
         print_lines(*str(found).splitlines())
     if not found.ok:
-        raise click.exceptions.Exit(3)
+        raise Exit(DIFFERENT)
 
 
 def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, asked: Asked) -> None:
@@ -289,7 +264,7 @@ def print_planned(job: toksmith.Job, cost: toksmith.JobCost | None, asked: Asked
         shards = number_of(job.shards, "shard")
         print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.place}")
         if cost is not None:
-            print_drawn(cost)
+            print_drawn([cost])
 
 
 def print_status(job: toksmith.Job, asked: Asked, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
@@ -318,7 +293,7 @@ def print_done(done: toksmith.Tokenized, asked: Asked, *, event: Mapping[str, An
 
 
 @command("shards")
-@click.argument("folder", type=FOLDER, metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")
+@click.argument("folder", type=PATH, metavar="DIR", help="Folder or URL of shards, the -o of 'tokenize'.")
 @click.option("--first", type=int, help="How many documents to show as text.", show_default="3")
 @as_json
 @quiet
@@ -332,19 +307,10 @@ def shards(folder: Path, first: int | None, **asked: Any) -> None:
 
 @command("merge-shards", folder="--output", folders="DIR")
 @click.argument(
-    "folders",
-    type=FOLDER,
-    metavar="DIR...",
-    nargs=-1,
-    required=True,
-    help="Folders or URLs of finished jobs, in order.",
+    "folders", type=PATH, metavar="DIR...", nargs=-1, required=True, help="Folders or URLs of finished jobs, in order."
 )
 @click.option(
-    "--output",
-    "-o",
-    type=FOLDER,
-    required=True,
-    help="New folder for the one shard; its parent must exist. Or a URL.",
+    "--output", "-o", type=PATH, required=True, help="New folder for the one shard; its parent must exist. Or a URL."
 )
 @click.option(
     "--to",

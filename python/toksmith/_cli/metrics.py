@@ -7,17 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 from toksmith import _render
 
+from .._render import tell
 from .arguments import (
     FILE,
+    PATH,
     TOKENIZER,
     field,
     given,
-    loaded,
-    loaded_all,
     raw,
     text,
     threads,
@@ -26,21 +27,17 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .corpus import corpus_of, ticking, total_of
-from .languages import one_file_by_language
-from .printed import prepared, tell, working
-from .program import command
+from .inputs import corpus_of, loaded, loaded_all, one_file_by_language, ticking, total_of, working
+from .printed import prepared
+from .program import DIFFERENT, command
 
 __all__ = ["doctor", "fairness", "measure", "parity"]
-
-FAILED = 3
 
 
 reference = click.option("--reference", help="Language to compare with.", show_default="the first")
 
 
 def by_language(required: bool, help: str) -> Callable[[Any], Any]:
-    """The argument for the files of languages."""
     metavar = "[NAME=]FILE..." if required else "[[NAME=]FILE]..."
     return click.argument("files", nargs=-1, type=FILE, required=required, metavar=metavar, help=help)
 
@@ -117,12 +114,7 @@ def print_warned(found: toksmith.metrics.Parity | toksmith.metrics.Fairness, ask
 @text
 @field
 @raw
-@click.option(
-    "--embeddings",
-    type=click.Path(path_type=Path),
-    help="A model's .safetensors file or its folder.",
-    show_default="do without",
-)
+@click.option("--embeddings", type=PATH, help="A model's .safetensors file or its folder.", show_default="do without")
 @with_report
 def doctor(files: list[str] | None, embeddings: Path | None, **asked: Any) -> None:
     """Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.
@@ -140,4 +132,4 @@ def doctor(files: list[str] | None, embeddings: Path | None, **asked: Any) -> No
         show = prepared(named, asked)
     show()
     if found.failed:
-        raise click.exceptions.Exit(FAILED)
+        raise Exit(DIFFERENT)

@@ -12,16 +12,14 @@ import click
 import toksmith
 from toksmith import _render
 
+from .._render import print_json, print_lines, tell
 from .arguments import (
     FILE,
+    PATH,
     TOKENIZER,
     as_json,
     given,
-    loaded,
-    loaded_all,
-    loaded_options,
     of_file,
-    one_text,
     quiet,
     special,
     threads,
@@ -30,7 +28,8 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .printed import print_json, print_lines, print_shown, refuse_other, tell, working
+from .inputs import loaded, loaded_all, loaded_options, one_text, working
+from .printed import print_shown, refuse_other
 from .program import command
 
 __all__ = ["map", "play", "snapshot"]
@@ -77,7 +76,7 @@ def snapshot(
 @command("map")
 @click.argument(
     "folder",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="[FOLDER]",
     default=Path(),
     help="Folder, such as a repository; without it, the current one.",
@@ -110,7 +109,7 @@ def map(folder: Path, ignored: bool, **asked: Any) -> None:
 @click.option("--port", default=8765, help="Port to listen on, or the next free one; 0 takes any free port.")
 @click.option(
     "--texts",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder with the same text in several languages (.txt files), for the chart of languages.",
     show_default="a built-in sample",
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import signal
 import sys
@@ -21,17 +22,20 @@ from click.exceptions import Exit, NoArgsIsHelpError, NoSuchCommand
 
 import toksmith
 
-from .. import _render
 from .._base.system import SYSTEM
-from . import ABOUT, COMMANDS, TWO_WORDS
+from .._render.streams import __file__ as LINES
+from .._render.streams import guard_terminals, log_warnings, plain, tell
+from .commands import ABOUT, COMMANDS, TWO_WORDS
 from .flags import reason, usage_of
-from .printed import tell
 
-__all__ = ["Command", "Option", "app", "command", "drop_output", "lost_output", "open_closed_streams", "options"]
+__all__ = ["DIFFERENT", "Command", "Option", "app", "command", "drop_output", "main", "options", "use_utf8"]
 
 Declaration = Callable[[Any], Any]
+DIFFERENT = 3  # the exit code of a check that finds a difference
 COMMON = {"tok": "tokenizer", "special_tokens": "special_token", "path": "output"}  # arguments and their options
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+# By which other programs end this one; Windows sends SIGBREAK at Ctrl-Break and the end of a console.
+ENDING = tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
 
 
 class Option(click.Option):
@@ -62,7 +66,6 @@ class Command(click.Command):
         return parser
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by heading."""
         panels: dict[str, list[tuple[str, str]]] = {}
         for each in self.get_params(ctx):
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
@@ -103,11 +106,9 @@ class Program(click.Group):
     """All commands. A command's module is imported when the command is called, or its help is shown."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names, in the order of the table."""
         return [row.name for row in COMMANDS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name."""
         for row in COMMANDS:
             if row.name == cmd_name:
                 found: click.Command = getattr(import_module(f".{row.module}", __package__), cmd_name.replace("-", "_"))
@@ -125,7 +126,6 @@ class Program(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, from its rows alone."""
         with formatter.section("Commands"):
             formatter.write_dl([(row.name, row.help) for row in COMMANDS])
 
@@ -178,7 +178,6 @@ def said(error: click.UsageError) -> str:
 @contextlib.contextmanager
 def ended_by_sigterm() -> Iterator[None]:
     """Lets SIGTERM, and what is like it, end the command as Ctrl-C does, so that it leaves no half-written files."""
-    signals = SYSTEM.ending_signals()
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield  # whoever runs the command here answers signals
         return
@@ -186,12 +185,12 @@ def ended_by_sigterm() -> Iterator[None]:
     def end(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    for each in signals:
+    for each in ENDING:
         signal.signal(each, end)
     try:
         yield
     finally:
-        for each in signals:
+        for each in ENDING:
             signal.signal(each, signal.SIG_DFL)
 
 
@@ -212,7 +211,7 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
         if debug:
             import traceback  # slow to import
 
-            print(_render.plain(traceback.format_exc()), end="", file=sys.stderr)
+            print(plain(traceback.format_exc()), end="", file=sys.stderr)
         if isinstance(error, Exception) and (usage := usage_of(error, flags)) is not None:
             usage.ctx = click.get_current_context(silent=True)
             raise usage from None
@@ -239,7 +238,8 @@ def is_of_output(error: OSError) -> bool:
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    inside = last is not None and os.path.dirname(last.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
+    file = "" if last is None else last.tb_frame.f_code.co_filename
+    inside = file == LINES or os.path.dirname(file) == os.path.dirname(__file__)
     return inside and error.filename is None and error.errno in (*NO_ROOM, *SYSTEM.lost_reader)
 
 
@@ -250,13 +250,6 @@ def lost_output(error: OSError | None) -> int:
         return 0
     tell(f"stdout: cannot be written: {error.strerror}")
     return 1
-
-
-def open_closed_streams() -> None:
-    """Lets what the caller has closed (`>&-`) be written to nowhere. Without it, stdout and stderr are None."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115 - as long as the process
 
 
 def drop_output() -> None:
@@ -271,4 +264,26 @@ app = Program(
     epilog="'toksmith help COMMAND' explains one; 'toksmith completion bash' completes them.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
-click.version_option(toksmith.__version__, "-V", "--version", message="toksmith %(version)s")(app)
+click.version_option(getattr(toksmith, "__version__", ""), "-V", "--version", message="toksmith %(version)s")(app)
+
+
+def main() -> None:
+    """Run the command line of this process: what the installed `toksmith` calls."""
+    if why := vars(toksmith).get("_WHY"):  # the compiled core does not work
+        sys.stderr.write(f"toksmith: {why}\n")
+        sys.exit(1)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller (`>&-`): it is written to nowhere
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115 - as long as the process
+    use_utf8()
+    guard_terminals()
+    log_warnings()
+    app.main()
+
+
+def use_utf8() -> None:
+    """Makes stdout and stderr of this process UTF-8 on any locale, with the same ends of lines in files and pipes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            ends = None if stream.isatty() else "\n"
+            stream.reconfigure(encoding="utf-8", errors=SYSTEM.shown_name_errors, newline=ends)

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 from toksmith import _render
 
-from .arguments import completing, file_or_bytes, given, threads, with_files, with_report
-from .corpus import corpus_of
-from .languages import one_file_by_language
-from .printed import prepared, print_lines, progress_of, refuse_other, tell
+from .._render import print_lines, tell
+from .arguments import PATH, completing, given, threads, with_files, with_report
+from .inputs import corpus_of, file_or_bytes, one_file_by_language, progress_of
+from .printed import prepared, refuse_other
 from .program import command
-from .training_options import bytes_of, max_memory, special_token
+from .training_options import bytes_of, max_memory, numbers_of, special_token
 
 __all__ = ["study"]
 
@@ -43,10 +44,7 @@ KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # those of the librar
 @click.option("--tokens", type=float, help="Tokens that the model is to be trained on.", show_default="2e10")
 @click.option("--tied", is_flag=True, help="The model has one matrix for input and output, not two.")
 @click.option(
-    "--width",
-    type=int,
-    help="Numbers in a row of these matrices.",
-    show_default="the usual one of so many parameters",
+    "--width", type=int, help="Numbers in a row of these matrices.", show_default="the usual one of so many parameters"
 )
 @click.option(
     "--language",
@@ -65,7 +63,7 @@ KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # those of the librar
 @special_token
 @click.option(
     "--keep",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder for the trained tokenizers; the same command continues there after an interruption.",
     show_default="keep nothing",
 )
@@ -100,7 +98,7 @@ def study(
         kinds=kind,
         languages=None if language is None else one_file_by_language(language, "--language"),
     )
-    asked |= given(sizes=None if sizes is None else sizes_of(sizes))
+    asked |= given(sizes=None if sizes is None else numbers_of(sizes, "--sizes"))
     asked |= given(patterns=None if pattern is None else [None if each == "none" else each for each in pattern])
     asked |= given(max_memory=None if max_memory is None else bytes_of(max_memory))
     for path, suffixes, flag in ((more["html"], ("html", "htm"), "--html"), (more["svg"], ("svg",), "--svg")):
@@ -115,18 +113,10 @@ def study(
     except KeyboardInterrupt:
         again = "nothing is kept; with --keep FOLDER, the same command would continue"
         tell(f"interrupted; {again if keep is None else f'the same command continues in {keep}'}")
-        raise click.exceptions.Exit(130) from None
+        raise Exit(130) from None
     except toksmith.CheckpointError as error:
         tell(f"{error.path}: cannot write the checkpoint: {error.problem}")
-        raise click.exceptions.Exit(1) from None
+        raise Exit(1) from None
     prepared(found, more)()
     if found.keep is not None and not (more["as_json"] or more["quiet"]):
         print_lines(f"the tokenizers are kept in {found.keep}")
-
-
-def sizes_of(words: str) -> list[int]:
-    """The sizes of --sizes."""
-    plain = [word.replace("_", "").strip() for word in words.split(",")]
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in plain):
-        raise click.BadParameter(f"{words!r} is not a list of sizes such as 8000,16000,32000", param_hint="--sizes")
-    return [int(word) for word in plain]

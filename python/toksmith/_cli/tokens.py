@@ -5,7 +5,6 @@ Text is read and written as bytes, so that nothing is lost on the way.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -19,30 +18,35 @@ import click
 import toksmith
 from toksmith import _render
 
+from .._render import number_of, print_json, print_lines
 from .arguments import (
     FILE,
     STDIN,
     as_json,
-    file_bytes,
     given,
-    has_rows,
-    inputs,
-    loaded,
-    loaded_all,
-    one_text,
     quiet,
     special,
-    stdin_bytes,
     svg,
     threads,
-    token_json,
     with_files,
     with_text,
     with_tokenizer,
     with_tokenizers,
 )
-from .corpus import corpus_of, write_corpus
-from .printed import Meter, draw, prepared, print_json, print_lines, working
+from .inputs import (
+    Meter,
+    Watch,
+    corpus_of,
+    file_bytes,
+    has_rows,
+    inputs,
+    loaded,
+    loaded_all,
+    one_text,
+    progress_of,
+    working,
+)
+from .printed import prepared, print_drawn, token_json
 from .program import command
 
 __all__ = ["count", "decode", "encode", "encodings", "show"]
@@ -105,8 +109,7 @@ def decode(file: str, **asked: Any) -> None:
     Ids are separated by white space or commas, or are JSON. A terminal gets the text with its controls as escapes.
     """
     tok = loaded(asked)
-    data = stdin_bytes() if file == STDIN else file_bytes(file)
-    decoded = tok.decode_bytes(parsed_ids(data, file))
+    decoded = tok.decode_bytes(parsed_ids(file_bytes(file), file))
     if asked["as_json"]:
         print_json(token_json(decoded))
     elif sys.stdout.isatty():
@@ -139,6 +142,23 @@ def count(files: list[str] | None, **asked: Any) -> None:
         return
     for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
         print_lines(f"{row['tokens']:>12}  {row['file']}")
+
+
+def write_corpus(
+    tok: toksmith.Tokenizer, corpus: list[Any], output: str, options: dict[str, Any], asked: dict[str, Any]
+) -> None:
+    """Write the ids of `corpus` to `output`, and say what was written."""
+    watch = Watch()
+    written = toksmith.encode_corpus(tok, corpus, output, **options, **progress_of(asked))
+    if asked["as_json"]:
+        names = {"file": os.fspath(written.path), "ends_file": os.fspath(written.ends_path)}
+        print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
+    elif not asked["quiet"]:
+        documents = number_of(written.documents, "document")
+        print_lines(
+            f"{number_of(written.ids, 'id')} of {documents}{watch.took(written.ids, 'ids')} saved as {written.path} "
+            f"({written.dtype}), document ends as {written.ends_path}"
+        )
 
 
 def counted(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Meter) -> tuple[int, int]:
@@ -192,14 +212,7 @@ def show(ids: bool, **asked: Any) -> None:
     if asked["as_json"]:
         print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
         return
-    # Not written by rich, which has an exit code of its own for a reader that leaves.
-    drawn = io.StringIO()
-    console = _render.make_console(drawn, force_terminal=sys.stdout.isatty() or None)
-    for line in _render.draw_tokens(views, ids=ids):
-        console.print(line, soft_wrap=not console.is_terminal)
-        draw(drawn.getvalue())
-        drawn.seek(0)
-        drawn.truncate()
+    print_drawn(_render.draw_tokens(views, ids=ids), whole_lines=not sys.stdout.isatty())
     print_lines(_render.summary(views))
 
 

@@ -16,9 +16,11 @@ import click
 import toksmith
 
 from .. import _render
-from .arguments import STDIN, TOKENIZER, as_json, one_text, with_text
+from .._render import print_json, print_lines
+from .arguments import STDIN, TOKENIZER, as_json, with_text
 from .flags import reason
-from .printed import print_drawn, print_json, print_lines
+from .inputs import one_text
+from .printed import merge_views, print_drawn
 from .program import command
 
 __all__ = ["STOPS", "tour"]
@@ -71,12 +73,9 @@ def by_hand(on: Traveller) -> Iterator[Part]:
 
 def training(on: Traveller) -> Iterator[Part]:
     """Training on all of your text."""
-    record, model = on.tok.model.training, on.tok.model
-    assert record is not None
-    merges = _render.number_of(len(model.merges), "merge")
+    merges = _render.number_of(len(on.tok.model.merges), "merge")
     yield f"The same on all of your text: {merges}, until no pair repeats or there are {MERGES}. The log of the first:"
-    views = _render.merge_views(model.merges.tolist(), record.counts.tolist(), record.left.tolist(), on.tok.token_bytes)
-    yield "\n".join(_render.merge_lines(views[:8])) or "There are none: your text is too short."
+    yield "\n".join(_render.merge_lines(merge_views(on.tok)[:8])) or "There are none: your text is too short."
     size, ids = len(on.text.encode()), on.tok.count(on.text)
     said = f"{_render.number_of(size, 'byte')} become{'s' if size == 1 else ''} {_render.number_of(ids, 'id')}"
     yield f"{said}, {size / ids:.2f} bytes for each id. A longer text gives a better tokenizer."
@@ -188,7 +187,7 @@ def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
             if isinstance(part, str):
                 print_lines(*paragraph(part), "")
             else:
-                print_drawn(part)
+                print_drawn([part])
                 print_lines("")
         if number != chosen[-1][0] and not goes_on():
             return

@@ -1,45 +1,44 @@
-"""`toksmith train`: trains on text, saves a tokenizer file, and prints each merge on request."""
+"""`toksmith train`: trains on text, saves a tokenizer file, and prints each merge on request.
+
+`--sweep` trains once and shows how well each smaller vocabulary compresses unseen text; `--parity` and what is like it train on
+several languages.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
+from click.exceptions import Exit
 
 import toksmith
 from toksmith import _render
 
-from .._render import number_of
-from .arguments import FILE, as_json, given, given_pattern, quiet, raw, text, token_json
+from .._render import number_of, print_json, print_lines, tell
+from .arguments import PATH, STDIN, as_json, given, quiet, raw, text, text_files
 from .convert import FORMAT, check_format
-from .corpus import corpus_of
 from .counts import loaded_counts
 from .flags import in_flags, reason
-from .languages import languages_asked, of_languages
-from .printed import Watch, print_json, print_lines, progress_of, tell
+from .inputs import Watch, corpus_of, given_pattern, language_and_file, progress_of
+from .printed import merge_views, token_json
 from .program import command
-from .sweep import print_sweep, sweep_sizes
-from .training_options import CHOSEN, FLAGS, bytes_of, training
+from .training_options import CHOSEN, FLAGS, bytes_of, numbers_of, training
 from .training_options import in_flags as kinds_in_flags
 
 __all__ = ["train"]
 
-PATH = click.Path(path_type=Path)
+OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parity_alpha", "other")
 
 
 @command("train", ratios="--ratio", corpus="--other", seed_tokens="--seed-token", user_symbols="--user-symbol")
-@click.argument("files", type=FILE, metavar="[FILE]...", nargs=-1, help="Text files; '-' or none reads stdin.")
+@text_files
 @text
 @click.option(
-    "--output",
-    "-o",
-    type=PATH,
-    help="File for the tokenizer.",
-    show_default="not saved: --show-merges or --json",
+    "--output", "-o", type=PATH, help="File for the tokenizer.", show_default="not saved: --show-merges or --json"
 )
 @click.option("--to", help="Format of that file.", show_default="by its name", **FORMAT)
 @training
@@ -150,7 +149,7 @@ def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksm
         else:
             why, code = f"interrupted while {stopped.phase}", 130
         tell(f"{why}; learned so far: {number_of(learned, 'merge')}, {where}")
-        raise click.exceptions.Exit(code) from None
+        raise Exit(code) from None
     if output is not None:
         save(tok, output, to)
     return tok
@@ -163,7 +162,7 @@ def save(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
     except toksmith.FormatError as error:
         beside = saved_beside(tok, output, "trained")
         tell(f"{reason(error, {'to': '--to'})}; the tokenizer is saved in {beside}, which 'toksmith convert' reads")
-        raise click.exceptions.Exit(1) from None
+        raise Exit(1) from None
 
 
 def saved_beside(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
@@ -182,11 +181,6 @@ def record_of(tok: toksmith.Tokenizer) -> toksmith.TrainingRecord:
     record = tok.model.training
     assert record is not None, "train() leaves a record"
     return record
-
-
-def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
-    record = record_of(tok)
-    return _render.merge_views(tok.model.merges, record.counts, record.left, tok.token_bytes)
 
 
 def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
@@ -239,3 +233,125 @@ def language_lines(tok: toksmith.Tokenizer) -> list[str]:
 
 def symbols_left(record: toksmith.TrainingRecord) -> int:
     return int(record.left[-1]) if len(record.left) else record.symbols
+
+
+# Several languages
+
+
+def languages_asked(asked: Mapping[str, Any]) -> bool:
+    """Whether the options of `train` are those of several languages."""
+    return asked["parity"] is not None or any(asked[name] is not None for name in OF_LANGUAGES)
+
+
+def of_languages(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `toksmith.train` for several languages."""
+    if asked["text"] is not None:
+        raise click.BadParameter("is one text; with --parity give NAME=FILE for each language", param_hint="--text")
+    found: dict[str, Any] = {"languages": corpora(asked)}
+    if asked["development"] is not None:
+        texts = by_language(asked["development"], "--development")
+        found["development"] = {name: corpus_of(asked, files) for name, files in texts.items()}
+    if asked["ratio"] is not None:
+        found["ratios"] = dict(language_and_ratio(each) for each in asked["ratio"])
+    if asked["other"] is not None:
+        found["corpus"] = corpus_of(asked, asked["other"])
+    return found
+
+
+def corpora(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The corpus of each language, or its counts."""
+    if asked["from_counts"]:
+        if asked["files"]:
+            raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
+        named = by_language([str(each) for each in asked["from_counts"]], "--from-counts")
+        return {name: loaded_counts([Path(file) for file in files]) for name, files in named.items()}
+    if not asked["files"]:
+        raise click.BadParameter("is missing; give NAME=FILE for each language", param_hint="FILE")
+    named = by_language(asked["files"], "FILE")
+    if len(named) < 2:
+        said = f"expected files of at least two languages, not of {', '.join(named)} alone; write NAME=FILE"
+        raise click.BadParameter(said, param_hint="FILE")
+    return {name: corpus_of(asked, files) for name, files in named.items()}
+
+
+def by_language(arguments: Sequence[str], hint: str) -> dict[str, list[str]]:
+    """The files of each language; a language may have several."""
+    found: dict[str, list[str]] = {}
+    for argument in arguments:
+        if argument == STDIN:
+            raise click.BadParameter("stdin has no language; give NAME=-", param_hint=hint)
+        name, file = language_and_file(argument, hint)
+        found.setdefault(name, []).append(file)
+    return found
+
+
+def language_and_ratio(argument: str) -> tuple[str, float]:
+    name, _, number = argument.partition("=")
+    try:
+        return name, float(number)
+    except ValueError:
+        raise click.BadParameter(
+            f"expected NAME=NUMBER, such as hi=1.0, not {argument!r}", param_hint="--ratio"
+        ) from None
+
+
+# Several sizes
+
+
+def sweep_sizes(
+    sweep: str | None, held_out: Path | None, files: Sequence[str] | None, others: dict[str, object]
+) -> list[int]:
+    """The sizes that --sweep names, ascending; none where it was not given.
+
+    Args:
+        others: The options that --sweep replaces, with their values.
+    """
+    if sweep is None:
+        if held_out is not None:
+            raise click.BadParameter("requires --sweep", param_hint="--held-out")
+        return []
+    sizes = numbers_of(sweep, "--sweep")
+    for option, value in others.items():
+        if value is not None:
+            raise click.BadParameter(
+                "cannot be combined with --sweep, which trains its largest size", param_hint=option
+            )
+    if held_out is None:
+        raise click.BadParameter("requires --held-out, the text to compare the sizes on", param_hint="--sweep")
+    if not held_out.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(held_out))
+    if any(Path(name).exists() and os.path.samefile(name, held_out) for name in files or []):
+        raise click.BadParameter(
+            f"{held_out} is a training text; give a text that training does not see", param_hint="--held-out"
+        )
+    return sorted({*sizes})
+
+
+def print_sweep(tok: toksmith.Tokenizer, sizes: Sequence[int], held_out: Path, *, as_json: bool) -> None:
+    """Print one table and one chart, or one JSON value."""
+    least, most = len(tok) - len(tok.model.merges), len(tok)
+    if sizes[0] < least:
+        tell(f"smaller sizes are raised to {least:,} tokens, the size without merges")
+    if sizes[-1] > most:
+        tell(f"larger sizes are lowered to {most:,} tokens, where training ended")
+    rows = toksmith.sweep(tok, [min(max(size, least), most) for size in sizes], held_out)
+    if as_json:
+        names = ("vocab_size", "ids", "used", "bytes", "documents", "bytes_per_id")
+        print_json([{name: getattr(row, name) for name in names} for row in rows])
+    else:
+        print_lines(*sweep_lines(rows))
+
+
+def sweep_lines(rows: Sequence[toksmith.SweepRow]) -> Iterator[str]:
+    yield f"{rows[0].bytes:,} bytes of unseen text"
+    yield ""
+    cells = []
+    for before, row in zip([None, *rows], rows, strict=False):
+        fewer = "" if before is None else f"{row.ids / before.ids - 1:+.1%}"
+        used = f"{row.used / row.vocab_size:.0%}"
+        cells.append([f"{row.vocab_size:,}", f"{row.ids:,}", f"{row.bytes_per_id:.3f}", fewer, used])
+    yield from _render.table_lines(["vocab size", "ids", "bytes per id", "ids", "vocabulary used"], cells)
+    yield ""
+    yield "bytes per id (longer is better)"
+    bars = [(f"{row.vocab_size:,}", row.bytes_per_id, f"{row.bytes_per_id:.3f}") for row in rows]
+    yield from _render.bar_lines(bars)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
 import toksmith
 
-from .arguments import TOKENIZER, completing
+from .arguments import PATH, TOKENIZER, completing
 from .program import Declaration, Option, options
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "in_flags",
     "max_memory",
     "min_count",
+    "numbers_of",
     "special_token",
     "spill_to",
     "training",
@@ -29,25 +30,13 @@ __all__ = [
 
 KINDS = toksmith.training_kinds().values()
 UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-PATH = click.Path(path_type=Path)
 patterns = completing(lambda: [*toksmith.patterns(), "none"])
 
 # The options of `toksmith train` that are passed on as they are, and the arguments that they are passed as.
-CHOSEN = {
-    **{name: name for name in ("vocab_size", "merges", "kind", "unit", "alphabet", "ties", "min_count", "threads")},
-    **{
-        name: name
-        for name in ("max_token_bytes", "digits", "whole_characters", "superwords", "superword_pattern", "checkpoint")
-    },
-    **{name: name for name in ("character_coverage", "byte_fallback", "dummy_prefix", "unknown_token", "lowercase")},
-    **{name: name for name in ("end_of_word_suffix", "min_piece_count", "max_piece_bytes", "spill_to", "errors")},
-    **{name: name for name in ("parity", "global_merges", "parity_window", "parity_alpha")},
-    "special_token": "special_tokens",
-    "seed_token": "seed_tokens",
-    "user_symbol": "user_symbols",
-}
-
-
+SINGULAR = {"special_tokens": "special_token", "seed_tokens": "seed_token", "user_symbols": "user_symbol"}
+OTHERS = {"corpus", "languages", "development", "ratios", "pattern", "base", "max_memory", "progress"}
+ARGUMENTS = [name for name in inspect.signature(toksmith.train).parameters if name not in OTHERS]
+CHOSEN = {SINGULAR.get(name, name): name for name in ARGUMENTS}
 FLAGS = {name: f"--{option.replace('_', '-')}" for option, name in CHOSEN.items()}
 FLAGS |= {"pattern": "--pattern", "base": "--base", "max_memory": "--max-memory"}
 
@@ -105,7 +94,6 @@ min_count = partial(declared, "Counting", help="Leave out pieces that occur less
 
 
 def counting(*, kinds: bool) -> Declaration:
-    """The options of counting."""
     counted = partial(declared, "Counting", kinds=kinds)
     said = "Split pattern: a name, a regex, or none for no split; repeatable, applied in order."
     return options(
@@ -232,6 +220,14 @@ def bytes_of(text: str, flag: str = "--max-memory") -> int:
     if not (digits.isascii() and digits.isdigit()):
         raise click.BadParameter(f"{text!r} is not a size such as 512M or 4G", param_hint=flag)
     return int(digits) * unit
+
+
+def numbers_of(words: str, flag: str) -> list[int]:
+    """The sizes in a list such as 8000,16000,32000."""
+    plain = [word.replace("_", "").strip() for word in words.split(",")]
+    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in plain):
+        raise click.BadParameter(f"{words!r} is not a list of sizes such as 8000,16000,32000", param_hint=flag)
+    return [int(word) for word in plain]
 
 
 def in_flags(error: toksmith.InvalidOption) -> toksmith.InvalidOption:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import toksmith
 
+from .._base.arguments import refuse, text, whole_number
 from .._base.system import SYSTEM
 from .snapshots import Snapshot, snapshot
 from .sources import Sources, loaded
@@ -81,11 +82,7 @@ class Playground:
 
 
 def play(
-    toks: Sources,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    texts: Mapping[str, str] | None = None,
+    toks: Sources, *, host: str = "127.0.0.1", port: int = 0, texts: Mapping[str, str] | None = None
 ) -> Playground:
     """A page on this machine that shows what tokenizers make of a text, down to
     the bytes; nothing leaves the machine.
@@ -127,7 +124,13 @@ def play(
             raise
         raise ImportError(f"the playground needs {error.name}: pip install 'toksmith[play]'") from error
 
-    check_types(host, port, texts)
+    host, port = text(host, "host"), whole_number(port, "port")
+    if texts is not None:
+        if not isinstance(texts, Mapping):
+            refuse("texts", "a mapping (a dict)", texts)
+        for each in (each for pair in texts.items() for each in pair):
+            if not isinstance(each, str):
+                refuse("texts", "texts by name", each)
     session = Session(*loaded(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
     bound = listening(host, port)
     own_host, own_port = bound.getsockname()[:2]
@@ -148,21 +151,6 @@ def play(
     )
     threading.Thread(target=warm, args=([*session.toks.values()],), name="toksmith-warm", daemon=True).start()
     return Playground(EndingServer(config, app.forget), bound, session)
-
-
-def check_types(host: object, port: object, texts: object) -> None:
-    """Refuses what is of a wrong type by the name of its argument."""
-    if not isinstance(host, str):
-        raise TypeError(f"host: expected str, not {type(host).__name__}")
-    if not isinstance(port, int):
-        raise TypeError(f"port: expected an int, not {type(port).__name__}")
-    if texts is None:
-        return
-    if not isinstance(texts, Mapping):
-        raise TypeError(f"texts: expected a mapping (a dict), not {type(texts).__name__}")
-    for item in (item for pair in texts.items() for item in pair):
-        if not isinstance(item, str):
-            raise TypeError(f"texts: expected texts by name, not {type(item).__name__}")
 
 
 def listening(host: str, port: int) -> socket.socket:

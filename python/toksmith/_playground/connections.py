@@ -1,28 +1,34 @@
-"""What one connection of the playground's server may cost the others: how long its turns are, its bodies, and the end.
+"""What one connection of the playground's server may cost the others: its turns, its bodies, its questions, and the end.
 
 The event loop hands a connection what has come, and answers nobody until all of that is taken apart. Of a body in chunks
 of one byte that is long work: so a turn is a few kilobytes, and such a body is short. The bodies of all connections share one
-room, and a value in them has a price. Left out: what is asked, which is `server`'s.
+room, and a value in them has a price. The loop only waits, so it answers at any time: questions run on threads of their own,
+a few at once, and the others wait in a line with an end. A question keeps its turn until its thread has ended, because until
+then its memory is in use. If its asker leaves or the server stops, nothing waits for the thread: it sees `left` at its next
+step, and does not keep the program from ending. Left out: what is asked, and which questions are long, which `server` says.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 if TYPE_CHECKING:  # it is a variable, of which no class can be derived for a type checker
     from asyncio import Protocol as AutoHTTPProtocol
 else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-__all__ = ["MOST_CHUNKED", "MOST_VALUES", "TURN", "Bodies", "EndingServer", "FairConnection", "values_of"]
+__all__ = ["MOST_CHUNKED", "MOST_VALUES", "TURN", "Bodies", "EndingServer", "FairConnection", "Turns", "values_of"]
 
 TURN = 1 << 13  # bytes
 MOST_CHUNKED = 1 << 16  # bytes of a body whose length nobody said before: each chunk is work, however short it is
@@ -35,7 +41,6 @@ class FairConnection(AutoHTTPProtocol):
     """uvicorn's connection, on a transport that reads little at a time."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Takes the transport."""
         bounded: Any = transport
         bounded.max_size = TURN  # what asyncio's own transports read at once
         super().connection_made(transport)
@@ -49,7 +54,6 @@ class EndingServer(uvicorn.Server):
         self.forget = forget
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends the connections."""
         self.forget()
         await super().shutdown(sockets)
 
@@ -112,3 +116,62 @@ def values_of(data: bytes) -> object:
         raise ValueError(f"it has {count:,} values; at most {MOST_VALUES:,} are allowed")
     value: object = json.loads(data)
     return value
+
+
+Work = Callable[[threading.Event], Response]
+
+
+class Turns:
+    """At most `running` questions run at once, and at most `waiting` others wait."""
+
+    def __init__(self, running: int, waiting: int) -> None:
+        self.free, self.most = asyncio.Semaphore(running), running + waiting
+        self.asked: set[asyncio.Task[Response | None]] = set()
+
+    async def answer(self, request: Request, work: Work) -> Response | None:
+        """The answer to a question whose body has been read; None if too many wait, or the asker leaves, or the server stops.
+
+        Args:
+            work: Makes the answer; its argument is set when the asker has left.
+        """
+        if len(self.asked) >= self.most:
+            return None
+        left = threading.Event()
+        own = asyncio.create_task(self.in_turn(work, left))
+        gone = asyncio.ensure_future(request.receive())  # behind its body, a connection only says that it ends
+        self.asked.add(own)
+        try:
+            await asyncio.wait({own, gone}, return_when=asyncio.FIRST_COMPLETED)
+            return own.result() if own.done() and not own.cancelled() else None
+        finally:
+            left.set()
+            self.asked.discard(own)
+            own.cancel()
+            gone.cancel()
+
+    async def in_turn(self, work: Work, left: threading.Event) -> Response | None:
+        """Waits for a turn, and then for the answer."""
+        await self.free.acquire()
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Response | None] = loop.create_future()
+
+        def ended(response: Response | None) -> None:
+            self.free.release()
+            if not answer.done():
+                answer.set_result(response)
+
+        def run() -> None:
+            response = None
+            try:
+                response = work(left)
+            finally:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
+                    loop.call_soon_threadsafe(ended, response)
+
+        threading.Thread(target=run, name="toksmith-view", daemon=True).start()
+        return await answer
+
+    def stop(self) -> None:
+        """Waits for nothing any more."""
+        for each in self.asked:
+            each.cancel()

@@ -64,7 +64,6 @@ class TrainingWatch:
         return check
 
     def stop(self) -> None:
-        """Stops the training that runs."""
         self.running = None
 
 
@@ -76,7 +75,6 @@ class LiveTexts:
 
     @property
     def length(self) -> int:
-        """Of all texts, in bytes."""
         return sum(map(len, self.by_name.values()))
 
     @property
@@ -121,7 +119,6 @@ class Training:
 
     @property
     def most(self) -> int:
-        """The largest size."""
         return len(self.largest)
 
     @property
@@ -130,7 +127,6 @@ class Training:
         return self.most - len(self.largest.model.merges)
 
     def left(self, size: int) -> int:
-        """The tokens of all texts at a size."""
         record = self.largest.model.training
         assert record is not None
         merges = size - self.least
@@ -236,7 +232,6 @@ class TrainedAt(_render.Shown):
         return {named(self.size): self.tok}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON values."""
         facts = {name: getattr(self, name) for name in ("size", "merges", "tokens")} | {"bytes": self.length}
         newest = [{"id": id, "hex": token.hex(), "count": count} for id, token, count in self.newest]
         cut = self.tok.encode_with_offsets(self.sentence, unit="byte", special="text")
@@ -247,7 +242,6 @@ class TrainedAt(_render.Shown):
         return {**facts, "languages": languages, "sentence": sentence, "newest": newest, "tree": tree}
 
     def view(self) -> _render.View:
-        """What is to be seen."""
         number, figure = _render.number_of, "{:.2f}".format
         per_token = figure(self.length / self.tokens) if self.tokens else "–"
         said = f"{number(self.merges, 'merge')}, {number(self.tokens, 'token')} for {number(self.length, 'byte')}, {per_token} bytes per token"
@@ -265,7 +259,6 @@ class TrainedAt(_render.Shown):
 
 
 def named(size: int) -> str:
-    """What the tokenizer of a size is called."""
     return f"trained {size:,}"
 
 

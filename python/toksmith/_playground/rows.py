@@ -66,7 +66,6 @@ class Rows:
         return max(0, min(int(np.searchsorted(self.starts, byte, "right")) - 1, len(self) - 1))
 
     def span(self, tokenizer: int, place: int) -> tuple[int, int]:
-        """Where a token begins and ends, in bytes."""
         ends = self.cuts[tokenizer].ends
         return int(ends[place - 1]) if place else 0, int(ends[place])
 
@@ -110,7 +109,6 @@ class Rows:
         return {"total": len(cut.ids), "first": first, "tokens": tokens, "rows": drawn}
 
     def spans(self, tokenizer: int, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Where some tokens begin, and where they end."""
         ends = self.cuts[tokenizer].ends
         return begins_of(ends, first, last), ends[first:last]
 
@@ -172,7 +170,6 @@ class Rows:
         return drawn
 
     def drawn(self, part: _render.DrawnPart) -> str:
-        """How a part of a token is drawn."""
         return part.text if self.marks or part.kind != "mark" else part.text.translate(UNMARKED)
 
 

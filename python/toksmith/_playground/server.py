@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from threading import Event
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -22,13 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import toksmith
 
-from .connections import Bodies, values_of
-from .policy import headers_for
-from .turns import Turns
+from .connections import Bodies, Turns, values_of
 from .views import EXPORTS, VIEWS, Asked, AskerLeft, Session, UnknownText, exported, is_long, shown
 from .words import words
 
-__all__ = ["application"]
+__all__ = ["HEADERS", "application", "headers_for"]
 
 LOG = logging.getLogger("toksmith")
 MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
@@ -87,7 +86,6 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
 
 
 def problem(status: int, said: str, kind: str = "") -> Response:
-    """An answer with an error message."""
     headers = {"connection": "close"} if status in (413, 503) else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
@@ -148,3 +146,30 @@ def answer(session: Session, name: str, format: str, data: bytes, left: Event | 
     except Exception as error:
         LOG.exception("the view %s failed", name)
         return problem(500, f"unexpected {type(error).__name__}: {error}")
+
+
+# No page may put this one in a frame, so that nobody is led to click in it unseen. The address with `?embed=1` is made for frames,
+# and only pages that this machine serves itself (notebooks) may hold it.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors "
+)
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": f"{POLICY}'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+EMBEDDED = {**HEADERS, "content-security-policy": f"{POLICY}http://localhost:* http://127.0.0.1:*"}
+
+
+def headers_for(scope: Mapping[str, Any]) -> Mapping[str, str]:
+    """The headers of the answer to a request.
+
+    >>> headers_for({"path": "/", "query_string": b""}) == HEADERS
+    True
+    """
+    embedded = scope["path"] == "/" and scope.get("query_string") == b"embed=1"
+    return EMBEDDED if embedded else HEADERS

@@ -1,6 +1,6 @@
 """`snapshot`: a text, its tokens, their merges and a slice of the vocabulary as one HTML file that needs no server.
 
-`snapshot_data` says what it holds, `snapshot_page` what it looks like. Left out: what a token is, which
+`snapshot_page` says what it holds and what it looks like. Left out: what a token is, which
 `toksmith.explain` says.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Literal
 import toksmith
 from toksmith import _render, explain
 
-from .snapshot_data import held
-from .snapshot_page import document, part, policy
+from .._base.arguments import flag, items, refuse, text_or_bytes, texts, whole_number
+from .snapshot_page import document, held, part, policy
 from .sources import Sources, loaded
 
 __all__ = ["Snapshot", "snapshot"]
@@ -104,32 +104,22 @@ def snapshot(
     >>> found.html.startswith("<!DOCTYPE html>")
     True
     """
-    check_types(text, title, special, fragment)
+    text, fragment = text_or_bytes(text, "text"), flag(fragment, "fragment")
+    if title is not None and not isinstance(title, str):
+        refuse("title", "str", title)
     named = all_loaded(toks)
-    asked = None if pieces is None else listed_pieces(pieces)
+    asked = None if pieces is None else texts(pieces, "pieces", "a list of texts", (str, bytes))
     shown, notes = beginning(toksmith.reference.utf8(text))
-    texts = [explain.pieces(tok, shown, special=special) for tok in named.values()]
+    cuts = [explain.pieces(tok, shown, special=special) for tok in named.values()]
     chosen = listed_ids(vocabulary)
     own = [
         held(name, tok, found, asked, listed(tok, chosen))
-        for (name, tok), found in zip(named.items(), texts, strict=True)
+        for (name, tok), found in zip(named.items(), cuts, strict=True)
     ]
     heading = ", ".join(named) if title is None else title
-    element = part(heading, notes, named, texts, own, alone=not fragment)
+    element = part(heading, notes, named, cuts, own, alone=not fragment)
     html = element if fragment else document(heading, element)
-    return Snapshot(html, heading, {name: len(found.tokens) for name, found in zip(named, texts, strict=True)})
-
-
-def check_types(text: object, title: object, special: object, fragment: object) -> None:
-    """Refuses what is of a wrong type by the name of its argument."""
-    if not isinstance(text, (str, bytes)):
-        raise TypeError(f"text: expected str or bytes, not {type(text).__name__}")
-    if title is not None and not isinstance(title, str):
-        raise TypeError(f"title: expected str, not {type(title).__name__}")
-    if not isinstance(special, str):
-        raise TypeError(f"special: expected str, not {type(special).__name__}")
-    if not isinstance(fragment, bool):
-        raise TypeError(f"fragment: expected True or False, not {type(fragment).__name__}")
+    return Snapshot(html, heading, {name: len(found.tokens) for name, found in zip(named, cuts, strict=True)})
 
 
 def all_loaded(toks: Sources) -> dict[str, toksmith.Tokenizer]:
@@ -158,37 +148,14 @@ def beginning(data: bytes) -> tuple[bytes, list[str]]:
     return shown, [f"The text has {len(data):,} bytes. This page has the first {len(shown):,}, encoded by themselves."]
 
 
-def listed_pieces(pieces: Iterable[str | bytes]) -> list[str | bytes]:
-    """The pieces that were asked for."""
-    found = listed_items(pieces, "pieces", "a list of texts")
-    for each in found:
-        if not isinstance(each, (str, bytes)):
-            raise TypeError(f"pieces: expected str or bytes, not {type(each).__name__}")
-    return found
-
-
-def listed_ids(ids: object) -> list[int] | int:
+def listed_ids(ids: Any) -> list[int] | int:
     """The ids that were asked for, or how many."""
     try:
-        return operator.index(ids)  # type: ignore[arg-type]
+        return operator.index(ids)
     except TypeError:
-        pass
-    try:
-        return [operator.index(each) for each in listed_items(ids, "vocabulary", "a number of tokens or a list of ids")]
-    except TypeError as error:
-        said = str(error)
-        raise TypeError(said if "vocabulary" in said else "vocabulary: expected ids (integers)") from None
-
-
-def listed_items(given: Any, name: str, expected: str) -> list[Any]:
-    """The items of an iterable that is no text."""
-    if isinstance(given, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}")
-    try:
-        items = iter(given)
-    except TypeError:
-        raise TypeError(f"{name}: expected {expected}, not {type(given).__name__}") from None
-    return [item for item in items]  # noqa: C416 - so no length is asked for that may be a lie
+        return [
+            whole_number(id, "vocabulary") for id in items(ids, "vocabulary", "a number of tokens or a list of ids")
+        ]
 
 
 def listed(tok: toksmith.Tokenizer, chosen: int | list[int]) -> list[int]:

@@ -60,7 +60,6 @@ def named(toks: Sources) -> Iterator[tuple[str, Source]]:
 
 
 def file_name(source: object) -> str:
-    """The last part of a path."""
     try:
         plain = os.fspath(source)  # type: ignore[call-overload]
     except TypeError:

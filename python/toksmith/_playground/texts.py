@@ -65,7 +65,6 @@ class Cut(NamedTuple):
 
 
 def key_of(text: str) -> str:
-    """The key of a text that was sent as a whole."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -90,7 +89,6 @@ def edited(base: str, old: str, edits: object) -> tuple[str, Held]:
 
 
 def checked(edit: object, size: int) -> tuple[int, int, str]:
-    """One edit of a text with so many characters."""
     if isinstance(edit, list) and len(edit) == 3:
         start, end, new = edit
         if type(start) is int and type(end) is int and isinstance(new, str) and 0 <= start <= end <= size:

@@ -37,7 +37,6 @@ SHORT = 80  # characters of a value that a message quotes
 
 
 def words(error: toksmith.ToksmithError) -> str:
-    """What an error says on the page."""
     for kind, say in SAID.items():
         if isinstance(error, kind):
             return say(error)

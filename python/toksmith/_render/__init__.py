@@ -12,116 +12,28 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._base.errors import number_of
-from .areas import Placed, placed
-from .blocks import Area, Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Tone, View
-from .streams import drawn_stream, guard_terminals
-from .view import (
-    DrawnPart,
-    MergeView,
-    TokenRun,
-    TokenView,
-    clusters,
-    escape_controls,
-    is_whole,
-    merge_views,
-    one_line,
-    plain,
-    plain_json,
-    token_parts,
-    token_text,
-    token_views,
-)
+from .._base.errors import number_of as number_of
 
 if TYPE_CHECKING:
-    from .pages import Curves, linked_tokens, page, page_of, report
-    from .plot import Charted, Plot, to_chart
-    from .shown import Shown, called, check_writable, json_of, notebook, save_text, token_json
-    from .terminal import (
-        bar_lines,
-        draw_tokens,
-        make_console,
-        make_progress,
-        merge_lines,
-        summary,
-        table_lines,
-    )
+    from .areas import *
+    from .blocks import *
+    from .pages import *
+    from .plot import *
+    from .shown import *
+    from .streams import *
+    from .terminal import *
+    from .view import *
 
-__all__ = [
-    "Area",
-    "Areas",
-    "Bars",
-    "Block",
-    "Branch",
-    "Cell",
-    "Charted",
-    "Curves",
-    "DrawnPart",
-    "Line",
-    "MergeView",
-    "Placed",
-    "Plot",
-    "Shown",
-    "Table",
-    "TokenRun",
-    "TokenText",
-    "TokenView",
-    "Tone",
-    "View",
-    "bar_lines",
-    "called",
-    "check_writable",
-    "clusters",
-    "draw_tokens",
-    "drawn_stream",
-    "escape_controls",
-    "guard_terminals",
-    "is_whole",
-    "json_of",
-    "linked_tokens",
-    "make_console",
-    "make_progress",
-    "merge_lines",
-    "merge_views",
-    "notebook",
-    "number_of",
-    "one_line",
-    "page",
-    "page_of",
-    "placed",
-    "plain",
-    "plain_json",
-    "report",
-    "save_text",
-    "summary",
-    "table_lines",
-    "to_chart",
-    "token_json",
-    "token_parts",
-    "token_text",
-    "token_views",
-]
-
-# By module that imports rich, or that few need, its names. It is imported when one of them is first asked for.
-_LATER = {
-    "pages": ("Curves", "linked_tokens", "page", "page_of", "report"),
-    "plot": ("Charted", "Plot", "to_chart"),
-    "shown": ("Shown", "called", "check_writable", "json_of", "notebook", "save_text", "token_json"),
-    "terminal": (
-        "bar_lines",
-        "draw_tokens",
-        "make_console",
-        "make_progress",
-        "merge_lines",
-        "summary",
-        "table_lines",
-    ),
-}
+# A module is imported when a name is asked for that none before it has; the last two import rich.
+_MODULES = ("streams", "view", "blocks", "areas", "plot", "pages", "terminal", "shown")
 
 
 def __getattr__(name: str) -> object:
-    for module, names in _LATER.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f".{module}", __name__), name)
-            return found
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    for module in () if name.startswith("_") else _MODULES:
+        found = import_module(f".{module}", __name__)
+        if name in found.__all__:
+            globals()[name] = getattr(found, name)
+            return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

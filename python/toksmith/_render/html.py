@@ -16,7 +16,8 @@ from typing import Any
 
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters, plain
+from .streams import plain
+from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
 __all__ = ["DRAW", "TokenTags", "attribute", "drawn_clusters", "escaped", "fragment", "token_title"]
 
@@ -133,7 +134,6 @@ class TokenTags(ABC):
         """A stretch of a token; `first` for the one that it begins with."""
 
     def part(self, place: int, part: DrawnPart) -> str:
-        """What is in it."""
         return escaped(part.text).replace("\n", "<br>")
 
 
@@ -190,7 +190,6 @@ class InlineTokens(TokenTags):
     chars: int | None
 
     def token(self, place: int, inner: str, *, first: bool) -> str:
-        """A stretch of a token; the first has its tick."""
         view, block = self.block.tokens[place], self.block
         color = LIGHT.quiet if place in block.quiet else LIGHT.tokens[place % len(LIGHT.tokens)]
         style = SPECIAL if view.special else f"background-color:{color};color:{LIGHT.ink}"
@@ -201,7 +200,6 @@ class InlineTokens(TokenTags):
         return f'<bdi title="{attribute(said[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
 
     def part(self, place: int, part: DrawnPart) -> str:
-        """A part of it."""
         text = "<br>".join(escaped(part.text, self.chars).split("\n"))
         style = "" if self.block.tokens[place].special else PARTS[part.kind]
         return f'<span style="{style}">{text}</span>' if style else text
@@ -247,7 +245,6 @@ def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
 
 
 def token_title(token: TokenView) -> str:
-    """The description of a token under a pointer."""
     more = " …" if len(token.token) > 32 else ""
     return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"
 

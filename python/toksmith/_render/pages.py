@@ -86,14 +86,12 @@ SECTIONS = """<h1>{title}</h1>
 
 
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
-    """The views under their headings, as one page."""
     drawn = "\n".join(section(name, view) for name, view in sections)
     style = SECTIONS_STYLE.format(light=token_rules(LIGHT), dark=token_rules(DARK))
     return page_of(heading, f"\n{style}\n", main(SECTIONS.format(title=escaped(heading), sections=drawn)))
 
 
 def token_rules(colours: Colours) -> str:
-    """The rules of a scheme."""
     found = [
         f".t {{ color: {colours.ink}; }}",
         f".first {{ border-left-color: {colours.tick}; }}",
@@ -109,7 +107,6 @@ def token_rules(colours: Colours) -> str:
 
 
 def section(heading: str, view: View) -> str:
-    """One view."""
     drawn = [f"<p>{escaped(view.title)}</p>"]
     for block in view.blocks:
         drawn += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
@@ -127,7 +124,6 @@ class PageTokens(TokenTags):
     """Tokens with classes; the first stretch of each can have the focus, and then says what the token is."""
 
     def token(self, place: int, inner: str, *, first: bool) -> str:
-        """A stretch of a token."""
         view, block = self.block.tokens[place], self.block
         quiet = "quiet" if place in block.quiet else f"c{place % len(COLORS)}"
         names = ["t", "special" if view.special else quiet]
@@ -138,7 +134,6 @@ class PageTokens(TokenTags):
         return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{said}</span></bdi>'
 
     def part(self, place: int, part: DrawnPart) -> str:
-        """A part of it."""
         text = super().part(place, part)
         names = {"mark": "mark", "bytes": "raw"}
         return f'<span class="{names[part.kind]}">{text}</span>' if part.kind in names else text
@@ -168,7 +163,6 @@ class LinkedTokens(TokenTags):
     whole, small = ' class="whole"', ""
 
     def token(self, place: int, inner: str, *, first: bool) -> str:
-        """A stretch of a token."""
         names = ["t", "special" if self.block.tokens[place].special else f"c{place % len(COLORS)}"]
         if first:
             names += ["s", *(["alone"] if place in self.block.marked else [])]
@@ -312,7 +306,6 @@ def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def curves_figure(chart: Curves) -> str:
-    """One chart with its title and its key."""
     names = [*chart.series]
     keys = "".join(
         f'<li><svg viewBox="0 0 32 8" aria-hidden="true">{curve(place, ((0, 4), (32, 4)))}</svg>{escaped(name)}</li>'
@@ -323,7 +316,6 @@ def curves_figure(chart: Curves) -> str:
 
 
 def curves_svg(chart: Curves) -> str:
-    """The drawing."""
     points = [point for series in chart.series.values() for point in series]
     sizes, values = [size for size, _ in points], [value for _, value in points]
     low, high = min(sizes), max(sizes)
@@ -402,12 +394,10 @@ def size_labels(sizes: Sequence[float], across: object) -> Iterator[tuple[float,
 
 
 def label(x: float, y: float, said: str, anchor: str) -> str:
-    """A label."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escaped(said)}</text>'
 
 
 def curve(place: int, points: Sequence[tuple[float, float]]) -> str:
-    """A curve through points."""
     dash = f' stroke-dasharray="{DASHES[place % len(DASHES)]}"' if DASHES[place % len(DASHES)] else ""
     placed = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline class="s{place % len(INKS)}" points="{placed}" style="fill:none" stroke-width="2"{dash}/>'

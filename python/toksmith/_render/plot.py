@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from .view import plain
+from .streams import plain
 
 __all__ = ["Charted", "Plot", "to_chart"]
 

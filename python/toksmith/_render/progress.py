@@ -80,11 +80,9 @@ class Reporter:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the reporter was made."""
         return time.perf_counter() - self._start
 
     def report(self, phase: Phase, done: int, total: int | None) -> None:
-        """Says how far a phase is."""
         now_s = time.perf_counter()
         if phase != self.phase or self._phase_start is None:
             self.phase, self._phase_start = phase, now_s

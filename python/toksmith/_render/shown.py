@@ -19,8 +19,8 @@ from .._storage.atomic_files import AtomicFiles, write_file
 from .blocks import View
 from .html import fragment
 from .pages import document
+from .streams import one_line
 from .terminal import make_console, picture, renderables
-from .view import one_line
 
 __all__ = ["Shown", "called", "check_writable", "json_of", "notebook", "save_text", "token_json"]
 

@@ -37,8 +37,8 @@ from rich.text import Text
 from .._base.errors import number_of
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
-from .streams import Terminal, drawn_stream
-from .view import COLORS, LIGHT, TICK, MergeView, TokenView, one_line, plain, token_parts, token_text
+from .streams import Terminal, drawn_stream, one_line, plain
+from .view import COLORS, LIGHT, TICK, MergeView, TokenView, token_parts, token_text
 
 __all__ = [
     "bar_lines",

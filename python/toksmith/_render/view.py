@@ -11,12 +11,12 @@ terminal has 16 colours. `tests/render/test_render.py` computes both, and compar
 
 from __future__ import annotations
 
-import json
-import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from .streams import escape
 
 __all__ = [
     "COLORS",
@@ -30,11 +30,8 @@ __all__ = [
     "TokenRun",
     "TokenView",
     "clusters",
-    "escape_controls",
+    "is_whole",
     "merge_views",
-    "one_line",
-    "plain",
-    "plain_json",
     "token_parts",
     "token_text",
     "token_views",
@@ -42,9 +39,6 @@ __all__ = [
 
 TICK = "▏"
 MARKS = {" ": "·", "\t": "→", "\n": "↵\n"}
-
-# What a terminal obeys, or what it shows elsewhere: controls but tab and newline, direction marks, line separators, surrogates.
-CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Colours(NamedTuple):
@@ -287,51 +281,6 @@ def cut_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
 def token_text(token: bytes) -> str:
     """One token on one line, drawn by itself: a newline is `↵` and no more."""
     return "".join(part.text for part in token_parts([token])[0]).replace("\n", "")
-
-
-def plain(text: str, kept: str = "\n") -> str:
-    r"""Text that is not a token, such as a file name: unprintable characters are escaped, except those of `kept`.
-
-    >>> plain("a\x1b[31m\nb")
-    'a\\x1b[31m\nb'
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char in kept or char.isprintable() else escape(char) for char in text)
-
-
-def one_line(text: str) -> str:
-    r"""The same on one line: a newline is escaped too.
-
-    >>> one_line("a\u202e\nb")
-    'a\\u202e\\nb'
-    """
-    return plain(text, "")
-
-
-def escape_controls(text: str) -> str:
-    r"""A text to be read on a terminal: only what a terminal obeys is escaped. Joiners and other spaces stay.
-
-    >>> escape_controls("a\u200db\x9b2J\tc\n")
-    'a\u200db\\x9b2J\tc\n'
-    """
-    return text if text.isprintable() else CONTROLS.sub(lambda found: escape(found[0]), text)
-
-
-def escape(char: str) -> str:
-    """One character as an escape of Python."""
-    return char.encode("unicode_escape").decode("ascii")
-
-
-def plain_json(text: str) -> str:
-    r"""JSON whose strings hold nothing that does not print; what it says is the same.
-
-    >>> plain_json('["\x9b", "☀"]')
-    '["\\u009b", "☀"]'
-    """
-    if text.isprintable():
-        return text
-    return "".join(char if char == "\n" or char.isprintable() else json.dumps(char)[1:-1] for char in text)
 
 
 def character_part(char: str, before: list[DrawnPart]) -> DrawnPart:

@@ -22,7 +22,6 @@ from .. import _render
 from .._base.errors import DownloadError, FormatError
 from .._base.paths import read_file
 from .._base.system import SYSTEM
-from .._formats.tiktoken import ranks
 from .._model.model import AddedToken, Model
 from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
@@ -137,6 +136,8 @@ def published(name: str, *, download: bool = True) -> Model:
     row = ENCODINGS[name]
     path, data = next(cached(row), None) or downloaded(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
+    from .._formats.tiktoken import ranks
+
     return ranks(data, path, splitters(row.pattern), lambda tokens, ids: added)
 
 

@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import toksmith
+from toksmith import _render
 from toksmith._render import Shown, called
 
 from ..live_training import TrainedAt
-from . import budget, chat, edits, fairness, folder, models, opened, results, saved, trainer, windows
-from .asked import MOST_AT_ONCE, Asked, AskerLeft, UnknownText
-from .exports import EXPORTS, Named, listed
-from .session import KEPT, MOST_BYTES, Session
+from . import folder, models, opened, results, trainer, windows
+from .asked import KEPT, MOST_AT_ONCE, MOST_BYTES, Asked, AskerLeft, Session, UnknownText
 
 __all__ = [
     "EXPORTS",
@@ -28,10 +27,12 @@ __all__ = [
     "VIEWS",
     "Asked",
     "AskerLeft",
+    "Named",
     "Session",
     "UnknownText",
     "exported",
     "is_long",
+    "listed",
     "shown",
 ]
 
@@ -52,7 +53,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "repair": results.repair,
     "models": models.models,
     "model": models.model,
-    "saved": saved.saved,
+    "saved": results.saved,
     "folder_wanted": folder.folder_wanted,
     "folder_files": folder.folder_files,
     "folder_areas": folder.folder_areas,
@@ -66,7 +67,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "merges": results.merges,
     "tree": results.tree,
     "history": results.history,
-    "budget": budget.budget,
+    "budget": models.budget,
     "parity": results.parity,
     "prompt": results.prompt,
     "lint": results.lint,
@@ -75,10 +76,10 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "lengths": results.lengths,
     "doctor": results.doctor,
     "folder": folder.folder,
-    "fairness": fairness.fairness,
-    "chat": chat.chat,
-    "stability": edits.stability,
-    "edit": edits.edit,
+    "fairness": results.fairness,
+    "chat": results.chat,
+    "stability": results.stability,
+    "edit": results.edit,
     "trained": trainer.trained,
 }
 
@@ -137,3 +138,46 @@ def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
     kind, make = EXPORTS[format]
     toks = result.toks if isinstance(result, TrainedAt) else asked.toks
     return kind, make(Named(result, toks))
+
+
+MOST_LISTED = 600
+
+
+class Named(Shown):
+    """A result with the names and fingerprints of the tokenizers that it is about, as it is exported."""
+
+    def __init__(self, result: Shown, toks: Mapping[str, toksmith.Tokenizer]) -> None:
+        self.result, self.toks = result, toks
+
+    def view(self) -> _render.View:
+        view = self.result.view()
+        lines = [_render.Line(f"{name}: {tok.fingerprint}", "dim") for name, tok in self.toks.items()]
+        return _render.View(view.title, [*view.blocks, *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        made_by = {name: tok.fingerprint for name, tok in self.toks.items()}
+        return {"toksmith": toksmith.__version__, "tokenizers": made_by, "result": self.result.to_dict()}
+
+
+EXPORTS: Mapping[str, tuple[str, Callable[[Shown], str]]] = {
+    "html": ("text/html", Shown.to_html),
+    "svg": ("image/svg+xml", Shown.to_svg),
+    "json": ("application/json", Shown.to_json),
+}
+
+
+def listed(found: Any) -> Any:
+    """A result as the page takes it: what bytes look like beside them, and of long lists the beginning and the length."""
+    if isinstance(found, list):
+        return [listed(each) for each in found]
+    if not isinstance(found, dict):
+        return found
+    made: dict[str, Any] = {}
+    for name, value in found.items():
+        if isinstance(value, list) and len(value) > MOST_LISTED and isinstance(value[0], dict):
+            made[f"{name}_total"] = len(value)
+            value = value[:MOST_LISTED]
+        made[name] = listed(value)
+    if isinstance(found.get("hex"), str):
+        made["shown"] = _render.token_text(bytes.fromhex(found["hex"]))
+    return made

@@ -1,23 +1,118 @@
-"""What a view is asked, checked.
+"""The tokenizers of one page, what is kept of what was asked last, and what a view is asked, checked.
 
-The rule: every argument is checked where it is read, and what is wrong with it is an `InvalidOption` that says what was expected.
+The rules: every argument is checked where it is read, and what is wrong with it is an `InvalidOption` that says what was expected.
+A value is made once for each key, however many requests ask at the same time, and stays among the last few of its kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import base64
+import binascii
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
 from threading import Event
 from typing import Any, TypeVar
 
 import toksmith
+from toksmith import explain
 
-from ..texts import Held, edited
-from .session import MOST_BYTES, MOST_TOKENIZERS, Session
+from ..layout import Widths
+from ..texts import Held, edited, key_of
 
-__all__ = ["Asked", "AskerLeft", "UnknownText", "data_of", "held_of"]
+__all__ = [
+    "KEPT",
+    "MOST_BYTES",
+    "MOST_IDS",
+    "MOST_LOADED",
+    "MOST_TOKENIZERS",
+    "Asked",
+    "AskerLeft",
+    "Session",
+    "UnknownText",
+    "data_of",
+    "decoded",
+    "held_of",
+]
 
+MOST_BYTES = 10_000_000  # of one text
+MOST_TOKENIZERS = 4  # beside each other
+MOST_LOADED = 50  # on a page
+MOST_IDS = 2000
+# The last used of each kind; of cuts and rows those of an edited text and of the text before it.
+KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
+KEPT |= {"folder": 3, "folder_map": 8, "stability": 3}
+KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1}  # of the live trainer
+KEPT |= {"model": 8}
 MOST_AT_ONCE = 20_000_000  # bytes of a text, as often as there are tokenizers to look at it
 T = TypeVar("T")
+
+
+class Session:
+    """The tokenizers of one page, and what was asked of them last.
+
+    Attributes:
+        toks: The tokenizers by name.
+        failed: What could not be loaded, with the reason.
+        texts: The same text in several languages, by name; see `toksmith.parity`.
+    """
+
+    def __init__(
+        self, toks: Mapping[str, toksmith.Tokenizer], failed: Mapping[str, str], texts: Mapping[str, str]
+    ) -> None:
+        self.toks, self.failed, self.texts = dict(toks), dict(failed), dict(texts)
+        self.kept: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
+        self.lock = threading.Lock()
+        self.widths = Widths()
+
+    def about(self) -> dict[str, Any]:
+        """What the page has to know before anything is asked."""
+        toks = [
+            {"name": name, "kind": tok.model.kind, "entries": len(tok), "vocab_size": tok.vocab_size}
+            | {"fingerprint": tok.fingerprint, "special_tokens": [*tok.special_tokens][:50]}
+            for name, tok in self.toks.items()
+        ]
+        limits = {"bytes": MOST_BYTES, "tokenizers": MOST_TOKENIZERS, "ids": MOST_IDS}
+        own = {"version": toksmith.__version__, "tokenizers": toks, "failed": self.failed, "limits": limits}
+        return own | {
+            "patterns": [*toksmith.patterns()],
+            "formats": [*toksmith.formats()],
+            "contexts": dict(explain.CONTEXTS),
+            "languages": [*self.texts],
+        }
+
+    def keep(self, text: str) -> str:
+        key = key_of(text)
+        self.once("text", key, lambda: Held(text))
+        return key
+
+    def had(self, kind: str, key: Any) -> Any:
+        """What is kept already; None where it is not."""
+        with self.lock:
+            slot = self.kept[kind].get(key)
+        return slot.value if slot is not None and slot.made else None
+
+    def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
+        """What `make` gives, made once and kept as long as it is among the last of its kind that were used."""
+        kept = self.kept[kind]
+        with self.lock:
+            slot: Slot = kept.setdefault(key, Slot())
+            kept.move_to_end(key)
+            while len(kept) > KEPT[kind]:
+                kept.popitem(last=False)
+        with slot.lock:  # the same request waits for it
+            if not slot.made:
+                slot.value, slot.made = make(), True
+        value: T = slot.value
+        return value
+
+
+class Slot:
+    """Something that is kept, once it is made."""
+
+    def __init__(self) -> None:
+        self.lock, self.made = threading.Lock(), False
+        self.value: Any = None
 
 
 class AskerLeft(toksmith.ToksmithError):
@@ -55,7 +150,6 @@ class Asked:
         return self.session.once(kind, key, make)
 
     def string(self, name: str, default: str | None = None) -> str:
-        """A text argument."""
         value = self.values.get(name, default)
         if not isinstance(value, str):
             raise toksmith.InvalidOption(name, value, "a text")
@@ -78,7 +172,6 @@ class Asked:
         return value
 
     def strings(self, name: str) -> list[str]:
-        """A list of texts."""
         value = self.values.get(name, [])
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise toksmith.InvalidOption(name, value, "a list of texts")
@@ -101,7 +194,6 @@ class Asked:
 
     @property
     def key(self) -> str:
-        """The key of the text."""
         if "key" not in self.values or "text" in self.values:
             _ = self.text
         return self.string("key")
@@ -122,7 +214,6 @@ class Asked:
 
     @property
     def names(self) -> list[str]:
-        """The names of the tokenizers, in order."""
         names = self.strings("tokenizers")
         if not 1 <= len(names) <= MOST_TOKENIZERS:
             raise toksmith.InvalidOption("tokenizers", names, f"1 to {MOST_TOKENIZERS} names")
@@ -133,7 +224,6 @@ class Asked:
 
     @property
     def toks(self) -> dict[str, toksmith.Tokenizer]:
-        """The tokenizers by name."""
         return {name: self.session.toks[name] for name in self.names}
 
     @property
@@ -152,7 +242,6 @@ class Asked:
 
     @property
     def special(self) -> Any:
-        """What special tokens in the text are."""
         value = self.string("special", "text")
         if value not in ("text", "allow", "raise"):
             raise toksmith.InvalidOption("special", value, "text, allow or raise")
@@ -169,12 +258,19 @@ def unknown_text(key: str) -> Held:
 
 
 def data_of(asked: Asked) -> bytes:
-    """The bytes of the text."""
     text = asked.text
     return asked.once("data", asked.key, lambda: toksmith.reference.utf8(text))
 
 
 def held_of(asked: Asked) -> Held:
-    """The text as it is kept."""
     key = asked.key
     return asked.once("text", key, lambda: unknown_text(key))
+
+
+def decoded(data: object, argument: str, name: str, allowed: str = "the bytes of each file in base64") -> bytes:
+    """The bytes of a file, which the page sends in base64."""
+    try:
+        name.encode()
+        return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        raise toksmith.InvalidOption(argument, name, allowed) from None

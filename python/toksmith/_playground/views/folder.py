@@ -6,8 +6,6 @@ folder that is always there: the files of the page itself. Left out: what is cou
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +14,7 @@ from typing import Any
 import toksmith
 from toksmith import _render, explain
 
-from .asked import Asked
+from .asked import Asked, decoded
 
 __all__ = ["folder", "folder_areas", "folder_files", "folder_wanted"]
 
@@ -39,7 +37,6 @@ class OpenFolder:
 
 
 def own_folder() -> OpenFolder:
-    """The files of the page itself."""
     files = sorted(path for path in STATIC.rglob("*") if path.is_file())
     return OpenFolder(OWN, {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in files})
 
@@ -63,7 +60,7 @@ def folder_files(asked: Asked) -> dict[str, Any]:
     given = asked.values.get("files", {})
     if not isinstance(given, dict):
         raise toksmith.InvalidOption("files", type(given).__name__, "files by their paths")
-    files = {path: content_of(path, content) for path, content in given.items()}
+    files = {path: BINARY if content is None else decoded(content, "files", path) for path, content in given.items()}
     key, name = asked.string("folder"), asked.string("name", "folder")[:200]
     session = asked.session
     if not key or len(key) > 100:
@@ -77,17 +74,6 @@ def folder_files(asked: Asked) -> dict[str, Any]:
             raise toksmith.InvalidOption("files", f"{size:,} bytes", allowed)
         held.files = joined
     return {"files": len(joined), "bytes": size}
-
-
-def content_of(path: str, content: object) -> bytes:
-    """The bytes of a file."""
-    if content is None:
-        return BINARY
-    try:
-        path.encode()
-        return base64.b64decode(content if isinstance(content, str) else "?", validate=True)
-    except (binascii.Error, ValueError):
-        raise toksmith.InvalidOption("files", path, "the bytes of each file in base64") from None
 
 
 def held_folder(asked: Asked) -> OpenFolder:

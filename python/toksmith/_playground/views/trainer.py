@@ -7,7 +7,6 @@ Left out: what training and measuring is, which `_live_training` says.
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import statistics
 import tempfile
@@ -18,10 +17,8 @@ from typing import Any, Literal
 import toksmith
 
 from ..live_training import LiveTexts, TrainedAt, Training, TrainingWatch, measured_at, trained_on
-from ..opened import new_name
-from .asked import Asked, UnknownText
-from .opened import added
-from .session import MOST_BYTES
+from .asked import MOST_BYTES, Asked, UnknownText, decoded
+from .opened import added, new_name
 
 __all__ = ["corpus", "stop_training", "train", "trained", "trained_file", "trained_tokenizer"]
 
@@ -59,21 +56,16 @@ def corpus(asked: Asked) -> dict[str, Any]:
 
 
 def received(each: object) -> tuple[str, bytes]:
-    """The name and the bytes of one text."""
     expected = "for each text a name, and its text, or its bytes in base64 as data"
     if not isinstance(each, dict) or not isinstance(each.get("name"), str):
         raise toksmith.InvalidOption("texts", type(each).__name__, expected)
     name, text, data = each["name"][:NAME], each.get("text"), each.get("data")
     if isinstance(text, str):
         return name, toksmith.reference.utf8(text)
-    try:
-        return name, base64.b64decode(data if isinstance(data, str) else "?", validate=True)
-    except (binascii.Error, ValueError):
-        raise toksmith.InvalidOption("texts", name, expected) from None
+    return name, decoded(data, "texts", name, expected)
 
 
 def is_text(data: bytes) -> bool:
-    """Whether it is UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -142,7 +134,6 @@ def trained(asked: Asked) -> TrainedAt:
 
 
 def tokenizer_of(asked: Asked) -> toksmith.Tokenizer:
-    """The tokenizer of a `size`."""
     return toksmith.rewind(training_of(asked).largest, asked.number("size"))
 
 

@@ -17,8 +17,7 @@ from toksmith.explain import _compare
 from ..layout import Frame, moved_starts, row_starts
 from ..rows import RIGHT_TO_LEFT, Rows, colours
 from ..texts import Cut, cut_of, edited_cut, looks_of
-from .asked import Asked, data_of, held_of
-from .session import MOST_IDS
+from .asked import MOST_IDS, Asked, data_of, held_of
 
 __all__ = [
     "all_ids",
