@@ -18,7 +18,7 @@ from toksmith._jobs.job import job as _job
 from toksmith._jobs.job import make_plan
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
-from toksmith._jobs.plans.room import ShardRoom
+from toksmith._jobs.plans.plan import ShardRoom
 from toksmith._jobs.sinks import EVERY_ROW, SINKS
 from toksmith._storage.folders import Folder, LocalFolder, folder_at
 

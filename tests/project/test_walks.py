@@ -43,7 +43,7 @@ for profile in (None, note):
     sys.setprofile(None)
 print("files:", *sorted(entered))
 """
-MOST = {"load": 11, "convert": 20, "count": 19, "shard": 24}
+MOST = {"load": 11, "convert": 20, "count": 19, "shard": 20}
 
 
 @pytest.fixture(scope="module")

@@ -36,7 +36,7 @@ from ..written import (
     written_file,
     wrong_in,
 )
-from .job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
+from .job_files import BESIDE, MANIFEST, SUMS, names_of
 
 __all__ = [
     "BESIDE",
@@ -135,7 +135,7 @@ def remove_parts(folder: Folder, plan: Plan) -> None:
     for receipt in readable_receipts(folder, range(plan.units)):
         names += [each.name for each in receipt.files if folder_of(each) in places and own.fullmatch(each.name)]
     with contextlib.suppress(FormatError):
-        remove_names(folder, names)
+        folder.remove(names)
     for name in places:
         folder.remove_folder(str(name))
 

@@ -22,8 +22,7 @@ from ..._storage.folders import Folder, LocalFolder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import make_shard, opened_job, spec_of
 from ..one_file import special_id
-from ..plans.plan import JOB, Plan
-from ..plans.room import ShardRoom
+from ..plans.plan import JOB, Plan, ShardRoom
 from ..sinks import EVERY_ROW, UNREADABLE
 from ..written import WrittenFile, facts_of
 from .finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of

@@ -21,11 +21,10 @@ from ... import _core
 from ..._base.errors import CorpusError
 from ..._corpus.ahead import is_slow, made_in_order
 from ..._corpus.blocks import LARGE_BYTES
-from ..._corpus.encode_files import Block
+from ..._corpus.encode_files import Block, around
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file import OF_A_TEXT, around, special_id
-from ..plans.plan import Plan
-from ..plans.room import HeldRoom, ShardRoom
+from ..one_file import OF_A_TEXT, special_id
+from ..plans.plan import HeldRoom, Plan, ShardRoom
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
 from ..written import ShardFile, ShardFiles
 from .documents import UNKNOWN, JobRow, JobRows, JobTexts, Told, UnreadBlock, documents_of
