@@ -93,7 +93,7 @@ def test_parts_become_shards() -> None:
 # The same bytes in every way
 
 
-WAYS: list[dict[str, Any]] = [{"threads": 1}, {"threads": 3}, {"workers": 2}]
+WAYS: list[dict[str, Any]] = [{"threads": 1, "events": str}, {"threads": 3}, {"workers": 2}]
 
 
 @pytest.mark.slow

@@ -233,7 +233,7 @@ def sums_of(files: Iterable[WrittenFile]) -> str:
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
-    """The manifest of a finished job; `records` is None in that of an earlier version, which did not list them.
+    """The manifest of a finished job.
 
     Raises:
         JobError: The job is not finished, or the file is not its manifest.
@@ -248,8 +248,8 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         value: dict[str, Any] = json.loads(data)
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
-        value["files"] = [written_file(*each) for each in value["files"]]
-        value["records"] = [written_file(*each) for each in value["records"]] if "records" in value else None
+        for name in ("files", "records"):
+            value[name] = [written_file(*each) for each in value[name]]
         if not all(is_sum(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
             raise ValueError("it has no counts")
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):

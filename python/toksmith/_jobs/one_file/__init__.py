@@ -182,7 +182,8 @@ def encode_corpus(
             reporter.report("encoding", ids.count, None)
         manifest = together.add(manifest_path(path))
         with writable(manifest.path):
-            manifest.file.write(written_manifest(ids.finish(), ends.finish()))
+            facts = {"toksmith_ids": VERSION, "ids": ids.finish(), "ends": ends.finish()}
+            manifest.file.write((json.dumps(facts, indent=1) + "\n").encode())
         together.place()
     return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
 
@@ -289,11 +290,6 @@ def ends_path(path: Path) -> Path:
 def manifest_path(path: Path) -> Path:
     """The path of their manifest."""
     return path.with_suffix(".manifest.json")
-
-
-def written_manifest(ids: dict[str, Any], ends: dict[str, Any]) -> bytes:
-    """The manifest of two files."""
-    return (json.dumps({"toksmith_ids": VERSION, "ids": ids, "ends": ends}, indent=1) + "\n").encode()
 
 
 def files_of(path: Path) -> tuple[Path, Path, Path]:
