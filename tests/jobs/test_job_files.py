@@ -18,9 +18,9 @@ from toksmith._jobs.job import job as _job
 from toksmith._jobs.job import make_plan
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
-from toksmith._jobs.plans.room import ShardRoom
+from toksmith._jobs.plans.plan import ShardRoom
 from toksmith._jobs.sinks import EVERY_ROW, SINKS
-from toksmith._storage.folders import Folder, LocalFolder, folder_at
+from toksmith._storage.folders import LocalFolder, folder_at
 
 linked = needs("links")
 BIG = {"shard_size": 1 << 20}
@@ -125,15 +125,16 @@ def test_files_of_the_user_are_never_overwritten(to: str, name: str, tmp_path: P
     assert content(tmp_path / "out") == before
 
 
-def killed_after(most: int) -> Callable[[Folder, Iterable[str]], None]:
-    """`remove_names` that so many calls survive."""
+def killed_after(most: int) -> Callable[[LocalFolder, Iterable[str]], None]:
+    """`Folder.remove` that so many calls survive."""
     calls: list[Iterable[str]] = []
+    real = LocalFolder.remove
 
-    def killed(folder: Folder, names: Iterable[str]) -> None:
+    def killed(folder: LocalFolder, names: Iterable[str]) -> None:
         if len(calls) == most:
             raise KeyboardInterrupt
         calls.append(names)
-        job_files.remove_names(folder, names)
+        real(folder, names)
 
     return killed
 
@@ -144,7 +145,7 @@ def test_force_that_was_killed_leaves_no_old_shards(tmp_path: Path, monkeypatch:
         planned = job(tmp_path, f"out {last}", to="llmc")
         planned.run(progress=False)
         with monkeypatch.context() as patched:
-            patched.setattr(make_plan, "remove_names", killed_after(last))
+            patched.setattr(LocalFolder, "remove", killed_after(last))
             with pytest.raises(KeyboardInterrupt):
                 job(tmp_path, f"out {last}", to="llmc", force=True)
         assert planned.finished == (last == 0)

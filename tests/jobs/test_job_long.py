@@ -16,7 +16,7 @@ from job_corpus import END, PAD, content
 import toksmith
 from toksmith._corpus import ahead, blocks
 from toksmith._jobs.make import documents, encode_shard
-from toksmith._jobs.plans.room import ShardRoom
+from toksmith._jobs.plans.plan import ShardRoom
 from toksmith._jobs.sinks import SINKS
 from toksmith._tokenizer.tokenizer import Tokenizer
 

@@ -24,7 +24,7 @@ from toksmith._jobs.make import documents as _documents
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
 from toksmith._jobs.make.shuffle import TABLE, Bucket
-from toksmith._jobs.plans.room import (
+from toksmith._jobs.plans.plan import (
     BASE,
     HELD_PER_BYTE,
     LEAST_LONGEST,

@@ -221,14 +221,13 @@ def test_processes_that_run_one_command_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [2, 7])
-def test_any_number_of_workers_and_parts_in_any_order(workers: int, tmp_path: Path) -> None:
+def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
     """The same bytes as of one worker; `test_ray_cluster.py` has Ray's."""
     corpus = many(tmp_path, 9)
     toksmith.plan(TOK, corpus, tmp_path / "one", shard_size=1).run(progress=False)
     planned = toksmith.plan(TOK, corpus, tmp_path / "out", shard_size=1)
     for part in ("1/2", "0/2"):
-        planned.run(part=part, workers=workers, threads=1, progress=False)
+        planned.run(part=part, workers=3, threads=1, progress=False)
     planned.finish()
     assert content(tmp_path / "out") == content(tmp_path / "one")
 

@@ -30,7 +30,7 @@ BASES: dict[str, dict[str, Any]] = {
 NUMBERS = (-5, -1, 0, 1, 7, (1 << 24) + 1, 1 << 40, 1 << 60, 1 << 63, 1 << 64, 10**30)
 VALUES: tuple[Any, ...] = (None, True, False, 0.5, 1.0, float("inf"), *NUMBERS, "", "foo", "\0", "auto", "uint16")
 VALUES += ("uint32", "uint64", "raise", "text", "keep", "stop", "quarantine", "chunk", "npy", "hf", "counts", END, PAD)
-VALUES += ([], {}, ["x"], [1], [PAD, END], [END], {"a": 1}, [[]])
+VALUES += ([], {}, ["x"], ["npy"], [1], [PAD, END], [END], {"a": 1}, [[]])
 
 
 def planned(folder: Path, base: str) -> tuple[Path, dict[str, Any]]:
@@ -103,7 +103,17 @@ def test_every_option_passes_the_checks_of_plan(base: str, tmp_path: Path) -> No
 def test_every_other_fact_is_checked(base: str, tmp_path: Path) -> None:
     path, facts = planned(tmp_path, base)
     for name, good in facts.items():
-        for value in (*VALUES, "../x", [[]], [[[]]], [5], [[1, 2, 3]], [[[0, 0, 9]]], [["/a", 1, 1, "text"]]):
+        for value in (
+            *VALUES,
+            "../x",
+            [[]],
+            [[[]]],
+            [5],
+            [[1, 2, 3]],
+            [[[0, 0, 9]]],
+            [[[True]]],
+            [["/a", 1, 1, "text"]],
+        ):
             if json.dumps(value) == json.dumps(good) or (name == "versions" and value == {}):
                 continue
             said = refusal(path, {**facts, name: value})

@@ -42,8 +42,8 @@ def finished(folder: Path, kind: str) -> Path:
 
 
 def flips(data: bytes) -> set[int]:
-    """Where to change a byte: at both ends, and at about thirty places between."""
-    return {0, len(data) - 1, *range(0, len(data), max(len(data) // 30, 1))}
+    """Where to change a byte: at both ends, and at about twelve places between."""
+    return {0, len(data) - 1, *range(0, len(data), max(len(data) // 12, 1))}
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "counts", "merged"])
@@ -104,36 +104,6 @@ def test_a_receipt_that_was_changed_before_the_end(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"{", b"{ ", 1))
     planned.finish()
     assert [each.file for each in toksmith.verify(planned.folder).differences] == ["receipts/00000.json"]
-
-
-def older(folder: Path) -> None:
-    """The manifest and the list of sums as an earlier version wrote them."""
-    manifest, sums = folder / "manifest.json", folder / "SHA256SUMS"
-    text = manifest.read_text()
-    manifest.write_text(text[: text.index(',\n "records"')] + "\n}\n")
-    names = [name for name, _, _ in json.loads(manifest.read_text())["files"]]
-    found = content(folder)
-    sums.write_text("".join(f"{found[name]}  {name}\n" for name in [*names, "manifest.json"]))
-
-
-def test_a_folder_of_an_earlier_version_says_what_is_not_compared(tmp_path: Path) -> None:
-    planned = job(tmp_path)
-    planned.run(progress=False)
-    assert toksmith.verify(planned.folder).sealed and "earlier version" not in str(toksmith.verify(planned.folder))
-    older(planned.folder)
-    found = toksmith.verify(planned.folder, decode=True, source=True)
-    assert found.ok and not found.sealed and found.files == 2 * planned.shards + 1
-    assert "job.json" in str(found) and "earlier version" in str(found)
-    assert toksmith.shards(planned.folder).finished and planned.status().finished
-    assert (
-        toksmith.merge_shards([planned.folder], tmp_path / "all").documents == toksmith.shards(planned.folder).documents
-    )
-    assert toksmith.verify(tmp_path / "all").sealed
-    path = planned.folder / "00001.npy"
-    path.write_bytes(path.read_bytes()[:-1])
-    assert [each.file for each in toksmith.verify(planned.folder).differences] == ["00001.npy"]
-    shell = CliRunner().invoke(app, ["verify", str(planned.folder), "--json"])
-    assert shell.exit_code == 3 and json.loads(shell.stdout)["sealed"] is False
 
 
 def test_records_of_wrong_types(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from systems import needs
 
 import toksmith
 from toksmith import CorpusError, InvalidOption
-from toksmith._jobs.plans.room import BASE, PER_BYTE, PER_THREAD, per_byte
+from toksmith._jobs.plans.plan import BASE, PER_BYTE, PER_THREAD, per_byte
 from toksmith._jobs.sinks import SINKS
 
 HUGE = bool(os.environ.get("TOKSMITH_HUGE"))
-FILES = 1_000_000 if HUGE else 20_000
+FILES = 1_000_000 if HUGE else 5_000
 PER_FILE = 2_000  # bytes of memory for each input file, as docs/corpus.md says
 STEPS = {
     "plan": "toksmith.plan(toksmith.load(folder + '/tok.toksmith'), Path(folder, 'in'), out, shard_size=16_000_000)",

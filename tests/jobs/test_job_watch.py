@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from job_corpus import TEXTS, content, ids_of, job
+from job_corpus import TEXTS, ids_of, job
 from processors import LIMIT_S
 from rich.console import Console
 from systems import needs
@@ -256,9 +256,3 @@ def test_json_has_an_event_a_line(tmp_path: Path) -> None:
     part = CliRunner().invoke(app, [*command, "--part", "0/2"])
     last = json.loads(part.stdout.splitlines()[-1])
     assert (last["event"], last["finished"]) == ("finished", False) and last["missing"]
-
-
-def test_events_change_no_byte(tmp_path: Path) -> None:
-    job(tmp_path, "one").run(events=str)
-    job(tmp_path, "two").run(progress=False)
-    assert content(tmp_path / "one") == content(tmp_path / "two")

@@ -19,9 +19,9 @@ from systems import needs
 import toksmith
 from toksmith import CorpusError, InvalidOption, JobError, UnknownName
 from toksmith._corpus import blocks
+from toksmith._corpus.encode_files import around
 from toksmith._jobs.make import encode_shard, packing
 from toksmith._jobs.make import shuffle as _shuffle
-from toksmith._jobs.one_file import around
 from toksmith._jobs.plans import options as _options
 from toksmith._jobs.plans import plan
 from toksmith._storage.remote import input_at
@@ -93,7 +93,7 @@ def test_parts_become_shards() -> None:
 # The same bytes in every way
 
 
-WAYS: list[dict[str, Any]] = [{"threads": 1}, {"threads": 3}, {"workers": 2}]
+WAYS: list[dict[str, Any]] = [{"threads": 1, "events": str}, {"threads": 3}, {"workers": 2}]
 
 
 @pytest.mark.slow

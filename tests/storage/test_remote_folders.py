@@ -17,7 +17,7 @@ import toksmith
 from toksmith import CorpusError, FormatError, JobError
 from toksmith._cli import app
 from toksmith._corpus import File
-from toksmith._corpus.here import file_here
+from toksmith._corpus.blocks import file_here
 from toksmith._storage import remote as _store
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")

@@ -247,7 +247,7 @@ def verify(folder: Path, decode: bool, source: bool, sample: int | None, threads
     with working(asked):
         found = toksmith.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
     if asked["as_json"]:
-        facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded, "sealed": found.sealed}
+        facts = {"files": found.files, "decoded": found.decoded, "encoded": found.encoded}
         print_json(facts | {"differences": [each._asdict() for each in found.differences]})
     else:
         print_lines(*str(found).splitlines())

@@ -2,8 +2,8 @@
 
 A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
 unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `blocks.py`
-reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`columns.py`). `here.py` copies
-what is read of a URL. `one_by_one.py` is the slow twin of the core's reader of rows; `parquet.py` reads tables.
+reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`columns.py`, with the slow
+twin of the core's reader of rows). `parquet.py` reads tables.
 """
 
 from __future__ import annotations

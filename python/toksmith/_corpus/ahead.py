@@ -10,12 +10,12 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from queue import Full, Queue
 from threading import Condition, Event, Thread, local
 from typing import TypeVar
 
-__all__ = ["ahead", "in_turn", "is_slow", "made_in_order", "wait_to_be_asked"]
+__all__ = ["ahead", "in_turn", "is_slow", "made_in_order", "wait_to_be_asked", "written_behind"]
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -145,6 +145,13 @@ def made_in_order(
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def written_behind(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
+    """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
+    written = made_in_order(lambda block, _: write(block), blocks, 1, lambda _: False)
+    with closing(blocks), closing(written):
+        yield from written
 
 
 def caught(values: Iterable[V]) -> Iterator[V | Exception]:

@@ -10,7 +10,9 @@ import os
 import stat
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Event
 from typing import Any, BinaryIO, cast
 
@@ -22,12 +24,12 @@ from .._base.arguments import WrongDocument
 from .._base.errors import CorpusError, number_of
 from .._base.paths import spelled, url_of
 from .._render.streams import LOG
+from .._storage.remote import input_at
 from . import Corpus, File, WholeFile, kind_of, sources
 from .ahead import ahead, wait_to_be_asked
 from .encode_files import PACKED, opened, readable, refuse_long_row
-from .here import file_here
 from .names import RowNames, names_of_column
-from .parquet import batches, bytes_of, cut, flat, no_text, pyarrow
+from .parquet import batches, bytes_of, cut, flat, no_text, pyarrow, row_group_ranges
 
 __all__ = [
     "KINDS",
@@ -40,6 +42,7 @@ __all__ = [
     "Texts",
     "blocks",
     "blocks_and_files",
+    "file_here",
     "in_text",
     "read",
 ]
@@ -366,3 +369,29 @@ KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {
     ".parquet": in_columns,
     ".arrow": in_columns,
 }
+
+
+@contextmanager
+def file_here(file: File) -> Iterator[Path]:
+    """A file of this machine that has the bytes that are read of a file, at their places. A copy of a URL is removed behind
+    the block. Errors name the file itself.
+
+    Raises:
+        CorpusError: It cannot be read.
+    """
+
+    def ranges(size: int) -> list[tuple[int, int]] | None:
+        if kind_of(file.path) == ".parquet":
+            fields = (file.field,) if file.name is None else (file.field, file.name)
+            return row_group_ranges(file.path, fields, file.part, size)
+        return None if file.part is None else [file.part]
+
+    with ExitStack() as held:
+        with readable(file.path):
+            path = held.enter_context(input_at(spelled(file.path)).here(ranges))
+        try:
+            yield path
+        except CorpusError as error:
+            if error.path != str(path) or path == file.path:
+                raise
+            raise CorpusError(spelled(file.path), error.record, error.problem) from error.__cause__

@@ -1,11 +1,12 @@
 """A corpus as columns: the texts of rows, which the core reads on all threads and keeps in memory of its own.
 
 Texts that the caller has in memory stay as they are, and files that are one text are not read here: `_corpus/encode_files.py`
-encodes them in parts. `TOKSMITH_SLOW=1` reads rows one at a time (`one_by_one.py`).
+encodes them in parts. `TOKSMITH_SLOW=1` reads rows one at a time in Python (`slowly`).
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,8 +20,8 @@ from .._base.paths import spelled
 from . import Document, File, kind_of
 from .ahead import is_slow
 from .blocks import KINDS, JsonRows, TableRows
-from .names import RowNames, names_of_rows
-from .one_by_one import OneRow, one_by_one
+from .encode_files import lines as rows_of
+from .names import RowNames, name_in, names_of_rows
 from .parquet import no_text
 
 __all__ = ["BadRow", "RowsWithoutText", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
@@ -179,6 +180,34 @@ def of_table(block: TableRows) -> TextColumn:
 
         bad = RowsWithoutText(before, bad_row)
     return TextColumn(texts, spelled(block.file.path), False, records, None, block.names, bad)
+
+
+class OneRow(NamedTuple):
+    """A row that is not blank.
+
+    Attributes: `line`, its number; `start`, its first byte; `text`, None with a `reason`; `name`; `row`, as it is.
+    """
+
+    line: int
+    start: int
+    text: bytes | None
+    name: str | None
+    reason: str
+    row: bytes
+
+
+def one_by_one(block: bytes, field: str, name: str | None) -> Iterator[OneRow]:
+    """The rows of a block of whole lines, with the names in the field `name`."""
+    start = 0
+    for number, row in enumerate(rows_of(io.BytesIO(block))):
+        try:
+            text = _core.row_text(row, field)
+        except ValueError as problem:
+            yield OneRow(number, start, None, None, str(problem), row)
+        else:
+            if text is not None:
+                yield OneRow(number, start, text.encode(), None if name is None else name_in(row, field, name), "", row)
+        start += len(row)
 
 
 def slowly(block: JsonRows) -> TextColumn:

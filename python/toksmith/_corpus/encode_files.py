@@ -24,6 +24,7 @@ from .._storage.remote import copied
 __all__ = [
     "PACKED",
     "Block",
+    "around",
     "blocks",
     "encoded_file",
     "lines",
@@ -103,6 +104,36 @@ def fed(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Bl
             raise TypeError(f"expected a stream of bytes, not of {type(data).__name__}; open it in binary mode")
         stream.feed(data, not data)
         yield stream.read(EVERYTHING, threads)
+
+
+def around(
+    block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
+) -> Block:
+    """A block with the ids `first` (one or none) before and `last` (one or none) behind each document that ends in it.
+
+    Args:
+        block: The ids, and where documents end. With `first`, all of its documents begin in it.
+        which: The documents to put them around; None for all.
+
+    The core does it; the numpy below is its slow twin.
+    """
+    ids, ends = block
+    more = len(first) + len(last)
+    if not more:
+        return block
+    if os.environ.get("TOKSMITH_SLOW") != "1":
+        one, other = (int(each[0]) if len(each) else None for each in (first, last))
+        return _core.around(ids, ends, one, other, which)
+    starts = np.concatenate([[0], ends[:-1].astype(np.intp)]) if len(ends) else np.empty(0, np.intp)
+    edges = ([starts] if len(first) else []) + ([ends.astype(np.intp)] if len(last) else [])
+    # A document's start comes before its end, and both before those of the next, also where documents are empty.
+    places = np.stack(edges, axis=1)
+    values = np.broadcast_to(np.concatenate([first, last]), places.shape)
+    if which is not None:
+        places, values = places[which], values[which]
+    longer: NDArray[np.uint32] = np.insert(ids, places.ravel(), values.ravel())
+    added = np.arange(1, len(ends) + 1) if which is None else np.cumsum(which)
+    return longer, ends + (added * more).astype(np.uint64)
 
 
 @contextmanager

@@ -13,36 +13,24 @@ __all__ = ["refuse_binary", "refuse_frame", "refuse_name"]
 
 LONGEST_NAME = 256
 # Files whose bytes are no text. Tables and tokenizers have readers, but not as text.
-BINARY: tuple[str, ...] = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".webp",
-    ".pdf",
-    ".docx",
-    ".xlsx",
-    ".odt",
-    ".epub",
-    ".zip",
-    ".tar",
-    ".7z",
-    ".xz",
-)
-BINARY += (
-    ".npy",
-    ".npz",
-    ".bin",
-    ".pt",
-    ".pth",
-    ".pkl",
-    ".safetensors",
-    ".gguf",
-    ".mp3",
-    ".mp4",
-    ".wav",
-    ".exe",
-    ".so",
+BINARY = (
+    *(
+        ".png",
+        ".jpg",
+        ".jpeg",
+        ".gif",
+        ".webp",
+        ".pdf",
+        ".docx",
+        ".xlsx",
+        ".odt",
+        ".epub",
+        ".zip",
+        ".tar",
+        ".7z",
+        ".xz",
+    ),
+    *(".npy", ".npz", ".bin", ".pt", ".pth", ".pkl", ".safetensors", ".gguf", ".mp3", ".mp4", ".wav", ".exe", ".so"),
 )
 SUFFIXES = (".txt", ".md", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arrow", ".gz", ".zst")
 

@@ -36,7 +36,7 @@ from ..written import (
     written_file,
     wrong_in,
 )
-from .job_files import BESIDE, MANIFEST, SUMS, names_of, remove_names
+from .job_files import BESIDE, MANIFEST, SUMS, names_of
 
 __all__ = [
     "BESIDE",
@@ -135,7 +135,7 @@ def remove_parts(folder: Folder, plan: Plan) -> None:
     for receipt in readable_receipts(folder, range(plan.units)):
         names += [each.name for each in receipt.files if folder_of(each) in places and own.fullmatch(each.name)]
     with contextlib.suppress(FormatError):
-        remove_names(folder, names)
+        folder.remove(names)
     for name in places:
         folder.remove_folder(str(name))
 
@@ -233,7 +233,7 @@ def sums_of(files: Iterable[WrittenFile]) -> str:
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
-    """The manifest of a finished job; `records` is None in that of an earlier version, which did not list them.
+    """The manifest of a finished job.
 
     Raises:
         JobError: The job is not finished, or the file is not its manifest.
@@ -248,8 +248,8 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         value: dict[str, Any] = json.loads(data)
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
-        value["files"] = [written_file(*each) for each in value["files"]]
-        value["records"] = [written_file(*each) for each in value["records"]] if "records" in value else None
+        for name in ("files", "records"):
+            value[name] = [written_file(*each) for each in value[name]]
         if not all(is_sum(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
             raise ValueError("it has no counts")
         if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):

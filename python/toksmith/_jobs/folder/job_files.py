@@ -29,7 +29,6 @@ __all__ = [
     "names_of_shard",
     "refuse_taken",
     "removable",
-    "remove_names",
     "running_units",
 ]
 
@@ -147,8 +146,3 @@ def listed(folder: Folder, there: Iterable[str]) -> Iterator[str]:
             for each in json.loads(folder.read(name))["files"]:
                 if ANY_NAME.fullmatch(each[0]) and not re.fullmatch(PLANNED, each[0]):
                     yield each[0]
-
-
-def remove_names(folder: Folder, names: Iterable[str]) -> None:
-    """Removes files of a job."""
-    folder.remove(names)

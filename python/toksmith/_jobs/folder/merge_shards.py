@@ -25,7 +25,7 @@ from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
 from ..written import Receipt, ShardFiles, written_small
 from .finish import MANIFEST, Tokenized, complete, is_finished, read_manifest, stored_facts, tokenized
-from .job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken, remove_names
+from .job_files import ANY_NAME, FOLDERS, NOTE, refuse_taken
 from .shard_folder import ShardFolder, shard_folder
 from .verify import changed_files
 
@@ -89,7 +89,7 @@ def merge_shards(
         written(place, found, row, options)
     except JobError as error:
         if is_new:  # so that something else may be tried here
-            remove_names(place, [NOTE])
+            place.remove([NOTE])
         if not isinstance(error, DoesNotFit):
             raise
         raise JobError(place, f"{error.problem.partition(';')[0]}; choose another format") from error
@@ -192,7 +192,7 @@ def written(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options:
     if row.finish is not None:
         data = row.finish(folder, [receipt], spec)
         kept = {each.name for each in data}
-        remove_names(folder, [name for name in files.names if name not in kept])
+        folder.remove([name for name in files.names if name not in kept])
         if row.parts is not None:
             folder.remove_folder(row.parts)
     records = [stored_facts(folder, NOTE)]

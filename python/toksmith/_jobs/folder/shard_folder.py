@@ -7,7 +7,6 @@ from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..._base.errors import JobError
 from ..._sources.load import load
@@ -105,19 +104,14 @@ class ShardFolder(NamedTuple):
                 raise self._damaged(shard, str(problem)[:200]) from problem
         if not documents and not shard.ids and shard.documents:  # files that are left out because they would be empty
             for first in range(0, shard.documents, AT_A_TIME):
-                some = empty_documents(min(AT_A_TIME, shard.documents - first))
-                yield SinkRows(np.empty(0, self.spec(0).dtype), *some)
+                count = min(AT_A_TIME, shard.documents - first)
+                yield SinkRows(np.empty(0, self.spec(0).dtype), np.zeros(count, np.uint64), [None] * count)
         elif ids != shard.ids or (documents != shard.documents and not self.options["pack"]):
             said = f"it has {documents:,} documents and {ids:,} ids, {shard.documents:,} and {shard.ids:,} were written"
             raise self._damaged(shard, said)
 
     def _damaged(self, shard: ReadShard, problem: str) -> JobError:
         return JobError(self.folder, f"shard {shard.number} cannot be read: {problem}; run verify on the folder")
-
-
-def empty_documents(count: int) -> tuple[NDArray[np.uint64], list[None]]:
-    """The ends and the names of documents without ids."""
-    return np.zeros(count, np.uint64), [None] * count
 
 
 def shard_folder(folder: Folder) -> ShardFolder:
@@ -167,11 +161,6 @@ def options_in(found: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def is_sums(row: list[Any]) -> bool:
-    """Whether this is what a manifest says of a shard: documents, ids, bytes, and the sum of the texts."""
-    return all(map(is_sum, row[:3]))
-
-
 def of_manifest(folder: Folder) -> ShardFolder:
     """The shards of a finished job, or of files that were merged."""
     found = read_manifest(folder)
@@ -179,7 +168,7 @@ def of_manifest(folder: Folder) -> ShardFolder:
         options, count = options_in(found["options"]), len(found["shards"])
         fingerprint, size = found["fingerprint"], found["vocab_size"]
         tokenizer_name(fingerprint)
-        if type(size) is not int or not all(map(is_sums, found["shards"])):
+        if type(size) is not int or not all(is_sum(each) for row in found["shards"] for each in row[:3]):
             raise ValueError("the size of the vocabulary, or the sums of a shard, are not whole numbers")
         first = count if options["shuffle"] is not None else 0
         if options["to"] not in EVERY_ROW or options["dtype"] not in EVERY_ROW[options["to"]].dtypes:

@@ -22,16 +22,13 @@ from ..._storage.folders import Folder, LocalFolder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import make_shard, opened_job, spec_of
 from ..one_file import special_id
-from ..plans.plan import JOB, Plan
-from ..plans.room import ShardRoom
+from ..plans.plan import JOB, Plan, ShardRoom
 from ..sinks import EVERY_ROW, UNREADABLE
 from ..written import WrittenFile, facts_of
 from .finish import BESIDE, MANIFEST, SUMS, folder_of, own_files, read_manifest, sums_of
 from .job_files import NOTE, names_of_shard
 
 __all__ = ["FileDifference", "Verified", "verify"]
-
-UNSEALED = "an earlier version wrote this folder, without sums of job.json, the tokenizer and the receipts"
 
 
 class FileDifference(NamedTuple):
@@ -57,16 +54,13 @@ class Verified:
 
     Attributes: `files` whose sha256 was compared; `decoded` and `encoded`, the
     numbers of shards whose ids were decoded, or whose texts were encoded
-    again; `differences`, empty if all is as it was written; `sealed`, whether
-    the plan, the tokenizer and the receipts are among the files (an earlier
-    version wrote no sums of them).
+    again; `differences`, empty if all is as it was written.
     """
 
     files: int
     decoded: int
     encoded: int
     differences: tuple[FileDifference, ...]
-    sealed: bool = True
 
     @property
     def ok(self) -> bool:
@@ -79,7 +73,7 @@ class Verified:
         said = f"{number_of(self.files, 'file')} as written"
         for count, what in ((self.decoded, "decoded"), (self.encoded, "encoded again")):
             said += f"; {number_of(count, 'shard')} {what}, all texts and ids equal" if count else ""
-        return said if self.sealed else f"{said}; {UNSEALED}"
+        return said
 
 
 def verify(
@@ -123,8 +117,7 @@ def verify(
             raise
         name, _, problem = error.problem.partition(";")[0].partition(" ")
         return Verified(0, 0, 0, (FileDifference(name, None, None, problem),))
-    records = manifest["records"] or ()
-    known = Verified(len(manifest["files"]) + len(records) + 1, 0, 0, (), manifest["records"] is not None)
+    known = Verified(len(manifest["files"]) + len(manifest["records"]) + 1, 0, 0, ())
     found = list(changed_records(place, manifest))
     if found or not (decode or source):
         return replace(known, differences=(*found, *changed_shards(place, manifest)))
@@ -177,7 +170,7 @@ def changed_shards(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDif
 
 def changed_records(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDifference]:
     """The records that are not as in the manifest; and the manifest or the list of sums, if they do not fit."""
-    for known in manifest["records"] or ():
+    for known in manifest["records"]:
         if (problem := changed(folder, known)) is not None:
             yield FileDifference(known.name, None, None, problem)
     with folder.fetched([MANIFEST]) as here:
@@ -190,7 +183,7 @@ def changed_records(folder: Folder, manifest: dict[str, Any]) -> Iterator[FileDi
     if sums_of([own]).encode() not in sums:
         said = f"is not the file whose sum {SUMS} lists: one of the two was changed"
         yield FileDifference(MANIFEST, None, None, said)
-    elif sums != sums_of([*manifest["files"], *(manifest["records"] or ()), own]).encode():
+    elif sums != sums_of([*manifest["files"], *manifest["records"], own]).encode():
         yield FileDifference(SUMS, None, None, f"does not list the files of {MANIFEST} with their sums")
 
 

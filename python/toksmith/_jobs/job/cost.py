@@ -18,15 +18,14 @@ from typing import Any, NamedTuple
 from ... import _render
 from ..._base.errors import JobError, ToksmithError
 from ..._corpus import TABLES, File, kind_of
+from ..._corpus.blocks import file_here
 from ..._corpus.encode_files import PACKED, opened, readable
-from ..._corpus.here import file_here
 from ..._corpus.parquet import batches, pyarrow, row_group_sizes
 from ..._storage.folders import LocalFolder
 from ..._storage.remote import input_at
 from ..._tokenizer.tokenizer import Tokenizer
 from ..make.run_shard import make_shard
-from ..plans.plan import Part, Plan, PlannedInput, planned, row_starts
-from ..plans.room import ShardRoom
+from ..plans.plan import Part, Plan, PlannedInput, ShardRoom, planned, row_starts
 from ..sinks import EVERY_ROW
 
 __all__ = ["CostRow", "JobCost", "cost_of"]

@@ -22,8 +22,7 @@ from ..._tokenizer.tokenizer import Tokenizer
 from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
 from ..make.run_shard import opened_job
-from ..plans.plan import JOB, Plan, read_plan, sizes_of
-from ..plans.room import check_room
+from ..plans.plan import JOB, Plan, check_room, read_plan, sizes_of
 from ..runners import hand_out
 from ..written import read_receipts
 from .cost import JobCost, cost_of

@@ -17,12 +17,11 @@ from ..._storage.atomic_files import writable
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
 from ..folder.finish import is_finished, remove_parts
-from ..folder.job_files import refuse_taken, removable, remove_names
+from ..folder.job_files import refuse_taken, removable
 from ..make.run_shard import save_tokenizer
 from ..one_file import special_id
 from ..plans.options import JobOptions, counting_options, dtype_of, fingerprint_of, refused, refused_counting
-from ..plans.plan import JOB, Plan, cut, read_plan, tokenizer_name, versions_of
-from ..plans.room import check_room
+from ..plans.plan import JOB, Plan, check_room, cut, read_plan, tokenizer_name, versions_of
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
@@ -251,7 +250,7 @@ def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool
         old = removable(folder)
         refuse_taken(folder, made.options, [name for names in old for name in names])
         for names in old:
-            remove_names(folder, names)
+            folder.remove(names)
     if not folder.has(JOB):
         try:
             refuse_taken(folder, made.options)

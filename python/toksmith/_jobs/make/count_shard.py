@@ -21,8 +21,7 @@ from ..._corpus.blocks import KINDS, Block, Skipped, in_text
 from ..._storage.atomic_files import writable
 from ..._training.counts.files import Facts, write_parquet
 from ..plans.options import JobOptions
-from ..plans.plan import Part, Plan, unchanged
-from ..plans.room import PER_BYTE, ShardRoom
+from ..plans.plan import PER_BYTE, Part, Plan, ShardRoom, unchanged
 from ..sinks import counts_name
 from ..written import Receipt, ShardFiles
 

@@ -22,8 +22,7 @@ from ..._corpus.blocks import BATCH_DOCUMENTS, BLOCK_BYTES, KINDS, LARGE_BYTES
 from ..._corpus.columns import TextColumn, Unparsed, column_of, unparsed
 from ..._corpus.encode_files import opened, readable, refuse_long
 from ..._corpus.names import RowNames
-from ..plans.plan import Part, Plan, unchanged
-from ..plans.room import ShardRoom
+from ..plans.plan import Part, Plan, ShardRoom, unchanged
 
 __all__ = ["UNKNOWN", "JobRow", "JobRows", "JobTexts", "Told", "UnreadBlock", "documents_of", "part_size"]
 

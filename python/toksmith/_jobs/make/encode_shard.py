@@ -21,11 +21,10 @@ from ... import _core
 from ..._base.errors import CorpusError
 from ..._corpus.ahead import is_slow, made_in_order
 from ..._corpus.blocks import LARGE_BYTES
-from ..._corpus.encode_files import Block
+from ..._corpus.encode_files import Block, around
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file import OF_A_TEXT, around, special_id
-from ..plans.plan import Plan
-from ..plans.room import HeldRoom, ShardRoom
+from ..one_file import OF_A_TEXT, special_id
+from ..plans.plan import HeldRoom, Plan, ShardRoom
 from ..sinks import SINKS, SinkRows, SinkSpec, lengths_of
 from ..written import ShardFile, ShardFiles
 from .documents import UNKNOWN, JobRow, JobRows, JobTexts, Told, UnreadBlock, documents_of
@@ -201,12 +200,17 @@ class EncodedShard:
 
     def _one_at_a_time(self, block: JobTexts) -> EncodedTexts:
         """As `_of_texts`, and finds the texts that cannot be encoded; the ids of long ones are made when they are written."""
-        sizes, count = block.told.sizes, len(block.texts)
+        special: Any = self._plan.options.special
+        engine, sizes, count = self._tok._engine, block.told.sizes, len(block.texts)
         long = {*np.flatnonzero(sizes > LONG_BYTES).tolist()} if self._has_parts else set[int]()
         parts, failed, kept = [NO_IDS], [], np.ones(count, np.bool_)
         for place in range(count):
             try:
-                parts.append(self._checked(block, place) if place in long else self._of_text(block, place))
+                if place in long:
+                    self._check_long(block, place)
+                    parts.append(NO_IDS)
+                else:
+                    parts.append(engine.encode_array(block.texts.text(place), special, "replace", 1))
             except OF_A_TEXT as error:
                 kept[place] = False
                 failed.append((failed_row(block, place, error), error))
@@ -215,17 +219,11 @@ class EncodedShard:
         which = np.flatnonzero(kept)
         return EncodedTexts(block.told, block.bad, documents, which, failed, long.intersection(which.tolist()), block)
 
-    def _of_text(self, block: JobTexts, place: int) -> NDArray[np.uint32]:
-        """The ids of one text."""
-        special: Any = self._plan.options.special
-        return self._tok._engine.encode_array(block.texts.text(place), special, "replace", 1)
-
-    def _checked(self, block: JobTexts, place: int) -> NDArray[np.uint32]:
-        """No ids. A text that is left out has no part in a file, so unless the job stops at it, it is encoded twice."""
+    def _check_long(self, block: JobTexts, place: int) -> None:
+        """A text that is left out has no part in a file, so unless the job stops at it, it is encoded twice."""
         if self._plan.options.errors != "stop":
             for _ in self._parts(block, place):
                 pass
-        return NO_IDS
 
     def _parts(self, block: JobTexts, place: int) -> Iterator[NDArray[np.uint32]]:
         """The ids of a long text, a few MiB at a time where its pattern allows it."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._corpus.encode_files import Block
-from ..plans.room import HeldRoom
+from ..plans.plan import HeldRoom
 
 __all__ = ["FreeRoom", "packed", "within"]
 

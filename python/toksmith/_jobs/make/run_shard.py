@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from ..._base.errors import FormatError, InvalidOption, JobError
+from ..._corpus.ahead import written_behind
 from ..._formats import FORMATS
 from ..._sources.load import load
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Tokenizer
-from ..one_file import special_id, written_behind
+from ..one_file import special_id
 from ..plans.options import COUNTS
-from ..plans.plan import JOB, Plan, read_plan, versions_of
-from ..plans.room import ShardRoom, held_of, per_byte, room_of
+from ..plans.plan import JOB, Plan, ShardRoom, held_of, per_byte, read_plan, room_of, versions_of
 from ..sinks import EVERY_ROW, DocumentLengths, Sink, SinkRows, SinkSpec
 from ..written import Receipt, ShardFiles, read_receipts, write_receipt
 from .count_shard import counted_shard
@@ -132,7 +132,7 @@ def encoded_shard(plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder
             with closing(shard.complete(number)) as found:
                 write_buckets(plan, files, number, inputs.passed(found), room=room)
         written = files.place()
-    contents = {id: content for content, id in tok.special_tokens.items()}
+    contents = {id: content for content, id in tok.special_tokens.items()} if tally.special else {}
     return Receipt(
         shard=number,
         documents=tally.documents,

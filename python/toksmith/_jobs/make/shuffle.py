@@ -22,8 +22,7 @@ from ..._corpus.blocks import KINDS
 from ..._corpus.names import RowNames
 from ..._storage.atomic_files import readable
 from ..._storage.folders import Folder
-from ..plans.plan import Plan
-from ..plans.room import HeldRoom, ShardRoom
+from ..plans.plan import HeldRoom, Plan, ShardRoom
 from ..sinks.rows import lengths_of, ragged
 from ..written import ShardFiles, receipt_name
 from .documents import UNKNOWN, Told

@@ -18,12 +18,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import _core
 from ..._base.errors import (
     CorpusError,
     FormatError,
@@ -37,21 +36,20 @@ from ..._base.errors import (
 from ..._base.paths import read_file, reason, regular
 from ..._base.threads import thread_count
 from ..._corpus import Corpus, Document, WholeFile
-from ..._corpus.ahead import made_in_order
+from ..._corpus.ahead import made_in_order, written_behind
 from ..._corpus.blocks import LARGE_BYTES, JsonRows, Problem, Stretch, TableRows, Texts, blocks_and_files
 from ..._corpus.blocks import Block as CorpusBlock
 from ..._corpus.columns import TextColumn, column_of
-from ..._corpus.encode_files import Block, blocks
+from ..._corpus.encode_files import Block, around, blocks
 from ..._render.progress import Progress, Reporter
 from ..._storage.atomic_files import AtomicFiles, current, settle, settled, writable
 from ..._tokenizer.results import Ragged
 from ..._tokenizer.tokenizer import Special, Tokenizer
 from ..written import HEADER_BYTES, GrowingArray, values_of
 
-__all__ = ["OF_A_TEXT", "EncodedCorpus", "around", "encode_corpus", "special_id", "written_behind"]
+__all__ = ["OF_A_TEXT", "EncodedCorpus", "encode_corpus", "special_id"]
 
 BYTES_IN_A_BLOCK = 1 << 26
-T = TypeVar("T")
 NONE = np.empty(0, np.uint32)
 OF_A_TEXT = (SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong)
 VERSION = 1
@@ -183,16 +181,10 @@ def encode_corpus(
             reporter.report("encoding", ids.count, None)
         manifest = together.add(manifest_path(path))
         with writable(manifest.path):
-            manifest.file.write(written_manifest(ids.finish(), ends.finish()))
+            facts = {"toksmith_ids": VERSION, "ids": ids.finish(), "ends": ends.finish()}
+            manifest.file.write((json.dumps(facts, indent=1) + "\n").encode())
         together.place()
     return EncodedCorpus(path, ends_path(path), dtype_name, ends.count, ids.count)
-
-
-def written_behind(blocks: Generator[T, None, None], write: Callable[[T], None]) -> Iterator[None]:
-    """Calls `write` for each block, in order, on another thread while this one makes the next blocks."""
-    written = made_in_order(lambda block, _: write(block), blocks, 1, lambda _: False)
-    with closing(blocks), closing(written):
-        yield from written
 
 
 def dtype_of(tok: Tokenizer, dtype: str) -> str:
@@ -289,36 +281,6 @@ def of_document(tok: Tokenizer, documents: Iterable[Document], special: Special)
     return None
 
 
-def around(
-    block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
-) -> Block:
-    """A block with the ids `first` (one or none) before and `last` (one or none) behind each document that ends in it.
-
-    Args:
-        block: The ids, and where documents end. With `first`, all of its documents begin in it.
-        which: The documents to put them around; None for all.
-
-    The core does it; the numpy below is its slow twin.
-    """
-    ids, ends = block
-    more = len(first) + len(last)
-    if not more:
-        return block
-    if os.environ.get("TOKSMITH_SLOW") != "1":
-        one, other = (int(each[0]) if len(each) else None for each in (first, last))
-        return _core.around(ids, ends, one, other, which)
-    starts = np.concatenate([[0], ends[:-1].astype(np.intp)]) if len(ends) else np.empty(0, np.intp)
-    edges = ([starts] if len(first) else []) + ([ends.astype(np.intp)] if len(last) else [])
-    # A document's start comes before its end, and both before those of the next, also where documents are empty.
-    places = np.stack(edges, axis=1)
-    values = np.broadcast_to(np.concatenate([first, last]), places.shape)
-    if which is not None:
-        places, values = places[which], values[which]
-    longer: NDArray[np.uint32] = np.insert(ids, places.ravel(), values.ravel())
-    added = np.arange(1, len(ends) + 1) if which is None else np.cumsum(which)
-    return longer, ends + (added * more).astype(np.uint64)
-
-
 def ends_path(path: Path) -> Path:
     """The path of the ends for the ids at `path`."""
     return path.with_suffix(".ends.npy")
@@ -327,11 +289,6 @@ def ends_path(path: Path) -> Path:
 def manifest_path(path: Path) -> Path:
     """The path of their manifest."""
     return path.with_suffix(".manifest.json")
-
-
-def written_manifest(ids: dict[str, Any], ends: dict[str, Any]) -> bytes:
-    """The manifest of two files."""
-    return (json.dumps({"toksmith_ids": VERSION, "ids": ids, "ends": ends}, indent=1) + "\n").encode()
 
 
 def files_of(path: Path) -> tuple[Path, Path, Path]:
