@@ -18,6 +18,8 @@ pub mod wordpiece;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
+#[cfg(feature = "fast")]
+use crate::fast::byte_pairs::BytePairs;
 use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::kinds::unigram::Unigram;
 use crate::kinds::wordpiece::WordPiece;
@@ -85,6 +87,9 @@ pub struct PieceEncoder {
     merger: Merger,
     kernel: Kernel,
     widths: Once<Widths>,
+    /// The pairs of bytes, where bytes merge.
+    #[cfg(feature = "fast")]
+    pub(crate) byte_pairs: Option<BytePairs>,
 }
 
 impl PieceEncoder {
@@ -92,7 +97,14 @@ impl PieceEncoder {
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, kernel: Kernel) -> Self {
         let unknown = if let Kernel::Merge(unknown) = kernel { unknown } else { None };
-        Self { merger: Merger::new(vocab, unknown), kernel, widths: Once::default() }
+        Self {
+            #[cfg(feature = "fast")]
+            byte_pairs: (vocab.unit() == Unit::Byte && matches!(kernel, Kernel::Merge(_)))
+                .then(|| BytePairs::new(&vocab)),
+            merger: Merger::new(vocab, unknown),
+            kernel,
+            widths: Once::default(),
+        }
     }
 
     /// The encoder of a vocabulary whose symbols merge, or whose pieces are tokens if its unit is pieces.
@@ -131,6 +143,8 @@ impl PieceEncoder {
             Kernel::Unigram(unigram) => unigram.bytes(),
         };
         let (made, since) = self.merger.table_bytes();
+        #[cfg(feature = "fast")]
+        let made = made + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes);
         (made + kernel, since + self.widths.made().map_or(0, Widths::bytes))
     }
 
@@ -169,12 +183,7 @@ impl PieceEncoder {
             out.push(id);
             return Ok(());
         }
-        if matches!(self.kernel, Kernel::Merge(_)) {
-            self.merger.merge_slowly(piece, stop, &mut scratch.merge)?;
-            out.extend_from_slice(&scratch.merge.symbols.ids);
-            return Ok(());
-        }
-        self.cover(piece, stop, scratch, out)
+        self.encode_stretch(piece, stop, scratch, out)
     }
 
     /// Appends the ids of a piece that is not looked up as a whole.
@@ -188,19 +197,12 @@ impl PieceEncoder {
         scratch: &mut PieceScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if matches!(self.kernel, Kernel::Merge(_)) {
-            self.merger.merge(piece, stop, &mut scratch.merge)?;
-            out.extend_from_slice(&scratch.merge.symbols.ids);
-            return Ok(());
-        }
-        self.cover(piece, stop, scratch, out)
-    }
-
-    /// Appends the ids of the tokens that cover a piece.
-    fn cover(&self, piece: &[u8], stop: &Stop, scratch: &mut PieceScratch, out: &mut Vec<u32>) -> Result<()> {
         let missing = || Error::NotInVocabulary { content: piece.to_vec(), offset: 0 };
         match &self.kernel {
-            Kernel::Merge(_) => unreachable!("this kernel merges"),
+            Kernel::Merge(_) => {
+                self.merger.merge(piece, stop, &mut scratch.merge)?;
+                out.extend_from_slice(&scratch.merge.symbols.ids);
+            }
             Kernel::Words(unknown) => out.push(unknown.ok_or_else(missing)?),
             Kernel::WordPiece(pieces) => pieces.encode(piece, out)?,
             Kernel::Unigram(_) if std::str::from_utf8(piece).is_err() => return Err(missing()),

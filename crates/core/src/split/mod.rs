@@ -346,6 +346,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "fast")]
     fn a_row_of_the_table_runs_as_its_scanner_in_either_dialect() {
         let of = |pattern: &str, dialect: &str, behavior: &str| {
             let options = [("pattern", pattern), ("dialect", dialect), ("behavior", behavior)];
