@@ -81,7 +81,7 @@ impl<'l> Learner<'l> {
         memory: &'l mut Memory,
         kept: &'l mut Learning,
     ) -> Option<Self> {
-        let merges = ByteMerges::new(encoder.vocab(), encoder.byte_pairs.as_ref()?, window);
+        let merges = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref()?, window);
         Some(Self { encoder, merges, window, memory, kept })
     }
 

@@ -134,8 +134,8 @@ impl PieceSink for PieceIds<'_> {
 
     /// A long piece is as many parts as it has stretches.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
-        let (merger, merges_bytes) = (walk.sink.encoder.merger(), walk.sink.encoder.byte_pairs.is_some());
-        if !merges_bytes {
+        let merger = walk.sink.encoder.merger();
+        if merger.byte_pairs.is_none() {
             return walk.wait(start, end, 0);
         }
         let piece = &walk.window.text[start..end];
@@ -168,7 +168,7 @@ impl PieceIds<'_> {
     /// Appends the ids that merging gives for a stretch.
     fn merge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
         let stretch = &window.text[start..end];
-        if let Some(pairs) = &self.encoder.byte_pairs
+        if let Some(pairs) = &self.encoder.merger().byte_pairs
             && !is_mostly_runs(stretch)
             && self.merge_by_windows(stretch, pairs).map_err(|error| error.shifted(start))?
         {

@@ -238,7 +238,8 @@ mod tests {
             .collect();
         let mut together = Together::default();
         for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
-            together.merge(ByteMerges::new(encoder.vocab(), encoder.byte_pairs.as_ref().unwrap(), &window), some);
+            together
+                .merge(ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window), some);
             for (place, stretch) in stretches.iter().enumerate() {
                 let ids: Vec<u32> = together.ids(place).collect();
                 assert_eq!(ids, slowly(encoder, stretch), "{}", stretch.escape_ascii());

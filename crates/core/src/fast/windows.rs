@@ -190,7 +190,7 @@ pub(crate) mod tests {
     /// The ids by windows, if they can be had.
     fn windowed(encoder: &PieceEncoder, text: &[u8], stop: &Stop) -> Result<Option<Vec<u32>>> {
         let (mut windows, mut scratch, window) = (Windows::default(), MergeScratch::default(), Window::new(text));
-        let rule = ByteMerges::new(encoder.vocab(), encoder.byte_pairs.as_ref().unwrap(), &window);
+        let rule = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window);
         let could = windows.merge(rule, stop, |part, symbols| {
             encoder.merger().merge(part, stop, &mut scratch)?;
             std::mem::swap(&mut scratch.symbols, symbols);

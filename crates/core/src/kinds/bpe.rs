@@ -6,11 +6,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Result;
+#[cfg(feature = "fast")]
+use crate::fast::byte_pairs::BytePairs;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::merge::safe_cuts::SafeCuts;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
+#[cfg(feature = "fast")]
+use crate::vocab::Unit;
 use crate::vocab::{Merge, Vocab};
 
 /// Buffers that are kept from piece to piece.
@@ -38,13 +42,22 @@ pub struct Merger {
     /// The id of characters without a token.
     unknown: Option<u32>,
     safe_cuts: Once<SafeCuts>,
+    /// The pairs of bytes, if the unit is bytes.
+    #[cfg(feature = "fast")]
+    pub(crate) byte_pairs: Option<BytePairs>,
 }
 
 impl Merger {
     /// The merger of a vocabulary; where its unit is characters, those without a token have the id `unknown`.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, unknown: Option<u32>) -> Self {
-        Self { vocab, unknown, safe_cuts: Once::default() }
+        Self {
+            #[cfg(feature = "fast")]
+            byte_pairs: (vocab.unit() == Unit::Byte).then(|| BytePairs::new(&vocab)),
+            vocab,
+            unknown,
+            safe_cuts: Once::default(),
+        }
     }
 
     /// The vocabulary.
@@ -78,7 +91,10 @@ impl Merger {
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
         let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes);
-        (self.vocab.bytes(), since)
+        let made = self.vocab.bytes();
+        #[cfg(feature = "fast")]
+        let made = made + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes);
+        (made, since)
     }
 
     /// Merges `piece` into `scratch.symbols`; no piece is looked up as a whole.
@@ -124,7 +140,13 @@ impl Merger {
         scratch: &mut MergeScratch,
         dropout: Option<Dropout<'_>>,
     ) -> Result<()> {
-        let look = |[left, right]: [u32; 2], range: Range<usize>| self.vocab.merge(left, right, &piece[range]);
+        let look = |[left, right]: [u32; 2], range: Range<usize>| {
+            #[cfg(feature = "fast")]
+            if let (&[first, second], Some(pairs)) = (&piece[range.clone()], &self.byte_pairs) {
+                return pairs.pair(first, second).merge();
+            }
+            self.vocab.merge(left, right, &piece[range])
+        };
         scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout)
     }
 }

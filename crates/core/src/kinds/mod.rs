@@ -18,8 +18,6 @@ pub mod wordpiece;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-#[cfg(feature = "fast")]
-use crate::fast::byte_pairs::BytePairs;
 use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::kinds::unigram::Unigram;
 use crate::kinds::wordpiece::WordPiece;
@@ -87,9 +85,6 @@ pub struct PieceEncoder {
     merger: Merger,
     kernel: Kernel,
     widths: Once<Widths>,
-    /// The pairs of bytes, where bytes merge.
-    #[cfg(feature = "fast")]
-    pub(crate) byte_pairs: Option<BytePairs>,
 }
 
 impl PieceEncoder {
@@ -97,14 +92,7 @@ impl PieceEncoder {
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, kernel: Kernel) -> Self {
         let unknown = if let Kernel::Merge(unknown) = kernel { unknown } else { None };
-        Self {
-            #[cfg(feature = "fast")]
-            byte_pairs: (vocab.unit() == Unit::Byte && matches!(kernel, Kernel::Merge(_)))
-                .then(|| BytePairs::new(&vocab)),
-            merger: Merger::new(vocab, unknown),
-            kernel,
-            widths: Once::default(),
-        }
+        Self { merger: Merger::new(vocab, unknown), kernel, widths: Once::default() }
     }
 
     /// The encoder of a vocabulary whose symbols merge, or whose pieces are tokens if its unit is pieces.
@@ -143,8 +131,6 @@ impl PieceEncoder {
             Kernel::Unigram(unigram) => unigram.bytes(),
         };
         let (made, since) = self.merger.table_bytes();
-        #[cfg(feature = "fast")]
-        let made = made + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes);
         (made + kernel, since + self.widths.made().map_or(0, Widths::bytes))
     }
 
