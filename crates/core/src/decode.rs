@@ -298,7 +298,7 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawn::bytes_vocab;
+    use crate::drawn::{Draw, bytes_vocab};
     use crate::split::special::Flags;
 
     fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
@@ -347,13 +347,12 @@ mod tests {
         // One of them never makes its slots.
         let (plain, decoder) = (decoder(&tokens, &added), decoder(&tokens, &added));
         let slots = decoder.slots().unwrap();
-        let mut state = 1u64;
+        let mut draw = Draw(1);
         for length in 0..400 {
             let mut ids = Vec::new();
             for _ in 0..length {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let id = (state >> 33) as u32 % 302;
-                ids.push(if id < 267 || id == 300 || state >> 60 == 0 { id } else { id % 256 });
+                let id = draw.below(302) as u32;
+                ids.push(if id < 267 || id == 300 || draw.below(16) == 0 { id } else { id % 256 });
             }
             let (mut fast, mut slow) = (b"before".to_vec(), b"before".to_vec());
             assert_eq!(decoder.decode_slots(slots, &ids, &mut fast), plain.decode_slowly(&ids, &mut slow));

@@ -29,4 +29,9 @@ impl Draw {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
+
+    /// So many of these, one after another.
+    pub(crate) fn bytes(&mut self, of: &[&[u8]], count: usize) -> Vec<u8> {
+        (0..count).map(|_| of[self.below(of.len())]).collect::<Vec<_>>().concat()
+    }
 }

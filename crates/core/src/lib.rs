@@ -6,7 +6,8 @@
 //!
 //! 1. [`vocab`]: the tokens, ids, ranks and merges, a value that nothing changes.
 //! 2. text → ids: [`split`] cuts special tokens out and makes pieces, by [`regex`] and the [`steps`] of a model; [`merge`]
-//!    has the rule that turns a piece into ids, and [`fast`] gives them sooner; [`kinds`] picks the kernel of a tokenizer; [`encode`] walks whole texts.
+//!    has the rule that turns a piece into ids, and `fast` gives them sooner; [`kinds`] picks the kernel of a tokenizer;
+//!    [`encode`] walks whole texts.
 //! 3. ids → text: [`decode`].
 //! 4. corpus → merges: [`count`], then [`mod@train`].
 //! 5. looking inside: [`measure`]. Token tables of files: [`table`].
@@ -21,6 +22,7 @@ pub mod decode;
 mod drawn;
 pub mod encode;
 pub mod error;
+#[cfg(feature = "fast")]
 pub mod fast;
 pub mod kinds;
 pub mod measure;

@@ -220,6 +220,7 @@ fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
 }
 
 /// The numbers of the bytes of a block.
+#[cfg(target_arch = "x86_64")]
 static NUMBERS: [u8; BLOCK] = {
     let mut numbers = [0; BLOCK];
     let mut at = 0;

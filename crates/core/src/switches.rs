@@ -5,10 +5,11 @@
 #[cfg(feature = "fault")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Whether `TOKSMITH_SLOW=1` asks for the slow twin of everything that has one. No id depends on it.
+/// Whether `TOKSMITH_SLOW=1` asks for the slow twin of everything that has one. No id depends on it. A build without the
+/// feature `fast` always takes the slow twin.
 #[must_use]
 pub fn slow() -> bool {
-    std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
+    cfg!(not(feature = "fast")) || std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
 }
 
 /// How many points are passed until one fails, that one included; 0 for none.

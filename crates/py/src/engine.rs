@@ -13,7 +13,7 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
-use toksmith_core::encode::pieces::Session;
+use toksmith_core::encode::session::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
 use toksmith_core::split::text_cuts::TextCuts;
@@ -143,7 +143,8 @@ impl Engine {
         let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let spare = Spare::new();
         let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any), &spare);
-        self.encode_many(py, &texts, &allow, threads, &spare, |parts| lists.take(parts))?;
+        self.encode_sources(py, &sources(&texts)?, &allow, threads, &spare, |parts| lists.take(parts))
+            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
         PyList::new(py, lists.finish(py)?)
     }
 
@@ -157,7 +158,8 @@ impl Engine {
         let (py, allow) = (batch.py(), self.allow(special)?);
         let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_many(py, &texts, &allow, threads, &spare, joined.sink(&spare))?;
+        self.encode_sources(py, &sources(&texts)?, &allow, threads, &spare, joined.sink(&spare))
+            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
         Ok(arrays(py, joined))
     }
 
@@ -172,11 +174,7 @@ impl Engine {
         let allow = self.allow(special)?;
         let each: Vec<_> = block.get().as_texts(py).into_iter().map(Source::Written).collect();
         let (mut joined, spare) = (Joined::default(), Spare::new());
-        let new = |load: &Load, job| spare.for_ids(load, job);
-        let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
-            self.add_ids(text, &allow, stop, session, to)
-        };
-        self.each_source(py, &each, threads, new, work, joined.sink(&spare))?;
+        self.encode_sources(py, &each, &allow, threads, &spare, joined.sink(&spare))?;
         Ok(arrays(py, joined))
     }
 
@@ -209,10 +207,12 @@ impl Engine {
             to.0.push(self.encoder.count(text, &allow, stop, session, &mut to.1)?);
             Ok(())
         };
-        self.each_text(py, &texts, threads, new, work, |parts| {
+        let sink = |parts: Vec<(Vec<u64>, _)>| {
             counts.extend(parts.into_iter().flat_map(|(counts, _)| counts));
             Ok(())
-        })?;
+        };
+        self.each_source(py, &sources(&texts)?, threads, new, work, sink)
+            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
         Ok(counts.into_pyarray(py))
     }
 
@@ -346,11 +346,11 @@ impl Engine {
         })
     }
 
-    /// Encodes each text of a batch; `sink` gets the ids, those of several texts at a time, in order.
-    fn encode_many(
+    /// Encodes each text; `sink` gets the ids, those of several texts at a time, in order. Offsets in errors are bytes.
+    fn encode_sources(
         &self,
         py: Python<'_>,
-        texts: &[BatchText<'_>],
+        texts: &[Source<'_>],
         allow: &Allow,
         threads: usize,
         spare: &Spare<u32>,
@@ -358,44 +358,15 @@ impl Engine {
     ) -> PyResult<()> {
         let new = |load: &Load, job| spare.for_ids(load, job);
         let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
-            self.add_ids(text, allow, stop, session, to)
+            self.encoder.encode(text, allow, stop, session, &mut to.all)?;
+            to.end();
+            Ok(())
         };
-        self.each_text(py, texts, threads, new, work, sink)
+        self.each_source(py, texts, threads, new, work, sink)
     }
 
-    fn add_ids(
-        &self,
-        text: CoreText<'_>,
-        allow: &Allow,
-        stop: &Stop,
-        session: &mut Session,
-        to: &mut Parts<u32>,
-    ) -> toksmith_core::Result<()> {
-        self.encoder.encode(text, allow, stop, session, &mut to.all)?;
-        to.end();
-        Ok(())
-    }
-
-    /// Does `work` for each text of a batch, in jobs of several, each of which adds to what `new` gives for it; `sink`
-    /// gets the results in order.
-    fn each_text<T: Send>(
-        &self,
-        py: Python<'_>,
-        texts: &[BatchText<'_>],
-        threads: usize,
-        new: impl Fn(&Load, usize) -> T + Sync,
-        work: impl Fn(CoreText<'_>, &Stop, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
-        sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
-    ) -> PyResult<()> {
-        let each = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
-        self.each_source(py, &each, threads, new, work, sink).map_err(|problem| {
-            errors::with_offset(py, &problem, |offset, index| {
-                index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
-            })
-        })
-    }
-
-    /// The same for texts as the core takes them; offsets in errors are bytes.
+    /// Does `work` for each text, in jobs of several, each of which adds to what `new` gives for it; `sink` gets the results
+    /// in order. Offsets in errors are bytes.
     fn each_source<T: Send>(
         &self,
         py: Python<'_>,
@@ -516,6 +487,10 @@ fn name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
         }
         _ => Err(errors::new(errors.py(), "UnknownName", ("error handler", errors, ("replace", "strict")))?),
     }
+}
+
+fn sources<'t>(texts: &'t [BatchText<'_>]) -> PyResult<Vec<Source<'t>>> {
+    texts.iter().map(BatchText::source).collect()
 }
 
 fn arrays(py: Python<'_>, joined: Joined) -> Ragged<'_> {

@@ -57,3 +57,10 @@ pub fn with_offset(py: Python<'_>, problem: &PyErr, convert: impl FnOnce(usize, 
     };
     converted().unwrap_or_else(|other| other)
 }
+
+/// The same for an error in one of `texts`, whose `offset` converts.
+pub fn located<T>(py: Python<'_>, problem: &PyErr, texts: &[T], offset: impl Fn(&T, usize) -> usize) -> PyErr {
+    with_offset(py, problem, |bytes, index| {
+        index.and_then(|index| texts.get(index)).map_or(bytes, |text| offset(text, bytes))
+    })
+}

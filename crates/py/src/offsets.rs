@@ -25,8 +25,14 @@ struct Part {
 }
 
 impl Part {
-    fn new(count: Count) -> Self {
+    fn new(characters: bool) -> Self {
+        let count = if characters { Count::Characters } else { Count::Bytes };
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
+    }
+
+    /// Where the next ids and ranges go.
+    fn end(&mut self) -> PlacedIds<'_> {
+        PlacedIds { ids: &mut self.ids, spans: &mut self.spans }
     }
 
     fn into_arrays(self, py: Python<'_>) -> Ranges<'_> {
@@ -53,10 +59,9 @@ pub fn encode_with_offsets<'py>(
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let mut part = engine.call_on(py, &text, |encoder, text, stop| {
-        let Part { mut ids, mut spans, counts } = Part::new(count(characters));
-        let to = PlacedIds { ids: &mut ids, spans: &mut spans };
-        encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, to))?;
-        Ok(Part { ids, spans, counts })
+        let mut part = Part::new(characters);
+        encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, part.end()))?;
+        Ok(part)
     })?;
     if characters {
         text.number(&mut [&mut part.spans.starts, &mut part.spans.ends])?;
@@ -83,20 +88,19 @@ pub fn encode_ragged_with_offsets<'py>(
     let work = |jobs: &mut Jobs<'_, usize, Part>, stop: &Stop| {
         encoder.with_session(|session| {
             jobs.each(|job| {
-                let Part { mut ids, mut spans, mut counts } = Part::new(count(characters));
+                let mut part = Part::new(characters);
                 for place in load.texts(job) {
                     stop.check()?;
-                    let before = ids.len();
-                    let to = PlacedIds { ids: &mut ids, spans: &mut spans };
-                    let result = encoder.encode_with_offsets(each[place], &allow, stop, session, to);
+                    let before = part.ids.len();
+                    let result = encoder.encode_with_offsets(each[place], &allow, stop, session, part.end());
                     result.map_err(|error| error.in_batch(place))?;
-                    counts.push(ids.len() - before);
+                    part.counts.push(part.ids.len() - before);
                 }
-                Ok(Part { ids, spans, counts })
+                Ok(part)
             });
         });
     };
-    let mut all = Part::new(count(characters));
+    let mut all = Part::new(characters);
     let gathered = load.run(py, work, |parts| {
         for part in parts {
             all.ids.extend_from_slice(&part.ids);
@@ -106,11 +110,7 @@ pub fn encode_ragged_with_offsets<'py>(
         }
         Ok(())
     });
-    gathered.map_err(|problem| {
-        errors::with_offset(py, &problem, |offset, index| {
-            index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
-        })
-    })?;
+    gathered.map_err(|problem| errors::located(py, &problem, &texts, Text::offset))?;
     let mut at = 0;
     let mut ends = Vec::with_capacity(texts.len());
     for (text, ids) in texts.iter().zip(&all.counts) {
@@ -166,8 +166,4 @@ fn count_characters(text: &str, places: &mut [&mut [usize]]) {
     for place in places.iter_mut().flat_map(|places| places.iter_mut()) {
         *place = characters[*place];
     }
-}
-
-fn count(characters: bool) -> Count {
-    if characters { Count::Characters } else { Count::Bytes }
 }

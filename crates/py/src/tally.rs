@@ -18,7 +18,7 @@ use crate::call::call;
 use crate::engine::Engine;
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::{Errors, as_texts, texts};
+use crate::text::{Errors, Text, as_texts, texts};
 
 /// The counts of all texts that were added so far.
 #[pyclass(frozen, module = "toksmith._core")]
@@ -74,11 +74,7 @@ impl Tally {
             });
             self.locked().merge(counts);
         };
-        load.run(py, work, |_| Ok(())).map_err(|problem| {
-            errors::with_offset(py, &problem, |offset, index| {
-                index.and_then(|index| texts.get(index)).map_or(offset, |text| text.offset(offset))
-            })
-        })
+        load.run(py, work, |_| Ok(())).map_err(|problem| errors::located(py, &problem, &texts, Text::offset))
     }
 
     /// The counts by the names of `toksmith_core::measure::counts`.

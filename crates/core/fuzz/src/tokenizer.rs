@@ -261,6 +261,15 @@ fn check_error(result: &Ids, text: Text<'_>) {
     }
 }
 
+/// The ids of a tokenizer and a text, both of `data`, or what is wrong with the text; None without such a tokenizer.
+#[must_use]
+pub fn ids(data: &[u8]) -> Option<Result<Vec<u32>, String>> {
+    let mut codes = Codes::new(data);
+    let twins = drawn(&mut codes).and_then(Twins::new)?;
+    let text = text_of(codes.rest());
+    Some(plain(twins.encode(Text::Str(&String::from_utf8_lossy(&text)), &Allow::All)))
+}
+
 /// A tokenizer and a text, both of `data`.
 ///
 /// # Panics

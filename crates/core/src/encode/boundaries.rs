@@ -2,7 +2,7 @@
 //! after the known part.
 //!
 //! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two
-//! characters. A raw stream is cut where no token fits around the place ([`crate::fast::safe_cuts`]), so that no merge
+//! characters. A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge
 //! crosses it. It is not cut if a piece may be a token as a whole, because then the length of a piece matters. Other texts
 //! have no cuts.
 //!
@@ -129,26 +129,9 @@ mod tests {
 
     #[test]
     fn both_sides_of_a_cut_have_the_ids_of_the_whole_whatever_follows() {
-        let words: [&[u8]; 18] = [
-            b"a",
-            b"ab",
-            b" ",
-            b"  ",
-            b"\n",
-            b"'",
-            b"s",
-            b"12",
-            "日".as_bytes(),
-            "本".as_bytes(),
-            b"\xE6",
-            b"\x97",
-            b"\xFF",
-            "é".as_bytes(),
-            "\u{301}".as_bytes(),
-            b"<|en",
-            b"d|>",
-            b"!",
-        ];
+        let words = ["a", "ab", " ", "  ", "\n", "'", "s", "12", "日", "本", "é", "\u{301}", "<|en", "d|>", "!"]
+            .map(str::as_bytes);
+        let words = [&words[..], &[b"\xE6", b"\x97", b"\xFF"]].concat();
         let mut draw = Draw(5);
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
             let (encoder, cuts) = (encoder(regexes), TextCuts::of(regexes));
@@ -156,7 +139,7 @@ mod tests {
             let mut found = 0;
             for round in 0..3000 {
                 let count = 1 + draw.below(if round % 50 == 0 { 900 } else { 24 });
-                let text = (0..count).map(|_| words[draw.below(words.len())]).collect::<Vec<_>>().concat();
+                let text = draw.bytes(&words, count);
                 let allow = [Allow::All, Allow::Text][round % 2].clone();
                 let known = draw.below(text.len() + 1);
                 let from = draw.below(known + 1);

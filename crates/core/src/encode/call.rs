@@ -6,7 +6,9 @@
 //! (`Call::staged` in [`crate::encode::staged`]), as characters ([`crate::kinds::sentencepiece`]), or piece by piece here.
 
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::{PieceIds, Session};
+#[cfg(feature = "fast")]
+use crate::encode::pieces::PieceIds;
+use crate::encode::session::Session;
 use crate::error::{Error, Result};
 use crate::kinds::Drawing;
 use crate::merge::heap::Dropout;
@@ -18,6 +20,7 @@ use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// More bytes than most ids have, so that room is made once and little of it stays empty.
+#[cfg(feature = "fast")]
 const BYTES_PER_ID: usize = 5;
 
 /// What one call works with, and what it asks for besides ids.
@@ -167,22 +170,25 @@ impl<'e> Call<'e> {
     pub(super) fn ids_of(&mut self, text: Text<'_>) -> Result<()> {
         switches::fault_point();
         if let Some(chars) = self.encoder.chars() {
-            chars.encode(text, self.slow, self.bounds, self.out)
-        } else if self.slow {
-            self.each_piece(text)
-        } else {
-            self.remembered(text)
+            return chars.encode(text, self.slow, self.bounds, self.out);
         }
+        #[cfg(feature = "fast")]
+        if !self.slow {
+            return self.remembered(text);
+        }
+        self.each_piece(text)
     }
 
     /// Appends the ids of a text with a memory of pieces.
+    #[cfg(feature = "fast")]
     fn remembered(&mut self, text: Text<'_>) -> Result<()> {
-        let mut ends = self.session.ends.take().unwrap_or_default();
+        let Session { scratch, fast } = &mut *self.session;
+        let mut ends = fast.ends.take().unwrap_or_default();
         self.out.reserve(text.as_bytes().len() / BYTES_PER_ID);
         let encoder = self.encoder;
         // A staged text may be encoded again, and that needs the ids of the first time.
         let counted = &mut self.counted.filter(|_| !encoder.is_staged());
-        let mut pieces = PieceIds::walk(encoder.piece_encoder(), self.session, self.stop, text.as_bytes(), self.out);
+        let mut pieces = PieceIds::walk(encoder.piece_encoder(), (scratch, fast), self.stop, text.as_bytes(), self.out);
         let split = encoder.splitter().ends(text, self.bounds, &mut ends, |ends| {
             pieces.take(ends)?;
             if let Some(counted) = counted {
@@ -191,7 +197,7 @@ impl<'e> Call<'e> {
             Ok(())
         });
         let result = split.and_then(|()| pieces.drain());
-        self.session.ends = Some(ends);
+        fast.ends = Some(ends);
         self.counted = counted.or(self.counted);
         result
     }

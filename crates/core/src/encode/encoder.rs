@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::encode::pieces::Session;
+use crate::encode::session::Session;
 use crate::encode::stages::Stages;
 use crate::error::Result;
 use crate::kinds::PieceEncoder;

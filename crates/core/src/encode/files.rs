@@ -267,6 +267,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::drawn::Draw;
     use crate::encode::encoder::Encoder;
     use crate::encode::long_text::tests::{drawn, encoder};
     use crate::split::pattern::PATTERNS;
@@ -349,13 +350,13 @@ mod tests {
 
     #[test]
     fn files_and_blocks_have_the_ids_of_their_documents() {
-        let mut state = 11;
+        let mut draw = Draw(11);
         let none = ["[a-z]+| "];
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&none[..], &[]]) {
             let (encoder, cuts) = (encoder(regexes), TextCuts::of(regexes));
             for round in 0..120 {
                 // Some texts are longer than what is searched for a cut, so that cuts are also missed.
-                let text = drawn(&mut state, if round % 10 == 0 { 3000 } else { round % 60 });
+                let text = drawn(&mut draw, if round % 10 == 0 { 3000 } else { round % 60 });
                 let separator: &[u8] = [&b""[..], b"\n", b"  ", b" a ", b"  a  a ", b"<|end|>"][round % 6];
                 let allow = [Allow::All, Allow::Text, Allow::Raise][round % 3].clone();
                 let wanted = expected(&encoder, &text, separator, &allow);

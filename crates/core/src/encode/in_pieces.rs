@@ -5,7 +5,7 @@
 
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::Session;
+use crate::encode::session::Session;
 use crate::encode::staged::line_of;
 use crate::error::Result;
 use crate::split::Text;

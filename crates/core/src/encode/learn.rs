@@ -10,18 +10,18 @@
 use std::ops::Range;
 
 use crate::fast::memory::{Memory, PieceName};
-use crate::fast::piece_walk::{PiecePart, WAITING};
-use crate::fast::safe_cuts::SafeCuts;
 use crate::fast::together::{ByteMerges, LANES, Together};
 use crate::kinds::PieceEncoder;
 use crate::kinds::bpe::Merger;
+use crate::merge::safe_cuts::SafeCuts;
 use crate::slots::key::{STRETCH, Window};
+use crate::slots::piece_walk::{PiecePart, WAITING};
 use crate::vocab::index::Sought;
 
 /// A piece with fewer wide characters is merged as a whole: it is hardly ever cut.
 const WIDE: u32 = 3;
 
-/// The tables of [`crate::fast::safe_cuts`] are made when more bytes than this were merged as wholes that could have been
+/// The tables of [`crate::merge::safe_cuts`] are made when more bytes than this were merged as wholes that could have been
 /// cut, and these are more than one in [`RARE`] bytes of text. Where few such pieces come, the tables cost more than they
 /// save. Chinese and Japanese have many: their pieces are long.
 const MERGED_WHOLE: usize = 32 << 10;
@@ -81,7 +81,7 @@ impl<'l> Learner<'l> {
         memory: &'l mut Memory,
         kept: &'l mut Learning,
     ) -> Option<Self> {
-        let merges = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs()?, window);
+        let merges = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref()?, window);
         Some(Self { encoder, merges, window, memory, kept })
     }
 
@@ -160,7 +160,7 @@ impl<'l> Learner<'l> {
         }
     }
 
-    /// Merges what shall merge.
+    /// Merges the batch that waits.
     fn merge(&mut self) {
         let Learning { together, merging, ids, .. } = &mut *self.kept;
         together.merge(self.merges, merging);

@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 
 use crate::encode::encoder::Encoder;
-use crate::encode::pieces::Session;
+use crate::encode::session::Session;
 use crate::error::Result;
 use crate::split::Text;
 use crate::split::special::Allow;
@@ -144,7 +144,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::Error;
-    use crate::drawn::bytes_vocab;
+    use crate::drawn::{Draw, bytes_vocab};
     use crate::kinds::PieceEncoder;
     use crate::split::Splitter;
     use crate::split::pattern::PATTERNS;
@@ -164,30 +164,9 @@ pub(crate) mod tests {
     }
 
     /// A drawn text of `words` words, in which all kinds of cuts and of things that must not be cut are near each other.
-    pub fn drawn(state: &mut u64, words: usize) -> Vec<u8> {
-        let all: [&[u8]; 15] = [
-            b"a",
-            b"b",
-            b" ",
-            b"  ",
-            b"\n",
-            b"7",
-            "日本".as_bytes(),
-            "。".as_bytes(),
-            b"'s",
-            b"<|end|>",
-            b"<|en",
-            b"\xFF\xE6",
-            b"a b",
-            "\u{301}".as_bytes(),
-            b"/",
-        ];
-        let mut text = Vec::new();
-        for _ in 0..words {
-            *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            text.extend_from_slice(all[(*state >> 33) as usize % all.len()]);
-        }
-        text
+    pub fn drawn(draw: &mut Draw, words: usize) -> Vec<u8> {
+        let all = ["a", "b", " ", "  ", "\n", "7", "日本", "。", "'s", "<|end|>", "<|en", "a b", "\u{301}", "/"];
+        draw.bytes(&[&all.map(str::as_bytes)[..], &[b"\xFF\xE6"]].concat(), words)
     }
 
     fn serial(encoder: &Encoder, text: Text<'_>, allow: &Allow) -> Result<Vec<u32>> {
@@ -198,12 +177,12 @@ pub(crate) mod tests {
 
     #[test]
     fn threads_and_parts_change_neither_ids_nor_errors() {
-        let mut state = 5;
+        let mut draw = Draw(5);
         let (mut errors, mut found) = (0, 0);
         for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
             let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
             for round in 0..150 {
-                let bytes = drawn(&mut state, round % 60);
+                let bytes = drawn(&mut draw, round % 60);
                 let lossy = String::from_utf8_lossy(&bytes).into_owned();
                 for (text, allow) in [Allow::All, Allow::Text, Allow::Raise, Allow::Some(vec![0])]
                     .iter()
@@ -225,12 +204,12 @@ pub(crate) mod tests {
 
     #[test]
     fn first_parts_one_after_another_are_the_text() {
-        let mut state = 7;
+        let mut draw = Draw(7);
         let mut several = 0;
         for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
             let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
             for round in 0..60 {
-                let bytes = drawn(&mut state, round);
+                let bytes = drawn(&mut draw, round);
                 for allow in [Allow::All, Allow::Raise] {
                     let rules = LongText { encoder: &encoder, cuts: Some(&cuts), allow: &allow, part: 5 };
                     let (mut all, mut at, mut calls) = (Ok(Vec::new()), 0, 0);

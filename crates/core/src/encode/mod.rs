@@ -1,7 +1,7 @@
 //! Texts to ids. [`Encoder`] holds what encoding needs; [`call`] is the walk of one text.
 //!
 //! Reading order: this file, [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with
-//! [`stages`]) where steps rewrite a text, and [`pieces`], which remembers pieces and lets [`learn`] learn new ones. On
+//! [`stages`]) where steps rewrite a text, and `pieces`, which remembers pieces and lets `learn` learn new ones. On
 //! top of the walk: [`long_text`] cuts a long text and works on its parts on all threads, [`files`] reads documents a
 //! block at a time, [`boundaries`] says which ids no later text changes, and [`best_ways`] gives the best encodings of a
 //! unigram model. [`in_pieces`] says which piece each id is in, and what it was made from. [`around`] puts the ids of special tokens around those of texts.
@@ -16,14 +16,17 @@ pub mod call;
 pub mod encoder;
 pub mod files;
 pub mod in_pieces;
+#[cfg(feature = "fast")]
 pub mod learn;
 pub mod long_text;
+#[cfg(feature = "fast")]
 pub mod pieces;
+pub mod session;
 pub mod staged;
 pub mod stages;
 
 use crate::encode::call::Call;
-use crate::encode::pieces::Session;
+use crate::encode::session::Session;
 use crate::error::Result;
 use crate::kinds::{Drawing, Sampling};
 use crate::merge::draws::Draws;
@@ -151,10 +154,16 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::drawn::bytes_vocab;
+    use crate::drawn::{Draw, bytes_vocab};
     use crate::kinds::PieceEncoder;
     use crate::split::Splitter;
     use crate::split::special::AddedTokens;
+    use crate::vocab::Vocab;
+
+    fn encoder(vocab: Vocab, patterns: &[&str]) -> Encoder {
+        let pieces = Arc::new(PieceEncoder::plain(Arc::new(vocab)));
+        Encoder::new(pieces, AddedTokens::default(), Splitter::new(patterns).unwrap())
+    }
 
     /// The ids of a text with and without a memory, the memory new and filled.
     fn encoded(encoder: &Encoder, text: Text<'_>) -> Vec<u32> {
@@ -179,36 +188,14 @@ mod tests {
 
     #[test]
     fn a_memory_changes_no_id() {
-        let tokens = [
-            "aa",
-            "ab",
-            "abab",
-            "ba",
-            "日",
-            "日本",
-            "本日",
-            "aaaaaaaa",
-            "x1",
-            "abababababababababababababababab",
-            "zzz",
-        ];
-        let encoder = |pattern: &[&str]| {
-            let added = AddedTokens::new(Vec::new()).unwrap();
-            Encoder::new(
-                Arc::new(PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)))),
-                added,
-                Splitter::new(pattern).unwrap(),
-            )
-        };
+        let long = "ab".repeat(16);
+        let tokens = ["aa", "ab", "abab", "ba", "日", "日本", "本日", "aaaaaaaa", "x1", &long, "zzz"];
+        let encoder = |pattern: &[&str]| encoder(bytes_vocab(&tokens), pattern);
         let encoders = [encoder(&[]), encoder(&["[a-z]+|x"]), encoder(crate::split::pattern::PATTERNS[0].regexes)];
         let words = ["a", "b", "ab", "日本", "本", " ", "x1", "zzz", "\n", "\u{FF}"];
-        let mut state = 1u64;
+        let mut draw = Draw(1);
         for length in 0..600 {
-            let mut text = String::new();
-            for _ in 0..length % 90 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                text.push_str(words[(state >> 33) as usize % words.len()]);
-            }
+            let text: String = (0..length % 90).map(|_| words[draw.below(words.len())]).collect();
             for encoder in &encoders {
                 encoded(encoder, Text::Str(&text));
                 encoded(encoder, Text::Bytes(&[text.as_bytes(), b"\xFF\xE6\x97"].concat()));
@@ -218,21 +205,14 @@ mod tests {
 
     #[test]
     fn a_token_that_only_the_whole_piece_lookup_reaches_keeps_both_answers() {
-        let whole = |pattern: &str| {
-            let added = AddedTokens::new(Vec::new()).unwrap();
-            let vocab = crate::drawn::vocab_of(&["bc", "abcd"], true);
-            Encoder::new(Arc::new(PieceEncoder::plain(Arc::new(vocab))), added, Splitter::new(&[pattern]).unwrap())
-        };
+        let whole = encoder(crate::drawn::vocab_of(&["bc", "abcd"], true), &["[a-z]+"]);
         // `x` is in no token, so that `abcd` is a stretch of its own, which merges to `a bc d`.
-        assert_eq!(encoded(&whole("[a-z]+"), Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
+        assert_eq!(encoded(&whole, Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
     }
 
     #[test]
     fn a_full_memory_still_knows_every_piece() {
-        let added = AddedTokens::new(Vec::new()).unwrap();
-        let splitter = Splitter::new(&["[0-9]+"]).unwrap();
-        let encoder =
-            Encoder::new(Arc::new(PieceEncoder::plain(Arc::new(bytes_vocab(&["12", "34", "1234"])))), added, splitter);
+        let encoder = encoder(bytes_vocab(&["12", "34", "1234"]), &["[0-9]+"]);
         let text = (0..60_000).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
         assert!(encoded(&encoder, Text::Str(&text)).len() > 60_000);
     }

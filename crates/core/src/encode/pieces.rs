@@ -6,42 +6,43 @@
 
 use crate::Result;
 use crate::encode::learn::{Learner, Learning};
-use crate::fast::memory::{Memory, PieceName, ReadyIds};
-use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
+use crate::fast::byte_pairs::BytePairs;
+use crate::fast::memory::{Memory, PieceName, ReadyIds, Remembered};
+use crate::fast::together::ByteMerges;
+use crate::fast::windows::Windows;
 use crate::kinds::{PieceEncoder, PieceScratch};
 use crate::slots::key::{STRETCH, Window};
 use crate::slots::keyed::SlotTables;
+use crate::slots::piece_walk::{PiecePart, PieceSink, PieceWalk};
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
-use crate::threads::sessions::Worth;
+use crate::threads::sessions::{MOST_BUFFERS, Worth};
 
-/// What one call at a time works with, and the next one takes over.
+/// What a session keeps of the pieces that came so far, and buffers.
 #[derive(Debug, Default)]
-pub struct Session {
-    /// The pieces that came so far.
-    pub memory: Memory,
-    /// Buffers for long pieces.
-    pub scratch: PieceScratch,
+pub struct FastSession {
+    remembered: Remembered,
     /// A buffer for what the splitter finds.
     pub ends: Option<Box<Ends>>,
-    waiting: WaitingParts,
-    ready: ReadyIds,
     learning: Box<Learning>,
+    windows: Option<Box<Windows>>,
 }
 
-/// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
-const MOST_BUFFERS: usize = 16 << 20;
+impl FastSession {
+    fn windows_bytes(&self) -> usize {
+        self.windows.as_ref().map_or(0, |windows| windows.bytes())
+    }
+}
 
-impl Worth for Session {
+impl Worth for FastSession {
     fn bytes(&self) -> usize {
         let ends = if self.ends.is_some() { size_of::<Ends>() } else { 0 };
-        let buffers = size_of::<Learning>() + self.ready.bytes() + self.scratch.bytes();
-        size_of::<Self>() + ends + self.memory.bytes() + buffers
+        ends + self.remembered.bytes() + size_of::<Learning>() + self.windows_bytes()
     }
 
     fn shrink(&mut self) {
-        if self.scratch.bytes() > MOST_BUFFERS {
-            self.scratch = PieceScratch::default();
+        if self.windows_bytes() > MOST_BUFFERS {
+            self.windows = None;
         }
     }
 }
@@ -57,6 +58,7 @@ pub struct PieceIds<'e> {
     scratch: &'e mut PieceScratch,
     ready: &'e mut ReadyIds,
     learning: &'e mut Learning,
+    windows: &'e mut Option<Box<Windows>>,
     /// As far as the text is learned ahead.
     learned: usize,
     stop: &'e Stop,
@@ -67,14 +69,15 @@ impl<'e> PieceIds<'e> {
     /// The walk over the pieces of a text that appends their ids to `out`.
     pub fn walk<'t>(
         encoder: &'e PieceEncoder,
-        session: &'e mut Session,
+        (scratch, session): (&'e mut PieceScratch, &'e mut FastSession),
         stop: &'e Stop,
         text: &'t [u8],
         out: &'e mut Vec<u32>,
     ) -> PieceWalk<'e, 't, Self> {
-        let Session { memory, scratch, waiting, ready, learning, .. } = session;
+        let FastSession { remembered: Remembered { memory, waiting, ready }, learning, windows, .. } = session;
         learning.begin(text.len());
-        PieceWalk::new(text, Self { encoder, memory, scratch, ready, learning, learned: 0, stop, out }, waiting, stop)
+        let sink = Self { encoder, memory, scratch, ready, learning, windows, learned: 0, stop, out };
+        PieceWalk::new(text, sink, waiting, stop)
     }
 
     /// Takes the ids away that were appended, and says how many.
@@ -132,7 +135,7 @@ impl PieceSink for PieceIds<'_> {
     /// A long piece is as many parts as it has stretches.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
         let merger = walk.sink.encoder.merger();
-        if merger.byte_pairs().is_none() {
+        if merger.byte_pairs.is_none() {
             return walk.wait(start, end, 0);
         }
         let piece = &walk.window.text[start..end];
@@ -165,7 +168,34 @@ impl PieceIds<'_> {
     /// Appends the ids that merging gives for a stretch.
     fn merge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
         let stretch = &window.text[start..end];
+        if let Some(pairs) = &self.encoder.merger().byte_pairs
+            && !is_mostly_runs(stretch)
+            && self.merge_by_windows(stretch, pairs).map_err(|error| error.shifted(start))?
+        {
+            return Ok(());
+        }
         let done = self.encoder.encode_stretch(stretch, self.stop, self.scratch, self.out);
         done.map_err(|error| error.shifted(start))
     }
+
+    /// Appends the ids of a stretch of bytes that is merged part by part; false if that is not possible.
+    fn merge_by_windows(&mut self, stretch: &[u8], pairs: &BytePairs) -> Result<bool> {
+        let (merger, scratch, window) = (self.encoder.merger(), &mut self.scratch.merge, Window::new(stretch));
+        let windows = self.windows.get_or_insert_default();
+        let could = windows.merge(ByteMerges::new(merger.vocab(), pairs, &window), self.stop, |part, symbols| {
+            merger.merge(part, self.stop, scratch)?;
+            std::mem::swap(&mut scratch.symbols, symbols);
+            Ok(())
+        })?;
+        if could {
+            self.out.extend_from_slice(&windows.row.ids);
+        }
+        Ok(could)
+    }
+}
+
+/// Whether most bytes are equal to the one before. Windows hardly ever agree there: how a run merges depends on its start.
+fn is_mostly_runs(piece: &[u8]) -> bool {
+    let equal = piece.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    2 * equal > piece.len()
 }

@@ -7,7 +7,10 @@ use memchr::memmem;
 
 use crate::encode::call::Call;
 use crate::encode::encoder::Encoder;
+#[cfg(feature = "fast")]
 use crate::encode::pieces::PieceIds;
+#[cfg(feature = "fast")]
+use crate::encode::session::Session;
 use crate::error::{Error, Result};
 use crate::merge::draws::Draws;
 use crate::split::scan::Ends;
@@ -237,8 +240,10 @@ impl Call<'_> {
 
     /// Appends the ids of pieces that lie one after another.
     fn pieces(&mut self, text: &[u8], ends: &[usize]) -> Result<()> {
+        #[cfg(feature = "fast")]
         if !self.is_by_piece() && !self.slow {
-            let mut pieces = PieceIds::walk(self.encoder.piece_encoder(), self.session, self.stop, text, self.out);
+            let Session { scratch, fast } = &mut *self.session;
+            let mut pieces = PieceIds::walk(self.encoder.piece_encoder(), (scratch, fast), self.stop, text, self.out);
             pieces.take(ends)?;
             return pieces.drain();
         }

@@ -5,9 +5,9 @@
 //! its largest size and is full forgets everything and begins anew. Nothing here decides an id: without the tables every
 //! piece would be merged, with equal results.
 
-use crate::fast::piece_walk::{PiecePart, WAITING};
 use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::slots::keyed::{Keyed, KeyedView, SlotTables, Stretches, near};
+use crate::slots::piece_walk::{PiecePart, WAITING, WaitingParts};
 
 /// The longest piece, in bytes, that is remembered at all.
 const LONGEST_REMEMBERED: usize = 1 << 10;
@@ -215,12 +215,6 @@ impl Default for ReadyIds {
 }
 
 impl ReadyIds {
-    /// The memory of the room.
-    #[must_use]
-    pub fn bytes(&self) -> usize {
-        size_of_val(&*self.0)
-    }
-
     /// Appends the ids of parts until one comes that is not in its slot, and says how many.
     #[inline(always)]
     pub fn take_known(
@@ -340,5 +334,24 @@ impl Memory {
             self.long_round = self.spilt.round;
         }
         self.long.add(stretch, ids);
+    }
+}
+
+/// The pieces that came so far, and the buffers of a walk that looks them up.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    /// The pieces.
+    pub memory: Memory,
+    /// Those that wait for their slots.
+    pub waiting: WaitingParts,
+    /// Room for their ids.
+    pub ready: ReadyIds,
+}
+
+impl Remembered {
+    /// The memory that it holds.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes() + size_of_val(&*self.ready.0)
     }
 }

@@ -10,10 +10,10 @@
 use std::ops::Range;
 
 use crate::fast::byte_pairs::{BytePair, BytePairs};
-use crate::fast::piece_walk::PiecePart;
 use crate::fast::short::ShortSymbols;
 use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
 use crate::slots::key::{LONGEST, Window};
+use crate::slots::piece_walk::PiecePart;
 use crate::vocab::index::Sought;
 use crate::vocab::{Lookup, MergeRule, Vocab};
 
@@ -222,10 +222,10 @@ mod tests {
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
     use crate::fast::windows::tests::{drawn, slowly};
-    use crate::kinds::bpe::Merger;
+    use crate::kinds::PieceEncoder;
 
     /// Stretches side by side give what each gives alone, merge after merge.
-    fn agree(merger: &Merger, stretches: &[Vec<u8>]) {
+    fn agree(encoder: &PieceEncoder, stretches: &[Vec<u8>]) {
         let text = stretches.concat();
         let window = Window::new(&text);
         let mut at = 0;
@@ -238,10 +238,11 @@ mod tests {
             .collect();
         let mut together = Together::default();
         for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
-            together.merge(ByteMerges::new(merger.vocab(), merger.byte_pairs().unwrap(), &window), some);
+            together
+                .merge(ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window), some);
             for (place, stretch) in stretches.iter().enumerate() {
                 let ids: Vec<u32> = together.ids(place).collect();
-                assert_eq!(ids, slowly(merger, stretch), "{}", stretch.escape_ascii());
+                assert_eq!(ids, slowly(encoder, stretch), "{}", stretch.escape_ascii());
             }
         }
     }
@@ -253,19 +254,19 @@ mod tests {
             let letters: &[&str] = if round % 3 == 0 { &["a", "b"] } else { &["a", "b", "c", "d", "e"] };
             let rule = if round % 2 == 0 { MergeRule::Bytes } else { MergeRule::Pair };
             let (count, in_order) = (1 + draw.below(60), round % 4 < 2);
-            let merger = drawn(&mut draw, letters, count, rule, in_order);
+            let encoder = drawn(&mut draw, letters, count, rule, in_order);
             let stretches: Vec<Vec<u8>> = (0..=draw.below(3 * LANES))
                 .map(|_| (0..=draw.below(LONGEST)).map(|_| letters[draw.below(letters.len())].as_bytes()[0]).collect())
                 .collect();
-            agree(&merger, &stretches);
+            agree(&encoder, &stretches);
         }
     }
 
     #[test]
     fn a_pair_is_not_certain_where_its_token_merges_at_a_lower_rank() {
         // `yx` merges before `bc` does, and only then there would be `bc` for `x` to merge with.
-        let merger = Merger::new(std::sync::Arc::new(bytes_vocab(&["xbc", "yx", "bc"])), None);
-        assert_eq!(slowly(&merger, b"yxbc"), [257, 258]);
-        agree(&merger, &[b"yxbc".to_vec()]);
+        let encoder = PieceEncoder::plain(std::sync::Arc::new(bytes_vocab(&["xbc", "yx", "bc"])));
+        assert_eq!(slowly(&encoder, b"yxbc"), [257, 258]);
+        agree(&encoder, &[b"yxbc".to_vec()]);
     }
 }

@@ -22,10 +22,10 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::fast::piece_walk::PiecePart;
 use crate::fast::together::{ByteMerges, LANES, Together};
 use crate::merge::rule::{Symbols, fits};
 use crate::slots::key::LONGEST;
+use crate::slots::piece_walk::PiecePart;
 use crate::threads::parallel::Stop;
 
 /// How far a window starts after the one before. The rest of its bytes are those that overlap.
@@ -174,26 +174,40 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
-    use crate::kinds::bpe::{MergeScratch, Merger};
+    use crate::kinds::PieceEncoder;
+    use crate::kinds::bpe::MergeScratch;
+    use crate::slots::key::Window;
     use crate::table::parse_tiktoken;
     use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
     /// The ids by merge after merge.
-    pub(crate) fn slowly(merger: &Merger, text: &[u8]) -> Vec<u32> {
+    pub(crate) fn slowly(encoder: &PieceEncoder, text: &[u8]) -> Vec<u32> {
         let mut scratch = MergeScratch::default();
-        merger.merge_slowly(text, &Stop::default(), &mut scratch).unwrap();
+        encoder.merger().merge(text, &Stop::default(), &mut scratch).unwrap();
         scratch.symbols.ids
     }
 
     /// The ids by windows, if they can be had.
-    fn windowed(merger: &Merger, text: &[u8]) -> Option<Vec<u32>> {
-        let mut scratch = MergeScratch::default();
-        merger.merge_by_windows(text, &Stop::default(), &mut scratch).unwrap().then_some(scratch.symbols.ids)
+    fn windowed(encoder: &PieceEncoder, text: &[u8], stop: &Stop) -> Result<Option<Vec<u32>>> {
+        let (mut windows, mut scratch, window) = (Windows::default(), MergeScratch::default(), Window::new(text));
+        let rule = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window);
+        let could = windows.merge(rule, stop, |part, symbols| {
+            encoder.merger().merge(part, stop, &mut scratch)?;
+            std::mem::swap(&mut scratch.symbols, symbols);
+            Ok(())
+        })?;
+        Ok(could.then_some(windows.row.ids))
     }
 
     /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of
     /// earlier ones; otherwise they are shuffled, so that many merges rank below those of their parts.
-    pub(crate) fn drawn(draw: &mut Draw, letters: &[&str], count: usize, rule: MergeRule, in_order: bool) -> Merger {
+    pub(crate) fn drawn(
+        draw: &mut Draw,
+        letters: &[&str],
+        count: usize,
+        rule: MergeRule,
+        in_order: bool,
+    ) -> PieceEncoder {
         let unit = if letters.iter().any(|letter| letter.len() > 1) { Unit::Char } else { Unit::Byte };
         let first: Vec<Vec<u8>> = letters.iter().map(|letter| letter.as_bytes().to_vec()).collect();
         let mut tokens = if unit == Unit::Byte { (0..=255u8).map(|byte| vec![byte]).collect() } else { first.clone() };
@@ -220,7 +234,7 @@ pub(crate) mod tests {
         vocab(unit, rule, &tokens, &merges)
     }
 
-    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> Merger {
+    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> PieceEncoder {
         let blob = tokens.concat();
         let ends: Vec<u32> = tokens
             .iter()
@@ -236,7 +250,7 @@ pub(crate) mod tests {
             merges.iter().map(|[left, right]| [id(left), id(right), id(&[&left[..], right].concat())]).collect();
         let merges = if rule == MergeRule::Pair { &listed[..] } else { &[] };
         let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
-        Merger::new(Arc::new(Vocab::new(unit, rule, false, tables).unwrap()), None)
+        PieceEncoder::plain(Arc::new(Vocab::new(unit, rule, false, tables).unwrap()))
     }
 
     #[test]
@@ -247,14 +261,14 @@ pub(crate) mod tests {
             let letters: &[&str] = if round % 3 == 0 { &["a", "b", "c", "d", "e"] } else { &["a", "b"] };
             let rule = if round % 2 == 0 { MergeRule::Pair } else { MergeRule::Bytes };
             let count = 2 + draw.below(24);
-            let merger = drawn(&mut draw, letters, count, rule, round % 5 != 0);
+            let encoder = drawn(&mut draw, letters, count, rule, round % 5 != 0);
             for _ in 0..10 {
                 let most = 16 << draw.below(9);
                 let length = draw.below(most);
                 let text: String = (0..length).map(|_| letters[draw.below(letters.len())]).collect();
-                match windowed(&merger, text.as_bytes()) {
+                match windowed(&encoder, text.as_bytes(), &Stop::default()).unwrap() {
                     Some(ids) => {
-                        assert_eq!(ids, slowly(&merger, text.as_bytes()), "{text}");
+                        assert_eq!(ids, slowly(&encoder, text.as_bytes()), "{text}");
                         could += 1;
                     }
                     None => could_not += 1,
@@ -267,35 +281,28 @@ pub(crate) mod tests {
     #[test]
     fn a_token_longer_than_a_window_is_found_all_the_same() {
         let dashes = [2, 4, 8, 16, 32, 64].map(|count| "-".repeat(count));
-        let merger = Merger::new(Arc::new(bytes_vocab(&dashes.each_ref().map(String::as_str))), None);
+        let encoder = PieceEncoder::plain(Arc::new(bytes_vocab(&dashes.each_ref().map(String::as_str))));
         // A window of many bytes finds it among other bytes; where there are too many of them, merging is left to others.
         let text = |between: usize| [&b"-".repeat(64)[..], &b"x".repeat(between)].concat().repeat(9);
-        assert_eq!(windowed(&merger, &text(5_000)), Some(slowly(&merger, &text(5_000))));
-        assert_eq!(windowed(&merger, &text(1)), None);
-    }
-
-    #[test]
-    fn characters_are_left_to_others() {
-        let mut draw = Draw(1);
-        let merger = drawn(&mut draw, &["a", "日"], 4, MergeRule::Pair, true);
-        let text = "a日".repeat(20_000) + "本";
-        assert_eq!(windowed(&merger, text.as_bytes()), None);
-        let error = merger.merge(text.as_bytes(), &Stop::default(), &mut MergeScratch::default()).unwrap_err();
-        assert_eq!(error, crate::Error::NotInVocabulary { content: "本".into(), offset: 80_000 });
+        let windowed = |text: &[u8]| windowed(&encoder, text, &Stop::default()).unwrap();
+        assert_eq!(windowed(&text(5_000)), Some(slowly(&encoder, &text(5_000))));
+        assert_eq!(windowed(&text(1)), None);
     }
 
     #[test]
     fn it_stops_when_asked() {
-        let vocab = Merger::new(Arc::new(bytes_vocab(&["ab"])), None);
+        let encoder = PieceEncoder::plain(Arc::new(bytes_vocab(&["ab"])));
         let stop = Stop::default();
         stop.raise();
-        let stopped = |text: &[u8]| vocab.merge(text, &stop, &mut MergeScratch::default());
-        assert_eq!(stopped(&b"ab".repeat(1 << 17)), Err(crate::Error::Interrupted));
-        assert_eq!(stopped(&[&b"ab".repeat(1 << 17)[..], b"x"].concat()), Err(crate::Error::Interrupted));
+        for text in [b"ab".repeat(1 << 17), [&b"ab".repeat(1 << 17)[..], b"x"].concat()] {
+            assert_eq!(windowed(&encoder, &text, &stop), Err(crate::Error::Interrupted));
+            let slowly = encoder.merger().merge(&text, &stop, &mut MergeScratch::default());
+            assert_eq!(slowly, Err(crate::Error::Interrupted));
+        }
     }
 
     /// A published vocabulary, if it is there.
-    fn published(name: &str) -> Option<Merger> {
+    fn published(name: &str) -> Option<PieceEncoder> {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
         let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());
         let Ok(data) = std::fs::read(format!("{folder}/vocab/{name}.tiktoken")) else {
@@ -304,7 +311,7 @@ pub(crate) mod tests {
         };
         let tokens = parse_tiktoken(&data).unwrap();
         let tables = Tables { blob: &tokens.blob, ends: &tokens.ends, ids: &tokens.ids, merges: &[] };
-        Some(Merger::new(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap()), None))
+        Some(PieceEncoder::plain(Arc::new(Vocab::new(Unit::Byte, MergeRule::Bytes, true, tables).unwrap())))
     }
 
     #[test]
@@ -313,13 +320,11 @@ pub(crate) mod tests {
             ["a", " ", "\n", "日", "é", "\u{1F600}", "0", "ab", "aab", "=", "-", "\u{301}", "한국", "\t "];
         const ALPHABETS: [&str; 5] = ["abcdefghijklmnopqrstuvwxyz", "0123456789", "ACGT", "+/aZ9", "{}[]\":,.5e"];
         let mut draw = Draw(9);
-        for vocab in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(published) {
+        for encoder in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(published) {
             let check = |text: &[u8]| {
-                let slow = slowly(&vocab, text);
-                let mut scratch = MergeScratch::default();
-                vocab.merge(text, &Stop::default(), &mut scratch).unwrap();
-                assert_eq!(scratch.symbols.ids, slow, "{}", text.escape_ascii());
-                assert_eq!(windowed(&vocab, text).unwrap_or_else(|| slow.clone()), slow, "{}", text.escape_ascii());
+                if let Some(ids) = windowed(&encoder, text, &Stop::default()).unwrap() {
+                    assert_eq!(ids, slowly(&encoder, text), "{}", text.escape_ascii());
+                }
             };
             for unit in UNITS {
                 for length in (1..100usize).chain((100..5000).step_by(173)) {

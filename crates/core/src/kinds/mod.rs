@@ -169,12 +169,7 @@ impl PieceEncoder {
             out.push(id);
             return Ok(());
         }
-        if matches!(self.kernel, Kernel::Merge(_)) {
-            self.merger.merge_slowly(piece, stop, &mut scratch.merge)?;
-            out.extend_from_slice(&scratch.merge.symbols.ids);
-            return Ok(());
-        }
-        self.cover(piece, stop, scratch, out)
+        self.encode_stretch(piece, stop, scratch, out)
     }
 
     /// Appends the ids of a piece that is not looked up as a whole.
@@ -188,19 +183,12 @@ impl PieceEncoder {
         scratch: &mut PieceScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        if matches!(self.kernel, Kernel::Merge(_)) {
-            self.merger.merge(piece, stop, &mut scratch.merge)?;
-            out.extend_from_slice(&scratch.merge.symbols.ids);
-            return Ok(());
-        }
-        self.cover(piece, stop, scratch, out)
-    }
-
-    /// Appends the ids of the tokens that cover a piece.
-    fn cover(&self, piece: &[u8], stop: &Stop, scratch: &mut PieceScratch, out: &mut Vec<u32>) -> Result<()> {
         let missing = || Error::NotInVocabulary { content: piece.to_vec(), offset: 0 };
         match &self.kernel {
-            Kernel::Merge(_) => unreachable!("this kernel merges"),
+            Kernel::Merge(_) => {
+                self.merger.merge(piece, stop, &mut scratch.merge)?;
+                out.extend_from_slice(&scratch.merge.symbols.ids);
+            }
             Kernel::Words(unknown) => out.push(unknown.ok_or_else(missing)?),
             Kernel::WordPiece(pieces) => pieces.encode(piece, out)?,
             Kernel::Unigram(_) if std::str::from_utf8(piece).is_err() => return Err(missing()),

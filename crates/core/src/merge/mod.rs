@@ -1,8 +1,8 @@
 //! Pieces to ids by merging: byte-pair encoding.
 //!
 //! Reading order: [`rule`] is the whole algorithm. [`heap`] gives the same ids in n log n, which bounds the time of any text.
-//! [`draws`] are the random numbers of dropout, and [`recovered`] lists the merges of a table of tokens. [`crate::fast`] gives
-//! the same ids sooner, and [`crate::kinds::bpe`] chooses.
+//! [`safe_cuts`] says where a piece may be cut. [`draws`] are the random numbers of dropout, and [`recovered`] lists the merges
+//! of a table of tokens. `crate::fast` gives the same ids sooner.
 //!
 //! Left out: kinds that do not merge ([`crate::kinds`]), and learning merges ([`mod@crate::train`]).
 
@@ -10,3 +10,4 @@ pub mod draws;
 pub mod heap;
 pub mod recovered;
 pub mod rule;
+pub mod safe_cuts;

@@ -1,13 +1,14 @@
 //! The one table that is searched by a hash: an array of slots, in which a free one ends a search.
 //!
 //! What a slot holds, how it is told from others, and when the table grows is the caller's: [`crate::vocab::index`] has
-//! tokens by their bytes, [`crate::slots::keyed`] stretches of text and what is known of them. A search looks at the slot
-//! that the hash names and at its neighbour, which may share its line of memory, then at the next two. The number of slots
-//! is a power of two, and one of them is always free.
+//! tokens by their bytes, [`keyed`] stretches of text and what is known of them. A search looks at the slot that the hash
+//! names and at its neighbour, which may share its line of memory, then at the next two. The number of slots is a power of
+//! two, and one of them is always free. [`piece_walk`] looks all pieces of a text up.
 
 pub mod key;
 pub mod keyed;
 mod pages;
+pub mod piece_walk;
 
 use std::ops::{Deref, DerefMut};
 

@@ -310,7 +310,6 @@ pub fn utf8_parts(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::split::pattern::PATTERNS;
     use crate::threads::parallel::Stop;
 
     fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
@@ -346,7 +345,10 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "fast")]
     fn a_row_of_the_table_runs_as_its_scanner_in_either_dialect() {
+        use crate::split::pattern::PATTERNS;
+
         let of = |pattern: &str, dialect: &str, behavior: &str| {
             let options = [("pattern", pattern), ("dialect", dialect), ("behavior", behavior)];
             let mut options = options.map(|(name, value)| (name.to_owned(), Value::Text(value.to_owned()))).to_vec();

@@ -134,6 +134,7 @@ fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::Draw;
     use crate::split::pattern::{PATTERNS, Pattern};
     use crate::split::special::{AddedToken, Flags};
     use crate::split::{Splitter, Text};
@@ -205,14 +206,9 @@ mod tests {
                 found += check(&cuts, &splitters[..], &text);
             }
             assert!(found > 30_000, "{name}: {found}");
-            let mut state = 7u64;
+            let mut draw = Draw(7);
             for _ in 0..3000 {
-                let mut text = Vec::new();
-                for _ in 0..24 {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    text.extend_from_slice(classes[(state >> 33) as usize % classes.len()]);
-                }
-                check(&cuts, &splitters, &text);
+                check(&cuts, &splitters, &draw.bytes(&classes, 24));
             }
         }
     }

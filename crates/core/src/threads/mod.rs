@@ -11,3 +11,11 @@ pub mod once;
 pub mod parallel;
 pub mod sessions;
 pub mod watched;
+
+use std::time::Instant;
+
+/// The time; None where the system has no clock, as in a browser.
+#[must_use]
+pub fn now() -> Option<Instant> {
+    (!cfg!(all(target_family = "wasm", target_os = "unknown"))).then(Instant::now)
+}

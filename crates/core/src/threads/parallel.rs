@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -77,8 +76,8 @@ impl<T> Jobs<'_, Range<usize>, Vec<T>> {
     }
 }
 
-/// The source of the jobs, and how far the work is.
-struct Feed<F> {
+/// The source of the jobs, and their results.
+struct JobQueue<F, T> {
     next: F,
     /// How many jobs the source gave.
     given: usize,
@@ -86,16 +85,23 @@ struct Feed<F> {
     handed: usize,
     /// Jobs from this number on are not done: the source ended there, or the job failed.
     end: usize,
+    /// Results that wait for the sink.
+    done: BTreeMap<usize, Result<T>>,
+    /// The threads that may still give results, the caller's left out.
+    working: usize,
 }
 
-impl<J, F: FnMut() -> Result<Option<J>>> Feed<F> {
+impl<F, T> JobQueue<F, T> {
     /// Whether the sink has to get results before another job is given out.
     fn is_full(&self) -> bool {
         self.given < self.end && self.given - self.handed >= IN_FLIGHT
     }
 
     /// The next job; None if there are no more.
-    fn take(&mut self, stop: &Stop) -> Option<Numbered<J>> {
+    fn take<J>(&mut self, stop: &Stop) -> Option<Numbered<J>>
+    where
+        F: FnMut() -> Result<Option<J>>,
+    {
         if self.given >= self.end {
             return None;
         }
@@ -107,117 +113,77 @@ impl<J, F: FnMut() -> Result<Option<J>>> Feed<F> {
         }
         next.map(|job| (number, job))
     }
+
+    /// The results whose turn has come, the error that ends them, and the first job whose result is not among them.
+    fn ready(&mut self) -> (Vec<T>, Result<()>, usize) {
+        let (mut ready, mut first) = (Vec::new(), self.handed);
+        while let Some(result) = self.done.remove(&first) {
+            first += 1;
+            match result {
+                Ok(result) => ready.push(result),
+                Err(error) => return (ready, Err(error), first),
+            }
+        }
+        (ready, Ok(()), first)
+    }
 }
 
 /// What all threads share.
-struct Course<'a, F> {
-    feed: Mutex<Feed<F>>,
+struct Scheduler<'a, F, T> {
+    queue: Mutex<JobQueue<F, T>>,
     /// Signalled when more jobs may be given out, or no more will be.
-    moved: Condvar,
+    room: Condvar,
+    /// Signalled when there is a result, or a thread ends.
+    news: Condvar,
     stop: &'a Stop,
 }
 
-impl<F> Course<'_, F> {
-    /// Says how many results the sink got.
-    fn hand(&self, results: usize) {
-        locked(&self.feed).handed = results;
-        self.moved.notify_all();
-    }
-
-    /// Ends the work at a job.
-    fn end_at(&self, number: usize) {
-        let mut feed = locked(&self.feed);
-        feed.end = feed.end.min(number);
-        self.moved.notify_all();
-    }
-
-    /// Ends the work at a job if it failed.
-    fn note<T>(&self, (number, result): &Numbered<T>) {
-        if result.is_err() {
-            self.end_at(*number);
+impl<F, T> Scheduler<'_, F, T> {
+    /// Takes the result of a job. One that failed ends the work there.
+    fn put(&self, done: Option<Numbered<T>>) -> MutexGuard<'_, JobQueue<F, T>> {
+        let mut queue = locked(&self.queue);
+        if let Some((number, result)) = done {
+            if result.is_err() {
+                queue.end = queue.end.min(number);
+                self.room.notify_all();
+            }
+            queue.done.insert(number, result);
+            self.news.notify_all();
         }
+        queue
+    }
+
+    /// Does jobs on a thread that is not the caller's.
+    fn run<J>(&self, work: &impl Fn(&mut Jobs<'_, J, T>))
+    where
+        F: FnMut() -> Result<Option<J>>,
+    {
+        let _ends = ThreadEnd(self, 1);
+        let turn = &mut |done| {
+            let queue = self.room.wait_while(self.put(done), |queue| queue.is_full());
+            queue.unwrap_or_else(PoisonError::into_inner).take(self.stop)
+        };
+        work(&mut Jobs { turn, stop: self.stop });
     }
 
     /// Ends the work, also that of jobs that have begun.
     fn give_up(&self) {
-        self.end_at(0);
+        locked(&self.queue).end = 0;
+        self.room.notify_all();
         self.stop.raise();
     }
 }
 
-/// Calls a function if its thread panics, so that nobody waits for a result that never comes.
-struct OnPanic<E: Fn()>(E);
+/// Says at the end of a thread that it gives no more results: it may have panicked. The caller's counts as none.
+struct ThreadEnd<'a, F, T>(&'a Scheduler<'a, F, T>, usize);
 
-impl<E: Fn()> Drop for OnPanic<E> {
+impl<F, T> Drop for ThreadEnd<'_, F, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            (self.0)();
+            self.0.give_up();
         }
-    }
-}
-
-/// Results that come in any order, on their way to the sink.
-struct Order<'a, F, S, T> {
-    course: &'a Course<'a, F>,
-    receive: Receiver<Numbered<T>>,
-    /// Results whose turn has not come.
-    early: BTreeMap<usize, Result<T>>,
-    /// The first job whose result has not gone to the sink.
-    first: usize,
-    sink: S,
-    outcome: Result<()>,
-}
-
-impl<F, S: FnMut(Vec<T>) -> Result<()>, T> Order<'_, F, S, T> {
-    /// Takes a result and all that are there, and gives the sink what is ready, which may be nothing. After an error it gets
-    /// nothing more.
-    fn hand_over(&mut self, result: Option<Numbered<T>>) {
-        self.early.extend(result.into_iter().chain(self.receive.try_iter()));
-        let (mut ready, mut failed) = (Vec::new(), Ok(()));
-        while let Some(result) = self.early.remove(&self.first) {
-            self.first += 1;
-            match result {
-                Ok(result) => ready.push(result),
-                Err(error) => {
-                    failed = Err(error);
-                    break;
-                }
-            }
-        }
-        if self.outcome.is_ok() {
-            self.outcome = (self.sink)(ready).and(failed);
-            if self.outcome.is_err() {
-                self.course.give_up();
-            }
-        }
-        self.course.hand(self.first);
-    }
-
-    /// Waits for a result for a while, and says whether there may be more.
-    fn wait(&mut self) -> bool {
-        let received = self.receive.recv_timeout(LOOK_EVERY);
-        let more = !matches!(received, Err(RecvTimeoutError::Disconnected));
-        self.hand_over(received.ok());
-        more
-    }
-
-    /// Takes the result of a job of the caller's thread, and gives it the next.
-    fn turn<J>(&mut self, done: Option<Numbered<T>>) -> Option<Numbered<J>>
-    where
-        F: FnMut() -> Result<Option<J>>,
-    {
-        if let Some(done) = done {
-            self.course.note(&done);
-            self.hand_over(Some(done));
-        }
-        loop {
-            let mut feed = locked(&self.course.feed);
-            if !feed.is_full() {
-                return feed.take(self.course.stop);
-            }
-            drop(feed);
-            self.wait();
-        }
+        locked(&self.0.queue).working -= self.1;
+        self.0.news.notify_all();
     }
 }
 
@@ -231,44 +197,67 @@ pub fn in_order<J: Send, T: Send>(
     plan: Plan<'_>,
     next: impl FnMut() -> Result<Option<J>> + Send,
     work: impl Fn(&mut Jobs<'_, J, T>) + Sync,
-    sink: impl FnMut(Vec<T>) -> Result<()>,
+    mut sink: impl FnMut(Vec<T>) -> Result<()>,
 ) -> Result<()> {
-    let (stop, feed) = (plan.stop, Feed { next, given: 0, handed: 0, end: usize::MAX });
-    let course = &Course { feed: Mutex::new(feed), moved: Condvar::new(), stop };
+    let Plan { threads, watched, stop } = plan;
+    let queue = JobQueue { next, given: 0, handed: 0, end: usize::MAX, done: BTreeMap::new(), working: 0 };
+    let scheduler = &Scheduler { queue: Mutex::new(queue), room: Condvar::new(), news: Condvar::new(), stop };
+    let mut outcome = Ok(());
     std::thread::scope(|scope| {
         let work = &work;
-        let _panics = OnPanic(|| course.give_up());
-        let (send, receive) = channel();
+        let _panics = ThreadEnd(scheduler, 0);
         let start = |_| {
-            let send = send.clone();
-            let run = move || {
-                let _panics = OnPanic(|| course.give_up());
-                let turn = &mut |done: Option<Numbered<T>>| {
-                    if let Some(done) = done {
-                        course.note(&done);
-                        // The receiver lives as long as any thread that sends.
-                        let _ = send.send(done);
-                    }
-                    let feed = course.moved.wait_while(locked(&course.feed), |feed| feed.is_full());
-                    feed.unwrap_or_else(PoisonError::into_inner).take(stop)
-                };
-                work(&mut Jobs { turn, stop });
-            };
-            std::thread::Builder::new().spawn_scoped(scope, run).ok()
+            locked(&scheduler.queue).working += 1;
+            let started = std::thread::Builder::new().spawn_scoped(scope, move || scheduler.run(work)).ok();
+            locked(&scheduler.queue).working -= usize::from(started.is_none());
+            started
         };
-        let threads = if plan.watched { plan.threads.max(1) } else { plan.threads.saturating_sub(1) };
-        let others: Vec<_> = (0..threads).map_while(start).collect();
-        drop(send);
-        let mut order = Order { course, receive, early: BTreeMap::new(), first: 0, sink, outcome: Ok(()) };
-        if !plan.watched || others.is_empty() {
-            work(&mut Jobs { turn: &mut |done| order.turn(done), stop });
+        let count = if watched { threads.max(1) } else { threads.saturating_sub(1) };
+        let others: Vec<_> = (0..count).map_while(start).collect();
+        // Gives the sink what is ready, which may be nothing; after an error it gets nothing more. Says whether more may come.
+        let mut hand_over = |waits: bool| {
+            let mut queue = locked(&scheduler.queue);
+            if waits {
+                let nothing = |queue: &mut JobQueue<_, T>| queue.working > 0 && !queue.done.contains_key(&queue.handed);
+                let waited = scheduler.news.wait_timeout_while(queue, LOOK_EVERY, nothing);
+                queue = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            let (more, (ready, failed, first)) = (queue.working > 0, queue.ready());
+            drop(queue);
+            if outcome.is_ok() {
+                outcome = sink(ready).and(failed);
+                if outcome.is_err() {
+                    scheduler.give_up();
+                }
+            }
+            locked(&scheduler.queue).handed = first;
+            scheduler.room.notify_all();
+            more
+        };
+        if !watched || others.is_empty() {
+            let turn = &mut |done: Option<Numbered<T>>| {
+                if done.is_some() {
+                    drop(scheduler.put(done));
+                    hand_over(false);
+                }
+                loop {
+                    let mut queue = locked(&scheduler.queue);
+                    if !queue.is_full() {
+                        return queue.take(stop);
+                    }
+                    drop(queue);
+                    hand_over(true);
+                }
+            };
+            work(&mut Jobs { turn, stop });
         }
-        while order.wait() {}
+        // Without other threads there is nothing to wait for, and perhaps no clock.
+        while !others.is_empty() && hand_over(true) {}
         for other in others {
             other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        order.outcome
-    })
+    });
+    outcome
 }
 
 /// The results for every item in `0..count`, in order, whose number is known and which may be small: each thread takes

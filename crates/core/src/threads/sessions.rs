@@ -17,6 +17,9 @@ const MOST_BYTES: usize = 512 << 20;
 /// How often a lock that is held is tried again.
 const TRIES: usize = 1 << 10;
 
+/// More bytes of buffers than this are given back when a call ends: only a very long piece needs them.
+pub const MOST_BUFFERS: usize = 16 << 20;
+
 /// Something that is worth keeping, because of what it knows.
 pub trait Worth: Default {
     /// The memory that it holds.

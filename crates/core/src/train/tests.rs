@@ -4,6 +4,7 @@ use super::watch::REPORT_EVERY;
 use super::*;
 use crate::count::arena::Arena;
 use crate::count::{CountFacts, Tally};
+use crate::drawn::Draw;
 use crate::error::Error;
 use crate::split::{Splitter, Text as Document};
 use crate::threads::parallel::Stop;
@@ -240,15 +241,7 @@ impl<'o> Naive<'o> {
     }
 }
 
-/// A generator of numbers, the same at every run.
-struct Draw(u64);
-
 impl Draw {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end
-    }
-
     fn of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len())]
     }

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::options::LearnedMerge;
+use crate::threads::now;
 
 /// Why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,7 +81,7 @@ impl<'w> Watch<'w> {
         if self.reported.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
             return Some(());
         }
-        self.reported = Some(Instant::now());
+        self.reported = now();
         if (self.report)(&self.trained).is_continue() { Some(()) } else { None }
     }
 

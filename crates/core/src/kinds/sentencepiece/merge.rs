@@ -11,14 +11,11 @@ use std::ops::Range;
 use hashbrown::HashSet;
 
 use crate::error::{Error, Result};
-use crate::fast::short::ShortSymbols;
 use crate::kinds::sentencepiece::normalize::{BLOCK, written};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::heap::{Dropout, Heap, Until};
 use crate::merge::rule::{Symbols, fits};
-use crate::slots::key::{LONGEST, Window};
 use crate::threads::parallel::Stop;
-use crate::vocab::index::Sought;
 use crate::vocab::{Merge, MergeRule, Tables, Unit, Vocab};
 
 /// The id of a character without a token while it is merged. No token has it.
@@ -41,7 +38,7 @@ pub enum Missing {
 pub struct CharTokens {
     escape: bool,
     /// The tokens as texts are written, and their ids.
-    vocab: Vocab,
+    pub(super) vocab: Vocab,
     /// By place in `vocab`: the order of the tokens, in which several may be equal.
     ranks: Vec<u32>,
     /// The ids of ASCII characters.
@@ -143,7 +140,7 @@ impl CharTokens {
     }
 
     #[inline]
-    fn character(&self, char: &[u8]) -> u32 {
+    pub(super) fn character(&self, char: &[u8]) -> u32 {
         match char {
             [byte] if byte.is_ascii() => self.ascii[usize::from(*byte)],
             _ => self.vocab.id(char).unwrap_or(MISSING),
@@ -157,7 +154,7 @@ impl CharTokens {
     }
 
     #[inline(always)]
-    fn ascii_pair(&self, first: u8, second: u8) -> Option<Merge> {
+    pub(super) fn ascii_pair(&self, first: u8, second: u8) -> Option<Merge> {
         let merge = self.ascii_pairs[usize::from(first) << 7 | usize::from(second)];
         (merge.rank != NEVER).then_some(merge)
     }
@@ -169,36 +166,13 @@ impl CharTokens {
     }
 
     #[inline(always)]
-    fn ranked(&self, Merge { rank: place, id }: Merge) -> Merge {
+    pub(super) fn ranked(&self, Merge { rank: place, id }: Merge) -> Merge {
         Merge { rank: self.ranks[place as usize], id }
-    }
-
-    /// The merge of two characters.
-    #[inline(always)]
-    fn first_merge(&self, window: &Window<'_>, joined: Range<usize>) -> Option<Merge> {
-        if let [first, second] = window.text[joined.clone()] {
-            return self.ascii_pair(first, second);
-        }
-        let expected = self.expect(window, joined.clone());
-        self.expected(window, joined, expected)
-    }
-
-    /// Asks for a token that will be looked at soon; None if there is none.
-    #[inline(always)]
-    fn expect(&self, window: &Window<'_>, joined: Range<usize>) -> Option<Sought> {
-        let (sought, may_be) = self.vocab.lookup().seek(window, joined.start, joined.len());
-        may_be.then_some(sought)
-    }
-
-    /// The merge that makes the token that was asked for.
-    #[inline(always)]
-    fn expected(&self, window: &Window<'_>, joined: Range<usize>, expected: Option<Sought>) -> Option<Merge> {
-        self.vocab.lookup().found(expected?, &window.text[joined]).map(|merge| self.ranked(merge))
     }
 
     /// Appends what a symbol becomes at the end.
     #[inline]
-    fn push(&self, id: u32, char: &[u8], out: &mut Vec<u32>) -> Result<()> {
+    pub(super) fn push(&self, id: u32, char: &[u8], out: &mut Vec<u32>) -> Result<()> {
         if id != MISSING {
             out.push(id);
             return Ok(());
@@ -224,37 +198,10 @@ impl CharTokens {
     /// # Errors
     /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
     pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut CharScratch, out: &mut Vec<u32>) -> Result<()> {
-        if text.len() <= LONGEST { self.merge_few(text, out) } else { self.merge_many(text, None, stop, scratch, out) }
+        self.merge_or_pass(text, None, stop, scratch, out)
     }
 
-    fn merge_few(&self, text: &[u8], out: &mut Vec<u32>) -> Result<()> {
-        let window = &Window::new(text);
-        let mut symbols = ShortSymbols::default();
-        symbols.begin(text.len(), characters(text).fold(0, |starts, (start, _)| starts | 1 << start));
-        for (start, char) in characters(text) {
-            symbols.put(start, self.character(char));
-        }
-        for pair in symbols.pairs() {
-            if let Some(merge) = self.first_merge(window, pair.clone()) {
-                symbols.wait(pair.start, merge);
-            }
-        }
-        while let Some(pairs) = symbols.join() {
-            // Both look-ups are on their way before the first is waited for.
-            let pairs = pairs.map(|pair| (pair.clone(), self.expect(window, pair)));
-            for (pair, expected) in pairs {
-                if let Some(merge) = self.expected(window, pair.clone(), expected) {
-                    symbols.wait(pair.start, merge);
-                }
-            }
-        }
-        for (range, id) in symbols.each() {
-            self.push(id, &text[range.clone()], out).map_err(|error| error.shifted(range.start))?;
-        }
-        Ok(())
-    }
-
-    fn merge_many(
+    fn merge_or_pass(
         &self,
         text: &[u8],
         dropout: Option<Dropout<'_>>,
@@ -284,7 +231,7 @@ impl CharTokens {
     /// # Errors
     /// Those of [`Self::merge`].
     pub fn sample(&self, text: &[u8], dropout: Dropout<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
-        self.merge_many(text, Some(dropout), stop, &mut CharScratch::default(), out)
+        self.merge_or_pass(text, Some(dropout), stop, &mut CharScratch::default(), out)
     }
 
     /// The id that stands for characters without a token, one for several in a row.
@@ -309,7 +256,7 @@ fn ranks(scores: &[f64]) -> Vec<u32> {
 
 /// The characters of a text that is UTF-8, and where they start.
 #[inline]
-fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+pub(super) fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let start = at;

@@ -1,19 +1,23 @@
 //! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols
 //! that stay whole, and merge what lies between.
 //!
-//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and those with unused tokens go their own way (`whole`, `undo`). The slow way takes these steps one by one. The fast way cuts
-//! the text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment; it does not copy a text
-//! in which only spaces have to be escaped. `offsets` says where ids come from, with the table `widths`. [`decoded`]
+//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and those with unused tokens go
+//! their own way (`whole`, `undo`). The slow way takes these steps one by one. The fast way (`segments`) cuts the text where
+//! no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment. `offsets` says where ids come from, with the table `widths`. [`decoded`]
 //! says what ids show.
 //!
 //! Left out: covering a text by scores ([`crate::kinds::unigram`]), reading `.model` files, which the Python package
 //! does, and added tokens that are not symbols of the model ([`crate::split::special`]).
+
+#![cfg_attr(not(feature = "fast"), allow(unused_variables, reason = "there is only the slow way"))]
 
 pub mod decoded;
 pub mod merge;
 pub mod normalize;
 pub(crate) mod offsets;
 pub mod safe_cuts;
+#[cfg(feature = "fast")]
+mod segments;
 mod undo;
 mod whole;
 pub(crate) mod widths;
@@ -21,8 +25,8 @@ pub(crate) mod widths;
 use aho_corasick::{AhoCorasick, StartKind};
 
 use crate::error::{Error, Result};
-use crate::fast::memory::{Memory, PieceName, ReadyIds};
-use crate::fast::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
+#[cfg(feature = "fast")]
+use crate::fast::memory::Remembered;
 use crate::kinds::Sampling;
 use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
 use crate::kinds::sentencepiece::normalize::{Normalizer, written};
@@ -31,13 +35,11 @@ use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
-use crate::slots::key::Window;
-use crate::slots::keyed::SlotTables;
 use crate::split::Text;
 use crate::split::special::automaton;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
-use crate::threads::sessions::{Kept, Worth};
+use crate::threads::sessions::{Kept, MOST_BUFFERS, Worth};
 use crate::vocab::Vocab;
 
 /// How a normalized text becomes tokens.
@@ -87,15 +89,11 @@ pub struct Chars {
 /// What one call at a time works with.
 #[derive(Debug, Default)]
 struct CharSession {
-    memory: Memory,
     scratch: CharScratch,
-    waiting: WaitingParts,
-    ready: ReadyIds,
     unigram: unigram::BestPaths,
+    #[cfg(feature = "fast")]
+    remembered: Remembered,
 }
-
-/// More bytes of buffers than this are given back when a call ends: only a text that is one long stretch needs them.
-const MOST_BUFFERS: usize = 16 << 20;
 
 impl CharSession {
     fn buffers(&self) -> usize {
@@ -105,7 +103,10 @@ impl CharSession {
 
 impl Worth for CharSession {
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.memory.bytes() + self.buffers()
+        let bytes = size_of::<Self>() + self.buffers();
+        #[cfg(feature = "fast")]
+        let bytes = bytes + self.remembered.bytes();
+        bytes
     }
 
     fn shrink(&mut self) {
@@ -180,8 +181,9 @@ impl Chars {
                 let normal = self.normalizer.whole(text, self.frozen.as_ref(), bounds)?;
                 self.encode_whole(&normal, None, bounds.stop(), out, &mut |_| {})
             }
-            None if slow => self.encode_slowly(text, bounds, out),
-            None => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
+            #[cfg(feature = "fast")]
+            None if !slow => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
+            None => self.encode_slowly(text, bounds, out),
         };
         result.map_err(|error| self.located(error, text, bounds.stop()))
     }
@@ -268,29 +270,6 @@ impl Chars {
         })
     }
 
-    fn encode_fast(
-        &self,
-        text: Text<'_>,
-        bounds: &Bounds<'_>,
-        session: &mut CharSession,
-        out: &mut Vec<u32>,
-    ) -> Result<()> {
-        let stop = bounds.stop();
-        if self.frozen.is_some() {
-            return self
-                .parts(&self.normalized(text, bounds)?, out, |part, out| self.segments(part, stop, session, out));
-        }
-        let normal = self.normalizer.apply(text, None, bounds)?;
-        let mut rest = &normal.text[..];
-        if normal.prefix {
-            // The space before the text is not in the text. It belongs to the first segment, or is a segment of its own.
-            let (first, after) = rest.split_at(self.cuts.first(rest));
-            self.segments(&[b" ", first].concat(), stop, session, out)?;
-            rest = after;
-        }
-        self.segments(rest, stop, session, out)
-    }
-
     /// The normalized text in the form in which it is merged.
     fn whole(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
         let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
@@ -347,18 +326,11 @@ impl Chars {
             let written = self.tokens.written(part);
             return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
         }
-        if slow {
-            return self.tokens.merge(&self.tokens.written(part), stop, &mut CharScratch::default(), out);
+        #[cfg(feature = "fast")]
+        if !slow {
+            return self.with_session(|session| self.segments(part, stop, session, out));
         }
-        self.with_session(|session| self.segments(part, stop, session, out))
-    }
-
-    fn segments(&self, text: &[u8], stop: &Stop, session: &mut CharSession, out: &mut Vec<u32>) -> Result<()> {
-        let CharSession { memory, scratch, waiting, ready, .. } = session;
-        let sink = SegmentIds { tokens: &self.tokens, memory, scratch, ready, stop, out };
-        let mut walk = PieceWalk::new(text, sink, waiting, stop);
-        self.cuts.each(text, |start, end| walk.wait(start, end, 0))?;
-        walk.drain()
+        self.tokens.merge(&self.tokens.written(part), stop, &mut CharScratch::default(), out)
     }
 }
 
@@ -388,56 +360,4 @@ pub(crate) fn join_unknown(unknown: u32, start: usize, out: &mut Vec<u32>) {
         last = Some(id);
     }
     out.truncate(at);
-}
-
-/// The sink that appends the ids of segments to `out`.
-struct SegmentIds<'e> {
-    tokens: &'e CharTokens,
-    memory: &'e mut Memory,
-    scratch: &'e mut CharScratch,
-    ready: &'e mut ReadyIds,
-    stop: &'e Stop,
-    out: &'e mut Vec<u32>,
-}
-
-impl SegmentIds<'_> {
-    fn merge(&mut self, segment: &[u8]) -> Result<()> {
-        self.tokens.merge(&self.tokens.written(segment), self.stop, self.scratch, self.out)
-    }
-}
-
-impl PieceSink for SegmentIds<'_> {
-    #[inline(always)]
-    fn tables(&self) -> impl SlotTables {
-        self.memory.tables()
-    }
-
-    fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
-        self.ready.take_known(self.memory, window, parts, self.out)
-    }
-
-    /// Merges a segment that is not remembered. A long one is remembered at once: those of Chinese come again.
-    #[inline(never)]
-    fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()> {
-        let part = parts[0];
-        let name = PieceName::of(window, &part);
-        if self.memory.recall(&name, self.out) {
-            return Ok(());
-        }
-        let before = self.out.len();
-        self.merge(&window.text[part.start..][..part.len as usize])?;
-        match name {
-            PieceName::Long(segment) => self.memory.learn_long(segment, &self.out[before..]),
-            _ => self.memory.learn(&name, &self.out[before..]),
-        }
-        Ok(())
-    }
-
-    fn take_huge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        self.merge(&window.text[start..end])
-    }
-
-    fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
-        walk.wait(start, end, 0)
-    }
 }

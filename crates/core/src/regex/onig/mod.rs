@@ -8,5 +8,5 @@
 pub mod published;
 #[cfg(feature = "onig")]
 pub mod search;
-#[cfg(all(test, feature = "onig"))]
+#[cfg(all(test, feature = "fast", feature = "onig"))]
 mod tests;

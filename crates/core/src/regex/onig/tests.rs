@@ -3,6 +3,7 @@
 
 use super::published::{OTHER, SAME, in_rust};
 use super::search::OnigSearch;
+use crate::drawn::Draw;
 use crate::regex::Found;
 use crate::steps::find::Finder;
 use crate::text::bounds::Bounds;
@@ -17,18 +18,7 @@ const HARD: &str = "\
 /// The parts of contractions, and what ignoring case may take for them.
 const CONTRACTED: &str = "'''sSſtTrReEvVmMlLdDßﬆ’ 1a\n";
 
-/// Numbers that look random and are the same each time (`SplitMix64`).
-struct Draw(u64);
-
 impl Draw {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % count as u64) as usize
-    }
-
     /// A text of a few characters of an alphabet.
     fn text(&mut self, alphabet: &[char], most: usize) -> String {
         let few: Vec<char> = (0..=self.below(6)).map(|_| alphabet[self.below(alphabet.len())]).collect();

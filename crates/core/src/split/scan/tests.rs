@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 
 use regex_syntax::hir::{Class, HirKind};
 
+use crate::drawn::Draw;
 use crate::simd::{BLOCK, Instructions};
 use crate::split::Splitter;
 use crate::split::pattern::PATTERNS;
@@ -16,50 +17,11 @@ use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
-const REPRESENTATIVES: &[&str] = &[
-    "a",
-    "s",
-    "l",
-    "E",
-    "'",
-    "1",
-    " ",
-    "\t",
-    "\n",
-    "\r",
-    "/",
-    "!",
-    "é",
-    "É",
-    "ſ",
-    "ª",
-    "²",
-    "\u{85}",
-    "\u{a0}",
-    "\u{300}",
-    "ǅ",
-    "ʰ",
-    "א",
-    "٣",
-    "中",
-    "\u{2003}",
-    "…",
-    "ᾨ",
-    "𐐀",
-    "𐐨",
-    "𝟙",
-    "😀",
-    "𑀀",
-    "\u{1f3fb}",
-    "¡",
-    "\u{816}",
-    "०",
-    "ა",
-    "𐀀",
-];
+const REPRESENTATIVES: &str = "\
+    aslE'1\u{20}\t\n\r/!éÉſª²\u{85}\u{a0}\u{300}ǅʰא٣中\u{2003}…ᾨ𐐀𐐨𝟙😀𑀀\u{1f3fb}¡\u{816}०ა𐀀";
 
 /// One character for each way in which the patterns can go on.
-const REDUCED: &[&str] = &["a", "A", "1", " ", "\n", "'", "!", "中", "\u{300}"];
+const REDUCED: &str = "aA1 \n'!中\u{300}";
 
 /// Paddings that end different kinds of pieces. A row takes those of which each byte is a piece, whatever follows but for
 /// the last.
@@ -187,8 +149,9 @@ fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
     }
 }
 
-/// Calls `check` with every text of at most `length` symbols, and its number.
-fn tuples(symbols: &[&str], length: usize, mut check: impl FnMut(&str, usize)) {
+/// Calls `check` with every text of at most `length` characters of these, and its number.
+fn tuples(characters: &str, length: usize, mut check: impl FnMut(&str, usize)) {
+    let symbols: Vec<char> = characters.chars().collect();
     let mut number = 0;
     for length in 0..=length {
         for code in 0..symbols.len().pow(u32::try_from(length).unwrap()) {
@@ -283,7 +246,7 @@ fn the_representatives_are_of_every_kind_that_there_is() {
         let bits = classes.iter().enumerate().map(|(place, ranges)| u64::from(within(ranges)) << place);
         (char.len_utf8(), bits.sum::<u64>())
     };
-    let there: HashSet<_> = REPRESENTATIVES.iter().map(|text| kind(text.chars().next().unwrap())).collect();
+    let there: HashSet<_> = REPRESENTATIVES.chars().map(kind).collect();
     let mut found = HashSet::new();
     let missing: Vec<char> =
         ('\0'..=char::MAX).filter(|&char| !there.contains(&kind(char)) && found.insert(kind(char))).collect();
@@ -308,10 +271,9 @@ fn all_longer_tuples_of_the_reduced_classes() {
 
 #[test]
 fn contractions_in_every_case() {
-    let symbols = ["'", "s", "T", "l", "L", "v", "E", "r", "ſ", "\u{212a}", "x", " "];
     let length = depth(3, 5);
     each_row("contractions", |twins| {
-        tuples(&symbols, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+        tuples("'sTlLvErſ\u{212a}x ", length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
     });
 }
 
@@ -330,7 +292,7 @@ fn every_code_point_alone_and_between_letters() {
 fn a_padding_is_what_the_regex_makes_of_it() {
     each_row("paddings", |twins| {
         for padding in twins.paddings.clone() {
-            for text in REPRESENTATIVES {
+            for text in REPRESENTATIVES.chars() {
                 for times in [1, 2, BLOCK] {
                     twins.equal_with_tail(&format!("{}{text}", padding.repeat(times)));
                     let ends = twins.expected[..padding.len() * times - 1].iter().copied();
@@ -341,82 +303,22 @@ fn a_padding_is_what_the_regex_makes_of_it() {
     });
 }
 
-/// What texts are drawn from; the first 33 more often.
-const WORDS: &[&str] = &[
-    "a",
-    "B",
-    "word",
-    "Word",
-    "HTTP",
-    "camelCase",
-    "'s",
-    "'ll",
-    "'LL",
-    "'re",
-    "'x",
-    "'",
-    "''",
-    "don't",
-    "it'ſ",
-    "1",
-    "12",
-    "123",
-    "1234",
-    "1234567",
-    " ",
-    "  ",
-    "   ",
-    "\t",
-    "\t\t",
-    "\n",
-    "\n\n",
-    "\r\n",
-    " \n",
-    "!",
-    "?!",
-    "/",
-    "//",
-    "!\n",
-    "!\n/",
-    "é",
-    "É",
-    "中文",
-    "\u{300}",
-    "\u{a0}",
-    "\u{3000}",
-    "😀",
-    "_",
-    "\u{b}",
-    "слово",
-    "Слово",
-    "ДА",
-    "हिन्दी",
-    "한국어",
-    "٣",
-    "½",
-    "…",
-    "’",
-    "。",
-    "ぁ",
-    "ſ",
-    "ǅ",
-    "ʰ",
-    "𐐀",
-    "𝟙",
-];
+/// What texts are drawn from, between `|`; the first 33 more often.
+const WORDS: &str = "a|B|word|Word|HTTP|camelCase|'s|'ll|'LL|'re|'x|'|''|don't|it'ſ|1|12|123|1234|1234567| |  |   |\t|\t\t|\n|\n\n|\
+    \r\n| \n|!|?!|/|//|!\n|!\n/|é|É|中文|\u{300}|\u{a0}|\u{3000}|😀|_|\u{b}|слово|Слово|ДА|हिन्दी|한국어|٣|½|…|’|。|ぁ|ſ|ǅ|ʰ|\
+    𐐀|𝟙";
 
 /// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
 #[test]
 fn drawn_texts_longer_than_a_block() {
     let rounds = depth(20_000, 1_000_000);
     each_row("drawn texts", |twins| {
-        let mut state = 7u64;
+        let (mut draw, words) = (Draw(7), WORDS.split('|').collect::<Vec<_>>());
         for _ in 0..rounds {
             let mut text = String::new();
             while text.len() < 150 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let pick = (state >> 33) as usize;
-                text.push_str(WORDS[if pick.is_multiple_of(3) { pick / 3 % WORDS.len() } else { pick / 3 % 33 }]);
+                let most = if draw.below(3) == 0 { words.len() } else { 33 };
+                text.push_str(words[draw.below(most)]);
             }
             twins.equal_with_tail(&text);
         }
