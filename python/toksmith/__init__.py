@@ -25,6 +25,7 @@ try:
 except ImportError as _raised:  # only the reference works
     from ._base.core_missing import told as _told
 
+    globals().pop("_core", None)  # that of another version: each module that imports it gets the reason
     _WHY, _CAUSE = _told(_raised, __path__[0]), _raised
 
     def __getattr__(name: str) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from shown_results import check_fragment, check_shown, words
 
 from toksmith import _render
-from toksmith._render import Bars, Branch, Cell, Line, Table, TokenText, TokenView, View
+from toksmith._render import Bars, Branch, Cell, Line, Table, TokenText, TokenView
 
 HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\u202eabc\ud800\x00"
 
@@ -25,8 +26,9 @@ class Sample(_render.Shown):
     title: str = "a sample"
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def view(self) -> View:
-        return View(self.title, self.blocks)
+    def _parts(self) -> Iterator[Any]:
+        yield self.title
+        yield from self.blocks
 
     def to_dict(self) -> dict[str, Any]:
         return self.facts

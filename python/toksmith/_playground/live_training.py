@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -241,21 +241,23 @@ class TrainedAt(_render.Shown):
         tree = None if self.tree is None else tree_json(self.tree, self.size - len(self.tok.special_tokens))
         return {**facts, "languages": languages, "sentence": sentence, "newest": newest, "tree": tree}
 
-    def view(self) -> _render.View:
+    def _parts(self) -> Iterator[Any]:
         number, figure = _render.number_of, "{:.2f}".format
         per_token = figure(self.length / self.tokens) if self.tokens else "–"
+        yield f"A vocabulary of {number(self.size, 'token')}"
         said = f"{number(self.merges, 'merge')}, {number(self.tokens, 'token')} for {number(self.length, 'byte')}, {per_token} bytes per token"
+        yield _render.Line(said)
         rows = []
         for each in self.languages:
             per_word = "–" if each.per_word is None else figure(each.per_word)
             lengths = [f"{each.bytes:,}", f"{each.tokens:,}", ratio(each.bytes, each.tokens)]
             rows.append([_render.one_line(each.name), *lengths, per_word])
         heads = ["text", "bytes measured", "tokens", "bytes per token", "tokens per word"]
-        pieces = explain.pieces(self.tok, self.sentence).view().blocks
-        blocks: list[_render.Block] = [_render.Line(said), _render.Table(heads, rows), *pieces]
+        yield _render.Table(heads, rows)
+        yield from explain.pieces(self.tok, self.sentence).view().blocks
         if self.tree is not None:
-            blocks += [_render.Line(self.tree.view().title, "strong"), *(map(self.tree.branch, self.tree.roots, [40]))]
-        return _render.View(f"A vocabulary of {number(self.size, 'token')}", blocks)
+            yield _render.Line(self.tree.view().title, "strong")
+            yield from map(self.tree.branch, self.tree.roots, [40])
 
 
 def named(size: int) -> str:

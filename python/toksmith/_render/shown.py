@@ -86,7 +86,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 class Shown:
-    """A result that is shown in every medium. It gives `_parts` or `view`."""
+    """A result that is shown in every medium. It gives `_parts`."""
 
     __slots__ = ()
 

@@ -8,14 +8,14 @@ compiled regexes, the memory of running calls, and the 32 MiB at most that the p
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import _core, _render
 from .._base.errors import number_of
 from .._model.model import Model
-from .._render import Table, View
+from .._render import Table
 
 __all__ = ["MemoryUse", "memory_use"]
 
@@ -53,8 +53,8 @@ class MemoryUse(_render.Shown):
         """The figures by name."""
         return {**vars(self), "total": self.total}
 
-    def view(self) -> View:
-        """What is to be seen."""
+    def _parts(self) -> Iterator[Any]:
+        yield f"{self.total:,} bytes of memory"
         waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
@@ -63,8 +63,7 @@ class MemoryUse(_render.Shown):
             ("tokens that heal searches", self.healing, "yes"),
             (waiting, self.session_bytes, "yes"),
         ]
-        table = Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
-        return View(f"{self.total:,} bytes of memory", (table,))
+        yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
 
     def __repr__(self) -> str:
         return f"<MemoryUse {self.total:,} bytes, {number_of(self.sessions, 'session')}>"

@@ -110,20 +110,18 @@ class ShardContents(_render.Shown):
         found["sources"] = [{**asdict(each), "bytes_per_id": each.bytes_per_id} for each in self.sources]
         return found
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data; at most twenty sources."""
+    def _parts(self) -> Iterator[Any]:
+        yield shown(self.folder)
         said = (
             f"{number_of(self.documents, 'document')}, {number_of(self.ids, 'id')}, {self.text_bytes:,} bytes of text"
         )
         state = "finished" if self.finished else f"not finished: {self.done:,} are done"
         facts = f"{number_of(self.shards, 'shard')} for {self.to} ({self.dtype}), {state}"
-        blocks: list[_render.Block] = [
-            _render.Line(facts),
-            _render.Line(f"{said}; {number_of(self.bad_rows, 'bad row')}"),
-        ]
+        yield _render.Line(facts)
+        yield _render.Line(f"{said}; {number_of(self.bad_rows, 'bad row')}")
         if self.lengths:
             bars = [(span_of(each), float(each.documents), f"{each.documents:,}") for each in self.lengths]
-            blocks.append(_render.Bars(bars, "documents by their ids"))
+            yield _render.Bars(bars, "documents by their ids")
         if self.sources:
             rows = [
                 (
@@ -136,11 +134,10 @@ class ShardContents(_render.Shown):
             ]
             more = len(self.sources) - len(rows)
             caption = "by source" + (f" ({more:,} more in the JSON)" if more > 0 else "")
-            blocks.append(_render.Table(("source", "documents", "ids", "bytes per id"), rows, caption))
+            yield _render.Table(("source", "documents", "ids", "bytes per id"), rows, caption)
         for each in self.first:
             text = "" if each.text is None else _render.token_text(each.text.encode())
-            blocks.append(_render.Line(f"shard {each.shard}, {number_of(each.ids, 'id')}: {text}"))
-        return _render.View(shown(self.folder), blocks)
+            yield _render.Line(f"shard {each.shard}, {number_of(each.ids, 'id')}: {text}")
 
 
 def span_of(bin: LengthBin) -> str:

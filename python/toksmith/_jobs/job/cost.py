@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from pathlib import Path
@@ -70,8 +70,8 @@ class JobCost(_render.Shown):
         """Everything, as JSON values."""
         return {**asdict(self), "rows": [asdict(row) for row in self.rows]}
 
-    def view(self) -> _render.View:
-        """What is to be seen, as plain data."""
+    def _parts(self) -> Iterator[Any]:
+        yield "cost"
         heads = ("text", "core-hours", "read GB", "written GB", "disk GB")
         rows = [
             (
@@ -81,7 +81,8 @@ class JobCost(_render.Shown):
             for row in self.rows
         ]
         said = f"{self.core_mb_per_s:,.1f} MB/s of text on one core, {self.measured}"
-        return _render.View("cost", [_render.Table(heads, rows), _render.Line(said)])
+        yield _render.Table(heads, rows)
+        yield _render.Line(said)
 
 
 def figure(value: float) -> str:

@@ -9,7 +9,7 @@ in `VIEWS`. Left out: HTTP, which is `server`'s.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import toksmith
@@ -149,10 +149,10 @@ class Named(Shown):
     def __init__(self, result: Shown, toks: Mapping[str, toksmith.Tokenizer]) -> None:
         self.result, self.toks = result, toks
 
-    def view(self) -> _render.View:
-        view = self.result.view()
-        lines = [_render.Line(f"{name}: {tok.fingerprint}", "dim") for name, tok in self.toks.items()]
-        return _render.View(view.title, [*view.blocks, *lines])
+    def _parts(self) -> Iterator[Any]:
+        yield from self.result._parts()
+        for name, tok in self.toks.items():
+            yield _render.Line(f"{name}: {tok.fingerprint}", "dim")
 
     def to_dict(self) -> dict[str, Any]:
         made_by = {name: tok.fingerprint for name, tok in self.toks.items()}
