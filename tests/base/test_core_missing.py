@@ -51,11 +51,13 @@ def why(package: Path) -> str:
     return sentence
 
 
+@pytest.mark.slow
 def test_no_core(package: Path) -> None:
     said = rf"the compiled core of toksmith is missing from '.+toksmith'; {REMEDY}, or `make` in a clone"
     assert re.fullmatch(said, why(package))
 
 
+@pytest.mark.slow
 def test_a_core_for_another_interpreter(package: Path) -> None:
     for tags in ("cpython-39-aarch64-linux-gnu", "pypy310-pp73-x86_64-linux-gnu"):
         (package / f"_core.{tags}.so").write_bytes(b"")
@@ -65,12 +67,14 @@ def test_a_core_for_another_interpreter(package: Path) -> None:
     assert re.search(f"{REMEDY}$", said)
 
 
+@pytest.mark.slow
 def test_a_core_that_does_not_load(package: Path) -> None:
     (package / CORE.name).write_bytes(b"not a library")
     said = rf"the compiled core of toksmith cannot be loaded: .*{re.escape(CORE.name)}.*; {REMEDY}"
     assert re.fullmatch(said, why(package))
 
 
+@pytest.mark.slow
 def test_a_core_of_another_version(package: Path) -> None:
     shutil.copyfile(CORE, package / CORE.name)
     old = package.parent / "toksmith-0.0.7.dist-info"

@@ -279,6 +279,7 @@ def test_macos_flushes_the_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert flushed == [("all", 51), ("all", 51), ("bytes", 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(select, "epoll"), reason="lacks epoll")
 @pytest.mark.parametrize(("system", "code"), [("Windows", 0), ("Posix", 1)])
 def test_a_reader_that_left_ends_a_command_quietly_on_windows(system: str, code: int) -> None:

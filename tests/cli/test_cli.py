@@ -458,6 +458,7 @@ def test_show_special_tokens_and_json(saved: str) -> None:
     assert found[1] == {"id": 276, "text": "<|end|>", "hex": b"<|end|>".hex(), "special": True}
 
 
+@pytest.mark.slow
 def test_a_closed_stdin_and_odd_names_are_told_on_one_line(tmp_path: Path, saved: Path) -> None:
     command = [sys.executable, "-m", "toksmith", "count", "-t", str(saved)]
     ran = subprocess.run(

@@ -30,6 +30,7 @@ def test_a_name_that_is_no_utf8_is_printed_as_escapes(tmp_path: Path) -> None:
     assert result.stdout.decode().endswith("/\\udcff\\udc9b31m.txt\n")
 
 
+@pytest.mark.slow
 def test_commands_print_in_one_place() -> None:
     for path in Path(_cli.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -70,6 +70,7 @@ def test_a_long_piece_does_not_fill_the_screen() -> None:
     assert "1 byte becomes 1 id" in run("tour", "--text", "a", "--stop", "4").stdout
 
 
+@pytest.mark.slow
 def test_a_row_of_a_file_is_chosen(tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"body": "low"}\n{"body": "lower lower"}\n', encoding="utf-8")

@@ -159,6 +159,7 @@ def test_wrong_values(both: Any) -> None:
     assert not hasattr(own, "LoadVocabulary")
 
 
+@pytest.mark.slow
 def test_it_takes_the_name_of_the_library() -> None:
     code = """
 from toksmith import compat

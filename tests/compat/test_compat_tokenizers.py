@@ -137,6 +137,7 @@ def test_the_same_calls_build_the_same_file(both: Any) -> None:
     assert again.to_str() == own.to_str() and again.get_vocab() == theirs.get_vocab()
 
 
+@pytest.mark.slow
 def test_texts_and_pairs(both: Any) -> None:
     theirs, own = both
     for text in TEXTS:
@@ -367,6 +368,7 @@ def test_what_is_not_here_says_so(wrong: str) -> None:
         call()
 
 
+@pytest.mark.slow
 def test_it_takes_the_name_of_the_library() -> None:
     code = """
 from toksmith import compat

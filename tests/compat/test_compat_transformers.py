@@ -241,6 +241,7 @@ def test_models_of_sentencepiece_take_added_strings(tmp_path: Path) -> None:
     assert ToksmithTokenizer(unigram, allow_loss=lost).encode("low lower") == unigram.encode("low lower")
 
 
+@pytest.mark.slow
 def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
     _, slow, tok = pair
     slow.save_pretrained(str(tmp_path))

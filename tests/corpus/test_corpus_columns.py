@@ -78,6 +78,7 @@ def facts(columns: list[TextColumn]) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_core_reads_rows_as_its_slow_twin(packed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     every = every_case()
@@ -245,6 +246,7 @@ def write_arrow(path: Path, table: Any, kind: str, **options: Any) -> None:
         file.write_table(table, max_chunksize=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stream", "file"])
 def test_columns_of_arrow_are_read_as_their_texts(kind: str, tmp_path: Path, tok: Tokenizer) -> None:
     types = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary(), arrow.string_view())
@@ -284,6 +286,7 @@ def test_columns_of_arrow_are_refused_as_those_of_parquet(kind: str, tok: Tokeni
             assert "field=" in caught.value.problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["stream", "file"])
 def test_an_arrow_file_that_is_cut_is_refused(kind: str, tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.arrow"

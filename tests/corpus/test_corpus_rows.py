@@ -214,6 +214,7 @@ def test_a_long_name_is_not_quoted_whole(tmp_path: Path) -> None:
     assert len(caught.value.problem) < 300
 
 
+@pytest.mark.slow
 def test_the_rule_is_that_of_json(tmp_path: Path) -> None:
     """Drawn rows are taken where Python's reader takes them, but for what the rule says of its own."""
     parts = ["{", "}", "[", "]", ",", ":", " ", '"text": ', '"a"', '"\\ud800\\u00e9\\n"', "1", "-0.5e9", "NaN", "null"]
@@ -242,6 +243,7 @@ def test_the_rule_is_that_of_json(tmp_path: Path) -> None:
 # Parquet
 
 
+@pytest.mark.slow
 def test_columns_are_read_alike(tok: Tokenizer, tmp_path: Path) -> None:
     texts = ["a b", "", "é", "low"]
     path = tmp_path / "rows.parquet"

@@ -121,6 +121,7 @@ def test_bytes_and_what_is_refused() -> None:
         explain.edit(tok, "low", 0, 0, b"x")
 
 
+@pytest.mark.slow
 def test_they_are_shown() -> None:
     for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
         check_shown(explain.stability(TOKENIZERS, text))

@@ -51,6 +51,7 @@ def test_every_step_is_a_plain_count(text: str, ties: str) -> None:
     assert not {*walk.names.values()} & {*text}
 
 
+@pytest.mark.slow
 def test_a_paragraph_has_more_steps_than_letters() -> None:
     walk = explain.steps(PARAGRAPH, ties="first_seen")
     assert (len(walk.steps), len(walk.ids)) == (38, 150)

@@ -183,6 +183,7 @@ def test_a_repr_is_one_short_line_whatever_the_names() -> None:
     assert repr(explain.compare(toks, "low").cuts["other"].ids) == repr(tuple(TOKENIZERS["many"].encode("low")))
 
 
+@pytest.mark.slow
 def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
     tok = toksmith.train("a", merges=0, pattern=None, progress=False)
     found = explain.pieces(tok, "a" * 10_000)
@@ -192,6 +193,7 @@ def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
     assert len(found.to_dict()["tokens"]) == 10_000
 
 
+@pytest.mark.slow
 def test_the_picture_of_a_long_piece_ends() -> None:
     tok = toksmith.train("abcdefghij" * 30, merges=9, pattern=None, progress=False)
     found = explain.merges(tok, "abcdefghij" * 15)

@@ -270,6 +270,7 @@ def test_a_packed_text_within_the_limit_is_read(
         tok.encode_file(path)
 
 
+@pytest.mark.slow
 def test_a_row_of_a_file_has_an_end(tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.jsonl"
     calls: list[Callable[[], object]] = [

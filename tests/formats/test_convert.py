@@ -145,6 +145,7 @@ IMPOSTORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", IMPOSTORS)
 def test_a_peer_that_is_toksmith_itself_is_refused(
     way: str, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

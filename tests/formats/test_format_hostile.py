@@ -180,6 +180,7 @@ def test_holes_are_legal() -> None:
     assert load(sealed(body)).vocab_size == 70001
 
 
+@pytest.mark.slow
 def test_a_file_cut_anywhere_is_refused() -> None:
     for end in range(len(GOOD)):
         with pytest.raises(FormatError) as caught:
@@ -340,6 +341,7 @@ for path in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @needs("proc", "limits")
 def test_huge_claims_take_no_memory(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("claims")

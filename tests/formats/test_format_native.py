@@ -96,6 +96,7 @@ def test_the_docs_show_a_real_file() -> None:
     assert re.fullmatch(re.escape(shown).replace("…", "[^\x00]*"), data)
 
 
+@pytest.mark.slow
 def test_the_docs_list_the_same_characters() -> None:
     text = CONTRACT.read_text(encoding="utf-8")
     section = text[text.index("A writer must escape") : text.index("every other character")]

@@ -75,6 +75,7 @@ def trained() -> Tokenizer:
     return toksmith.train("low lower lowest, it's 12 lows", merges=9, pattern="gpt2", special_tokens=["<s>", "</s>"])
 
 
+@pytest.mark.slow
 def test_special_tokens_move_to_the_front_with_a_map(tmp_path: Path) -> None:
     tok = trained()
     with pytest.raises(CannotRepresent, match=r"must have the first ids, 0 to 1; .*renumber=True") as caught:
@@ -94,6 +95,7 @@ def test_special_tokens_move_to_the_front_with_a_map(tmp_path: Path) -> None:
     assert [0, 2] in json.loads(report.to_json())["id_map"]
 
 
+@pytest.mark.slow
 def test_bytes_in_another_order_move_as_well(tmp_path: Path) -> None:
     """Mistral's library asserts that the first 256 tokens are the bytes in order; GPT-2 orders them otherwise."""
     tok = toksmith.train("low lower lowest", merges=4, pattern="gpt2", alphabet="gpt2")
@@ -106,6 +108,7 @@ def test_bytes_in_another_order_move_as_well(tmp_path: Path) -> None:
     assert native.equal and native.id_map is None  # the format requires no other ids
 
 
+@pytest.mark.slow
 def test_mistrals_library_reads_what_is_renumbered(tmp_path: Path) -> None:
     tok = trained()
     report = toksmith.convert(tok, tmp_path / "tekken.json", renumber=True)

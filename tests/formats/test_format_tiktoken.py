@@ -109,6 +109,7 @@ def test_ids_of_another_type_are_a_type_error(id: Any) -> None:
         ROW.load(lines(BYTES), "a.tiktoken", pattern=None, special_tokens={"<|a|>": id})
 
 
+@pytest.mark.slow
 def test_a_published_file_comes_back_to_the_byte(vocab_dir: Path) -> None:
     for path in sorted(vocab_dir.glob("*.tiktoken")):
         data = path.read_bytes()

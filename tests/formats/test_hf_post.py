@@ -77,6 +77,7 @@ def columns(encoding: Any) -> list[list[Any]]:
     return [[getattr(part, name) for name in COLUMNS] for part in parts]
 
 
+@pytest.mark.slow
 def test_a_sequence_runs_as_there() -> None:
     random = Random(5)
     ran = refused = 0

@@ -148,6 +148,7 @@ def test_a_name_has_no_parts(kind: str, tmp_path: Path) -> None:
         [*columns_in(File(path, "text", "id"))]
 
 
+@pytest.mark.slow
 def test_what_pages_and_messages_say_is_what_is_read(tmp_path: Path) -> None:
     """Every way to write them: none is refused, and the limit is met by the byte."""
     texts = ["low " * number for number in range(2_000)]

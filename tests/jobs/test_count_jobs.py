@@ -225,6 +225,7 @@ def parts_of(count: int, *, start: bool) -> list[PieceCounts]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".parquet", ".tsv"])
 @pytest.mark.parametrize("least", [1, 3])
 def test_rounds_give_the_sum(suffix: str, least: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,6 +263,7 @@ def test_groups_of_a_file_do_not_depend_on_the_way(tmp_path: Path, monkeypatch: 
     assert arrow.parquet.read_metadata(tmp_path / "whole.parquet").num_row_groups > 1
 
 
+@pytest.mark.slow
 def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """300 files: never more than the bound are open, and never more rows of each are held than one batch has."""
     parts = parts_of(12, start=False)

@@ -181,6 +181,7 @@ def test_errors_name_the_file_and_the_document(tok: Tokenizer, tmp_path: Path) -
     assert found == {"rows.jsonl", "whole.txt"}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.sampled_from([*ROWS, END, "é" * 30, "\ud800", None, 5]), max_size=12),

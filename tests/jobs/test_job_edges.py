@@ -241,6 +241,7 @@ def test_names_with_half_a_character(to: str, tmp_path: Path) -> None:
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a?b", "\U0001f600"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("to", ["parquet", "hf"])
 def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some rows are written, then one is bad: what writes the file is closed before the file."""

@@ -156,6 +156,7 @@ def test_sums_of_inputs_count_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sum(each.ids for each in contents[0].sources) == contents[0].ids
 
 
+@pytest.mark.slow
 def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """numpy tells tracemalloc of its arrays, the core does not: so only copies of ids count here.
 

@@ -152,6 +152,7 @@ def test_a_plan_that_does_not_fit_is_refused(made: Callable[[Path], Path], more:
     assert toksmith.run_shard(tmp_path / "out" / "job.json", 0, max_memory=1 << 30).documents
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.zst", "text.txt.gz"])
 def test_a_document_that_does_not_fit_ends_the_job(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
@@ -170,6 +171,7 @@ def test_a_document_that_does_not_fit_ends_the_job(name: str, tmp_path: Path) ->
     assert done is not None and done.documents in (1, 3)
 
 
+@pytest.mark.slow
 def test_a_limit_changes_no_byte(tmp_path: Path) -> None:
     path = rows(tmp_path / "rows.jsonl", [*range(50)])
     toksmith.plan(TOK, path, tmp_path / "out").run(progress=False)

@@ -235,6 +235,7 @@ def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
 # Commands
 
 
+@pytest.mark.slow
 @POSIX
 def test_events_that_nobody_reads_end_the_job_with_1(tmp_path: Path) -> None:
     corpus = many(tmp_path)

@@ -77,6 +77,7 @@ def refusal(path: Path, facts: object) -> str | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", [*BASES, "counts"])
 def test_every_option_passes_the_checks_of_plan(base: str, tmp_path: Path) -> None:
     path, facts = planned(tmp_path, base)
@@ -183,6 +184,7 @@ def changed_shards(shards: list[Any], draw: random.Random) -> Iterator[tuple[str
     yield "in another order", shards[::-1]
 
 
+@pytest.mark.slow
 def test_the_shards_read_each_input_once(tmp_path: Path) -> None:
     path, facts = planned(tmp_path, "npy")
     table = next(number for number, row in enumerate(facts["inputs"]) if row[0].endswith(".parquet"))

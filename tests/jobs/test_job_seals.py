@@ -46,6 +46,7 @@ def flips(data: bytes) -> set[int]:
     return {0, len(data) - 1, *range(0, len(data), max(len(data) // 12, 1))}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*KINDS, "counts", "merged"])
 def test_every_changed_byte_is_found(kind: str, tmp_path: Path) -> None:
     """Not only in shards: in the plan, the tokenizer, the receipts, the manifest and the list of sums as well."""
@@ -130,6 +131,7 @@ def changed(value: Any) -> Iterator[Any]:
             yield copy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["npy", "hf"])
 def test_a_manifest_from_a_stranger(kind: str, tmp_path: Path) -> None:
     """Whatever it says, commands end with an error of ours, and touch nothing outside of the folder."""

@@ -377,6 +377,7 @@ ASKED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_killed_study_continues_and_repeats_no_training(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -455,6 +455,7 @@ def check_rows(found: explain.Comparison, cells: int) -> None:
             assert start == (cuts.ends[place - 1] if place else 0)
 
 
+@pytest.mark.slow
 def test_rows_hold_every_byte_and_every_token_once(toks: dict[str, toksmith.Tokenizer]) -> None:
     for text in [TEXT, "", "\n", "a" * 300, *HARD_TEXTS.values()]:
         for cells in (1, 7, 80):
@@ -589,6 +590,7 @@ def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, 
     assert piece["piece"].encode() == TEXT.encode()[piece["start"] : piece["end"]]
 
 
+@pytest.mark.slow
 def test_every_result_is_answered_and_exported(playground: toksmith.Playground) -> None:
     asked(playground, "corpus", **TRAINED)
     for view, values in RESULTS.items():
@@ -699,6 +701,7 @@ def test_what_cannot_be_loaded_is_named_and_the_others_work(
         toksmith.play([])
 
 
+@pytest.mark.slow
 def test_the_next_free_port_is_taken(toks: dict[str, toksmith.Tokenizer]) -> None:
     with toksmith.play(toks) as first, toksmith.play(toks, port=first.port) as second:
         assert first.port < second.port < first.port + _playground.PORTS_TRIED

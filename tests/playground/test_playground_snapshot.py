@@ -235,6 +235,7 @@ def test_a_tokenizer_that_does_not_merge_says_so() -> None:
     assert all(len(row) == 3 for row in own["table"].values())
 
 
+@pytest.mark.slow
 def test_words_are_played_where_a_normalizer_rewrites_the_text(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     text = "The goose lays golden eggs 낮은"
@@ -294,6 +295,7 @@ def test_kinds_are_those_of_the_library() -> None:
 # Long texts, sizes and wrong arguments
 
 
+@pytest.mark.slow
 def test_a_long_text_is_cut_and_the_page_says_so() -> None:
     long = ("low नम\n" * 50_000)[:200_000]
     for text in (long, long.replace("\n", " "), "\u0928" * 200_000):
@@ -308,6 +310,7 @@ def test_a_long_text_is_cut_and_the_page_says_so() -> None:
     assert snapshots.beginning(b"x" * snapshots.MOST_BYTES) == (b"x" * snapshots.MOST_BYTES, [])
 
 
+@pytest.mark.slow
 def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     made = toksmith.snapshot("cl100k_base", "A countryman has a goose that lays a golden egg every day. " * 8)

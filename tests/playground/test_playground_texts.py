@@ -28,6 +28,7 @@ def answered(session: views.Session, **values: Any) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [LINE * 280, LINE.replace("\n", " ") * 280, "한국어" * 6800], ids=["lines", "line", "no space"]
 )

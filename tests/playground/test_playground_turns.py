@@ -100,6 +100,7 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
         assert ("2 tokenizers" in str(caught.value)) == (len(names) == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
 def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
     known: bool, toks: dict[str, toksmith.Tokenizer]

@@ -348,6 +348,7 @@ def share_of(path: Path) -> Request:
     return Request("share", OURS, encoding, texts.lay(f"file:{path}", 10**6), "batch_arrays", ("batch_arrays",))
 
 
+@pytest.mark.slow
 def test_processes_that_begin_together_encode_everything_once(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     path.write_text('{"text": "abc"}\n{"text": "de"}\n{"text": "f"}\n', encoding="utf-8")
@@ -486,6 +487,7 @@ def whole_rows() -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_comparison_is_made_from_the_newest_whole_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
     assert comparison.comparison(tmp_path) == comparison.NOTHING

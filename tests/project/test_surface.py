@@ -158,6 +158,7 @@ def completions(*, jedi: bool) -> Callable[[str], set[str]]:
     return offered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
 def test_completion_in_ipython(jedi: bool) -> None:
     pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")

@@ -138,6 +138,7 @@ def test_links_of_notes_lead_to_the_tag(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stdout.strip()) == (0, expected), ran.stderr
 
 
+@pytest.mark.slow
 @shell
 def test_the_changelog_has_notes_for_the_version_now() -> None:
     assert "Ids change" in run(SCRIPTS / "release" / "notes.sh").stdout

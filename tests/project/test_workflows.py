@@ -102,6 +102,7 @@ def test_no_step_keeps_the_token_and_none_pastes_a_value_into_a_script() -> None
             assert step["name"], path.name
 
 
+@pytest.mark.slow
 def test_every_goal_of_make_is_there() -> None:
     called = re.findall(r"^(?:\w+=\S+ )*make(?: -C \S+)?((?: [\w./=-]+)+)", commands(), re.MULTILINE)
     goals = {word for words in called for word in words.split() if "=" not in word}

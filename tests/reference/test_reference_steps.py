@@ -388,6 +388,7 @@ def test_added_tokens_with_flags_and_steps() -> None:
     assert raised > CASES // 8
 
 
+@pytest.mark.slow
 def test_unknown_characters_marks_and_bytes() -> None:
     random, refused = Random(7), 0
     for _ in range(5 * CASES):

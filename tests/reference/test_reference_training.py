@@ -200,6 +200,7 @@ def test_merges_of_characters_with_marks() -> None:
     assert learned > CASES
 
 
+@pytest.mark.slow
 def test_unigram_models() -> None:
     random, full = Random(6), 0
     for _ in range(CASES // 2):

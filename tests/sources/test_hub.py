@@ -125,6 +125,7 @@ def loaded(hub: Hub, home: Path, source: str = "org/name", offline: bool = False
 IDS = TOK.encode(TEXT, special="text")
 
 
+@pytest.mark.slow
 def test_a_repository_is_downloaded_once_and_then_read_from_the_cache(hub: Hub, tmp_path: Path) -> None:
     hub.files = {"README.md": b"", "tokenizer.json": saved(tmp_path, "tokenizer_json"), "tekken.json": b"not read"}
     first = loaded(hub, tmp_path / "home")
@@ -138,6 +139,7 @@ def test_a_repository_is_downloaded_once_and_then_read_from_the_cache(hub: Hub, 
     assert len(hub.asked) == count
 
 
+@pytest.mark.slow
 def test_a_revision_has_files_of_its_own(hub: Hub, tmp_path: Path) -> None:
     hub.files = {"tokenizer.json": saved(tmp_path, "tokenizer_json")}
     assert loaded(hub, tmp_path / "home", "org/name@v1.0")["ids"] == IDS
@@ -148,12 +150,14 @@ def test_a_revision_has_files_of_its_own(hub: Hub, tmp_path: Path) -> None:
     assert said["error"] == "InvalidOption" and "names a revision already" in said["said"]
 
 
+@pytest.mark.slow
 def test_files_that_belong_together_are_downloaded_together(hub: Hub, tmp_path: Path) -> None:
     TOK.save(tmp_path, format="gpt2")
     hub.files = {name: (tmp_path / name).read_bytes() for name in ("vocab.json", "merges.txt")}
     assert loaded(hub, tmp_path / "home")["ids"] == IDS
 
 
+@pytest.mark.slow
 def test_a_cache_that_others_filled_is_read(hub: Hub, tmp_path: Path) -> None:
     folder = tmp_path / "home" / "hub" / "models--org--name"
     (folder / "refs").mkdir(parents=True)
@@ -172,6 +176,7 @@ REFUSED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status, code, expected", REFUSED)
 def test_a_refusal_says_why(status: int, code: str, expected: str, hub: Hub, tmp_path: Path) -> None:
     hub.status, hub.code = status, code
@@ -191,6 +196,7 @@ def test_a_server_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.Monk
     assert SECRET not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_repository_without_tokenizer_says_what_was_expected(hub: Hub, tmp_path: Path) -> None:
     hub.files = {"model.safetensors": b"", "sub/tokenizer.json": b""}
     assert "holds no file of a tokenizer; expected one of" in loaded(hub, tmp_path / "home")["said"]
@@ -239,6 +245,7 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
             toksmith.load(name, revision="v1.0")
 
 
+@pytest.mark.slow
 def test_nothing_is_downloaded_where_that_is_forbidden(hub: Hub, tmp_path: Path) -> None:
     hub.files = {"tokenizer.json": saved(tmp_path, "tokenizer_json")}
     said = loaded(hub, tmp_path / "home", download=False)

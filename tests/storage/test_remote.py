@@ -391,6 +391,7 @@ def test_a_store_gets_the_files_of_this_machine(options: dict[str, Any], corpus:
     assert not toksmith.verify("s3://bucket/out").ok
 
 
+@pytest.mark.slow
 def test_the_plan_has_etags(corpus: list[Path], tmp_path: Path) -> None:
     planned = toksmith.plan(TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD)
     inputs = json.loads((tmp_path / "out" / "job.json").read_text())["inputs"]
@@ -402,6 +403,7 @@ def test_the_plan_has_etags(corpus: list[Path], tmp_path: Path) -> None:
     assert toksmith.Job.at(tmp_path / "out").missing()
 
 
+@pytest.mark.slow
 def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[str, int] = {}
     real = _store.read
@@ -420,6 +422,7 @@ def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, m
     assert toksmith.verify(tmp_path / "out", decode=True).ok
 
 
+@pytest.mark.slow
 def test_globs_web_servers_and_other_readers(s3: str, corpus: list[Path], tmp_path: Path) -> None:
     files = toksmith.files("s3://bucket/in/[a-c].*")
     done = toksmith.plan(TOK, files, tmp_path / "globbed", append=END).run(progress=False)
@@ -459,6 +462,7 @@ def test_the_command_takes_urls(corpus: list[Path], tmp_path: Path) -> None:
     assert "1 shard decoded, all texts and ids equal" in said
 
 
+@pytest.mark.slow
 def test_no_copy_stays(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))

@@ -94,6 +94,7 @@ def test_files_of_counts(suffix: str, store: Any, tmp_path: Path) -> None:
         toksmith.PieceCounts.load("memory://counts")
 
 
+@pytest.mark.slow
 def test_merged_shards_and_what_is_in_them(tmp_path: Path) -> None:
     for name, to in (("one", "parquet"), ("two", "hf")):
         ran(tmp_path / "in", tmp_path / name, to=to, id_field="id")

@@ -357,6 +357,7 @@ def test_decoding_takes_time_in_proportion_where_tokens_are_long() -> None:
     assert processor_s(lambda: tok.decode_bytes(many), 5) < 30 * once + 0.05  # in proportion 8, in squares 64
 
 
+@pytest.mark.slow
 def test_a_million_letters_take_well_under_a_second(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
     for text in ("a" * 1_000_000, " " * 1_000_000 + "x", "\n" * 1_000_000 + " ", "9" * 1_000_000):

@@ -79,6 +79,7 @@ SHOWING: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROWING)
 def test_a_text_does_not_grow_without_end(load: Callable[..., Tokenizer], name: str) -> None:
     parts, step = GROWING[name]

@@ -356,6 +356,7 @@ def test_tokens_that_contain_each_other(tmp_path: Path) -> None:
         assert found.ids.tolist() == [5, *({"<": 0, "a": 1, ">": 2, "b": 3, "c": 4}[char] for char in content), 5]
 
 
+@pytest.mark.slow
 def test_the_cost_grows_with_the_conversation() -> None:
     """Also where each message spells special tokens, and with the runs of characters that know their origin."""
 

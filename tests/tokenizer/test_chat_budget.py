@@ -130,6 +130,7 @@ for name, template in json.load(sys.stdin).items():
 """
 
 
+@pytest.mark.slow
 @needs("proc")
 def test_what_takes_too_long_is_refused() -> None:
     """Each by FormatError, which says that it is the template, or that Jinja's sandbox forbids it."""
@@ -156,6 +157,7 @@ def test_an_error_of_the_budget_says_what_to_do() -> None:
         tok("chatml").chat(TALK, template=REFUSED["a power of powers"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("talk", ["many messages", "a long message", "many lines"])
 def test_what_templates_do_is_within_the_budget(family: str, talk: str) -> None:
@@ -185,6 +187,7 @@ def test_usual_work_is_within_the_budget(template: str) -> None:
     assert tok("chatml").chat(talk, template=template).text
 
 
+@pytest.mark.slow
 def test_threads_have_budgets_of_their_own() -> None:
     """One conversation does not pay for another, and a refused one leaves nothing behind."""
     from concurrent.futures import ThreadPoolExecutor

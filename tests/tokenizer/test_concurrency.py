@@ -98,6 +98,7 @@ def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
         assert pool.submit(Tokenizer, tok.model).result() == tok
 
 
+@pytest.mark.slow
 def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(toksmith.SpecialTokenInText) as caught:

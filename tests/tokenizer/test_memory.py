@@ -75,6 +75,7 @@ def tok() -> Tokenizer:
     return toksmith.train(TEXT, 600, progress=False)
 
 
+@pytest.mark.slow
 def test_a_long_piece_leaves_no_buffers() -> None:
     raw = toksmith.train("ab" * 100, 258, pattern=None, progress=False)
     drawn = "".join(chr(97 + number * number % 26) for number in range(1 << 20))
@@ -143,6 +144,7 @@ print((peak() - before) / ids.nbytes)
 """
 
 
+@pytest.mark.slow
 @needs("proc")
 def test_the_ids_of_one_text_are_not_in_memory_twice() -> None:
     assert float(run_script(ONE_TEXT)) < 1.5

@@ -53,6 +53,7 @@ def test_special_tokens_are_pieces(hard: str) -> None:
     assert END not in tok.split(text, special="text")
 
 
+@pytest.mark.slow
 def test_steps_give_the_form_that_is_merged(vocab_dir: Path) -> None:
     path = vocab_dir / "gpt2_tokenizer.json"
     if not path.is_file():

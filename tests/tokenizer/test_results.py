@@ -114,6 +114,7 @@ def test_integers_of_every_kind_are_ids(tok: Tokenizer, slow: Tokenizer) -> None
         assert one.decode(ids) == "ac"
 
 
+@pytest.mark.slow
 def test_lists_share_their_integers_and_own_their_references(tok: Tokenizer) -> None:
     first, second = tok.encode(REAL_TEXT), tok.encode_batch([REAL_TEXT])[0]
     large = next(place for place, id in enumerate(first) if id > 256)

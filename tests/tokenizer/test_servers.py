@@ -110,6 +110,7 @@ def test_a_short_call_does_not_hand_the_lock_over(tok: Tokenizer) -> None:
         assert meanwhile(tok, call, tries=10) == 0
 
 
+@pytest.mark.slow
 def test_calls_at_the_same_time_have_sessions_of_their_own(tok: Tokenizer) -> None:
     """A call that finds no session makes one. So two wait for the next calls as soon as two calls ran at the same time."""
     expected, own = tok.encode(LONG), Tokenizer(tok.model)
@@ -126,6 +127,7 @@ def test_calls_at_the_same_time_have_sessions_of_their_own(tok: Tokenizer) -> No
     assert own.memory().sessions == 0
 
 
+@pytest.mark.slow
 def test_the_measurement_runs(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("uvicorn", reason="lacks uvicorn; tests/requirements.txt has it")
     assert servers.main(["--engines", "nothing", "--clients", "3", "--seconds", "0.01", "--no-pauses"]) == 0

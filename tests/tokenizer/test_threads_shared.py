@@ -57,6 +57,7 @@ def beside(change: Callable[[], object], work: Callable[[], Any], times: int) ->
         thread.join()
 
 
+@pytest.mark.slow
 def test_names_are_asked_for_by_many_threads_at_once() -> None:
     script = """
         import threading, toksmith

@@ -99,6 +99,7 @@ except MemoryError:
 """
 
 
+@pytest.mark.slow
 @needs("proc", "limits")
 def test_no_room_for_the_utf8_is_a_memory_error() -> None:
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, encoding="utf-8", check=False)

@@ -480,6 +480,7 @@ def test_files_that_two_globs_name_are_told_and_read_once(tmp_path: Path, caplog
     assert "a.txt is listed again; its documents are counted again" in caplog.text
 
 
+@pytest.mark.slow
 @needs("limits")
 def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
     program = """

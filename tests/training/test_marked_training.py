@@ -82,6 +82,7 @@ def test_wordpiece_by_hand(tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "x.toksmith") == tok
 
 
+@pytest.mark.slow
 def test_the_core_equals_the_reference(corpora_dir: Path) -> None:
     lines = lines_of(corpora_dir, "european", 30_000)
     ends, pieces = trained(lines, 900, **KINDS["ends"]), trained(lines, 900, lowercase=False, **KINDS["wordpiece"])

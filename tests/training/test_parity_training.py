@@ -236,6 +236,7 @@ def test_text_of_no_language_counts_in_global_merges() -> None:
         toksmith.train(["xyxy"], parity="parity", **options)
 
 
+@pytest.mark.slow
 def test_ctrl_c_gives_the_merges_so_far() -> None:
     # So large that merging is reported before it ends on a fast machine.
     random = random_numbers.Random(5)
