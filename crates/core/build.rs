@@ -1,4 +1,4 @@
-//! Makes the table of `src/split/scan/class.rs`: a byte for each code point, with the bits of its classes.
+//! Makes the table of `src/split/scan/class.rs`: one byte of class bits for each code point.
 
 use std::path::Path;
 

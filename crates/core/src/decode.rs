@@ -1,33 +1,33 @@
-//! Ids to bytes: one copy per token.
+//! Decodes ids to bytes with one copy for each token.
 //!
-//! A slot holds the bytes of a token of up to 15 bytes. Decoding copies the whole slot; the next token overwrites the bytes
-//! after the token, or they are cut off. A blob holds the bytes of longer tokens, and of those without bytes. The slots are made when ids are decoded
-//! first, because many programs only encode; until then the vocabulary has the bytes.
+//! A slot holds the bytes of a token of up to 15 bytes. Decoding copies the whole slot; the next token overwrites the
+//! bytes after the token, or they are cut off. A blob holds the bytes of longer and of empty tokens. The slots are
+//! built at the first decoding, because many programs only encode; until then the vocabulary has the bytes.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
-use crate::kinds::sentencepiece::decoded::Shown;
+use crate::kinds::sentencepiece::shown_texts::ShownTexts;
 use crate::split::special::AddedToken;
-use crate::steps::Chain;
+use crate::steps::DecoderChain;
 use crate::switches::slow;
 use crate::threads::once::Once;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// How many bytes a slot has.
+/// The bytes of a slot.
 const SLOT: usize = 16;
-/// The longest token whose bytes are in its slot.
+/// The longest token that fits a slot.
 const SHORT: usize = SLOT - 1;
-/// How many ids are decoded between two looks at the stop flag.
+/// The ids decoded between two checks of the stop flag.
 const IDS_PER_LOOK: usize = 1 << 20;
-/// The last byte of a slot whose token is longer, or shows nothing. The last byte of a shorter token is its length, and that of a hole 0.
+/// The last byte of a slot whose token is longer or shows nothing. For a shorter token it is the length, for a hole 0.
 const LONG: u8 = 0xFF;
 
-/// A token's bytes and, as last byte, their number; or where they start and end in the blob, and [`LONG`].
+/// A token's bytes and, as last byte, their number; or their start and end in the blob, and [`LONG`].
 type DecodeSlot = [u8; SLOT];
 
 /// The bytes of every id, added tokens included.
@@ -40,10 +40,10 @@ pub struct Decoder {
     size: usize,
     slots: Once<DecodeSlots>,
     slow: bool,
-    /// What tokens show, if that differs from their bytes.
-    shown: Option<Shown>,
-    /// The steps that make a text of tokens, if the text is not just their bytes.
-    chain: Option<Chain>,
+    /// The shown texts of tokens, if they differ from the bytes.
+    shown: Option<ShownTexts>,
+    /// The decoder steps, if a text is not just the bytes of its tokens.
+    chain: Option<DecoderChain>,
 }
 
 /// The bytes of every id in one table.
@@ -55,21 +55,21 @@ struct DecodeSlots {
 
 impl DecodeSlots {
     fn new(vocab: &Vocab, added: &HashMap<u32, Box<[u8]>>) -> Self {
-        let mut made = Self { slots: ById::new(added.keys().copied().chain(vocab.ids())), long: Vec::new() };
+        let mut table = Self { slots: ById::new(added.keys().copied().chain(vocab.ids())), long: Vec::new() };
         for (&id, bytes) in added {
-            made.set(id, bytes);
+            table.set_token(id, bytes);
         }
         for (token, id) in vocab.tokens() {
-            made.set(id, token);
+            table.set_token(id, token);
         }
-        made
+        table
     }
 
     fn bytes(&self) -> usize {
         self.slots.bytes() + self.long.capacity()
     }
 
-    fn set(&mut self, id: u32, bytes: &[u8]) {
+    fn set_token(&mut self, id: u32, bytes: &[u8]) {
         let Some(slot) = self.slots.get_mut(id).filter(|slot| slot[SHORT] == 0) else { return };
         if (1..=SHORT).contains(&bytes.len()) {
             slot[..bytes.len()].copy_from_slice(bytes);
@@ -97,7 +97,7 @@ impl DecodeSlots {
 }
 
 impl Decoder {
-    /// The decoder of a vocabulary and added tokens; where several share an id, the first gives its text.
+    /// Makes a decoder of a vocabulary and added tokens; if several share an id, the first gives its bytes.
     /// `TOKSMITH_SLOW=1` makes it look up every token in the vocabulary.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, added: &[AddedToken]) -> Self {
@@ -109,34 +109,34 @@ impl Decoder {
         Self { vocab, added: contents, size, slots: Once::default(), slow: slow(), shown: None, chain: None }
     }
 
-    /// The memory of the tables: those that were made with it, and the slots, if they were made since.
+    /// The memory of the tables in bytes: those made at construction, and the slots if they are built.
     #[must_use]
     pub fn bytes(&self) -> (usize, usize) {
         let added = self.added.allocation_size() + self.added.values().map(|bytes| bytes.len()).sum::<usize>();
-        let made = added + self.shown.as_ref().map_or(0, Shown::bytes);
-        (made, self.slots.made().map_or(0, DecodeSlots::bytes))
+        let tables = added + self.shown.as_ref().map_or(0, ShownTexts::bytes);
+        (tables, self.slots.peek().map_or(0, DecodeSlots::bytes))
     }
 
-    /// The same decoder, whose tokens show what `shown` says. `shown` must be made from the same tokens.
+    /// The same decoder with the shown texts `shown`, which must be made from the same tokens.
     #[must_use]
-    pub fn with_shown(mut self, shown: Option<Shown>) -> Self {
+    pub fn with_shown(mut self, shown: Option<ShownTexts>) -> Self {
         self.shown = shown;
         self
     }
 
-    /// The same decoder, in which `chain` makes a text of the tokens.
+    /// The same decoder with the decoder steps `chain`.
     #[must_use]
-    pub fn with_chain(mut self, chain: Option<Chain>) -> Self {
+    pub fn with_chain(mut self, chain: Option<DecoderChain>) -> Self {
         self.chain = chain;
         self
     }
 
-    /// Makes the slots, if nobody has; `None` while another thread stores them.
+    /// The slots, built at the first call; `None` while another thread builds them.
     fn slots(&self) -> Option<&DecodeSlots> {
         self.slots.get(|| DecodeSlots::new(&self.vocab, &self.added))
     }
 
-    /// Makes the tables that decoding and comparing many ids need.
+    /// Builds the tables for decoding and comparing many ids.
     pub fn prepare(&self) {
         if !self.slow {
             let _ = self.slots();
@@ -149,16 +149,16 @@ impl Decoder {
         self.size
     }
 
-    /// Whether it searches with a regex, which takes longer than the number of ids suggests.
+    /// Whether a regex runs, which takes longer than the number of ids suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
-        self.chain.as_ref().is_some_and(Chain::searches)
+    pub fn uses_regex(&self) -> bool {
+        self.chain.as_ref().is_some_and(DecoderChain::uses_regex)
     }
 
     /// The bytes of one id.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<&[u8]> {
-        match self.slots.made() {
+        match self.slots.peek() {
             Some(slots) => slots.token(id),
             None => self.added.get(&id).map(|bytes| &**bytes).or_else(|| self.vocab.token(id)),
         }
@@ -169,7 +169,7 @@ impl Decoder {
     pub fn ids(&self) -> Vec<u32> {
         let mut added: Vec<u32> = self.added.keys().copied().filter(|&id| self.vocab.token(id).is_none()).collect();
         added.sort_unstable();
-        // Most vocabularies are in the order of their ids, and added tokens come after them: then sorting takes one walk.
+        // Most vocabularies are in the order of their ids, with added tokens after them: sorting then takes one pass.
         let mut ids: Vec<u32> = self.vocab.ids().chain(added).collect();
         ids.sort_unstable();
         ids.dedup();
@@ -189,12 +189,12 @@ impl Decoder {
         self.decode_long(ids, &Stop::default(), out)
     }
 
-    /// The same for many ids, with a look at the stop flag now and then.
+    /// The same for many ids, with checks of the stop flag.
     ///
     /// # Errors
     /// As [`Self::decode`], and [`Error::Interrupted`].
     pub fn decode_long(&self, ids: &[u32], stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
-        if self.chain.is_some() || self.shown.as_ref().is_some_and(Shown::rewrites) {
+        if self.chain.is_some() || self.shown.as_ref().is_some_and(ShownTexts::has_denormalizer) {
             return self.decode_more(ids, &mut true, stop, out);
         }
         let mut fresh = true;
@@ -210,16 +210,16 @@ impl Decoder {
         Ok(())
     }
 
-    /// The same for a stream of ids; `fresh` is true before the first of them.
+    /// The same for a stream of ids; `fresh` is true before the first.
     ///
     /// # Errors
-    /// As [`Self::decode_long`]; where steps make a text of tokens, [`Error::Pattern`] and [`Error::TooLong`] too.
+    /// As [`Self::decode_long`]; with decoder steps also [`Error::Pattern`] and [`Error::TooLong`].
     pub fn decode_more(&self, ids: &[u32], fresh: &mut bool, stop: &Stop, out: &mut Vec<u8>) -> Result<()> {
         self.prepare();
         if let Some(chain) = &self.chain {
             let tokens = ids.iter().enumerate().map(|(position, &id)| {
                 stop.check()?;
-                let token = self.token(id).map_or_else(|| self.known(id, position), Ok)?;
+                let token = self.token(id).map_or_else(|| self.known_token(id, position), Ok)?;
                 Ok(String::from_utf8_lossy(token).into_owned())
             });
             out.extend_from_slice(chain.decode(tokens.collect::<Result<_>>()?, stop)?.as_bytes());
@@ -230,17 +230,17 @@ impl Decoder {
             for (position, &id) in ids.iter().enumerate() {
                 stop.check()?;
                 if self.token(id).is_none() {
-                    self.known(id, position)?;
+                    self.known_token(id, position)?;
                 }
                 shown.push(id, fresh, out);
             }
-            if shown.rewrites() {
+            if shown.has_denormalizer() {
                 let decoded = out.split_off(start);
-                out.extend(shown.rewritten(decoded, stop)?);
+                out.extend(shown.rewrite_text(decoded, stop)?);
             }
             return Ok(());
         }
-        match self.slots.made() {
+        match self.slots.peek() {
             Some(slots) => self.decode_slots(slots, ids, out),
             None => self.decode_slowly(ids, out),
         }
@@ -249,9 +249,9 @@ impl Decoder {
     fn decode_slots(&self, slots: &DecodeSlots, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         let mut end = out.len();
         out.resize(end + ids.len() * 6 + SLOT, 0);
-        let slots = slots.slots.near();
+        let slots = slots.slots.dense();
         for (position, &id) in ids.iter().enumerate() {
-            // The slow way looks up an id that is not near, as it does an id whose token is long.
+            // The slow path looks up an id outside the table, as it does an id with a long token.
             let slot = slots.get(id as usize).unwrap_or(&[0; SLOT]);
             let len = slot[SHORT];
             if len.wrapping_sub(1) < SHORT as u8
@@ -261,14 +261,14 @@ impl Decoder {
                 end += usize::from(len);
                 continue;
             }
-            let token = match self.known(id, position) {
+            let token = match self.known_token(id, position) {
                 Ok(token) => token,
                 Err(error) => {
                     out.truncate(end);
                     return Err(error);
                 }
             };
-            // The room only grows: making it anew for each long token would take quadratic time.
+            // The room only grows: allocating it for each long token would take quadratic time.
             let needed = end + token.len() + SLOT;
             if needed > out.len() {
                 out.resize(needed + (ids.len() - position) * 6, 0);
@@ -280,16 +280,16 @@ impl Decoder {
         Ok(())
     }
 
-    /// The twin of [`Self::decode_slots`] that copies no byte but the token's.
+    /// The twin of [`Self::decode_slots`] that copies only the token's bytes.
     fn decode_slowly(&self, ids: &[u32], out: &mut Vec<u8>) -> Result<()> {
         for (position, &id) in ids.iter().enumerate() {
-            out.extend_from_slice(self.known(id, position)?);
+            out.extend_from_slice(self.known_token(id, position)?);
         }
         Ok(())
     }
 
     #[cold]
-    fn known(&self, id: u32, position: usize) -> Result<&[u8]> {
+    fn known_token(&self, id: u32, position: usize) -> Result<&[u8]> {
         let unknown = || Error::UnknownId { id: i64::from(id), position, vocab_size: self.size() };
         self.token(id).ok_or_else(unknown)
     }
@@ -299,14 +299,14 @@ impl Decoder {
 mod tests {
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
-    use crate::split::special::Flags;
+    use crate::split::special::AddedTokenFlags;
 
     fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
         let added = added.iter().map(|&(content, id)| AddedToken {
             content: content.into(),
             id,
             special: true,
-            flags: Flags::default(),
+            flags: AddedTokenFlags::default(),
         });
         Decoder::new(Arc::new(bytes_vocab(tokens)), &added.collect::<Vec<_>>())
     }

@@ -1,8 +1,8 @@
-//! What tests draw: small vocabularies, and numbers that look random and are the same each time.
+//! Draws for tests: small vocabularies, and pseudo-random numbers that are the same in each run.
 
 use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
-/// The 256 bytes and `tokens` after them, ids in order.
+/// A vocabulary of the 256 bytes followed by `tokens`, with ids in order.
 pub(crate) fn bytes_vocab(tokens: &[&str]) -> Vocab {
     vocab_of(tokens, false)
 }
@@ -20,17 +20,17 @@ pub(crate) fn vocab_of(tokens: &[&str], whole_piece: bool) -> Vocab {
     Vocab::new(Unit::Byte, MergeRule::Bytes, whole_piece, tables).unwrap()
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudo-random numbers, the same in each run.
 pub(crate) struct Draw(pub u64);
 
 impl Draw {
-    /// The next one, below `limit`.
+    /// The next number, below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 
-    /// So many of these, one after another.
+    /// `count` drawn items of `of`, one after another.
     pub(crate) fn bytes(&mut self, of: &[&[u8]], count: usize) -> Vec<u8> {
         (0..count).map(|_| of[self.below(of.len())]).collect::<Vec<_>>().concat()
     }

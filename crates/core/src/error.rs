@@ -1,18 +1,18 @@
 //! The one error type of the core. Variants hold data. The binding turns them into the Python exceptions of the same
-//! names, and `Display` says the same in one line.
+//! names, and `Display` gives one line.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The result of everything here that can fail.
+/// The result of every fallible function here.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The most characters of a refused text that a message quotes.
 const QUOTED: usize = 200;
 
-/// A text as a message quotes it: a long one without its middle.
+/// A text as a message quotes it: a long one is quoted without its middle.
 #[must_use]
-pub fn shortened(text: &str) -> Cow<'_, str> {
+pub fn shorten(text: &str) -> Cow<'_, str> {
     if text.len() <= QUOTED || text.chars().nth(QUOTED).is_none() {
         return Cow::Borrowed(text);
     }
@@ -21,60 +21,60 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..start], &text[text.len() - end..]))
 }
 
-/// What went wrong, as data.
+/// The kind of failure with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// A model breaks an invariant.
     Model {
-        /// The rule that is broken, in words.
+        /// The broken rule, in words.
         invariant: String,
-        /// The id concerned.
+        /// The offending id.
         id: Option<u32>,
     },
-    /// A file does not hold what its format asks for.
+    /// A file does not follow its format.
     Format {
         /// A line number, `byte 17`, or a field name.
         place: Option<String>,
-        /// What was found and what was expected.
+        /// The problem and the expected content.
         problem: String,
     },
-    /// An argument has a value that it cannot have.
+    /// An argument has a value that is not allowed.
     Option {
         /// The argument's name.
         argument: &'static str,
         /// The value as given.
         value: String,
-        /// What it may be.
+        /// The allowed values.
         allowed: String,
     },
     /// The regex engine gave up on a text.
     Pattern {
         /// The regex.
         pattern: String,
-        /// What the engine says.
+        /// The message of the engine.
         problem: String,
-        /// Where in the text the search began, in bytes, if the text is the caller's.
+        /// The start of the search in bytes, if the text is the caller's.
         offset: Option<usize>,
     },
-    /// A step makes more of a text than a text may become.
+    /// A step grows a text beyond the limit.
     TooLong {
         /// The step: its place and kind.
         step: String,
-        /// How many bytes the text may become.
+        /// The most bytes of the result.
         limit: usize,
     },
     /// The text spells a special token that the call did not allow.
     SpecialTokenInText {
         /// The token's text.
         token: String,
-        /// Where it starts, in bytes.
+        /// Its start in bytes.
         offset: usize,
     },
     /// A character, word or byte has no token, and there is no fallback.
     NotInVocabulary {
-        /// The bytes that are missing.
+        /// The bytes without a token.
         content: Vec<u8>,
-        /// Where they start, in bytes of the text.
+        /// Their start in bytes of the text.
         offset: usize,
     },
     /// An id has no token.
@@ -97,7 +97,7 @@ pub enum Error {
     Corpus {
         /// The file; empty where it has no name.
         path: String,
-        /// What is wrong with it, in words.
+        /// The problem, in words.
         problem: String,
     },
     /// The caller asked to stop.
@@ -105,26 +105,26 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a model that breaks `invariant`.
+    /// Makes the error of a model that breaks `invariant`.
     pub fn model(invariant: impl Into<String>, id: Option<u32>) -> Self {
         Self::Model { invariant: invariant.into(), id }
     }
 
-    /// Makes room for `more` bytes of a text that must be in memory as a whole, because nothing cuts it.
+    /// Reserves `more` bytes for a text that must be in memory as a whole, because it has no cuts.
     ///
     /// # Errors
-    /// [`Error::Corpus`] of the file if there is not enough memory.
-    pub fn if_no_room(held: &mut Vec<u8>, more: usize, path: &str) -> Result<()> {
-        held.try_reserve(more).map_err(|_| Self::Corpus {
+    /// [`Error::Corpus`] of the file if memory is short.
+    pub fn reserve(buffer: &mut Vec<u8>, more: usize, path: &str) -> Result<()> {
+        buffer.try_reserve(more).map_err(|_| Self::Corpus {
             path: path.to_owned(),
             problem: format!(
                 "cannot be read: there is not enough memory for the {} bytes of one text that its pattern does not cut",
-                held.len() + more
+                buffer.len() + more
             ),
         })
     }
 
-    /// The same error, as that of text `index` of a batch.
+    /// Wraps the error as that of text `index` of a batch.
     #[must_use]
     pub fn in_batch(self, index: usize) -> Self {
         match self {
@@ -133,24 +133,24 @@ impl Error {
         }
     }
 
-    /// The same error, if the searched text starts at `start` of the text in which other errors count their offsets.
+    /// The same error, if the searched text starts at `start` of the text in which other errors give offsets.
     #[must_use]
-    pub fn searched_from(self, start: usize) -> Self {
-        if matches!(self, Self::Pattern { .. }) { self.shifted(start) } else { self }
+    pub fn with_search_start(self, start: usize) -> Self {
+        if matches!(self, Self::Pattern { .. }) { self.shift_offset(start) } else { self }
     }
 
-    /// The same error without an offset, for an offset that does not count in the caller's text.
+    /// The same error without an offset, because the offset is not one of the caller's text.
     #[must_use]
-    pub fn unplaced(self) -> Self {
+    pub fn without_offset(self) -> Self {
         match self {
             Self::Pattern { pattern, problem, .. } => Self::Pattern { pattern, problem, offset: None },
             other => other,
         }
     }
 
-    /// The same error with offsets counted from `start` bytes earlier.
+    /// The same error with `start` added to its offsets.
     #[must_use]
-    pub fn shifted(self, start: usize) -> Self {
+    pub fn shift_offset(self, start: usize) -> Self {
         match self {
             Self::NotInVocabulary { content, offset } => Self::NotInVocabulary { content, offset: offset + start },
             Self::SpecialTokenInText { token, offset } => Self::SpecialTokenInText { token, offset: offset + start },
@@ -170,22 +170,22 @@ impl fmt::Display for Error {
             Self::Format { place: Some(place), problem } => write!(f, "{place}: {problem}"),
             Self::Format { place: None, problem } => f.write_str(problem),
             Self::Option { argument, value, allowed } => {
-                write!(f, "{argument}={} is not possible; expected {allowed}", shortened(value))
+                write!(f, "{argument}={} is not possible; expected {allowed}", shorten(value))
             }
             Self::Pattern { pattern, problem, offset } => {
                 let place = offset.map_or_else(String::new, |offset| format!(" at byte {offset}"));
-                write!(f, "the regex engine gave up on {}{place}: {problem}", shortened(pattern))
+                write!(f, "the regex engine gave up on {}{place}: {problem}", shorten(pattern))
             }
             Self::TooLong { step, limit } => write!(f, "{step} makes more than {limit} bytes of the text"),
             Self::SpecialTokenInText { token, offset } => {
-                write!(f, "the text holds the special token {} at byte {offset}", shortened(token))
+                write!(f, "the text holds the special token {} at byte {offset}", shorten(token))
             }
             Self::NotInVocabulary { content, offset } => {
                 let content = content.escape_ascii().to_string();
-                write!(f, "{} (byte {offset}) is not in the vocabulary", shortened(&content))
+                write!(f, "{} (byte {offset}) is not in the vocabulary", shorten(&content))
             }
             Self::UnknownId { id, position, vocab_size } => {
-                write!(f, "id {id} at position {position} stands for no token; the vocabulary size is {vocab_size}")
+                write!(f, "id {id} at position {position} has no token; the vocabulary size is {vocab_size}")
             }
             Self::InBatch { index, error } => write!(f, "text {index}: {error}"),
             Self::Corpus { path, problem } => write!(f, "{path}: {problem}"),

@@ -2,15 +2,15 @@
 //!
 //! # Where to read
 //!
-//! Each folder opens with what it is for and what to read first. In reading order:
+//! The module documentation of each folder gives its job and its reading order. In reading order:
 //!
-//! 1. [`vocab`]: the tokens, ids, ranks and merges, a value that nothing changes.
+//! 1. [`vocab`]: the tokens, ids, ranks and merges: an immutable value.
 //! 2. text → ids: [`split`] cuts special tokens out and makes pieces, by [`regex`] and the [`steps`] of a model; [`merge`]
 //!    has the rule that turns a piece into ids, and `fast` gives them sooner; [`kinds`] picks the kernel of a tokenizer;
 //!    [`encode`] walks whole texts.
 //! 3. ids → text: [`decode`].
 //! 4. corpus → merges: [`count`], then [`mod@train`].
-//! 5. looking inside: [`measure`]. Token tables of files: [`table`].
+//! 5. inspection: [`measure`]. Token tables of files: [`table`].
 //!
 //! Below all of them: [`error`], [`slots`] of hash tables, [`text`], [`threads`], [`simd`] and [`switches`].
 //!

@@ -1,16 +1,15 @@
-//! Instructions that have no safe name: they say of what kind each byte of a block is and where the bits of a word are, and
-//! load memory ahead of its use.
+//! Unsafe CPU intrinsics: classifying the bytes of a block, listing the set bits of a word, and prefetching.
 //!
-//! The only module of the core with unsafe code, beside [`crate::text::utf8`]. Each function has a plain
-//! twin, which runs where the instructions are missing and which tests hold equal.
+//! The only module of the core with unsafe code besides [`crate::text::utf8`]. Each function has a plain twin, which
+//! runs where the instructions are missing and which tests compare.
 
 #![allow(unsafe_code)]
 
-/// How many bytes are looked at together.
+/// The bytes of a block.
 pub const BLOCK: usize = 64;
 
-/// For each byte of a block, from the lowest bit on, whether it is of a kind. Every ASCII byte is of exactly one of
-/// `upper`, `lower`, `digit`, `space`, `tab`, `newline` and `other`; the rest is `not_ascii`.
+/// For each byte of a block, from the lowest bit on, whether it is of a kind. Every ASCII byte is exactly one of
+/// `upper`, `lower`, `digit`, `space`, `tab`, `newline` and `other`; other bytes are `not_ascii`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Masks {
     /// A to Z.
@@ -46,7 +45,8 @@ pub struct Masks {
 }
 
 impl Masks {
-    /// The kinds. `equal` says which bytes are a given one, and `range` which are among so many from a given one on.
+    /// The kinds. `equal` finds the bytes equal to a value, and `range` those in a range, given by its start and
+    /// length.
     #[inline(always)]
     fn new(equal: impl Fn(u8) -> u64, range: impl Fn(u8, u8) -> u64, not_ascii: u64) -> Self {
         let newline = equal(b'\n') | equal(b'\r');
@@ -86,13 +86,14 @@ impl Masks {
     }
 }
 
-/// Work that asks for the kinds of many blocks.
-pub trait AsksMasks {
-    /// What the work gives.
+/// Work on the kinds of many blocks.
+pub trait MaskWork {
+    /// The result of the work.
     type Result;
 
-    /// Does the work; `masks` gives the kinds of 64 bytes, and `places` writes where the bits of a word are, counted from a
-    /// base, and something after them. It must be inlined, so that the compiler makes all of it for the instructions at hand.
+    /// Does the work; `masks` returns the kinds of 64 bytes, and `places` writes the positions of the set bits of a
+    /// word, plus a base, possibly writing past them. It must be inlined, so that the compiler makes all of it for the
+    /// instructions at hand.
     fn run(
         self,
         masks: impl Fn(&[u8; BLOCK]) -> Masks,
@@ -100,14 +101,14 @@ pub trait AsksMasks {
     ) -> Self::Result;
 }
 
-/// A set of instructions that this machine has. Whoever holds a value has the proof.
+/// A set of instructions that this machine has. A value is the proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Instructions(Set);
+pub struct Instructions(InstructionSet);
 
-/// A machine that has one set has those before it too.
+/// A machine that has one set also has those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
-enum Set {
-    /// 64-bit words only. Other processors than x86-64 run this: we had no ARM machine to test and time NEON on.
+enum InstructionSet {
+    /// 64-bit words only. Processors other than x86-64 use this set: there was no ARM machine to test and time NEON on.
     Words,
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -116,7 +117,7 @@ enum Set {
 }
 
 impl Instructions {
-    /// The fastest of this machine.
+    /// The fastest set of this machine.
     #[inline]
     #[must_use]
     pub fn best() -> Self {
@@ -126,21 +127,21 @@ impl Instructions {
             let has_bits = has!("bmi1") && has!("bmi2") && has!("lzcnt") && has!("popcnt");
             if has_bits && has!("avx2") {
                 let has_avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512vbmi2");
-                return Self(if has_avx512 { Set::Avx512 } else { Set::Avx2 });
+                return Self(if has_avx512 { InstructionSet::Avx512 } else { InstructionSet::Avx2 });
             }
         }
-        Self(Set::Words)
+        Self(InstructionSet::Words)
     }
 
-    /// All of this machine, the fastest last.
+    /// All sets of this machine, the fastest last.
     #[must_use]
     pub fn all() -> Vec<Self> {
         let sets = [
-            Set::Words,
+            InstructionSet::Words,
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2,
+            InstructionSet::Avx2,
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512,
+            InstructionSet::Avx512,
         ];
         sets.into_iter().filter(|&set| set <= Self::best().0).map(Self).collect()
     }
@@ -149,45 +150,45 @@ impl Instructions {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self.0 {
-            Set::Words => "words",
+            InstructionSet::Words => "words",
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => "AVX2",
+            InstructionSet::Avx2 => "AVX2",
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => "AVX-512",
+            InstructionSet::Avx512 => "AVX-512",
         }
     }
 
     /// Does the work with these instructions.
     #[inline]
-    pub fn run<W: AsksMasks>(self, work: W) -> W::Result {
+    pub fn run<W: MaskWork>(self, work: W) -> W::Result {
         match self.0 {
-            Set::Words => work.run(masks_words, places_words),
-            // SAFETY: whoever made this value found that the machine has the instructions.
+            InstructionSet::Words => work.run(masks_words, places_words),
+            // SAFETY: a value of this type proves that the machine has the instructions.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => unsafe { with_avx2(work) },
+            InstructionSet::Avx2 => unsafe { with_avx2(work) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => unsafe { with_avx512(work) },
+            InstructionSet::Avx512 => unsafe { with_avx512(work) },
         }
     }
 }
 
 /// Does the work with the best instructions of this machine.
 #[inline]
-pub fn with_masks<W: AsksMasks>(work: W) -> W::Result {
+pub fn with_masks<W: MaskWork>(work: W) -> W::Result {
     Instructions::best().run(work)
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,lzcnt,popcnt")]
-fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
+fn with_avx512<W: MaskWork>(work: W) -> W::Result {
     use std::arch::x86_64::{
         __m128i, _mm_srli_si128, _mm512_add_epi64, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask,
         _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
         _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
     };
     let splat = |byte: u8| _mm512_set1_epi8(byte.cast_signed());
-    // A closure and not a function: so each kind of work has its own code, without the kinds that it does not ask for.
+    // A closure and not a function, so that each kind of work has separate code without the kinds that it ignores.
     let masks = |block: &[u8; BLOCK]| {
         // SAFETY: the block is 64 readable bytes, and the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
@@ -195,11 +196,11 @@ fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
         let range = |first: u8, count: u8| _mm512_cmplt_epu8_mask(_mm512_sub_epi8(bytes, splat(first)), splat(count));
         Masks::new(equal, range, _mm512_movepi8_mask(bytes))
     };
-    // At most 32 without a look at how many there are, which the processor would have to guess.
+    // At most 32 without a branch on their number, which would be mispredicted.
     let places = |base: usize, bits: u64, room: &mut [usize; BLOCK]| {
         // SAFETY: the numbers are 64 readable bytes, and the load needs no alignment.
         let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
-        let found = _mm512_maskz_compress_epi8(bits, numbers);
+        let places_of_bits = _mm512_maskz_compress_epi8(bits, numbers);
         let base = _mm512_set1_epi64(base.cast_signed() as i64);
         let eights = room.as_chunks_mut::<STRIDE>().0;
         let mut write = |at: usize, sixteen: __m128i| {
@@ -209,11 +210,11 @@ fn with_avx512<W: AsksMasks>(work: W) -> W::Result {
                 unsafe { _mm512_storeu_si512(eight.as_mut_ptr().cast(), places) };
             }
         };
-        write(0, _mm512_extracti32x4_epi32::<0>(found));
-        write(2, _mm512_extracti32x4_epi32::<1>(found));
+        write(0, _mm512_extracti32x4_epi32::<0>(places_of_bits));
+        write(2, _mm512_extracti32x4_epi32::<1>(places_of_bits));
         if bits.count_ones() > 32 {
-            write(4, _mm512_extracti32x4_epi32::<2>(found));
-            write(6, _mm512_extracti32x4_epi32::<3>(found));
+            write(4, _mm512_extracti32x4_epi32::<2>(places_of_bits));
+            write(6, _mm512_extracti32x4_epi32::<3>(places_of_bits));
         }
     };
     work.run(masks, places)
@@ -233,14 +234,14 @@ static NUMBERS: [u8; BLOCK] = {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
+fn with_avx2<W: MaskWork>(work: W) -> W::Result {
     use std::arch::x86_64::{
         __m256i, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_set1_epi8,
         _mm256_sub_epi8,
     };
     let splat = |byte: u8| _mm256_set1_epi8(byte.cast_signed());
     let bits = |half: __m256i| u64::from(_mm256_movemask_epi8(half).cast_unsigned());
-    // A closure for the same reason, and without closures over arrays, which the compiler may leave as calls.
+    // A closure for the same reason, and without closures over arrays, which the compiler can leave as calls.
     let masks = |block: &[u8; BLOCK]| {
         // SAFETY: the block is 64 readable bytes, and the loads need no alignment.
         let (low, high) =
@@ -259,7 +260,7 @@ fn with_avx2<W: AsksMasks>(work: W) -> W::Result {
     work.run(masks, places_words)
 }
 
-/// The twin of the others on 64-bit words. Each bit of the bytes is a word of 64 bits, so that a kind is some logic on
+/// The twin of the others on 64-bit words. Bit `k` of all bytes is one word of 64 bits, so that a kind is some logic on
 /// eight words.
 #[inline(always)]
 fn masks_words(block: &[u8; BLOCK]) -> Masks {
@@ -275,10 +276,10 @@ fn masks_words(block: &[u8; BLOCK]) -> Masks {
     Masks::new(equal, range, planes[7])
 }
 
-/// How many places are written at a time.
+/// The places written at a time.
 const STRIDE: usize = 8;
 
-/// The twin of the others: it writes eight places at a time, so that the processor need not guess how many there are.
+/// The twin of the others: it writes eight places at a time, so that their number causes no mispredicted branch.
 #[inline(always)]
 fn places_words(base: usize, mut bits: u64, room: &mut [usize; BLOCK]) {
     for eight in room.as_chunks_mut::<STRIDE>().0 {
@@ -292,7 +293,7 @@ fn places_words(base: usize, mut bits: u64, room: &mut [usize; BLOCK]) {
     }
 }
 
-/// Which bytes are `least` or more; from the lowest bit up, a bit decides where those above it are equal.
+/// The bytes that are `least` or more; from the lowest bit up, a bit decides where the higher bits are equal.
 #[inline(always)]
 fn at_least(planes: &[u64; 8], least: u32) -> u64 {
     if least > 0xFF {
@@ -335,7 +336,7 @@ fn swap(words: &mut [u64; 8], pairs: [(usize, usize); 4], shift: u32, low: u64) 
     }
 }
 
-/// Asks for the memory of `value`, which will be read soon.
+/// Prefetches the memory of `value`.
 #[inline]
 pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -354,7 +355,7 @@ mod tests {
 
     struct One<'b>(&'b [u8; BLOCK]);
 
-    impl AsksMasks for One<'_> {
+    impl MaskWork for One<'_> {
         type Result = Masks;
 
         fn run(self, masks: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) -> Masks {
@@ -364,7 +365,7 @@ mod tests {
 
     struct Places(usize, u64);
 
-    impl AsksMasks for Places {
+    impl MaskWork for Places {
         type Result = Vec<usize>;
 
         fn run(
@@ -456,6 +457,6 @@ mod tests {
     #[test]
     fn the_best_instructions_are_the_last_of_all() {
         assert_eq!(Instructions::all().last(), Some(&Instructions::best()));
-        assert_eq!(Instructions::all()[0], Instructions(Set::Words));
+        assert_eq!(Instructions::all()[0], Instructions(InstructionSet::Words));
     }
 }

@@ -1,31 +1,31 @@
-//! Two switches for tests: the slow twin of everything that has a fast one, and faults on purpose.
+//! Two switches for tests: the slow twins of all fast code, and injected faults.
 //!
-//! Only the feature `fault`, which no shipped build has, makes a point fail; otherwise a point does nothing.
+//! Only the feature `fault`, which no shipped build has, makes a point fail; otherwise a point has no effect.
 
 #[cfg(feature = "fault")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Whether `TOKSMITH_SLOW=1` asks for the slow twin of everything that has one. No id depends on it. A build without the
-/// feature `fast` always takes the slow twin.
+/// Whether `TOKSMITH_SLOW=1` selects the slow twins of all fast code. No id depends on it. A build without the feature
+/// `fast` always uses them.
 #[must_use]
 pub fn slow() -> bool {
     cfg!(not(feature = "fast")) || std::env::var_os("TOKSMITH_SLOW").is_some_and(|slow| slow == "1")
 }
 
-/// How many points are passed until one fails, that one included; 0 for none.
+/// The points until the next failing one, inclusive; 0 for none.
 #[cfg(feature = "fault")]
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Lets the `number`th point from now on fail, once; 0 lets none fail.
+/// Makes the `number`th point from now on fail, once; 0 cancels.
 #[cfg(feature = "fault")]
 pub fn fail_at(number: usize) {
     LEFT.store(number, Ordering::SeqCst);
 }
 
-/// A place at which something may go wrong.
+/// A place that can be made to fail.
 ///
 /// # Panics
-/// With the feature `fault`, when `fail_at` says so.
+/// With the feature `fault`, if `fail_at` selected this point.
 #[inline(always)]
 pub fn fault_point() {
     #[cfg(feature = "fault")]

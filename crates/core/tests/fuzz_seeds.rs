@@ -1,5 +1,5 @@
-//! Replays the inputs of `fuzz/seeds` through the functions of the fuzz targets, without libFuzzer; and holds drawn ids to a
-//! digest, which is the same with and without the feature `fast`.
+//! Replays the inputs of `fuzz/seeds` through the functions of the fuzz targets, without libFuzzer; and compares drawn
+//! ids with a digest, which is the same with and without the feature `fast`.
 
 #[path = "../fuzz/src/encode.rs"]
 #[allow(dead_code, reason = "published vocabularies are not on every machine")]
@@ -22,8 +22,8 @@ use sha2::{Digest, Sha256};
 use toksmith_core::count::PieceCounts;
 use toksmith_core::encode::Encoder;
 use toksmith_core::kinds::PieceEncoder;
-use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
-use toksmith_core::kinds::sentencepiece::{Chars, CharsOptions, CharsWay};
+use toksmith_core::kinds::sentencepiece::normalize::{AddedSpace, Normalizer};
+use toksmith_core::kinds::sentencepiece::{CharEngine, CharEngineOptions, CharRule};
 use toksmith_core::split::pattern::PATTERNS;
 use toksmith_core::split::special::{AddedTokens, Allow};
 use toksmith_core::split::{Splitter, Text};
@@ -33,7 +33,7 @@ use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
 
 type Target = fn(&[u8]);
 
-/// The function of each target that needs no data of its own; `encode_published` needs vocabularies.
+/// The function of each target that needs no external data; `encode_published` needs vocabularies.
 const TARGETS: &[(&str, Target)] = &[
     ("decode", encode::decode),
     ("encode", encode::drawn),
@@ -70,7 +70,7 @@ fn every_target_is_replayed() {
     assert_eq!(found, TARGETS.iter().map(|(name, _)| *name).collect::<Vec<_>>());
 }
 
-/// Drawn bytes, the same each time.
+/// Pseudo-random bytes, the same in each run.
 struct Draw(u64);
 
 impl Draw {
@@ -88,7 +88,7 @@ impl Draw {
     }
 }
 
-/// An engine of `SentencePiece` with drawn tokens, and what its texts consist of.
+/// An engine of `SentencePiece` with drawn tokens, and the parts of its texts.
 fn drawn_chars(draw: &mut Draw) -> (Encoder, Vec<String>) {
     let mut pool: Vec<String> = ["a", "b", "c", "▁", "é", "日", "\u{301}"].map(str::to_owned).to_vec();
     for _ in 0..5 + draw.below(40) {
@@ -104,18 +104,18 @@ fn drawn_chars(draw: &mut Draw) -> (Encoder, Vec<String>) {
     let tables = Tables { blob: blob.as_bytes(), ends: &ends, ids: &ids, merges: &[] };
     let vocab = Arc::new(Vocab::new(Unit::Piece, MergeRule::Bytes, false, tables).expect("the tokens differ"));
     let normalizer =
-        Normalizer { charsmap: None, dummy: Dummy::Before, remove_extra: draw.below(2) == 0, escape: true };
+        Normalizer { charsmap: None, dummy: AddedSpace::Before, remove_extra: draw.below(2) == 0, escape: true };
     let frozen = if draw.below(2) == 0 { vec![("<s>".to_owned(), 0)] } else { Vec::new() };
-    let options = CharsOptions {
+    let options = CharEngineOptions {
         scores: Some(&scores),
-        way: CharsWay::Merge,
+        way: CharRule::Merge,
         unused: &[],
         byte_fallback: false,
         unknown: Some(0),
         frozen,
         normalizer,
     };
-    let chars = Chars::new(&vocab, options).expect("the options are possible");
+    let chars = CharEngine::new(&vocab, options).expect("the options are possible");
     let (added, splitter) = (AddedTokens::default(), Splitter::new(&[] as &[&str]).expect("it splits nothing"));
     pool.extend([" ", "x", "<s>", "  "].map(str::to_owned));
     (Encoder::new(Arc::new(PieceEncoder::plain(vocab)), added, splitter).with_chars(Some(chars)), pool)

@@ -1,11 +1,11 @@
-//! `#[guarded]`: the body of a function, or of every function of an `impl`, runs inside `crate::guard::guard`.
+//! `#[guarded]`: runs the body of a function, or of every function of an `impl`, inside `crate::guard::guard`.
 //!
-//! It stands on each `#[pyfunction]` and on each `#[pymethods]`, so that a new method is guarded without a word of its own.
-//! The guard takes what gives a `PyResult`; a function that gives anything else does not compile.
+//! Each `#[pyfunction]` and each `#[pymethods]` has it, so that a new method is guarded automatically. The guard
+//! accepts a `PyResult`; a function that returns another type does not compile.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
-/// See the crate.
+/// Guards the item; see the crate.
 #[proc_macro_attribute]
 pub fn guarded(_: TokenStream, item: TokenStream) -> TokenStream {
     let is_impl = item.clone().into_iter().any(|token| is_word(&token, "impl"));
@@ -19,7 +19,7 @@ pub fn guarded(_: TokenStream, item: TokenStream) -> TokenStream {
     each.collect()
 }
 
-/// The functions, each with its body inside the guard: the first braces behind `fn`.
+/// The functions, each with its body inside the guard: the first braces after `fn`.
 fn with_guarded_bodies(functions: TokenStream) -> TokenStream {
     let mut in_signature = false;
     let each = functions.into_iter().map(|token| match token {
@@ -48,5 +48,5 @@ fn braced(stream: TokenStream) -> TokenTree {
 }
 
 fn is_word(token: &TokenTree, word: &str) -> bool {
-    matches!(token, TokenTree::Ident(found) if found.to_string() == word)
+    matches!(token, TokenTree::Ident(ident) if ident.to_string() == word)
 }

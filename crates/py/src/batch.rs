@@ -1,4 +1,4 @@
-//! Many texts in one call: jobs of several texts each, whose results become Python objects while others are worked on.
+//! Runs many texts in one call as jobs, whose results become Python objects while other jobs run.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -6,29 +6,29 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use toksmith_core::Error;
-use toksmith_core::threads::parallel::{Jobs, Plan, Stop, in_order};
+use toksmith_core::threads::parallel::{Jobs, Plan, Stop, run_ordered};
 
-use crate::call::{WATCHED, call, signals, weight_of};
+use crate::call::{WATCHED, call, check_signals, weight_of};
 
-/// A job has at most about as many bytes, unless one text has more.
+/// The approximate maximum of a job's bytes, unless one text has more.
 const LARGEST_JOB: usize = 1 << 17;
-/// A job has at least about as many bytes: less is done sooner than a thread starts.
+/// The approximate minimum of a job's bytes: less is done sooner than a thread starts.
 const SMALLEST_JOB: usize = 1 << 14;
-/// What a text costs, in bytes, beside its bytes.
+/// The cost of a text, in bytes, in addition to its bytes.
 const PER_TEXT: usize = 64;
-/// How long a signal may wait.
+/// The longest delay of a signal.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How a batch is divided.
-pub struct Load {
+/// The division of a batch into jobs.
+pub struct JobPlan {
     jobs: Vec<(Range<usize>, usize)>,
     size: usize,
     threads: usize,
     searches: bool,
 }
 
-impl Load {
-    /// Divides texts of these sizes, in bytes, among threads; whether regexes search in them.
+impl JobPlan {
+    /// Divides texts of these sizes, in bytes, among threads; `searches` is true if regexes search them.
     pub fn new(sizes: impl Iterator<Item = usize> + Clone, threads: usize, searches: bool) -> Self {
         let size: usize = sizes.clone().map(|size| size + PER_TEXT).sum();
         let enough = (size / threads.saturating_mul(16)).clamp(SMALLEST_JOB, LARGEST_JOB);
@@ -53,17 +53,17 @@ impl Load {
         self.jobs[job].0.clone()
     }
 
-    /// About how many bytes the texts of a job have.
+    /// The approximate bytes of a job's texts.
     pub fn size(&self, job: usize) -> usize {
         self.jobs[job].1
     }
 
-    /// About how much of the batch a job is, of [`WHOLE`].
+    /// The approximate share of a job in the batch, as a part of [`WHOLE`].
     fn share(&self, job: usize) -> usize {
         (self.size(job) as u128 * WHOLE as u128 / self.size as u128) as usize
     }
 
-    /// Runs `work` once on each thread, for the jobs that it gets; `sink` gets the results in order, in this thread,
+    /// Runs `work` once on each thread, for the thread's jobs; `sink` gets the results in order, on this thread,
     /// without the GIL unless the batch is small.
     pub fn run<T: Send>(
         &self,
@@ -78,13 +78,13 @@ impl Load {
         let outcome = call(py, self.size.min(WATCHED - 1), |stop| {
             let threads = self.threads.min(self.jobs.len());
             let plan = Plan { threads, watched, stop };
-            let mut looked = Instant::now();
-            in_order(
+            let mut last_check = Instant::now();
+            run_ordered(
                 plan,
                 || Ok(jobs.next()),
                 |jobs| work(jobs, stop),
                 |ready| {
-                    refused = sink(ready).and_then(|()| look(&mut looked));
+                    refused = sink(ready).and_then(|()| poll_signals(&mut last_check));
                     if refused.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
                 },
             )
@@ -93,32 +93,32 @@ impl Load {
     }
 }
 
-/// Lets signals interrupt the call, if they have waited long enough.
-fn look(looked: &mut Instant) -> PyResult<()> {
-    if looked.elapsed() < LOOK_EVERY {
+/// Handles signals, if the last check is long enough ago.
+fn poll_signals(last_check: &mut Instant) -> PyResult<()> {
+    if last_check.elapsed() < LOOK_EVERY {
         return Ok(());
     }
-    *looked = Instant::now();
-    signals()
+    *last_check = Instant::now();
+    check_signals()
 }
 
-/// The results of several texts, one after another, and where each ends.
+/// The results of several texts, one after another, with their ends.
 #[derive(Default)]
 pub struct Parts<T> {
     pub all: Vec<T>,
     pub ends: Vec<usize>,
-    /// About how much of the batch these texts are, of [`WHOLE`].
+    /// The approximate share of these texts in the batch, as a part of [`WHOLE`].
     share: usize,
 }
 
 impl<T> Parts<T> {
-    /// Drops all results and keeps the room.
+    /// Drops all results and keeps the memory.
     pub fn clear(&mut self) {
         self.all.clear();
         self.ends.clear();
     }
 
-    /// Ends a text here.
+    /// Ends the current text.
     pub fn end(&mut self) {
         self.ends.push(self.all.len());
     }
@@ -130,24 +130,23 @@ impl<T> Parts<T> {
     }
 }
 
-/// Room for results that was used and is free again. A thread that frees much memory gives it back to the system, and then
-/// takes new pages.
-pub struct Spare<T>(Mutex<Vec<Parts<T>>>);
+/// Reusable buffers for results. A thread that frees much memory returns it to the system, and then gets new pages.
+pub struct BufferPool<T>(Mutex<Vec<Parts<T>>>);
 
-impl<T> Spare<T> {
-    /// None so far.
+impl<T> BufferPool<T> {
+    /// An empty list of buffers.
     pub fn new() -> Self {
         Self(Mutex::default())
     }
 
-    /// Room for the results of a job, and for about so many of them.
-    pub fn take(&self, load: &Load, job: usize, room: usize) -> Parts<T> {
+    /// A buffer for the results of a job, with room for about `room` of them.
+    pub fn take(&self, load: &JobPlan, job: usize, room: usize) -> Parts<T> {
         let used = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let new = || Parts { all: Vec::with_capacity(room), ends: Vec::with_capacity(load.texts(job).len()), share: 0 };
         Parts { share: load.share(job), ..used.unwrap_or_else(new) }
     }
 
-    /// Takes back what was read, except for what very long texts took.
+    /// Takes buffers back, except those of very long texts.
     pub fn give(&self, results: impl IntoIterator<Item = Parts<T>>) {
         let usual = results.into_iter().filter(|parts| parts.all.capacity() <= 2 * LARGEST_JOB);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(usual.map(|mut parts| {
@@ -157,28 +156,28 @@ impl<T> Spare<T> {
     }
 }
 
-impl Spare<u32> {
-    /// Room for the ids of a job.
-    pub fn for_ids(&self, load: &Load, job: usize) -> Parts<u32> {
+impl BufferPool<u32> {
+    /// A buffer for the ids of a job.
+    pub fn for_ids(&self, load: &JobPlan, job: usize) -> Parts<u32> {
         self.take(load, job, load.size(job) / 3)
     }
 }
 
-/// A whole batch, and the share of it that says how many ids the rest has.
+/// The unit of shares: a whole batch.
 const WHOLE: usize = 1 << 24;
 const ENOUGH: usize = WHOLE / 8;
 
-/// The ids of several texts, one after another, and where those of each end.
+/// The ids of several texts, one after another, with their ends.
 #[derive(Default)]
-pub struct Joined {
+pub struct JoinedIds {
     pub ids: Vec<u32>,
     pub ends: Vec<u64>,
-    /// About how much of the batch is here, of [`WHOLE`].
+    /// The approximate share of the batch that has arrived, as a part of [`WHOLE`].
     share: usize,
 }
 
-impl Joined {
-    /// Takes results in. The first may be all that there is, and is not in memory twice.
+impl JoinedIds {
+    /// Appends results. The first is taken over without a copy.
     fn take(&mut self, parts: &mut [Parts<u32>]) {
         for part in parts {
             self.ends.extend(part.ends.iter().map(|&end| (self.ids.len() + end) as u64));
@@ -192,8 +191,11 @@ impl Joined {
         }
     }
 
-    /// Takes results in as they come, and gives their room back.
-    pub fn sink<'a>(&'a mut self, spare: &'a Spare<u32>) -> impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send + 'a {
+    /// A sink that appends results in order and returns their buffers.
+    pub fn sink<'a>(
+        &'a mut self,
+        spare: &'a BufferPool<u32>,
+    ) -> impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send + 'a {
         |mut parts| {
             self.take(&mut parts);
             spare.give(parts);
@@ -201,46 +203,46 @@ impl Joined {
         }
     }
 
-    /// Makes room for so many ids. Once enough is here, makes room for all that will come if the rest of the batch is like
-    /// it: each time the ids move to more memory, the system has to give new pages.
+    /// Makes room for `more` ids. Once enough of the batch has arrived, makes room for the expected rest: each time the
+    /// ids move to more memory, the system must provide new pages.
     fn make_room(&mut self, more: usize) {
         let (here, needed) = (self.ids.len(), self.ids.len() + more);
         if needed > self.ids.capacity() && self.share >= ENOUGH {
             let whole = needed as u128 * WHOLE as u128 / self.share as u128;
             let room = (whole + whole / 8) as usize;
-            // If there is no room for what may come, the ids have to ask for what they need.
+            // If the expected memory is not available, later calls request what they need.
             let _ = self.ids.try_reserve_exact(room.saturating_sub(here));
         }
     }
 }
 
-/// Ids in memory that is at most twice as large as they need.
-pub fn fitting(mut ids: Vec<u32>) -> Vec<u32> {
+/// Ids in memory that is at most twice as large as needed.
+pub fn shrink_ids(mut ids: Vec<u32>) -> Vec<u32> {
     if ids.len() < ids.capacity() / 2 {
         ids.shrink_to_fit();
     }
     ids
 }
 
-/// Results that wait until making Python objects of them is worth taking the GIL.
-pub struct Objects<'s, T, F> {
+/// Results that wait until there are enough of them to take the GIL and make Python objects.
+pub struct ObjectSink<'s, T, F> {
     waiting: Vec<Parts<T>>,
-    spare: &'s Spare<T>,
+    spare: &'s BufferPool<T>,
     count: usize,
     made: Vec<Py<PyAny>>,
     make: F,
 }
 
-/// How many ids or bytes wait before the GIL is taken.
+/// The waiting ids or bytes at which the GIL is taken.
 const WAITING: usize = 1 << 16;
 
-impl<'s, T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Objects<'s, T, F> {
-    /// Nothing so far; `make` makes an object of each part, and `spare` gets the room.
-    pub fn new(make: F, spare: &'s Spare<T>) -> Self {
+impl<'s, T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> ObjectSink<'s, T, F> {
+    /// An empty list; `make` makes an object of each part, and `spare` gets the buffers.
+    pub fn new(make: F, spare: &'s BufferPool<T>) -> Self {
         Self { waiting: Vec::new(), spare, count: 0, made: Vec::new(), make }
     }
 
-    /// Takes results in.
+    /// Adds results.
     pub fn take(&mut self, results: Vec<Parts<T>>) -> PyResult<()> {
         self.count += results.iter().map(|parts| parts.all.len()).sum::<usize>();
         self.waiting.extend(results);

@@ -1,6 +1,6 @@
-//! The texts of a batch. The UTF-8 of a `str` that is not ASCII is written by the thread that works on it, into room that
-//! the thread keeps: nobody waits for it, and only one text for each thread is in memory twice. The twin is [`Text`], whose
-//! UTF-8 is there before the work begins.
+//! The texts of a batch. The thread that works on a `str` that is not ASCII writes its UTF-8 into its own buffer: no
+//! thread waits for it, and only one text per thread is in memory twice. The twin is [`Text`], whose UTF-8 exists
+//! before the work begins.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -9,8 +9,8 @@ use toksmith_core::split::Text as CoreText;
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::text_source::{TextPart, TextSource, UnitText};
 
-use crate::text::{Errors, Text, each_text};
-use crate::utf8::unwritten;
+use crate::text::{Errors, Text, map_texts};
+use crate::utf8::units_to_write;
 
 /// One text of a batch.
 pub enum BatchText<'py> {
@@ -18,8 +18,8 @@ pub enum BatchText<'py> {
     Unwritten(Bound<'py, PyString>),
 }
 
-/// The same for the threads that work on it. A text that is not written is in units of 1, 2 or 4 bytes.
-pub enum Source<'a> {
+/// A text for the threads that work on it. An unwritten text is in units of 1, 2 or 4 bytes.
+pub enum ThreadText<'a> {
     Written(CoreText<'a>),
     One(UnitText<'a, u8>),
     Two(UnitText<'a, u16>),
@@ -27,27 +27,27 @@ pub enum Source<'a> {
 }
 
 impl<'py> BatchText<'py> {
-    /// One that Python may have no UTF-8 of yet.
+    /// A text for which Python can still lack the UTF-8.
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: usize) -> PyResult<Self> {
         if errors == Errors::Replace
             && let Ok(text) = value.cast::<PyString>()
-            && unwritten(text)?.is_some()
+            && units_to_write(text)?.is_some()
         {
             return Ok(Self::Unwritten(text.clone()));
         }
         Text::new(value, errors, Some(index)).map(Self::Written)
     }
 
-    /// What the threads get.
-    pub fn source(&self) -> PyResult<Source<'_>> {
+    /// The form for the threads.
+    pub fn source(&self) -> PyResult<ThreadText<'_>> {
         match self {
-            Self::Written(text) => text.as_text().map(Source::Written),
-            Self::Unwritten(text) => match unwritten(text)? {
-                Some(PyStringData::Ucs1(units)) => Ok(Source::One(UnitText(units))),
-                Some(PyStringData::Ucs2(units)) => Ok(Source::Two(UnitText(units))),
-                Some(PyStringData::Ucs4(units)) => Ok(Source::Four(UnitText(units))),
-                // Somebody else has asked Python for it.
-                None => text.to_str().map(|text| Source::Written(CoreText::Str(text))),
+            Self::Written(text) => text.as_text().map(ThreadText::Written),
+            Self::Unwritten(text) => match units_to_write(text)? {
+                Some(PyStringData::Ucs1(units)) => Ok(ThreadText::One(UnitText(units))),
+                Some(PyStringData::Ucs2(units)) => Ok(ThreadText::Two(UnitText(units))),
+                Some(PyStringData::Ucs4(units)) => Ok(ThreadText::Four(UnitText(units))),
+                // Other code has made Python write it meanwhile.
+                None => text.to_str().map(|text| ThreadText::Written(CoreText::Str(text))),
             },
         }
     }
@@ -61,7 +61,7 @@ impl<'py> BatchText<'py> {
     }
 }
 
-impl Source<'_> {
+impl ThreadText<'_> {
     fn inner(&self) -> &dyn TextSource {
         match self {
             Self::Written(text) => text,
@@ -72,7 +72,7 @@ impl Source<'_> {
     }
 }
 
-impl TextSource for Source<'_> {
+impl TextSource for ThreadText<'_> {
     fn size(&self) -> usize {
         self.inner().size()
     }
@@ -92,5 +92,5 @@ impl TextSource for Source<'_> {
 
 /// The texts of a batch.
 pub fn batch_texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<BatchText<'py>>> {
-    each_text(batch, |text, index| BatchText::new(text, errors, index))
+    map_texts(batch, |text, index| BatchText::new(text, errors, index))
 }

@@ -1,4 +1,4 @@
-//! One call of the core: without the GIL when it is worth it, and stoppable by Ctrl-C.
+//! Runs one call of the core: without the GIL unless it is short, and stoppable by Ctrl-C.
 
 use pyo3::prelude::*;
 use toksmith_core::threads::parallel::Stop;
@@ -7,43 +7,43 @@ use toksmith_core::{Error, switches};
 
 use crate::errors;
 
-/// Calls on fewer bytes than this keep the GIL: letting go of it would cost more than the call.
+/// Calls on fewer bytes keep the GIL: releasing it would cost more than the call.
 const KEEPS_GIL: usize = 1 << 10;
-/// Calls on more bytes than this run on a thread of their own, while the caller's looks for signals.
+/// Calls on more bytes run on a separate thread, while the caller's thread polls for signals.
 pub const WATCHED: usize = 1 << 20;
-/// Calls that search with a regex take longer than their bytes let expect: from this many on they run so too.
+/// Calls with a regex take longer than their bytes suggest: they run on a separate thread from this many bytes on.
 const SEARCHED: usize = 1 << 12;
 
-/// Blocks of a corpus that have so many bytes take too long for a signal to wait.
+/// Blocks of a corpus with this many bytes take too long for a signal to wait.
 const LARGE_BLOCK: usize = 32 << 20;
 
-/// However short a text is, where a regex searches it, it counts as so many bytes at least.
+/// The minimum bytes that a text with a regex counts as.
 const PER_SEARCH: usize = 1 << 10;
 
-/// The bytes that a call counts as on a text of `size` bytes, which may search with a regex.
+/// The bytes that a call counts as, for a text of `size` bytes and with or without a regex.
 pub fn weight(size: usize, searches: bool) -> usize {
     weight_of(1, size, searches)
 }
 
-/// The same for so many texts.
+/// The same for several texts.
 pub fn weight_of(texts: usize, size: usize, searches: bool) -> usize {
     let long = size.max(texts.saturating_mul(PER_SEARCH)) >= SEARCHED;
     if searches && long { size.max(WATCHED) } else { size }
 }
 
-/// The same where pieces are counted. A block of a corpus is not watched: Python looks for signals after each block, and
-/// with one more thread for each, the system may let two threads share a processor.
+/// The same for counting pieces. A block of a corpus is not watched: Python checks for signals after each block, and
+/// with an additional thread for each, the system can make two threads share a processor.
 pub fn counting_weight(texts: usize, size: usize, searches: bool) -> usize {
     let weight = weight_of(texts, size, searches);
     if searches || size >= LARGE_BLOCK { weight } else { weight.min(WATCHED - 1) }
 }
 
-/// The bytes that work on a table counts as, which takes far less time than encoding as many bytes.
+/// The bytes that work on a table counts as, which takes far less time per byte than encoding.
 pub fn table_weight(bytes: usize) -> usize {
     bytes / 8
 }
 
-/// The result of `work`, which handles `size` bytes.
+/// Runs `work`, which handles `size` bytes.
 pub fn call<T: Send>(
     py: Python<'_>,
     size: usize,
@@ -61,7 +61,7 @@ pub fn call<T: Send>(
     } else {
         let mut signal = Ok(());
         let look = || {
-            signal = signals();
+            signal = check_signals();
             if signal.is_ok() { Ok(()) } else { Err(Error::Interrupted) }
         };
         let outcome = py.detach(|| run_watched(&stop, work, look));
@@ -71,8 +71,8 @@ pub fn call<T: Send>(
     outcome.map_err(|error| errors::to_py(py, error))
 }
 
-/// Lets signals interrupt a call that does not hold the GIL.
-pub fn signals() -> PyResult<()> {
+/// Handles signals in a call that does not hold the GIL.
+pub fn check_signals() -> PyResult<()> {
     #[allow(clippy::redundant_closure_for_method_calls, reason = "the method is not general enough in its lifetime")]
     Python::attach(|py| py.check_signals())
 }

@@ -1,18 +1,18 @@
-//! `Chars`: what makes a vocabulary of characters run, and what its tokens show.
+//! `Chars`: the options of a vocabulary of characters, and the shown texts of its tokens.
 
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use toksmith_core::kinds::sentencepiece::decoded::{Shown, Strip};
-use toksmith_core::kinds::sentencepiece::normalize::{Dummy, Normalizer};
-use toksmith_core::kinds::sentencepiece::{CharsOptions, CharsWay};
+use toksmith_core::kinds::sentencepiece::normalize::{AddedSpace, Normalizer};
+use toksmith_core::kinds::sentencepiece::shown_texts::{ShownTexts, Strip};
+use toksmith_core::kinds::sentencepiece::{CharEngineOptions, CharRule};
 use toksmith_core::split::special::AddedToken;
 use toksmith_core::steps::charsmap::Charsmap;
 use toksmith_core::vocab::Vocab;
 
 use crate::errors;
 
-/// Options of an engine, in Python's types until the engine is made.
+/// The options of an engine, in Python's types until the engine is made.
 #[derive(FromPyObject)]
 pub struct Chars<'py> {
     #[pyo3(item)]
@@ -28,16 +28,16 @@ pub struct Chars<'py> {
     #[pyo3(item)]
     pub frozen: Vec<(String, u32)>,
     #[pyo3(item)]
-    normalizer: Rewriting<'py>,
+    normalizer: NormalizerOptions<'py>,
     #[pyo3(item)]
     shown: Option<(String, String)>,
     #[pyo3(item)]
-    denormalizer: Option<Rewriting<'py>>,
+    denormalizer: Option<NormalizerOptions<'py>>,
 }
 
-/// Options of a normalizer.
+/// The options of a normalizer.
 #[derive(FromPyObject)]
-struct Rewriting<'py> {
+struct NormalizerOptions<'py> {
     #[pyo3(item)]
     charsmap: Option<Bound<'py, PyBytes>>,
     #[pyo3(item)]
@@ -48,50 +48,62 @@ struct Rewriting<'py> {
     escape: bool,
 }
 
-impl Rewriting<'_> {
+impl NormalizerOptions<'_> {
     /// The normalizer.
     fn normalizer(&self, py: Python<'_>) -> PyResult<Normalizer> {
         let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
         let dummy = match &*self.dummy {
-            "nowhere" => Dummy::Nowhere,
-            "before" => Dummy::Before,
-            "after" => Dummy::After,
-            other => return Err(errors::new(py, "InvalidOption", ("dummy", other, "'nowhere', 'before' or 'after'"))?),
+            "nowhere" => AddedSpace::Nowhere,
+            "before" => AddedSpace::Before,
+            "after" => AddedSpace::After,
+            other => {
+                return Err(errors::new_exception(
+                    py,
+                    "InvalidOption",
+                    ("dummy", other, "'nowhere', 'before' or 'after'"),
+                )?);
+            }
         };
         let (remove_extra, escape) = (self.remove_extra, self.escape);
-        let made = charsmap.map(|charsmap| Normalizer { charsmap, dummy, remove_extra, escape });
-        made.map_err(|error| errors::to_py(py, error))
+        let normalizer = charsmap.map(|charsmap| Normalizer { charsmap, dummy, remove_extra, escape });
+        normalizer.map_err(|error| errors::to_py(py, error))
     }
 }
 
 impl Chars<'_> {
     /// The engine of `vocab`.
-    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::Chars> {
+    pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::CharEngine> {
         let normalizer = self.normalizer.normalizer(py)?;
         let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         let way = match &*self.kind {
-            "unigram" => CharsWay::Unigram,
-            "words" => CharsWay::Words,
-            _ => CharsWay::Merge,
+            "unigram" => CharRule::Unigram,
+            "words" => CharRule::Words,
+            _ => CharRule::Merge,
         };
         let (byte_fallback, unknown, unused) = (self.byte_fallback, self.unknown, &self.unused[..]);
         let frozen = self.frozen.clone();
-        let options = CharsOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer };
-        let made = toksmith_core::kinds::sentencepiece::Chars::new(vocab, options);
-        made.map_err(|error| errors::to_py(py, error))
+        let options = CharEngineOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer };
+        let engine = toksmith_core::kinds::sentencepiece::CharEngine::new(vocab, options);
+        engine.map_err(|error| errors::to_py(py, error))
     }
 
-    /// What the tokens show, if that is not their bytes.
-    pub fn shown(&self, py: Python<'_>, vocab: &Vocab, added: &[AddedToken]) -> PyResult<Option<Shown>> {
+    /// The shown texts of the tokens, if they differ from the bytes.
+    pub fn shown(&self, py: Python<'_>, vocab: &Vocab, added: &[AddedToken]) -> PyResult<Option<ShownTexts>> {
         let Some((strip, surface)) = &self.shown else { return Ok(None) };
         let strip = match &**strip {
             "nothing" => Strip::Nothing,
             "once" => Strip::Once,
             "each" => Strip::Each,
-            other => return Err(errors::new(py, "InvalidOption", ("strip", other, "'nothing', 'once' or 'each'"))?),
+            other => {
+                return Err(errors::new_exception(
+                    py,
+                    "InvalidOption",
+                    ("strip", other, "'nothing', 'once' or 'each'"),
+                )?);
+            }
         };
         let unknown = self.unknown.map(|id| (id, surface.as_str()));
         let denormalizer = self.denormalizer.as_ref().map(|options| options.normalizer(py)).transpose()?;
-        Ok(Some(Shown::new(vocab, added, self.byte_fallback, unknown, strip).with_denormalizer(denormalizer)))
+        Ok(Some(ShownTexts::new(vocab, added, self.byte_fallback, unknown, strip).with_denormalizer(denormalizer)))
     }
 }

@@ -1,4 +1,4 @@
-//! `TextBlock`: texts of a block, one after another, that the core reads without the interpreter's lock.
+//! `TextBlock`: the texts of a block, one after another, readable without the GIL.
 
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::PyBytes;
 use toksmith_core::Error;
 use toksmith_core::count::jsonl::Fields;
 use toksmith_core::count::jsonl::column::{BadRows, Column, RowNames, problem_of};
-use toksmith_core::encode::around::Around;
+use toksmith_core::encode::template::Template;
 use toksmith_core::measure::digests::digests;
 use toksmith_core::split::Text as CoreText;
 use toksmith_guard::guarded;
@@ -21,12 +21,12 @@ enum Bytes {
     Python(Py<PyBytes>),
 }
 
-/// Numbers of rows, or whatever else is an array in Python.
+/// A numpy array.
 type Array<'py, T> = Bound<'py, PyArray1<T>>;
-/// The bytes of all names, where each ends, whether it is there, and the rows whose names the caller reads.
+/// The bytes of all names, their ends, whether each exists, and the rows whose names the caller must read.
 type Names<'py> = (Bound<'py, PyBytes>, Array<'py, u64>, Array<'py, bool>, Array<'py, u64>);
 
-/// Texts in one stretch of memory that nobody changes.
+/// Texts in one immutable stretch of memory.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct TextBlock {
     bytes: Bytes,
@@ -52,7 +52,7 @@ impl TextBlock {
         self.bytes(py).get(start as usize..*self.ends.get(place)? as usize)
     }
 
-    /// Each text as the core takes it.
+    /// The texts in the form of the core.
     pub fn as_texts<'a>(&'a self, py: Python<'a>) -> Vec<CoreText<'a>> {
         texts_of(self.bytes(py), &self.ends)
     }
@@ -61,7 +61,7 @@ impl TextBlock {
 #[guarded]
 #[pymethods]
 impl TextBlock {
-    /// The texts in the rows of a block of whole lines of `.jsonl`, and with `name` the names in that field.
+    /// The texts in the rows of a block of whole lines of `.jsonl`, with the names in the field `name` if given.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn of_rows(py: Python<'_>, block: &[u8], field: &str, name: Option<Arg<String>>, threads: usize) -> PyResult<Self> {
@@ -73,7 +73,7 @@ impl TextBlock {
         Ok(Self { bytes: Bytes::Own(texts), ends, lines, starts, names, bad, count })
     }
 
-    /// What is wrong with a row that has no text.
+    /// The problem of a row that has no text.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn problem_of(row: &[u8], field: &str, name: Option<Arg<String>>) -> PyResult<String> {
@@ -81,7 +81,7 @@ impl TextBlock {
         Ok(problem_of(row, Fields { text: field, name }).unwrap_or_default())
     }
 
-    /// Texts that follow one another in `blob`, by where each ends.
+    /// Texts one after another in `blob`, with their ends.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn of_values(blob: Bound<'_, PyBytes>, ends: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
@@ -106,7 +106,7 @@ impl TextBlock {
         Ok(self.ends.len())
     }
 
-    /// One text; the same object that was given, if that is one text.
+    /// One text; the same object if the block was made of that single text.
     fn text<'py>(&self, py: Python<'py>, place: usize) -> PyResult<Bound<'py, PyBytes>> {
         if let (Bytes::Python(bytes), [_]) = (&self.bytes, self.ends.as_slice())
             && place == 0
@@ -128,19 +128,19 @@ impl TextBlock {
         Ok(PyArray1::from_slice(py, &self.ends))
     }
 
-    /// The number of each text's line in the block.
+    /// The line number of each text in the block.
     #[getter]
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Array<'py, u64>> {
         Ok(PyArray1::from_slice(py, &self.lines))
     }
 
-    /// Where each text's row starts in the block; empty if it is not of rows.
+    /// The start of each text's row in the block; empty if the block is not of rows.
     #[getter]
     fn starts<'py>(&self, py: Python<'py>) -> PyResult<Array<'py, u64>> {
         Ok(PyArray1::from_slice(py, &self.starts))
     }
 
-    /// The names of the texts; None if they were not asked for.
+    /// The names of the texts; None if they were not requested.
     #[getter]
     fn names<'py>(&self, py: Python<'py>) -> PyResult<Option<Names<'py>>> {
         let of = |names: &RowNames| {
@@ -150,23 +150,23 @@ impl TextBlock {
         Ok(self.names.as_ref().map(of))
     }
 
-    /// The rows without a text: the numbers of their lines, and where they start in the block.
+    /// The rows without a text: their line numbers, and their starts in the block.
     #[getter]
     fn bad<'py>(&self, py: Python<'py>) -> PyResult<(Array<'py, u64>, Array<'py, u64>)> {
         Ok((PyArray1::from_slice(py, &self.bad.lines), PyArray1::from_slice(py, &self.bad.starts)))
     }
 
-    /// How many lines the block has, blank ones included.
+    /// The number of lines in the block, blank ones included.
     #[getter]
     fn count(&self) -> PyResult<u64> {
         Ok(self.count)
     }
 }
 
-/// Ids and where texts end in them.
+/// Ids with the ends of texts in them.
 type Longer<'py> = (Array<'py, u32>, Array<'py, u64>);
 
-/// The ids with `first` before and `last` behind those of each text that ends in them, and the new ends.
+/// Returns the ids with `first` before and `last` after each text's ids if the text ends in them, and the new ends.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -178,7 +178,7 @@ pub fn around<'py>(
     last: Option<Arg<u32>>,
     which: Option<Arg<PyReadonlyArray1<'_, bool>>>,
 ) -> PyResult<Longer<'py>> {
-    // The ends are checked in a copy, which no other thread can write to.
+    // The ends are checked in a copy, which no other thread can change.
     let (ids, ends) = (ids.as_slice()?, &*ends.as_slice()?.to_vec());
     let (first, last) = (first.map(|id| id.0), last.map(|id| id.0));
     let which = which.as_ref().map(|which| which.0.as_slice()).transpose()?;
@@ -187,11 +187,11 @@ pub fn around<'py>(
         let problem = "the ends do not ascend within the ids, or are not as many as texts".to_owned();
         return Err(errors::to_py(py, Error::Format { place: None, problem }));
     }
-    let (ids, ends) = Around { first, last, which }.put(ids, ends);
+    let (ids, ends) = Template { first, last, which }.apply(ids, ends);
     Ok((ids.into_pyarray(py), ends.into_pyarray(py)))
 }
 
-/// Texts that follow one another, by where each ends.
+/// The texts one after another in `blob`, given their ends.
 pub fn texts_of<'a>(blob: &'a [u8], ends: &[u64]) -> Vec<CoreText<'a>> {
     let starts = std::iter::once(&0).chain(ends);
     starts.zip(ends).map(|(&start, &end)| CoreText::Bytes(&blob[start as usize..end as usize])).collect()

@@ -1,4 +1,4 @@
-//! `Counter` and `CountedPieces`: documents to piece counts, and what can be done with these.
+//! `Counter` and `CountedPieces`: counts the pieces of documents, and operations on the counts.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,28 +11,28 @@ use pyo3::types::{PyBytes, PyString};
 use toksmith_core::Error;
 use toksmith_core::count::arena::Arena;
 use toksmith_core::count::counter::Counter as CoreCounter;
-use toksmith_core::count::left_out::{LeftOut, Rare};
-use toksmith_core::count::worker::Limits;
+use toksmith_core::count::dropped::{LeftOut, Rare};
+use toksmith_core::count::worker::CountLimits;
 use toksmith_core::count::{CountFacts, PieceCounts as CoreCounts, Tally, counter};
 use toksmith_core::count::{jsonl, tsv};
 use toksmith_core::split::Splitter;
 use toksmith_core::split::text_source::TextSource;
 use toksmith_core::threads::parallel::Stop;
-use toksmith_core::train::alphabet::{characters, within};
+use toksmith_core::train::alphabet::{characters, restrict_to};
 use toksmith_guard::guarded;
 
-use crate::batch_texts::{BatchText, Source};
+use crate::batch_texts::{BatchText, ThreadText};
 use crate::call::{WATCHED, call, counting_weight, table_weight};
 use crate::column::{check_ends, texts_of};
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::{Errors, look_up, room};
+use crate::text::{Errors, check_signals_at, items_room};
 
-/// Pieces and bytes that were left out.
-type Out = (u64, u64);
-/// The same of rare pieces, and the most of one pair in them.
-type RareOut = (u64, u64, u64);
-/// The bytes of all pieces, where each ends, its count, and its first document and byte.
+/// The left-out pieces and bytes.
+type LeftOutSums = (u64, u64);
+/// The same for rare pieces, and the most occurrences of one pair in them.
+type RareLeftOut = (u64, u64, u64);
+/// The bytes of all pieces, their ends, counts, and first documents and bytes.
 type Columns<'py> = (Bound<'py, PyBytes>, [Bound<'py, PyArray1<u64>>; 4]);
 
 /// Counts documents.
@@ -43,24 +43,24 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Waits without the interpreter: whoever holds the lock may need it to go on.
+    /// Waits for the lock without the GIL, which the holder of the lock can need.
     fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Option<CoreCounter>> {
         self.counter.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One call of the counter, which handles `size` bytes.
-    fn with<T: Send>(
+    fn with_counter<T: Send>(
         &self,
         py: Python<'_>,
         size: usize,
         work: impl FnOnce(&mut CoreCounter, &Stop) -> toksmith_core::Result<T> + Send,
     ) -> PyResult<T> {
-        let mut held = self.lock(py);
-        let counter = held.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
+        let mut guard = self.lock(py);
+        let counter = guard.as_mut().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
         call(py, size, |stop| work(counter, stop))
     }
 
-    fn get<T>(&self, py: Python<'_>, get: impl FnOnce(&CoreCounter) -> T) -> PyResult<T> {
+    fn read_counter<T>(&self, py: Python<'_>, get: impl FnOnce(&CoreCounter) -> T) -> PyResult<T> {
         self.lock(py).as_ref().map(get).ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))
     }
 }
@@ -78,46 +78,46 @@ impl Counter {
         folder: PathBuf,
         longest: Option<usize>,
     ) -> PyResult<Self> {
-        let made = counter(&patterns.0, Limits { memory, folder, longest }, start.0);
-        let (counter, splitter) = made.map_err(|error| errors::to_py(py, error))?;
+        let counter_and_splitter = counter(&patterns.0, CountLimits { memory, folder, longest }, start.0);
+        let (counter, splitter) = counter_and_splitter.map_err(|error| errors::to_py(py, error))?;
         Ok(Self { counter: Mutex::new(Some(counter)), splitter })
     }
 
     fn add(&self, documents: &Bound<'_, PyAny>, threads: usize) -> PyResult<()> {
         let py = documents.py();
-        let mut items = Vec::with_capacity(room(documents));
+        let mut items = Vec::with_capacity(items_room(documents));
         for (index, item) in documents.try_iter()?.enumerate() {
             items.push(item?);
-            look_up(py, index)?;
+            check_signals_at(py, index)?;
         }
         let text = |(index, item)| BatchText::new(item, Errors::Replace, index);
         let texts = items.iter().enumerate().map(text).collect::<PyResult<Vec<_>>>()?;
         let sources = texts.iter().map(BatchText::source).collect::<PyResult<Vec<_>>>()?;
-        let size = sources.iter().map(Source::size).sum();
-        self.with(py, counting_weight(sources.len(), size, self.splitter.searches()), |counter, stop| {
+        let size = sources.iter().map(ThreadText::size).sum();
+        self.with_counter(py, counting_weight(sources.len(), size, self.splitter.uses_regex()), |counter, stop| {
             counter.add(&sources, threads, stop)
         })
     }
 
-    /// Documents that lie in one blob, by where each ends.
+    /// Adds documents in one blob, given their ends.
     #[allow(clippy::needless_pass_by_value)]
     fn add_column(&self, py: Python<'_>, blob: &[u8], ends: PyReadonlyArray1<'_, u64>, threads: usize) -> PyResult<()> {
         let ends = &*ends.as_slice()?.to_vec();
         check_ends(blob, ends).map_err(|error| errors::to_py(py, error))?;
         let texts = texts_of(blob, ends);
-        self.with(py, counting_weight(texts.len(), blob.len(), self.splitter.searches()), |counter, stop| {
+        self.with_counter(py, counting_weight(texts.len(), blob.len(), self.splitter.uses_regex()), |counter, stop| {
             counter.add(&texts, threads, stop)
         })
     }
 
     fn feed(&self, py: Python<'_>, text: &[u8], last: bool, threads: usize) -> PyResult<()> {
-        // The end of a document may have to wait for all of it to be counted.
-        let size = if last { WATCHED } else { counting_weight(1, text.len(), self.splitter.searches()) };
-        self.with(py, size, |counter, stop| counter.feed(text, last, threads, stop))
+        // The end of a document can wait until all of it is counted.
+        let size = if last { WATCHED } else { counting_weight(1, text.len(), self.splitter.uses_regex()) };
+        self.with_counter(py, size, |counter, stop| counter.feed(text, last, threads, stop))
     }
 
-    /// `refuse` gets the number of the line in the block and what is wrong with it, for each row that has no text; it raises,
-    /// or the row is left out. Gives the number of lines.
+    /// Calls `refuse` with the line number in the block and the problem of each row without a text; it raises, or the
+    /// row is left out. Returns the number of lines.
     fn add_rows(
         &self,
         py: Python<'_>,
@@ -134,8 +134,9 @@ impl Counter {
                 Error::model("a row", None)
             })
         };
-        let size = counting_weight(block.len(), block.len(), self.splitter.searches());
-        let counted = self.with(py, size, |counter, stop| counter.add_rows((block, field), &tell, threads, stop));
+        let size = counting_weight(block.len(), block.len(), self.splitter.uses_regex());
+        let counted =
+            self.with_counter(py, size, |counter, stop| counter.add_rows((block, field), &tell, threads, stop));
         let problems = problems.into_inner().unwrap_or_else(PoisonError::into_inner);
         match problems.into_iter().min_by_key(|(row, _)| *row) {
             Some((_, problem)) => Err(problem),
@@ -145,42 +146,42 @@ impl Counter {
 
     #[getter]
     fn documents(&self, py: Python<'_>) -> PyResult<u64> {
-        self.get(py, |counter| counter.totals().documents)
+        self.read_counter(py, |counter| counter.totals().documents)
     }
 
     #[getter]
     fn bytes(&self, py: Python<'_>) -> PyResult<u64> {
-        self.get(py, |counter| counter.totals().bytes)
+        self.read_counter(py, |counter| counter.totals().bytes)
     }
 
     /// The position of the next document.
     #[getter]
     fn next(&self, py: Python<'_>) -> PyResult<(u64, u64)> {
-        self.get(py, CoreCounter::next)
+        self.read_counter(py, CoreCounter::next_position)
     }
 
     fn finish(&self, py: Python<'_>, min_count: u64, threads: usize) -> PyResult<CountedPieces> {
         let counter = self.lock(py).take().ok_or_else(|| PyRuntimeError::new_err("the counter is finished"))?;
         let splitter = Arc::clone(&self.splitter);
-        call(py, counting_weight(0, table_weight(counter.unordered()), false), |stop| {
-            CoreCounts::of(counter, splitter, min_count, threads, stop)
+        call(py, counting_weight(0, table_weight(counter.unsorted_bytes()), false), |stop| {
+            CoreCounts::from_counter(counter, splitter, min_count, threads, stop)
         })
         .map(CountedPieces)
     }
 }
 
-/// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for what is wrong.
+/// The text in the field of a line of `.jsonl`; None for a blank line, `ValueError` for a bad one.
 #[guarded]
 #[pyfunction]
 pub fn row_text<'py>(py: Python<'py>, line: &[u8], field: &str) -> PyResult<Option<Bound<'py, PyString>>> {
     if jsonl::is_blank(line) {
         return Ok(None);
     }
-    let text = call(py, line.len(), |_| Ok(jsonl::text(line, field)))?;
+    let text = call(py, line.len(), |_| Ok(jsonl::row_text(line, field)))?;
     text.map(|text| Some(PyString::new(py, &text))).map_err(PyValueError::new_err)
 }
 
-/// How many line feeds a block has. `bytes.count` takes longer, and keeps the interpreter's lock meanwhile.
+/// The number of line feeds in a block. `bytes.count` takes longer and holds the GIL.
 #[guarded]
 #[pyfunction]
 pub fn line_feeds(py: Python<'_>, block: &[u8]) -> PyResult<usize> {
@@ -206,8 +207,8 @@ impl CountedPieces {
 #[guarded]
 #[pymethods]
 impl CountedPieces {
-    /// Counts from their columns; the positions are those of all pieces, or empty where none is known. `facts` are the
-    /// documents, and what was left out as too long and as too rare.
+    /// Counts from their columns; the positions are those of all pieces, or empty if unknown. `facts` are the
+    /// documents, and the sums left out as too long and as too rare.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn kept(
@@ -215,7 +216,7 @@ impl CountedPieces {
         patterns: Arg<Vec<String>>,
         blob: &[u8],
         columns: Arg<[PyReadonlyArray1<'_, u64>; 4]>,
-        facts: Arg<(u64, Out, RareOut)>,
+        facts: Arg<(u64, LeftOutSums, RareLeftOut)>,
     ) -> PyResult<Self> {
         let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
         let [ends, counts, documents, bytes] = &columns.0;
@@ -224,12 +225,12 @@ impl CountedPieces {
         call(py, WATCHED, |stop| {
             let positions = !documents.is_empty() || counts.is_empty();
             let arena = arena_of(blob, ends, counts, positions.then_some((documents, bytes)))?;
-            CoreCounts::kept(splitter, arena, facts_of(facts.0, positions), stop)
+            CoreCounts::from_arena(splitter, arena, facts_of(facts.0, positions), stop)
         })
         .map(Self)
     }
 
-    /// Counts from lines, of which the first has this number.
+    /// Counts from lines; `first_line` is the number of the first.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn of_lines(
@@ -237,16 +238,16 @@ impl CountedPieces {
         patterns: Arg<Vec<String>>,
         data: &[u8],
         first_line: usize,
-        facts: Arg<(u64, Out, RareOut)>,
+        facts: Arg<(u64, LeftOutSums, RareLeftOut)>,
     ) -> PyResult<Self> {
         let splitter = Splitter::new(&patterns.0).map_err(|error| errors::to_py(py, error))?;
         call(py, WATCHED, |stop| {
-            CoreCounts::kept(splitter, tsv::parse(data, first_line, stop)?, facts_of(facts.0, false), stop)
+            CoreCounts::from_arena(splitter, tsv::parse(data, first_line, stop)?, facts_of(facts.0, false), stop)
         })
         .map(Self)
     }
 
-    /// All of them together.
+    /// The sum of all parts.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
     fn sum(py: Python<'_>, parts: Arg<Vec<Bound<'_, Self>>>, comparable: bool) -> PyResult<Self> {
@@ -255,7 +256,7 @@ impl CountedPieces {
     }
 
     fn filtered(&self, py: Python<'_>, min_count: u64) -> PyResult<Self> {
-        call(py, WATCHED, |stop| self.0.filtered(min_count, stop)).map(Self)
+        call(py, WATCHED, |stop| self.0.drop_rare(min_count, stop)).map(Self)
     }
 
     fn characters(&self, py: Python<'_>) -> PyResult<Vec<(char, u64)>> {
@@ -264,7 +265,7 @@ impl CountedPieces {
 
     #[allow(clippy::needless_pass_by_value)]
     fn within(&self, py: Python<'_>, alphabet: Arg<Vec<char>>) -> PyResult<Self> {
-        call(py, WATCHED, |stop| within(&self.0, &alphabet.0, stop)).map(Self)
+        call(py, WATCHED, |stop| restrict_to(&self.0, &alphabet.0, stop)).map(Self)
     }
 
     /// The columns in the order of the pieces' bytes.
@@ -272,7 +273,7 @@ impl CountedPieces {
         let arena = self.0.arena();
         let sorted = call(py, self.size(), |stop| {
             let mut sorted = Arena::default();
-            for number in arena.by_bytes() {
+            for number in arena.byte_order() {
                 stop.check()?;
                 sorted.push(arena.piece(number as usize), arena.tallies[number as usize]);
             }
@@ -289,13 +290,13 @@ impl CountedPieces {
 
     /// The lines in the order of the pieces' bytes.
     fn lines<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let lines = call(py, self.size(), |stop| tsv::dump(self.0.arena(), &self.0.arena().by_bytes(), stop))?;
+        let lines = call(py, self.size(), |stop| tsv::dump(self.0.arena(), &self.0.arena().byte_order(), stop))?;
         Ok(PyBytes::new(py, &lines))
     }
 
     fn items<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyBytes>, u64)>> {
         let each = self.0.arena().iter().enumerate().map(|(number, (piece, tally))| {
-            look_up(py, number)?;
+            check_signals_at(py, number)?;
             Ok((PyBytes::new(py, piece), tally.count))
         });
         each.collect()
@@ -322,12 +323,12 @@ impl CountedPieces {
     }
 
     #[getter]
-    fn long(&self) -> PyResult<Out> {
+    fn long(&self) -> PyResult<LeftOutSums> {
         Ok((self.0.long().pieces, self.0.long().bytes))
     }
 
     #[getter]
-    fn rare(&self) -> PyResult<RareOut> {
+    fn rare(&self) -> PyResult<RareLeftOut> {
         let Rare { out, pair } = self.0.rare();
         Ok((out.pieces, out.bytes, pair))
     }
@@ -344,7 +345,7 @@ impl CountedPieces {
     }
 }
 
-fn facts_of((documents, long, rare): (u64, Out, RareOut), positions: bool) -> CountFacts {
+fn facts_of((documents, long, rare): (u64, LeftOutSums, RareLeftOut), positions: bool) -> CountFacts {
     let long = LeftOut { pieces: long.0, bytes: long.1 };
     let rare = Rare { out: LeftOut { pieces: rare.0, bytes: rare.1 }, pair: rare.2 };
     CountFacts { documents, positions, long, rare }

@@ -15,7 +15,7 @@ use toksmith_core::encode::Encoder;
 use toksmith_core::encode::long_text::{self, LongText, PART};
 use toksmith_core::encode::session::Session;
 use toksmith_core::encode::stages::Stages as CoreStages;
-use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags};
+use toksmith_core::split::special::{AddedToken, AddedTokenFlags, AddedTokens, Allow};
 use toksmith_core::split::text_cuts::TextCuts;
 use toksmith_core::split::text_source::TextSource;
 use toksmith_core::split::{Splitter, Text as CoreText};
@@ -23,21 +23,21 @@ use toksmith_core::switches::slow;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::{Joined, Load, Objects, Parts, Spare, fitting};
-use crate::batch_texts::{BatchText, Source, batch_texts};
+use crate::batch::{BufferPool, JobPlan, JoinedIds, ObjectSink, Parts, shrink_ids};
+use crate::batch_texts::{BatchText, ThreadText, batch_texts};
 use crate::call::{call, table_weight, weight};
 use crate::chars::Chars;
 use crate::column::TextBlock;
 use crate::guard::Arg;
-use crate::ids::Origin;
+use crate::ids::IdSource;
 use crate::stages::Stages;
-use crate::text::{Errors, Text, items, look_up, wrong};
+use crate::text::{Errors, Text, check_signals_at, items, type_error};
 use crate::vocab::Vocab;
 use crate::{errors, ids, objects};
 
-/// A text of this many bytes is worth all processors.
+/// A text of this many bytes uses all processors.
 const LONG: usize = 1 << 20;
-/// The ids of a text of this many bytes have memory of their own from the system.
+/// For a text of this many bytes, the system maps the memory of the ids separately.
 const MUCH: usize = 1 << 17;
 
 /// The encoder and decoder of a model.
@@ -49,11 +49,11 @@ pub struct Engine {
     slow: bool,
 }
 
-/// The most ids for which memory is kept for the next call.
+/// The most ids whose memory is kept for the next call.
 const MOST_ROOM: usize = 1 << 14;
 
 thread_local! {
-    /// Memory for the ids of a call that returns a list of them.
+    /// The memory for the ids of a call that returns a list.
     static ROOM: Cell<Vec<u32>> = const { Cell::new(Vec::new()) };
 }
 
@@ -83,22 +83,23 @@ impl Engine {
         });
         let added: Vec<AddedToken> = added.collect();
         let engine = chars.as_ref().map(|chars| chars.engine(py, &vocab)).transpose()?;
-        let shown = chars.as_ref().map(|chars| chars.shown(py, &vocab, &added)).transpose()?.flatten();
+        let shown_texts = chars.as_ref().map(|chars| chars.shown(py, &vocab, &added)).transpose()?.flatten();
         let frozen = chars.map(|chars| chars.frozen).unwrap_or_default();
         call(py, table_weight(vocab.len() * 8), move |_| {
-            let plain = added.iter().all(|token| token.flags == Flags::default());
+            let plain = added.iter().all(|token| token.flags == AddedTokenFlags::default());
             let (stages, splitter, chain) = match stages {
                 Some(stages) => stages.parts()?,
                 None => (CoreStages::default(), Splitter::new(&patterns)?, None),
             };
-            let spelt = stages.shown(&added)?;
-            let decoder = Decoder::new(vocab, &spelt).with_shown(shown).with_chain(chain);
+            let spelt = stages.shown_tokens(&added)?;
+            let decoder = Decoder::new(vocab, &spelt).with_shown(shown_texts).with_chain(chain);
             let frozen: HashSet<&str> = frozen.iter().map(|(content, _)| &**content).collect();
             let cut = added.into_iter().filter(|token| !frozen.contains(&*token.content));
             let added = AddedTokens::new(cut.collect())?;
-            // A normalizer may change what the rule for cuts looks at.
+            // A normalizer can change the characters that the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
-            let cuts = TextCuts::of(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
+            let cuts =
+                TextCuts::for_patterns(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
@@ -112,7 +113,7 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let ids = self.encode_one(text, special, errors, threads, ROOM.take())?;
         let list = self.list(text.py(), &ids);
-        keep(ids);
+        keep_memory(ids);
         list
     }
 
@@ -125,10 +126,10 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let ids = self.encode_one(text, special, errors, threads, ROOM.take())?;
         if ids.capacity() > MOST_ROOM {
-            return Ok(fitting(ids).into_pyarray(text.py()));
+            return Ok(shrink_ids(ids).into_pyarray(text.py()));
         }
         let array = PyArray1::from_slice(text.py(), &ids);
-        keep(ids);
+        keep_memory(ids);
         Ok(array)
     }
 
@@ -141,10 +142,10 @@ impl Engine {
     ) -> PyResult<Bound<'py, PyList>> {
         let (py, allow) = (batch.py(), self.allow(special)?);
         let texts = batch_texts(batch, Errors::from_name(errors)?)?;
-        let spare = Spare::new();
-        let mut lists = Objects::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any), &spare);
-        self.encode_sources(py, &sources(&texts)?, &allow, threads, &spare, |parts| lists.take(parts))
-            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
+        let spare = BufferPool::new();
+        let mut lists = ObjectSink::new(|py, ids: &[u32]| self.list(py, ids).map(Bound::into_any), &spare);
+        self.encode_sources(py, &thread_texts(&texts)?, &allow, threads, &spare, |parts| lists.take(parts))
+            .map_err(|problem| errors::with_batch_offset(py, &problem, &texts, BatchText::offset))?;
         PyList::new(py, lists.finish(py)?)
     }
 
@@ -157,13 +158,13 @@ impl Engine {
     ) -> PyResult<Ragged<'py>> {
         let (py, allow) = (batch.py(), self.allow(special)?);
         let texts = batch_texts(batch, Errors::from_name(errors)?)?;
-        let (mut joined, spare) = (Joined::default(), Spare::new());
-        self.encode_sources(py, &sources(&texts)?, &allow, threads, &spare, joined.sink(&spare))
-            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
+        let (mut joined, spare) = (JoinedIds::default(), BufferPool::new());
+        self.encode_sources(py, &thread_texts(&texts)?, &allow, threads, &spare, joined.sink(&spare))
+            .map_err(|problem| errors::with_batch_offset(py, &problem, &texts, BatchText::offset))?;
         Ok(arrays(py, joined))
     }
 
-    /// The ids of the texts of a block, and where those of each end. Offsets in errors are bytes.
+    /// The ids of a block's texts, with their ends. Offsets in errors are bytes.
     fn encode_block<'py>(
         &self,
         block: &Bound<'py, TextBlock>,
@@ -172,8 +173,8 @@ impl Engine {
     ) -> PyResult<Ragged<'py>> {
         let py = block.py();
         let allow = self.allow(special)?;
-        let each: Vec<_> = block.get().as_texts(py).into_iter().map(Source::Written).collect();
-        let (mut joined, spare) = (Joined::default(), Spare::new());
+        let each: Vec<_> = block.get().as_texts(py).into_iter().map(ThreadText::Written).collect();
+        let (mut joined, spare) = (JoinedIds::default(), BufferPool::new());
         self.encode_sources(py, &each, &allow, threads, &spare, joined.sink(&spare))?;
         Ok(arrays(py, joined))
     }
@@ -202,7 +203,7 @@ impl Engine {
         let (py, allow) = (batch.py(), self.allow(special)?);
         let texts = batch_texts(batch, Errors::from_name(errors)?)?;
         let mut counts: Vec<u64> = Vec::new();
-        let new = |_: &Load, _| (Vec::new(), Vec::new());
+        let new = |_: &JobPlan, _| (Vec::new(), Vec::new());
         let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut (Vec<u64>, Vec<u32>)| {
             to.0.push(self.encoder.count(text, &allow, stop, session, &mut to.1)?);
             Ok(())
@@ -211,8 +212,8 @@ impl Engine {
             counts.extend(parts.into_iter().flat_map(|(counts, _)| counts));
             Ok(())
         };
-        self.each_source(py, &sources(&texts)?, threads, new, work, sink)
-            .map_err(|problem| errors::located(py, &problem, &texts, BatchText::offset))?;
+        self.map_sources(py, &thread_texts(&texts)?, threads, new, work, sink)
+            .map_err(|problem| errors::with_batch_offset(py, &problem, &texts, BatchText::offset))?;
         Ok(counts.into_pyarray(py))
     }
 
@@ -223,7 +224,7 @@ impl Engine {
         Ok(pieces.iter().map(|piece| PyBytes::new(py, piece)).collect())
     }
 
-    /// Bytes of tables, of tables made since, and of sessions that wait, after how many these are.
+    /// The bytes of tables, of tables made since construction, the number of idle sessions, and their bytes.
     fn memory(&self) -> PyResult<(usize, usize, usize, usize)> {
         let (tables, since) = self.encoder.table_bytes();
         let (sessions, bytes) = self.encoder.sessions();
@@ -242,18 +243,18 @@ impl Engine {
     }
 
     fn decode<'py>(&self, ids: &Bound<'py, PyAny>, errors: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyString>> {
-        self.text(ids.py(), &self.decode_one(ids)?, &name(errors)?)
+        self.text(ids.py(), &self.decode_one(ids)?, &handler_name(errors)?)
     }
 
     fn decode_bytes<'py>(&self, ids: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
         Ok(PyBytes::new(ids.py(), &self.decode_one(ids)?))
     }
 
-    /// The bytes of more ids of a stream, and whether nothing was shown yet.
+    /// The bytes of more ids of a stream, and whether the stream has shown no text yet.
     fn decode_more<'py>(&self, ids: &Bound<'py, PyAny>, fresh: bool) -> PyResult<(Bound<'py, PyBytes>, bool)> {
         let mut numbers = Vec::new();
         ids::extend(&mut numbers, ids, self.origin(None))?;
-        let (bytes, fresh) = call(ids.py(), weight(numbers.len() * 4, self.decoder.searches()), |stop| {
+        let (bytes, fresh) = call(ids.py(), weight(numbers.len() * 4, self.decoder.uses_regex()), |stop| {
             let (mut bytes, mut fresh) = (Vec::new(), fresh);
             self.decoder.decode_more(&numbers, &mut fresh, stop, &mut bytes)?;
             Ok((bytes, fresh))
@@ -267,19 +268,19 @@ impl Engine {
         errors: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (py, errors) = (batch.py(), name(errors)?);
+        let (py, errors) = (batch.py(), handler_name(errors)?);
         let mut sequences = Parts::default();
         for (index, ids) in items(batch, "batch", "a list of ids")?.enumerate() {
             ids::extend(&mut sequences.all, &ids?, self.origin(Some(index)))?;
             sequences.end();
-            look_up(py, index)?;
+            check_signals_at(py, index)?;
         }
         let each: Vec<&[u32]> = sequences.iter().collect();
-        let load = Load::new(each.iter().map(|ids| ids.len() * 4), threads, self.decoder.searches());
-        let spare = Spare::new();
-        let mut texts = Objects::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any), &spare);
+        let load = JobPlan::new(each.iter().map(|ids| ids.len() * 4), threads, self.decoder.uses_regex());
+        let spare = BufferPool::new();
+        let mut texts = ObjectSink::new(|py, bytes: &[u8]| self.text(py, bytes, &errors).map(Bound::into_any), &spare);
         let work = |jobs: &mut Jobs<'_, usize, Parts<u8>>, stop: &Stop| {
-            jobs.each(|job| {
+            jobs.for_each(|job| {
                 let mut parts = spare.take(&load, job, load.size(job) * 2);
                 for place in load.texts(job) {
                     stop.check()?;
@@ -297,17 +298,17 @@ impl Engine {
 }
 
 impl Engine {
-    /// Ids to bytes.
+    /// The decoder.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }
 
-    /// The encoder, and where long texts can be cut.
+    /// The encoder, and the cuts of long texts.
     pub fn for_long_texts(&self) -> (&Encoder, Option<&TextCuts>) {
         (&self.encoder, self.cuts.as_ref())
     }
 
-    /// What `work` makes of a text, with the offset of an error in the unit of the caller's text.
+    /// Runs `work` on a text; an error's offset is in the unit of the caller's text.
     pub fn call_on<T: Send>(
         &self,
         py: Python<'_>,
@@ -315,12 +316,12 @@ impl Engine {
         work: impl FnOnce(&Encoder, CoreText<'_>, &Stop) -> toksmith_core::Result<T> + Send,
     ) -> PyResult<T> {
         let core_text = text.as_text()?;
-        let size = weight(core_text.as_bytes().len(), self.encoder.searches());
+        let size = weight(core_text.as_bytes().len(), self.encoder.uses_regex());
         call(py, size, |stop| work(&self.encoder, core_text, stop))
             .map_err(|problem| errors::with_offset(py, &problem, |offset, _| text.offset(offset)))
     }
 
-    /// The ids of a text, in the memory of `ids`.
+    /// Appends the ids of a text to `ids`.
     fn encode_one(
         &self,
         text: &Bound<'_, PyAny>,
@@ -346,41 +347,41 @@ impl Engine {
         })
     }
 
-    /// Encodes each text; `sink` gets the ids, those of several texts at a time, in order. Offsets in errors are bytes.
+    /// Encodes each text; `sink` gets the ids of several texts at a time, in order. Offsets in errors are bytes.
     fn encode_sources(
         &self,
         py: Python<'_>,
-        texts: &[Source<'_>],
+        texts: &[ThreadText<'_>],
         allow: &Allow,
         threads: usize,
-        spare: &Spare<u32>,
+        spare: &BufferPool<u32>,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let new = |load: &Load, job| spare.for_ids(load, job);
+        let new = |load: &JobPlan, job| spare.for_ids(load, job);
         let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
             self.encoder.encode(text, allow, stop, session, &mut to.all)?;
             to.end();
             Ok(())
         };
-        self.each_source(py, texts, threads, new, work, sink)
+        self.map_sources(py, texts, threads, new, work, sink)
     }
 
-    /// Does `work` for each text, in jobs of several, each of which adds to what `new` gives for it; `sink` gets the results
-    /// in order. Offsets in errors are bytes.
-    fn each_source<T: Send>(
+    /// Runs `work` for each text in jobs of several texts, each of which adds to a value from `new`; `sink` gets the
+    /// results in order. Offsets in errors are bytes.
+    fn map_sources<T: Send>(
         &self,
         py: Python<'_>,
-        texts: &[Source<'_>],
+        texts: &[ThreadText<'_>],
         threads: usize,
-        new: impl Fn(&Load, usize) -> T + Sync,
+        new: impl Fn(&JobPlan, usize) -> T + Sync,
         work: impl Fn(CoreText<'_>, &Stop, &mut Session, &mut T) -> toksmith_core::Result<()> + Sync,
         sink: impl FnMut(Vec<T>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let load = Load::new(texts.iter().map(Source::size), threads, self.encoder.searches());
+        let load = JobPlan::new(texts.iter().map(ThreadText::size), threads, self.encoder.uses_regex());
         let run = |jobs: &mut Jobs<'_, usize, T>, stop: &Stop| {
             let mut room = Vec::new();
             self.encoder.with_session(|session| {
-                jobs.each(|job| {
+                jobs.for_each(|job| {
                     let mut result = new(&load, job);
                     for place in load.texts(job) {
                         stop.check()?;
@@ -397,15 +398,15 @@ impl Engine {
     fn decode_one(&self, ids: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let mut numbers = Vec::new();
         ids::extend(&mut numbers, ids, self.origin(None))?;
-        call(ids.py(), weight(numbers.len() * 4, self.decoder.searches()), |stop| {
+        call(ids.py(), weight(numbers.len() * 4, self.decoder.uses_regex()), |stop| {
             let mut bytes = Vec::new();
             self.decoder.decode_long(&numbers, stop, &mut bytes)?;
             Ok(bytes)
         })
     }
 
-    fn origin(&self, index: Option<usize>) -> Origin {
-        Origin { vocab_size: self.decoder.size(), index, slow: self.slow }
+    fn origin(&self, index: Option<usize>) -> IdSource {
+        IdSource { vocab_size: self.decoder.size(), index, slow: self.slow }
     }
 
     fn list<'py>(&self, py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
@@ -416,7 +417,7 @@ impl Engine {
         if self.slow { objects::text_slowly(py, bytes, errors) } else { objects::text(py, bytes, errors) }
     }
 
-    /// What a `special` argument allows.
+    /// The meaning of a `special` argument.
     pub fn allow(&self, special: &Bound<'_, PyAny>) -> PyResult<Allow> {
         let py = special.py();
         if special.is(intern!(py, "raise")) {
@@ -429,7 +430,7 @@ impl Engine {
                 Ok("text") => Ok(Allow::Text),
                 _ => {
                     let allowed = "'raise', 'allow', 'text' or a collection of special tokens";
-                    Err(errors::new(py, "InvalidOption", ("special", name, allowed))?)
+                    Err(errors::new_exception(py, "InvalidOption", ("special", name, allowed))?)
                 }
             };
         }
@@ -437,10 +438,10 @@ impl Engine {
         for content in items(special, "special", "a str or a collection of str")? {
             let content = content?;
             let Ok(text) = content.cast::<PyString>() else {
-                return Err(wrong(&content, "special", "a collection of str"));
+                return Err(type_error(&content, "special", "a collection of str"));
             };
             let Some(place) = text.to_str().ok().and_then(|text| self.encoder.added().place(text)) else {
-                return Err(errors::new(py, "UnknownName", ("special token", content, ()))?);
+                return Err(errors::new_exception(py, "UnknownName", ("special token", content, ()))?);
             };
             places.push(place);
         }
@@ -449,20 +450,20 @@ impl Engine {
     }
 }
 
-/// Keeps memory for the ids of the next call.
-fn keep(ids: Vec<u32>) {
+/// Keeps the memory of ids for the next call.
+fn keep_memory(ids: Vec<u32>) {
     if ids.capacity() <= MOST_ROOM {
         ROOM.set(ids);
     }
 }
 
-/// Room for the ids of a text of `size` bytes. For much text it is more than most need: where nobody writes, the system gives
-/// no memory, and ids that have to move take new memory.
+/// Room for the ids of a text of `size` bytes. For a long text it is more than most need: untouched pages take no
+/// memory, and ids that must move take new memory.
 fn room_for(size: usize) -> usize {
     if size < MUCH { size / 4 } else { size / 2 }
 }
 
-/// The threads for a text of `size` bytes: as asked; else one for a short text and all processors for a long one.
+/// The threads for a text of `size` bytes: the requested number; else one, or all processors for a long text.
 fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<usize> {
     match threads {
         Some(threads) => Ok(threads),
@@ -472,27 +473,27 @@ fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<
 }
 
 /// The name of an error handler.
-fn name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
+fn handler_name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
     let Ok(errors) = errors.cast::<PyString>() else {
-        return Err(wrong(errors, "errors", "str"));
+        return Err(type_error(errors, "errors", "str"));
     };
     match errors.to_str() {
         Ok("replace") => Ok(Cow::Borrowed(c"replace")),
         Ok("strict") => Ok(Cow::Borrowed(c"strict")),
         Ok(other) if other.contains('\0') => {
-            Err(errors::new(errors.py(), "InvalidOption", ("errors", errors, "a name without a nul byte"))?)
+            Err(errors::new_exception(errors.py(), "InvalidOption", ("errors", errors, "a name without a nul byte"))?)
         }
         Ok(other) if errors.py().import("codecs")?.call_method1("lookup_error", (errors,)).is_ok() => {
             Ok(Cow::Owned(CString::new(other)?))
         }
-        _ => Err(errors::new(errors.py(), "UnknownName", ("error handler", errors, ("replace", "strict")))?),
+        _ => Err(errors::new_exception(errors.py(), "UnknownName", ("error handler", errors, ("replace", "strict")))?),
     }
 }
 
-fn sources<'t>(texts: &'t [BatchText<'_>]) -> PyResult<Vec<Source<'t>>> {
+fn thread_texts<'t>(texts: &'t [BatchText<'_>]) -> PyResult<Vec<ThreadText<'t>>> {
     texts.iter().map(BatchText::source).collect()
 }
 
-fn arrays(py: Python<'_>, joined: Joined) -> Ragged<'_> {
-    (fitting(joined.ids).into_pyarray(py), joined.ends.into_pyarray(py))
+fn arrays(py: Python<'_>, joined: JoinedIds) -> Ragged<'_> {
+    (shrink_ids(joined.ids).into_pyarray(py), joined.ends.into_pyarray(py))
 }

@@ -28,7 +28,7 @@ mod unigram;
 mod utf8;
 mod vocab;
 
-/// What the interpreter aligns objects to.
+/// The interpreter's alignment of objects.
 const ALIGNED: usize = 16;
 const _: () = assert!(align_of::<vocab::Vocab>() <= ALIGNED && align_of::<engine::Engine>() <= ALIGNED);
 const _: () = assert!(align_of::<text_calls::Calls>() <= ALIGNED);
@@ -79,7 +79,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tables::register(module)
 }
 
-/// Lets the `number`th place from now on fail.
+/// Makes the `number`th fault point from now on fail.
 #[cfg(feature = "fault")]
 #[pyfunction]
 fn fail_at(number: usize) {

@@ -1,7 +1,7 @@
-//! Memory of arrays that nobody can change.
+//! `Memory`: read-only memory of arrays.
 //!
-//! An array over this memory is read-only, and no flag of numpy makes it writable, because the memory itself is never given
-//! out for writing.
+//! An array over this memory is read-only, and no flag of numpy makes it writable, because the memory itself never
+//! gives out writable buffers.
 #![allow(unsafe_code, reason = "pyo3 has no safe interface for objects that give their memory out")]
 
 use std::ffi::c_int;
@@ -12,14 +12,14 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use toksmith_guard::guarded;
 
-/// See the module.
+/// Read-only memory of numbers.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Memory {
     words: Words,
     bytes: usize,
 }
 
-/// Numbers of any type, which start at a multiple of their size.
+/// Numbers of any type, aligned to their size.
 enum Words {
     Half(Box<[u32]>),
     Whole(Box<[u64]>),
@@ -51,14 +51,15 @@ impl Memory {
             Words::Whole(words) => words.as_ptr().cast_mut().cast(),
         };
         let bytes = isize::try_from(memory.bytes).map_err(|_| PyOverflowError::new_err("the memory is too large"))?;
-        // SAFETY: the interpreter is attached, and `view` is a place for the result. The memory has so many bytes, and lives
-        // and stays where it is as long as the object, which the view gets a reference to. A view for writing is refused.
-        let done = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), first, bytes, 1, flags) };
-        if done < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
+        // SAFETY: the interpreter is attached, and `view` is a place for the result. The memory has `bytes` bytes, and
+        // lives and stays where it is as long as the object, which the view gets a reference to. A view for writing is
+        // refused.
+        let status = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), first, bytes, 1, flags) };
+        if status < 0 { Err(PyErr::fetch(slf.py())) } else { Ok(()) }
     }
 }
 
-/// An array of these numbers that nobody can change.
+/// A read-only array of these numbers.
 pub fn constant(py: Python<'_>, numbers: Vec<u32>) -> PyResult<Bound<'_, PyArray1<u32>>> {
     let bytes = size_of_val(&*numbers);
     let memory = Memory { words: Words::Half(numbers.into()), bytes };

@@ -1,8 +1,8 @@
-//! Python objects made and read without a detour: lists of ids, and texts. Each function
-//! has a safe twin below it, which does the same for an engine made with `TOKSMITH_SLOW=1`.
+//! Makes and reads Python objects directly: lists of ids, and texts. Each function has a safe twin below it, which an
+//! engine made with `TOKSMITH_SLOW=1` uses.
 //!
-//! Lists hold shared `int` objects: one for each id that was ever in a list, made when it is first needed and kept until
-//! the process ends. `PyO3` refuses to be imported in a second interpreter, so that no object is shared between two.
+//! Lists hold shared `int` objects: one for each id that was ever in a list, made at first use and kept until the
+//! process ends. `PyO3` refuses to be imported in a second interpreter, so that no object is shared between two.
 #![allow(unsafe_code, reason = "the safe interface checks and converts what is known here to be right")]
 
 use std::ffi::CStr;
@@ -17,11 +17,11 @@ use pyo3::types::string::PyStringData;
 use pyo3::types::{PyBytes, PyList, PyString};
 use toksmith_core::switches;
 
-/// How many ids have a shared object; larger ones get a new object each time.
+/// The ids that have a shared object; larger ones get a new object each time.
 const MOST_SHARED: usize = 1 << 20;
 
-/// By id, the shared object, to which the table owns a reference; null until it is made. Memory is taken for the parts
-/// that are written to.
+/// By id, the shared object, to which the table owns a reference; null until it is made. Only written parts take
+/// memory.
 static SHARED: [AtomicPtr<ffi::PyObject>; MOST_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_SHARED];
 
 /// A list of ids.
@@ -33,9 +33,9 @@ pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     for (place, &id) in (0..len).zip(ids) {
         let shared = SHARED.get(id as usize).map_or(ptr::null_mut(), |place| place.load(Ordering::Acquire));
         let int = if shared.is_null() { new_integer(py, id)? } else { shared };
-        // SAFETY: the interpreter is attached. A shared object is kept alive by the table's reference, and the list gets
-        // one of its own; that to a new object is handed on. The list is new and no other code has it, `place` is
-        // below its length and holds null so far. A list that is dropped before it is full may hold nulls.
+        // SAFETY: the interpreter is attached. A shared object is kept alive by the table's reference, and the list
+        // gets a separate one; the reference to a new object is passed on. The list is new and no other code has it,
+        // `place` is below its length and holds null so far. A list that is dropped before it is full can hold nulls.
         unsafe {
             if !shared.is_null() {
                 ffi::Py_INCREF(shared);
@@ -51,7 +51,7 @@ pub fn list_slowly<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyL
     PyList::new(py, ids)
 }
 
-/// A new reference to the object of an id that had none, which from now on is shared.
+/// A new reference to the object of an id that had none, which is shared from now on.
 #[cold]
 #[inline(never)]
 fn new_integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
@@ -67,14 +67,14 @@ fn new_integer(py: Python<'_>, id: u32) -> PyResult<*mut ffi::PyObject> {
 }
 
 /// Appends the ids of a list to `out` if each is an `int` of 32 bits; otherwise `out` holds some of them, and the
-/// caller has to find out what is wrong.
+/// caller must find the problem.
 pub fn read_list(list: &Bound<'_, PyList>, out: &mut Vec<u32>) -> bool {
     with_critical_section(list, || {
         let len = list.len();
         out.reserve(len);
         (0..len).all(|place| {
-            // SAFETY: the interpreter is attached and the list locked, and nothing in this loop runs code of Python that
-            // could change it, so that `place` stays below its length and its items alive: an exact `int` has no
+            // SAFETY: the interpreter is attached and the list locked, and nothing in this loop runs code of Python
+            // that could change it, so that `place` stays below its length and its items alive: an exact `int` has no
             // `__index__` of its own.
             let number = unsafe {
                 let item = ffi::PyList_GET_ITEM(list.as_ptr(), place.cast_signed());
@@ -109,11 +109,11 @@ pub fn text_slowly<'py>(py: Python<'py>, bytes: &[u8], errors: &CStr) -> PyResul
     Ok(text.cast_into()?)
 }
 
-/// The characters of a text as Python keeps them; None if their UTF-8 is there too. The twin is `to_str`, for which Python
+/// The characters of a text in Python's units; None if their UTF-8 also exists. The twin is `to_str`, for which Python
 /// writes UTF-8 if need be.
 pub fn units<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
     switches::fault_point();
-    // SAFETY: nobody changes a `str` that others can see, and `text` holds it as long as its units are borrowed.
+    // SAFETY: a `str` that others can see never changes, and `text` holds it as long as its units are borrowed.
     let units = unsafe { text.data()? };
     let head = text.as_ptr();
     let place = match units {
@@ -124,8 +124,8 @@ pub fn units<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<
     if place == head.addr() + size_of::<ffi::PyASCIIObject>() {
         return Ok(None);
     }
-    // SAFETY: the object is a `str` that has the larger head, because only ASCII lies right behind the smaller one. Another
-    // thread may set the pointer meanwhile, hence the atomic load.
+    // SAFETY: the object is a `str` that has the larger head, because only ASCII directly follows the smaller one.
+    // Another thread can set the pointer meanwhile, hence the atomic load.
     let utf8 = unsafe { AtomicPtr::from_ptr(&raw mut (*head.cast::<ffi::PyCompactUnicodeObject>()).utf8) };
     Ok(utf8.load(Ordering::Relaxed).is_null().then_some(units))
 }

@@ -1,4 +1,4 @@
-//! Ids with the ranges of the text that they stand for.
+//! Ids with their ranges in the text.
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::Load;
+use crate::batch::JobPlan;
 use crate::engine::Engine;
 use crate::errors;
 use crate::text::{Errors, Text, as_texts, texts};
@@ -17,20 +17,20 @@ use crate::text::{Errors, Text, as_texts, texts};
 /// Ids, starts and ends.
 type Ranges<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>);
 
-/// Ids and ranges of the texts of a job, and how many ids each has.
-struct Part {
+/// The ids and ranges of a job's texts, and the number of ids of each.
+struct PlacedPart {
     ids: Vec<u32>,
     spans: Spans,
     counts: Vec<usize>,
 }
 
-impl Part {
+impl PlacedPart {
     fn new(characters: bool) -> Self {
         let count = if characters { Count::Characters } else { Count::Bytes };
         Self { ids: Vec::new(), spans: Spans::new(count), counts: Vec::new() }
     }
 
-    /// Where the next ids and ranges go.
+    /// The ends of the lists, to append the next ids and ranges.
     fn end(&mut self) -> PlacedIds<'_> {
         PlacedIds { ids: &mut self.ids, spans: &mut self.spans }
     }
@@ -59,7 +59,7 @@ pub fn encode_with_offsets<'py>(
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
     let mut part = engine.call_on(py, &text, |encoder, text, stop| {
-        let mut part = Part::new(characters);
+        let mut part = PlacedPart::new(characters);
         encoder.with_session(|session| encoder.encode_with_offsets(text, &allow, stop, session, part.end()))?;
         Ok(part)
     })?;
@@ -84,11 +84,11 @@ pub fn encode_ragged_with_offsets<'py>(
     let texts = texts(batch, Errors::from_name(errors)?)?;
     let each = as_texts(&texts)?;
     let (encoder, _) = engine.for_long_texts();
-    let load = Load::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.searches());
-    let work = |jobs: &mut Jobs<'_, usize, Part>, stop: &Stop| {
+    let load = JobPlan::new(each.iter().map(|text| text.as_bytes().len()), threads, encoder.uses_regex());
+    let work = |jobs: &mut Jobs<'_, usize, PlacedPart>, stop: &Stop| {
         encoder.with_session(|session| {
-            jobs.each(|job| {
-                let mut part = Part::new(characters);
+            jobs.for_each(|job| {
+                let mut part = PlacedPart::new(characters);
                 for place in load.texts(job) {
                     stop.check()?;
                     let before = part.ids.len();
@@ -100,7 +100,7 @@ pub fn encode_ragged_with_offsets<'py>(
             });
         });
     };
-    let mut all = Part::new(characters);
+    let mut all = PlacedPart::new(characters);
     let gathered = load.run(py, work, |parts| {
         for part in parts {
             all.ids.extend_from_slice(&part.ids);
@@ -110,7 +110,7 @@ pub fn encode_ragged_with_offsets<'py>(
         }
         Ok(())
     });
-    gathered.map_err(|problem| errors::located(py, &problem, &texts, Text::offset))?;
+    gathered.map_err(|problem| errors::with_batch_offset(py, &problem, &texts, Text::offset))?;
     let mut at = 0;
     let mut ends = Vec::with_capacity(texts.len());
     for (text, ids) in texts.iter().zip(&all.counts) {
@@ -127,7 +127,7 @@ pub fn encode_ragged_with_offsets<'py>(
 /// A start and an end for each id.
 type Places = Vec<(usize, usize)>;
 
-/// Ids, their pieces, which are added tokens, the places of each in the text and in the rewritten text, and that.
+/// Ids, their pieces, flags of added tokens, places in the text and in the rewritten text, and the rewritten text.
 type InPieces<'py> = (Vec<u32>, Vec<usize>, Vec<bool>, Places, Places, Bound<'py, PyBytes>);
 
 #[guarded]
@@ -140,10 +140,10 @@ pub fn encode_in_pieces<'py>(
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::Replace, None)?;
-    let found = engine.call_on(py, &text, |encoder, text, stop| {
+    let result = engine.call_on(py, &text, |encoder, text, stop| {
         encoder.with_session(|session| encoder.encode_in_pieces(text, &allow, stop, session))
     })?;
-    let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = found;
+    let IdsInPieces { ids, pieces, added, mut starts, mut ends, text: written, text_starts, text_ends, .. } = result;
     if let CoreText::Str(text) = text.as_text()? {
         count_characters(text, &mut [&mut starts, &mut ends]);
     }
@@ -153,7 +153,7 @@ pub fn encode_in_pieces<'py>(
     Ok((ids, pieces, added, places, text_places, PyBytes::new(py, &written)))
 }
 
-/// Makes numbers of characters of places in the bytes of a text.
+/// Converts byte places in a text to numbers of characters.
 fn count_characters(text: &str, places: &mut [&mut [usize]]) {
     if text.is_ascii() {
         return;

@@ -1,4 +1,4 @@
-//! `PackedFile`: the bytes of a packed file, unpacked without the interpreter's lock.
+//! `PackedFile`: unpacks a file without the GIL.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 use toksmith_core::count::unpack::PackedFile as CorePackedFile;
 use toksmith_guard::guarded;
 
-/// A packed file that is open.
+/// An open packed file.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct PackedFile(Mutex<CorePackedFile>);
 
@@ -19,7 +19,7 @@ pub struct PackedFile(Mutex<CorePackedFile>);
 impl PackedFile {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        // What the system refuses becomes the same exception as that of `open`.
+        // An error of the system becomes the same exception as with `open`.
         Ok(Self(Mutex::new(py.detach(|| CorePackedFile::open(&path))?)))
     }
 
@@ -37,7 +37,7 @@ impl PackedFile {
 
 fn to_py(problem: io::Error) -> PyErr {
     match problem.kind() {
-        io::ErrorKind::UnexpectedEof => PyEOFError::new_err("the file is cut short: it ends inside of what is packed"),
+        io::ErrorKind::UnexpectedEof => PyEOFError::new_err("the file is cut short: it ends inside of packed data"),
         _ if problem.raw_os_error().is_some() => problem.into(),
         _ => PyOSError::new_err(problem.to_string()),
     }

@@ -1,4 +1,4 @@
-//! Encodings that are drawn, and the best ones.
+//! Sampled encodings, and the best ones.
 
 use pyo3::prelude::*;
 use toksmith_core::kinds::Sampling;
@@ -8,16 +8,16 @@ use crate::engine::Engine;
 use crate::guard::Arg;
 use crate::text::{Errors, Text};
 
-/// The options of drawing, by name.
+/// The options of sampling, by name.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Drawn {
+pub struct SamplingOptions {
     seed: u64,
     dropout: f64,
     alpha: f64,
 }
 
-/// The ids of an encoding of a text that is drawn.
+/// The ids of a sampled encoding of a text.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -26,12 +26,12 @@ pub fn sample<'py>(
     text: &Bound<'py, PyAny>,
     special: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,
-    drawn: Arg<Drawn>,
+    drawn: Arg<SamplingOptions>,
 ) -> PyResult<Vec<u32>> {
     let (py, engine) = (text.py(), engine.get());
     let allow = engine.allow(special)?;
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    let Drawn { seed, dropout, alpha } = drawn.0;
+    let SamplingOptions { seed, dropout, alpha } = drawn.0;
     engine.call_on(py, &text, |encoder, text, stop| {
         let mut ids = Vec::new();
         encoder.sample(text, &allow, &Sampling { seed, dropout, alpha }, stop, &mut ids)?;
@@ -50,5 +50,5 @@ pub fn best_ways<'py>(
 ) -> PyResult<Vec<(Vec<u32>, f64)>> {
     let (py, engine) = (text.py(), engine.get());
     let text = Text::new(text, Errors::from_name(errors)?, None)?;
-    engine.call_on(py, &text, |encoder, text, stop| encoder.best_ways(text, most, stop))
+    engine.call_on(py, &text, |encoder, text, stop| encoder.best_encodings(text, most, stop))
 }

@@ -5,20 +5,20 @@ use toksmith_core::Result;
 use toksmith_core::encode::stages::Stages as CoreStages;
 use toksmith_core::kinds::hf_characters::HfCharacters;
 use toksmith_core::split::Splitter;
-use toksmith_core::split::special::Flags;
-use toksmith_core::steps::{Chain, Spec, Value, decoders, normalizers, splitters};
+use toksmith_core::split::special::AddedTokenFlags;
+use toksmith_core::steps::{DecoderChain, Spec, Value, decoders, normalizers, splitters};
 
 /// The value of an option.
 #[derive(FromPyObject)]
-enum Given {
+enum OptionValue {
     Flag(bool),
     Number(i64),
     Text(String),
 }
 
-type Step = (String, Vec<(String, Option<Given>)>);
+type Step = (String, Vec<(String, Option<OptionValue>)>);
 
-/// The steps by field; flags of added tokens by content: `lstrip`, `rstrip`, `single_word`, `normalized`.
+/// The steps by field; the flags of added tokens by content: `lstrip`, `rstrip`, `single_word`, `normalized`.
 #[derive(FromPyObject)]
 pub struct Stages {
     #[pyo3(item)]
@@ -29,27 +29,27 @@ pub struct Stages {
     decoders: Vec<Step>,
     #[pyo3(item)]
     pub flags: std::collections::HashMap<String, (bool, bool, bool, bool)>,
-    /// Prefix, suffix, the unknown id, whether unknown characters are joined, fall back to bytes, and are left out.
+    /// Prefix, suffix, the unknown id, and whether unknown characters are fused, fall back to bytes, and are left out.
     #[pyo3(item)]
     symbols: Option<(String, String, Option<u32>, bool, bool, bool)>,
 }
 
 impl Stages {
     /// The flags of an added token.
-    pub fn flags_of(&self, content: &str) -> Flags {
+    pub fn flags_of(&self, content: &str) -> AddedTokenFlags {
         let (lstrip, rstrip, single_word, normalized) = self.flags.get(content).copied().unwrap_or_default();
-        Flags { lstrip, rstrip, single_word, normalized }
+        AddedTokenFlags { lstrip, rstrip, single_word, normalized }
     }
 
-    /// What the core is made of: stages, what cuts texts where no stage does, and what makes texts of tokens.
-    pub fn parts(self) -> Result<(CoreStages, Splitter, Option<Chain>)> {
+    /// The core's parts: stages, the splitter for texts that no stage splits, and the decoders.
+    pub fn parts(self) -> Result<(CoreStages, Splitter, Option<DecoderChain>)> {
         let specs = |steps: Vec<Step>| steps.into_iter().map(spec).collect::<Vec<_>>();
         let cuts = specs(self.splitters);
         let mut stages = CoreStages { normalizers: normalizers(&specs(self.normalizers))?, ..CoreStages::default() };
-        let mut splitter = Splitter::of_steps(&cuts)?;
+        let mut splitter = Splitter::from_steps(&cuts)?;
         if !splitter.only_cuts() {
             stages.splitters = splitters(&cuts)?;
-            splitter = Splitter::of_steps(&[])?;
+            splitter = Splitter::from_steps(&[])?;
         }
         stages.symbols = self.symbols.map(|symbols| {
             let (prefix, suffix, unknown, fuse_unknown, byte_fallback, drops_unknown) = symbols;
@@ -63,9 +63,9 @@ impl Stages {
 
 fn spec((kind, options): Step) -> Spec {
     let value = |value| match value {
-        Some(Given::Flag(flag)) => Value::Flag(flag),
-        Some(Given::Number(number)) => Value::Number(number),
-        Some(Given::Text(text)) => Value::Text(text),
+        Some(OptionValue::Flag(flag)) => Value::Flag(flag),
+        Some(OptionValue::Number(number)) => Value::Number(number),
+        Some(OptionValue::Text(text)) => Value::Text(text),
         None => Value::Nothing,
     };
     Spec { kind, options: options.into_iter().map(|(name, option)| (name, value(option))).collect() }

@@ -1,5 +1,4 @@
-//! `TextStream`: the text of a file, or of blocks that are fed, to ids, a part at a time. `TextParts`: a long text in memory to
-//! ids, a part at a time. And where texts can be cut.
+//! `TextStream` and `TextParts`: encode a file, fed blocks or a long text in memory part by part; and cuts of texts.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError, TryLockError};
@@ -7,7 +6,7 @@ use std::sync::{Mutex, PoisonError, TryLockError};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use toksmith_core::encode::boundaries::Settled;
+use toksmith_core::encode::boundaries::StableCuts;
 use toksmith_core::encode::files::Stream;
 use toksmith_core::encode::long_text::{LongText, PART, encode_first};
 use toksmith_core::split::Text;
@@ -19,12 +18,12 @@ use crate::column::TextBlock;
 use crate::engine::Engine;
 use crate::errors;
 
-/// Text on its way to ids.
+/// A text that is encoded part by part.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct TextStream {
     engine: Py<Engine>,
     allow: Allow,
-    /// In a place of its own: a search holds registers of 32 bytes, and the interpreter aligns objects to 16.
+    /// In a separate allocation: a search holds registers of 32 bytes, and the interpreter aligns objects to 16.
     stream: Box<Mutex<Stream>>,
 }
 
@@ -55,7 +54,7 @@ impl TextStream {
 
     #[getter]
     fn finished(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).finished()))
+        Ok(py.detach(|| self.stream.lock().unwrap_or_else(PoisonError::into_inner).is_finished()))
     }
 
     #[allow(clippy::type_complexity)]
@@ -73,21 +72,21 @@ impl TextStream {
         let engine = self.engine.get();
         let (encoder, cuts) = engine.for_long_texts();
         let rules = LongText { encoder, cuts, allow: &self.allow, part: PART };
-        let size = usize::try_from(stream.left()).unwrap_or(usize::MAX);
+        let size = usize::try_from(stream.remaining_bytes()).unwrap_or(usize::MAX);
         let stream = &mut *stream;
         let ragged = call(py, size, |stop| stream.read(&rules, limit, threads, stop))?;
         Ok((ragged.ids.into_pyarray(py), ragged.ends.into_pyarray(py)))
     }
 }
 
-/// The ids of one text of a block, a part at a time.
+/// The ids of one text of a block, part by part.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct TextParts {
     engine: Py<Engine>,
     block: Py<TextBlock>,
     place: usize,
     allow: Allow,
-    /// Where the next part begins.
+    /// The start of the next part.
     start: Mutex<usize>,
 }
 
@@ -118,7 +117,7 @@ impl TextParts {
         Ok(py.detach(|| *self.start.lock().unwrap_or_else(PoisonError::into_inner) >= size))
     }
 
-    /// The ids of the next `least` bytes or more, up to where the text can be cut. Offsets in errors are bytes of the text.
+    /// The ids of the next `least` bytes or more, up to a cut. Offsets in errors are bytes of the text.
     fn read<'py>(&self, py: Python<'py>, least: usize, threads: usize) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let mut start = match self.start.try_lock() {
             Ok(start) => start,
@@ -129,19 +128,21 @@ impl TextParts {
         let rules = LongText { encoder, cuts, allow: &self.allow, part: PART };
         let (from, rest) = (*start, self.text(py).get(*start..).unwrap_or_default());
         let (ids, end) = call(py, rest.len(), |stop| {
-            encode_first(&rules, Text::Bytes(rest), least, threads, stop).map_err(|error| error.shifted(from))
+            encode_first(&rules, Text::Bytes(rest), least, threads, stop).map_err(|error| error.shift_offset(from))
         })?;
         *start += end;
         Ok(ids.into_pyarray(py))
     }
 }
 
-/// A cut behind `start` that changes no id: the first in a text of which all is known, or the last that holds whatever
+/// A cut after `start` that changes no id: the first one in a complete text, or the last one that is valid whatever
 /// follows.
 #[guarded]
 #[pyfunction]
 pub fn find_cut(engine: &Bound<'_, Engine>, text: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
     let (encoder, cuts) = engine.get().for_long_texts();
-    let settled = Settled::new(encoder, cuts);
-    call(engine.py(), text.len(), |_| Ok(if last { settled.last(text, start) } else { settled.first(text, start) }))
+    let settled = StableCuts::new(encoder, cuts);
+    call(engine.py(), text.len(), |_| {
+        Ok(if last { settled.last_cut(text, start) } else { settled.first_cut(text, start) })
+    })
 }

@@ -1,4 +1,4 @@
-//! The token tables of files.
+//! Parses and writes the token tables of files.
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -47,7 +47,7 @@ fn refuse_repeats(py: Python<'_>, data: &[u8], path: &str) -> PyResult<()> {
     parse(py, data, path, table::refuse_repeats)
 }
 
-/// The token lines, and the SHA-256 of `data[:signed]`.
+/// Parses the token lines, and computes the SHA-256 of `data[:signed]`.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::type_complexity)]
@@ -106,27 +106,27 @@ fn dump_number_lines<'py>(py: Python<'py>, table: PyReadonlyArray2<'py, u64>) ->
     Ok(PyBytes::new(py, &lines))
 }
 
-/// The result of a parser; its errors get the file's path, and line numbers are integers.
+/// The result of a parser; its errors get the file's path, and line numbers become integers.
 fn parse<T: Send>(
     py: Python<'_>,
     data: &[u8],
     path: &str,
     parser: impl FnOnce(&[u8]) -> toksmith_core::Result<T> + Send,
 ) -> PyResult<T> {
-    // The core's error is kept until the path can be put to it.
+    // The core's error is kept until the path can be added.
     match call(py, table_weight(data.len()), |_| Ok(parser(data)))? {
         Err(toksmith_core::Error::Format { place, problem }) => {
             let line = place.as_ref().and_then(|place| place.parse::<u64>().ok());
             Err(match line {
-                Some(line) => errors::new(py, "FormatError", (path, line, problem))?,
-                None => errors::new(py, "FormatError", (path, place, problem))?,
+                Some(line) => errors::new_exception(py, "FormatError", (path, line, problem))?,
+                None => errors::new_exception(py, "FormatError", (path, place, problem))?,
             })
         }
         result => result.map_err(|error| errors::to_py(py, error)),
     }
 }
 
-/// The token bytes, their ends and ids. Nobody can change them, so a model keeps them as they are.
+/// The token bytes, their ends and ids, all immutable, so that a model keeps them without a copy.
 fn buffers(py: Python<'_>, tokens: Tokens) -> PyResult<(Bound<'_, PyBytes>, Array1<'_>, Array1<'_>)> {
     Ok((PyBytes::new(py, &tokens.blob), constant(py, tokens.ends)?, constant(py, tokens.ids)?))
 }

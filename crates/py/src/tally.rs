@@ -1,4 +1,4 @@
-//! What encoding made of texts, counted; and what tokens are by their bytes.
+//! Counts of encoded texts; and facts about the bytes of tokens.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,18 +9,18 @@ use pyo3::types::PyDict;
 use toksmith_core::encode::long_text::PART;
 use toksmith_core::measure::counts::Counts;
 use toksmith_core::measure::token_facts::facts;
-use toksmith_core::split::text_cuts::parts;
+use toksmith_core::split::text_cuts::text_parts;
 use toksmith_core::threads::parallel::{Jobs, Stop};
 use toksmith_guard::guarded;
 
-use crate::batch::Load;
+use crate::batch::JobPlan;
 use crate::call::call;
 use crate::engine::Engine;
 use crate::errors;
 use crate::guard::Arg;
 use crate::text::{Errors, Text, as_texts, texts};
 
-/// The counts of all texts that were added so far.
+/// The counts of all texts added so far.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Tally {
     engine: Py<Engine>,
@@ -36,7 +36,7 @@ impl Tally {
         Ok(Self { engine: engine.unbind(), sum: Mutex::default() })
     }
 
-    /// Encodes each text and counts what it became; after an error, the sum may hold a part of the batch.
+    /// Encodes each text and counts the result; after an error, the sum can hold a part of the batch.
     fn add<'py>(
         &self,
         batch: &Bound<'py, PyAny>,
@@ -52,21 +52,21 @@ impl Tally {
         let (encoder, cuts) = engine.for_long_texts();
         let cuts = cuts.filter(|_| threads > 1);
         let cut = each.iter().enumerate().flat_map(|(place, text)| {
-            parts(text.as_bytes(), cuts, encoder.added(), PART).map(move |(start, end)| (place, start, end))
+            text_parts(text.as_bytes(), cuts, encoder.added(), PART).map(move |(start, end)| (place, start, end))
         });
         let pieces: Vec<_> = cut.collect();
-        let load = Load::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.searches());
+        let load = JobPlan::new(pieces.iter().map(|&(_, start, end)| end - start), threads, encoder.uses_regex());
         let work = |jobs: &mut Jobs<'_, usize, ()>, stop: &Stop| {
             let (mut counts, mut ids) = (Counts::default(), Vec::new());
             encoder.with_session(|session| {
-                jobs.each(|job| {
+                jobs.for_each(|job| {
                     for &(place, start, end) in &pieces[load.texts(job)] {
                         stop.check()?;
                         let text = each[place].part(start, end);
                         ids.clear();
                         encoder
                             .encode(text, &allow, stop, session, &mut ids)
-                            .map_err(|error| error.shifted(start).in_batch(place))?;
+                            .map_err(|error| error.shift_offset(start).in_batch(place))?;
                         counts.add(text, &ids, engine.decoder(), start == 0);
                     }
                     Ok(())
@@ -74,14 +74,14 @@ impl Tally {
             });
             self.locked().merge(counts);
         };
-        load.run(py, work, |_| Ok(())).map_err(|problem| errors::located(py, &problem, &texts, Text::offset))
+        load.run(py, work, |_| Ok(())).map_err(|problem| errors::with_batch_offset(py, &problem, &texts, Text::offset))
     }
 
     /// The counts by the names of `toksmith_core::measure::counts`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut counts = self.locked().clone();
         let all = PyDict::new(py);
-        for (name, count) in counts.totals.named() {
+        for (name, count) in counts.totals.entries() {
             all.set_item(name, *count)?;
         }
         let rows = counts.indents.len();
@@ -99,19 +99,19 @@ impl Tally {
     }
 }
 
-/// For each token whether the split pattern cuts every text inside it, by the rule of `toksmith_core::split::text_cuts`; all false
-/// where that rule does not hold.
+/// For each token whether the split pattern cuts every text inside it, by the rule of
+/// `toksmith_core::split::text_cuts`; all false if the pattern has no such rule.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
 pub fn always_cut(engine: &Bound<'_, Engine>, tokens: Arg<Vec<PyBackedStr>>) -> PyResult<Vec<bool>> {
     let (_, cuts) = engine.get().for_long_texts();
-    Ok(tokens.0.iter().map(|token| cuts.is_some_and(|cuts| cuts.inside(token))).collect())
+    Ok(tokens.0.iter().map(|token| cuts.is_some_and(|cuts| cuts.cuts_inside(token))).collect())
 }
 
 type Facts<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u8>>);
 
-/// The ids of all tokens, ascending, the length of each in bytes, and its flags (see `toksmith_core::measure::token_facts`).
+/// The ids of all tokens, ascending, their lengths in bytes, and their flags (`toksmith_core::measure::token_facts`).
 #[guarded]
 #[pyfunction]
 pub fn token_facts<'py>(engine: &Bound<'py, Engine>) -> PyResult<Facts<'py>> {

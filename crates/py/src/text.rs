@@ -1,5 +1,5 @@
-//! Python texts as UTF-8 bytes: `bytes` and ASCII are borrowed, the UTF-8 of other `str` is written for the call, lone
-//! surrogates are repaired or refused.
+//! Python texts as UTF-8: `bytes` and ASCII are borrowed, other `str` are encoded for the call, lone surrogates are
+//! repaired or refused.
 
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::intern;
@@ -8,17 +8,17 @@ use pyo3::types::{PyBytes, PyIterator, PyList, PyString, PyTuple};
 use toksmith_core::split::Text as CoreText;
 use toksmith_core::switches;
 
-use crate::utf8::written;
+use crate::utf8::write_once;
 
-/// How many items of a batch are taken between two looks at the signals.
+/// The items of a batch taken between two checks for signals.
 const ITEMS_PER_LOOK: usize = 1 << 16;
-/// The most items that room is made for where their number is only said.
+/// The most items for which room is made if their number is only claimed.
 const ROOM: usize = 1 << 12;
 
-/// What to do with lone surrogates.
+/// The handling of lone surrogates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Errors {
-    /// Pairs become the character that they stand for, and each that is left U+FFFD.
+    /// Pairs become their character, and each other surrogate U+FFFD.
     Replace,
     /// An exception.
     Strict,
@@ -29,7 +29,7 @@ pub enum Text<'py> {
     Str(Bound<'py, PyString>),
     /// Its UTF-8.
     Written(String),
-    /// What the caller's text, the second, was repaired to.
+    /// The repaired text, and the caller's text.
     Repaired(Bound<'py, PyString>, Bound<'py, PyString>),
     Bytes(Bound<'py, PyBytes>),
 }
@@ -41,12 +41,12 @@ impl Errors {
             return Ok(Self::Replace);
         }
         let Ok(name) = name.cast::<PyString>() else {
-            return Err(wrong(name, "errors", "str"));
+            return Err(type_error(name, "errors", "str"));
         };
         match name.to_str() {
             Ok("replace") => Ok(Self::Replace),
             Ok("strict") => Ok(Self::Strict),
-            _ => Err(crate::errors::new(py, "InvalidOption", ("errors", name, "'replace' or 'strict'"))?),
+            _ => Err(crate::errors::new_exception(py, "InvalidOption", ("errors", name, "'replace' or 'strict'"))?),
         }
     }
 }
@@ -55,7 +55,7 @@ impl<'py> Text<'py> {
     pub fn new(value: &Bound<'py, PyAny>, errors: Errors, index: Option<usize>) -> PyResult<Self> {
         switches::fault_point();
         if let Ok(text) = value.cast::<PyString>() {
-            if let Some(utf8) = written(text)? {
+            if let Some(utf8) = write_once(text)? {
                 return Ok(Self::Written(utf8));
             }
             return match text.to_str() {
@@ -65,7 +65,7 @@ impl<'py> Text<'py> {
                 {
                     Err(problem)
                 }
-                Err(_) => Ok(Self::Repaired(repaired(text)?, text.clone())),
+                Err(_) => Ok(Self::Repaired(repair(text)?, text.clone())),
             };
         }
         if let Ok(bytes) = value.cast::<PyBytes>() {
@@ -84,19 +84,19 @@ impl<'py> Text<'py> {
         }
     }
 
-    /// Makes numbers of characters of the repaired text those of the caller's.
+    /// Converts numbers of characters of the repaired text to those of the caller's text.
     pub fn number(&self, numbers: &mut [&mut [usize]]) -> PyResult<()> {
         switches::fault_point();
         let Self::Repaired(repaired, original) = self else { return Ok(()) };
-        let places = places(repaired.to_str()?, original)?;
+        let places = original_places(repaired.to_str()?, original)?;
         for number in numbers.iter_mut().flat_map(|numbers| numbers.iter_mut()) {
             *number = places[*number];
         }
         Ok(())
     }
 
-    /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`. That of a character is
-    /// that of each of its bytes, and none lies behind the text.
+    /// A byte offset in the unit of the caller's text: characters for `str`, bytes for `bytes`. Each byte of a
+    /// character has the offset of the character, and no offset exceeds the text.
     pub fn offset(&self, bytes: usize) -> usize {
         let whole = match self {
             Self::Str(text) | Self::Repaired(text, _) => text.to_str().unwrap_or_default(),
@@ -114,9 +114,9 @@ impl<'py> Text<'py> {
     }
 }
 
-/// For each character of the repaired text, and its end, where it is in the original: a pair of lone surrogates was
-/// repaired to one character.
-fn places(repaired: &str, original: &Bound<'_, PyString>) -> PyResult<Vec<usize>> {
+/// For each character of the repaired text, and for its end, the place in the original, in which a pair of lone
+/// surrogates was two characters.
+fn original_places(repaired: &str, original: &Bound<'_, PyString>) -> PyResult<Vec<usize>> {
     let original = utf32(original)?;
     let (original, _) = original.as_bytes().as_chunks::<4>();
     let mut places = vec![0];
@@ -133,7 +133,7 @@ fn utf32<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyBytes>> {
     Ok(text.call_method1("encode", ("utf-32-le", "surrogatepass"))?.cast_into()?)
 }
 
-/// How many characters of `text` make the first `units` units of UTF-16, where a lone surrogate is one character.
+/// The characters of `text` that make the first `units` units of UTF-16, where a lone surrogate is one character.
 fn characters_of_units(text: &Bound<'_, PyString>, units: usize) -> PyResult<usize> {
     let utf32 = utf32(text)?;
     let (characters, _) = utf32.as_bytes().as_chunks::<4>();
@@ -147,34 +147,33 @@ fn characters_of_units(text: &Bound<'_, PyString>, units: usize) -> PyResult<usi
     Ok(characters.iter().take_while(fits).count())
 }
 
-fn repaired<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+fn repair<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
     let utf16 = text.call_method1("encode", ("utf-16-le", "surrogatepass"))?;
     Ok(utf16.call_method1("decode", ("utf-16-le", "replace"))?.cast_into()?)
 }
 
-/// Lets signals interrupt a loop over the items of a batch, now and then.
-pub fn look_up(py: Python<'_>, index: usize) -> PyResult<()> {
+/// Handles signals in a loop over the items of a batch, at intervals.
+pub fn check_signals_at(py: Python<'_>, index: usize) -> PyResult<()> {
     if index % ITEMS_PER_LOOK == ITEMS_PER_LOOK - 1 { py.check_signals() } else { Ok(()) }
 }
 
-/// How many items to make room for before they come. What a list of the caller's own class says of its length may be
-/// wrong.
-pub fn room(items: &Bound<'_, PyAny>) -> usize {
-    let known = items.is_exact_instance_of::<PyList>() || items.is_exact_instance_of::<PyTuple>();
-    let said = items.len().unwrap_or(0);
-    if known { said } else { said.min(ROOM) }
+/// The items to make room for in advance. The length that a list of the caller's own class claims can be wrong.
+pub fn items_room(items: &Bound<'_, PyAny>) -> usize {
+    let exact = items.is_exact_instance_of::<PyList>() || items.is_exact_instance_of::<PyTuple>();
+    let claimed = items.len().unwrap_or(0);
+    if exact { claimed } else { claimed.min(ROOM) }
 }
 
-/// The items of an argument that is to be iterated over.
+/// An iterator over an argument.
 pub fn items<'py>(value: &Bound<'py, PyAny>, name: &str, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
     value.try_iter().map_err(|problem| {
-        // Any other error is the caller's own.
-        if problem.is_instance_of::<PyTypeError>(value.py()) { wrong(value, name, expected) } else { problem }
+        // Any other error comes from the caller's code.
+        if problem.is_instance_of::<PyTypeError>(value.py()) { type_error(value, name, expected) } else { problem }
     })
 }
 
 /// The error of an argument of a wrong type, by its name.
-pub fn wrong(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
+pub fn type_error(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
     match value.get_type().qualname() {
         Ok(kind) => PyTypeError::new_err(format!("{name}: expected {expected}, not {kind}")),
         Err(other) => other,
@@ -183,26 +182,26 @@ pub fn wrong(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr {
 
 /// The texts of a batch.
 pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
-    each_text(batch, |text, index| Text::new(text, errors, Some(index)))
+    map_texts(batch, |text, index| Text::new(text, errors, Some(index)))
 }
 
-/// What `make` makes of each text of a batch. A `str` is one text and not a batch.
-pub fn each_text<'py, T>(
+/// Calls `make` on each text of a batch. A `str` is one text and not a batch.
+pub fn map_texts<'py, T>(
     batch: &Bound<'py, PyAny>,
     make: impl Fn(&Bound<'py, PyAny>, usize) -> PyResult<T>,
 ) -> PyResult<Vec<T>> {
     if batch.is_instance_of::<PyString>() || batch.is_instance_of::<PyBytes>() {
         return Err(PyTypeError::new_err("texts: expected a batch of texts (a list), not one text"));
     }
-    let mut texts = Vec::with_capacity(room(batch));
+    let mut texts = Vec::with_capacity(items_room(batch));
     for (index, item) in items(batch, "texts", "a list of texts")?.enumerate() {
         texts.push(make(&item?, index)?);
-        look_up(batch.py(), index)?;
+        check_signals_at(batch.py(), index)?;
     }
     Ok(texts)
 }
 
-/// Each text as the core takes it.
+/// The texts in the form of the core.
 pub fn as_texts<'a>(texts: &'a [Text<'_>]) -> PyResult<Vec<CoreText<'a>>> {
     texts.iter().map(Text::as_text).collect()
 }

@@ -1,7 +1,7 @@
-//! The calls on one text that have to be fast: the base class of `toksmith.Tokenizer`.
+//! The fast calls on one text: the base class of `toksmith.Tokenizer`.
 //!
-//! Most calls name no argument, or `special` alone. They are done here, where arguments are parsed once and no frame of Python
-//! is made. Every other call goes on to the method in Python whose name has an underscore in front, its slow twin.
+//! Most calls pass no keyword, or only `special`. They run here, where arguments are parsed once and no Python frame is
+//! made. All other calls go to the Python method of the same name with an underscore in front, the slow twin.
 
 use std::sync::OnceLock;
 
@@ -12,13 +12,13 @@ use toksmith_guard::guarded;
 
 use crate::engine::Engine;
 
-/// See the module.
+/// The base class of `toksmith.Tokenizer`.
 #[pyclass(name = "TextCalls", subclass, frozen, module = "toksmith._core")]
 pub struct Calls {
     engine: OnceLock<Py<Engine>>,
 }
 
-/// An argument that may be left out. None is a value like any other.
+/// An argument that can be left out. None is a value like any other.
 pub struct Given<'py>(Option<Bound<'py, PyAny>>);
 
 impl<'py> FromPyObject<'_, 'py> for Given<'py> {
@@ -48,7 +48,7 @@ impl Calls {
         Ok(Self { engine: OnceLock::new() })
     }
 
-    /// Says what encodes.
+    /// Sets the engine.
     fn _begin(&self, engine: Py<Engine>) -> PyResult<()> {
         self.engine.get_or_init(|| engine);
         Ok(())
@@ -116,7 +116,7 @@ impl Calls {
 }
 
 impl<'py> Arguments<'_, 'py> {
-    /// The result of `fast`, or that of its twin in Python if the arguments are not those of most calls.
+    /// The result of `fast`, or of its Python twin for other arguments.
     #[inline]
     fn run(
         self,
@@ -137,29 +137,29 @@ impl<'py> Arguments<'_, 'py> {
         };
         let special = self.special.0.as_ref().unwrap_or_else(|| intern!(py, "raise").as_any());
         let errors = self.errors.0.as_ref().unwrap_or_else(|| intern!(py, "replace").as_any());
-        fast(engine.get(), text, special, errors).map_err(|error| told(tokenizer, error, text))
+        fast(engine.get(), text, special, errors).map_err(|error| with_advice(tokenizer, error, text))
     }
 
     #[cold]
     fn run_twin(self, tokenizer: &Bound<'py, Calls>, twin: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyAny>> {
-        let named = self.others.unwrap_or_else(|| PyDict::new(tokenizer.py()));
+        let keywords = self.others.unwrap_or_else(|| PyDict::new(tokenizer.py()));
         for (name, Given(value)) in [("special", self.special), ("errors", self.errors)] {
             if let Some(value) = value {
-                named.set_item(name, value)?;
+                keywords.set_item(name, value)?;
             }
         }
         let placed: Vec<_> = self.text.0.into_iter().chain(self.more.iter()).collect();
-        tokenizer.call_method(twin, PyTuple::new(tokenizer.py(), placed)?, Some(&named))
+        tokenizer.call_method(twin, PyTuple::new(tokenizer.py(), placed)?, Some(&keywords))
     }
 }
 
-/// The error, with what the caller may do about it.
+/// The error, with advice for the caller.
 #[cold]
-fn told<'py>(slf: &Bound<'py, Calls>, error: PyErr, text: &Bound<'py, PyAny>) -> PyErr {
+fn with_advice<'py>(slf: &Bound<'py, Calls>, error: PyErr, text: &Bound<'py, PyAny>) -> PyErr {
     let py = slf.py();
     let value = error.into_value(py);
     match slf.call_method1(intern!(py, "_told"), (value, text)) {
-        Ok(told) => PyErr::from_value(told),
+        Ok(advised) => PyErr::from_value(advised),
         Err(problem) => problem,
     }
 }

@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use toksmith_core::train::by_text::{CountedWords, TextRules, train_by_text as by_text};
-use toksmith_core::train::{Aim, Corpora, LearnedMerge, NO_ID, ParityOptions, Stopped, Ties, TrainOptions, Trained};
+use toksmith_core::train::{Aim, Corpora, LearnedMerge, NO_ID, ParityOptions, StopReason, Ties, TrainOptions, Trained};
 use toksmith_guard::guarded;
 
 use crate::call::call;
@@ -16,7 +16,7 @@ use crate::errors;
 use crate::guard::Arg;
 use crate::vocab::Vocab;
 
-/// What training learned, or the part of it that is new since the last report.
+/// The result of training, or its new part since the last report.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct LearnedMerges(Trained);
 
@@ -52,10 +52,10 @@ impl LearnedMerges {
     #[getter]
     fn stopped(&self) -> PyResult<&'static str> {
         Ok(match self.0.stopped {
-            Stopped::Limit => "limit",
-            Stopped::NoPairs => "no_pairs",
-            Stopped::MinCount => "min_count",
-            Stopped::Interrupted => "interrupted",
+            StopReason::Limit => "limit",
+            StopReason::NoPairs => "no_pairs",
+            StopReason::MinCount => "min_count",
+            StopReason::Interrupted => "interrupted",
         })
     }
 }
@@ -63,7 +63,7 @@ impl LearnedMerges {
 /// The options of the core's training, by name.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wanted {
+pub struct TrainingOptions {
     alphabet: Vec<Option<u32>>,
     base: Option<Py<Vocab>>,
     given: Vec<LearnedMerge>,
@@ -75,7 +75,7 @@ pub struct Wanted {
     whole_characters: bool,
 }
 
-impl Wanted {
+impl TrainingOptions {
     fn options(self) -> PyResult<TrainOptions> {
         let ids: Vec<u32> = self.alphabet.iter().map(|id| id.unwrap_or(NO_ID)).collect();
         let alphabet = ids.try_into().map_err(|_| PyValueError::new_err("alphabet: 256 ids are expected"))?;
@@ -96,7 +96,7 @@ impl Wanted {
 /// The corpora and the turns of languages, by name.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct WantedParity {
+pub struct ParityTrainingOptions {
     languages: Vec<Py<CountedPieces>>,
     others: Vec<Py<CountedPieces>>,
     development: Vec<Py<CountedPieces>>,
@@ -106,10 +106,10 @@ pub struct WantedParity {
     window: Option<(usize, f64)>,
 }
 
-/// Merges, the language of each, the tokens of each language before and after, and when a language had no pair left.
+/// Merges, their languages, the tokens of each language before and after, and the merges until it ran out of pairs.
 type OfLanguages<'py> = (LearnedMerges, Bound<'py, PyArray1<u32>>, Vec<(u64, u64)>, Vec<Option<usize>>);
 
-/// Runs a training. Ctrl-C ends it with the merges so far; `progress` gets those that are new.
+/// Runs a training. Ctrl-C ends it with the merges so far; `progress` gets the new ones.
 fn run_with_reports<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -117,13 +117,13 @@ fn run_with_reports<T: Send>(
 ) -> PyResult<T> {
     let mut problem = Ok(());
     let mut reported = 0;
-    let done = py.detach(|| {
-        let mut report = |found: &Trained| {
+    let outcome = py.detach(|| {
+        let mut report = |trained: &Trained| {
             problem = Python::attach(|py| {
                 py.check_signals()?;
                 let Some(progress) = progress else { return Ok(()) };
-                let part = found.since(reported);
-                reported = found.merges.len();
+                let part = trained.since(reported);
+                reported = trained.merges.len();
                 progress.call1(py, (LearnedMerges(part),)).map(drop)
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -132,7 +132,7 @@ fn run_with_reports<T: Send>(
     });
     match problem {
         Err(problem) if !problem.is_instance_of::<PyKeyboardInterrupt>(py) => Err(problem),
-        _ => done.map_err(|error| errors::to_py(py, error)),
+        _ => outcome.map_err(|error| errors::to_py(py, error)),
     }
 }
 
@@ -143,7 +143,7 @@ fn run_with_reports<T: Send>(
 pub fn train(
     py: Python<'_>,
     counts: &CountedPieces,
-    options: Arg<Wanted>,
+    options: Arg<TrainingOptions>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<LearnedMerges> {
     let options = options.0.options()?;
@@ -152,20 +152,20 @@ pub fn train(
         .map(LearnedMerges)
 }
 
-/// Which merges `train_by_text` learns.
+/// The limits of `train_by_text`.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct WantedTexts {
+pub struct TextTrainingOptions {
     size: usize,
     min_count: u64,
     prefix: String,
     longest: Option<usize>,
 }
 
-/// Tokens, and the pairs that merge.
+/// Tokens, and the merging pairs.
 type TokensAndPairs = (Vec<String>, Vec<(u32, u32)>);
 
-/// The given tokens with those that are learned from words of their ids, and the pairs that merge.
+/// Returns the given tokens with those learned from words of their ids, and the merging pairs.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -174,10 +174,10 @@ pub fn train_by_text(
     tokens: Arg<Vec<String>>,
     words: Arg<Vec<Vec<u32>>>,
     counts: Arg<Vec<u64>>,
-    options: Arg<WantedTexts>,
+    options: Arg<TextTrainingOptions>,
 ) -> PyResult<TokensAndPairs> {
     let (mut tokens, symbols, counts, options) = (tokens.0, words.0, counts.0, options.0);
-    let WantedTexts { size, min_count, ref prefix, longest } = options;
+    let TextTrainingOptions { size, min_count, ref prefix, longest } = options;
     if counts.len() != symbols.len() || symbols.iter().flatten().any(|&id| id as usize >= tokens.len()) {
         return Err(PyValueError::new_err("expected a count for each word, and ids of the given tokens"));
     }
@@ -196,8 +196,8 @@ pub fn train_by_text(
 pub fn train_parity<'py>(
     py: Python<'py>,
     counts: &CountedPieces,
-    options: Arg<Wanted>,
-    parity: Arg<WantedParity>,
+    options: Arg<TrainingOptions>,
+    parity: Arg<ParityTrainingOptions>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<OfLanguages<'py>> {
     let (options, parity) = (options.0.options()?, parity.0);
@@ -207,9 +207,9 @@ pub fn train_parity<'py>(
     let corpora = Corpora { sum: counts.core(), languages: &languages, others: &others };
     let aim = if texts.is_empty() { Aim::Ratios(&parity.ratios) } else { Aim::Development(&texts) };
     let turns = ParityOptions { shared: parity.shared, seeds: parity.seeds, window: parity.window, aim };
-    let found = run_with_reports(py, progress.as_ref(), |report| {
+    let result = run_with_reports(py, progress.as_ref(), |report| {
         toksmith_core::train::train_parity(corpora, &options, &turns, report)
     })?;
-    let chosen = PyArray1::from_vec(py, found.chosen);
-    Ok((LearnedMerges(found.trained), chosen, found.tokens, found.ran_out))
+    let chosen = PyArray1::from_vec(py, result.chosen);
+    Ok((LearnedMerges(result.trained), chosen, result.tokens, result.ran_out))
 }

@@ -17,7 +17,7 @@ use crate::guard::Arg;
 /// The options of the core's training, by name.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wanted {
+pub struct UnigramTrainingOptions {
     size: usize,
     seeds: usize,
     longest: usize,
@@ -28,7 +28,7 @@ pub struct Wanted {
 
 type Tokens<'py> = (Vec<Bound<'py, PyBytes>>, Bound<'py, PyArray1<f64>>);
 
-/// The tokens that cover counted words best, with their scores. `progress` gets the number of tokens that are left.
+/// The tokens that cover counted words best, with their scores. `progress` gets the current number of tokens.
 #[guarded]
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value)]
@@ -36,10 +36,10 @@ pub fn train_unigram<'py>(
     py: Python<'py>,
     counts: &CountedPieces,
     alphabet: Arg<Vec<String>>,
-    options: Arg<Wanted>,
+    options: Arg<UnigramTrainingOptions>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tokens<'py>> {
-    let Wanted { size, seeds, longest, shrink, rounds, threads } = options.0;
+    let UnigramTrainingOptions { size, seeds, longest, shrink, rounds, threads } = options.0;
     let options = UnigramOptions { size, seeds, longest, shrink, rounds, threads };
     let alphabet: Vec<&str> = alphabet.0.iter().map(String::as_str).collect();
     let mut problem = Ok(());
@@ -51,10 +51,10 @@ pub fn train_unigram<'py>(
             });
             if problem.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        // In an order that does not depend on that of documents: sums of roundings do.
+        // In an order that does not depend on that of the documents, because the rounding of sums does.
         let arena = counts.core().arena();
         let word = |number: u32| (arena.piece(number as usize), arena.tallies[number as usize].count);
-        let words: Vec<(&[u8], u64)> = arena.by_bytes().into_iter().map(word).collect();
+        let words: Vec<(&[u8], u64)> = arena.byte_order().into_iter().map(word).collect();
         train(&words, &alphabet, options, &mut report)
     });
     problem?;

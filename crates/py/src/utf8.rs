@@ -1,8 +1,8 @@
-//! The UTF-8 of a `str` that is not ASCII: written here for one call, or by Python, which keeps it as long as the `str`.
+//! The UTF-8 of a `str` that is not ASCII: written for one call, or stored by Python.
 //!
-//! Most texts come once. To write them here takes less time, and leaves no memory behind. A text that comes again may come
-//! many times, so Python shall keep its UTF-8. A mark says that a text came lately; one that is lost or mistaken costs
-//! time and nothing else.
+//! Most texts come once. Writing their UTF-8 here takes less time, and leaves no memory allocated. A repeated text can
+//! come many times, so Python stores its UTF-8. A mark records that a text came recently; a lost or wrong mark costs
+//! only time.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,24 +15,24 @@ use toksmith_core::text::utf8::{CodeUnit, utf8};
 
 use crate::objects;
 
-/// How many marks are kept.
+/// The number of marks.
 const MARKS: usize = 1 << 14;
 
-/// The marks of texts that came lately, each at a place that the text decides.
+/// The marks of recent texts, each at a place that the text determines.
 static CAME: [AtomicU32; MARKS] = [const { AtomicU32::new(0) }; MARKS];
 
 /// Whether Python writes the UTF-8 of every text.
 static SLOW: LazyLock<bool> = LazyLock::new(slow);
 
-/// The units of a text whose UTF-8 is not there, where it may be written here.
-pub fn unwritten<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
+/// The units of a text without UTF-8 that can be written here.
+pub fn units_to_write<'t>(text: &'t Bound<'_, PyString>) -> PyResult<Option<PyStringData<'t>>> {
     if *SLOW { Ok(None) } else { objects::units(text) }
 }
 
-/// The UTF-8 of a text, if it is written here. None for lone surrogates, where memory does not suffice, and where Python has
-/// the UTF-8 or shall keep it.
-pub fn written(text: &Bound<'_, PyString>) -> PyResult<Option<String>> {
-    Ok(match unwritten(text)? {
+/// The UTF-8 of a text, if it is written here. None for lone surrogates, if memory is short, and if Python has the
+/// UTF-8 or is to store it.
+pub fn write_once(text: &Bound<'_, PyString>) -> PyResult<Option<String>> {
+    Ok(match units_to_write(text)? {
         None => None,
         Some(PyStringData::Ucs1(units)) => write(units),
         Some(PyStringData::Ucs2(units)) => write(units),
@@ -41,11 +41,11 @@ pub fn written(text: &Bound<'_, PyString>) -> PyResult<Option<String>> {
 }
 
 fn write<U: CodeUnit>(units: &[U]) -> Option<String> {
-    if came_before(units) { None } else { utf8(units) }
+    if mark_seen(units) { None } else { utf8(units) }
 }
 
-/// Whether a text came lately; from now on it did. A text is known by its place in memory, its length and its ends.
-fn came_before<U: CodeUnit>(units: &[U]) -> bool {
+/// Marks a text and returns whether it was marked. A text is identified by its address, its length and its ends.
+fn mark_seen<U: CodeUnit>(units: &[U]) -> bool {
     let [first, last] = [units.first(), units.last()].map(|unit| unit.map_or(0, |&unit| u64::from(unit.into())));
     let text = [units.as_ptr().addr() as u64, units.len() as u64, first << 32 | last];
     let hash = text.iter().fold(0u64, |hash, part| (hash ^ part).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29));

@@ -1,4 +1,4 @@
-//! `Vocab`: the checked tables of a model; and the table of patterns.
+//! `Vocab`: the checked tables of a model; and the pattern table.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use toksmith_core::kinds::sentencepiece::byte_ids;
-use toksmith_core::kinds::sentencepiece::merge::Missing;
+use toksmith_core::kinds::sentencepiece::merge::MissingRule;
 use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
-use toksmith_core::merge::recovered::recover_merges;
+use toksmith_core::merge::recover::recover_merges;
 use toksmith_core::split::pattern::{PATTERNS, Pattern};
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab as CoreVocab};
@@ -20,12 +20,12 @@ use toksmith_guard::guarded;
 use crate::call::{call, table_weight};
 use crate::errors;
 use crate::guard::Arg;
-use crate::text::wrong;
+use crate::text::type_error;
 
-/// What a kind that does not merge needs beside its tokens.
+/// The data that a kind without merges needs besides its tokens.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Covered<'py> {
+struct KindOptions<'py> {
     unknown: Option<Bound<'py, PyAny>>,
     prefix: String,
     longest: Option<Bound<'py, PyAny>>,
@@ -34,8 +34,8 @@ struct Covered<'py> {
     byte_fallback: bool,
 }
 
-impl Covered<'_> {
-    /// The kernel of a kind, where the kind needs more than its tokens.
+impl KindOptions<'_> {
+    /// The kernel of a kind that needs more than its tokens.
     fn kernel(&self, vocab: &CoreVocab, kind: &str) -> PyResult<toksmith_core::Result<Option<Kernel>>> {
         let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;
         let unknown = self.unknown.as_ref().map(|id| number(id, "unknown_id", "an id")).transpose()?;
@@ -48,8 +48,8 @@ impl Covered<'_> {
                 Ok(Some(Kernel::WordPiece(pieces)))
             }
             ("unigram", unknown) => {
-                let made = self.unigram(vocab, scores.unwrap_or_default(), unknown);
-                made.map(|unigram| Some(Kernel::Unigram(Box::new(unigram))))
+                let kernel = self.unigram(vocab, scores.unwrap_or_default(), unknown);
+                kernel.map(|unigram| Some(Kernel::Unigram(Box::new(unigram))))
             }
             ("words", Some(unknown)) => Ok(Some(Kernel::Words(Some(unknown)))),
             ("chars", Some(unknown)) => Ok(Some(Kernel::Merge(Some(unknown)))),
@@ -60,9 +60,9 @@ impl Covered<'_> {
     fn unigram(&self, vocab: &CoreVocab, scores: &[f64], unknown: Option<u32>) -> toksmith_core::Result<Unigram> {
         let bytes = if self.byte_fallback { byte_ids(vocab)? } else { Vec::new() };
         let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
-            (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
-            (_, Some(id)) => Missing::Unknown(id),
-            _ => Missing::Error,
+            (Ok(bytes), _) => MissingRule::Bytes(Box::new(bytes)),
+            (_, Some(id)) => MissingRule::Unknown(id),
+            _ => MissingRule::Error,
         };
         let silent: &[u32] = if self.single { &bytes } else { &[] };
         let rules = UnigramRules { scores, single: self.single, symbols: &[], silent, missing, unknown, escape: false };
@@ -70,7 +70,7 @@ impl Covered<'_> {
     }
 }
 
-/// A number of a model; one that does not fit breaks an invariant.
+/// A number of a model; one that does not fit is a broken invariant.
 fn number<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     value: &'a Bound<'py, PyAny>,
     field: &str,
@@ -79,14 +79,14 @@ fn number<'a, 'py, T: FromPyObject<'a, 'py, Error = PyErr>>(
     value.extract().map_err(|problem: PyErr| {
         let py = value.py();
         if problem.is_instance_of::<PyTypeError>(py) {
-            return wrong(value, field, "an int");
+            return type_error(value, field, "an int");
         }
         let invariant = format!("{field} must be {expected}");
-        errors::new(py, "ModelError", (invariant,)).unwrap_or_else(|other| other)
+        errors::new_exception(py, "ModelError", (invariant,)).unwrap_or_else(|other| other)
     })
 }
 
-/// The immutable vocabulary of a model, and what makes ids of its pieces.
+/// The immutable vocabulary of a model, with the encoder of its pieces.
 #[pyclass(frozen, module = "toksmith._core")]
 pub struct Vocab(pub Arc<PieceEncoder>);
 
@@ -107,9 +107,10 @@ impl Vocab {
         merge_rule: &str,
         whole_piece: bool,
         prefix: &str,
-        cover: Option<Arg<Covered<'_>>>,
+        cover: Option<Arg<KindOptions<'_>>>,
     ) -> PyResult<Self> {
-        let invalid = |name: &str, value: &str, allowed: &str| errors::new(py, "InvalidOption", (name, value, allowed));
+        let invalid =
+            |name: &str, value: &str, allowed: &str| errors::new_exception(py, "InvalidOption", (name, value, allowed));
         let unit = match (kind, unit) {
             ("bpe", "byte") => Unit::Byte,
             ("bpe" | "chars", "char") => Unit::Char,
@@ -133,14 +134,14 @@ impl Vocab {
             Some(Arg(cover)) => cover.kernel(&vocab, kind)?.map_err(|error| errors::to_py(py, error))?,
             None => None,
         };
-        // The tables of merging take a while.
-        let made = move |_: &Stop| {
+        // Building the tables takes time.
+        let build = move |_: &Stop| {
             Ok(match kernel {
                 Some(kernel) => PieceEncoder::new(vocab, kernel),
                 None => PieceEncoder::plain(vocab),
             })
         };
-        Ok(Self(Arc::new(call(py, size, made)?)))
+        Ok(Self(Arc::new(call(py, size, build)?)))
     }
 
     fn __len__(&self) -> PyResult<usize> {

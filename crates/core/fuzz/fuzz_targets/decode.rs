@@ -1,4 +1,4 @@
-//! Any ids to bytes.
+//! Decodes any ids.
 
 #![no_main]
 

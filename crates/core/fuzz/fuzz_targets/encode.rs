@@ -1,4 +1,4 @@
-//! Drawn vocabularies: to ids and back.
+//! Encodes and decodes with drawn vocabularies.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Published vocabularies: to ids and back.
+//! Encodes and decodes with published vocabularies.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The scanner of each row of the pattern table and its regex.
+//! Compares the scanner of each pattern row with its regex.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any regexes, in order, on any bytes.
+//! Splits any bytes by any sequence of regexes.
 
 #![no_main]
 

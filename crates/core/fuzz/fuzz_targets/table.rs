@@ -1,4 +1,4 @@
-//! Token tables of files.
+//! Parses token tables of files.
 
 #![no_main]
 

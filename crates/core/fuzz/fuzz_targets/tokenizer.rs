@@ -1,4 +1,4 @@
-//! Drawn tokenizers of every kind, with steps and added tokens.
+//! Runs drawn tokenizers of every kind, with steps and added tokens.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Encoding: with all that makes it fast against pieces of the regex engine merged one by one; and decoding.
+//! Compares the fast encoder and decoder with the rule applied piece by piece.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use toksmith_core::decode::Decoder;
 use toksmith_core::encode::Encoder;
 use toksmith_core::kinds::{PieceEncoder, PieceScratch};
 use toksmith_core::split::pattern::PATTERNS;
-use toksmith_core::split::special::{AddedToken, AddedTokens, Allow, Flags, Segment};
+use toksmith_core::split::special::{AddedToken, AddedTokenFlags, AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text};
 use toksmith_core::table::parse_tiktoken;
 use toksmith_core::text::bounds::Bounds;
@@ -24,7 +24,7 @@ struct Twins {
     decoder: Decoder,
 }
 
-/// No split, and the regex of each row: compiled once, because that takes longer than all else.
+/// No split, and the regex of each row. Compiled once, because compiling takes longer than all else.
 fn engines() -> &'static [Splitter] {
     static ENGINES: OnceLock<Vec<Splitter>> = OnceLock::new();
     ENGINES.get_or_init(|| {
@@ -34,7 +34,7 @@ fn engines() -> &'static [Splitter] {
 }
 
 impl Twins {
-    /// Of a row of the pattern table, or without a split.
+    /// The encoders of a pattern row, or without a split for None.
     fn new(vocab: Vocab, row: Option<usize>) -> Self {
         let pieces = Arc::new(PieceEncoder::plain(Arc::new(vocab)));
         let vocab = pieces.vocab();
@@ -43,7 +43,7 @@ impl Twins {
             content: content.to_owned(),
             id: vocab.size() as u32 + past,
             special,
-            flags: Flags::default(),
+            flags: AddedTokenFlags::default(),
         };
         let added = vec![token("<|end|>", 0, true), token("<|end", 1, true), token("##", 2, false)];
         let added = AddedTokens::new(added).expect("the added tokens are possible");
@@ -52,7 +52,7 @@ impl Twins {
         Self { pieces, fast, slow: &engines()[row.map_or(0, |row| row + 1)], decoder }
     }
 
-    /// Encodes so many pieces of wide characters that new ones are cut from then on.
+    /// Encodes enough pieces of wide characters that new ones are cut from then on.
     fn begin_to_cut(&self) {
         static WIDE: OnceLock<String> = OnceLock::new();
         let wide = WIDE.get_or_init(|| {
@@ -67,8 +67,8 @@ impl Twins {
 
     fn encode(&self, text: Text<'_>, allow: &Allow) -> Vec<u32> {
         let (mut ids, stop) = (Vec::new(), Stop::default());
-        let done = self.fast.with_session(|session| self.fast.encode(text, allow, &stop, session, &mut ids));
-        done.expect("every byte has an id");
+        let outcome = self.fast.with_session(|session| self.fast.encode(text, allow, &stop, session, &mut ids));
+        outcome.expect("every byte has an id");
         ids
     }
 
@@ -89,7 +89,7 @@ impl Twins {
         ids
     }
 
-    /// New, met before, as text and as bytes, in a batch on two threads, and back.
+    /// Checks the text when new and when repeated, as text and as bytes, in a batch on two threads, and decoded.
     fn check(&self, text: &[u8]) {
         for allow in [Allow::Text, Allow::All] {
             let expected = self.encode_slowly(Text::Bytes(text), &allow);
@@ -110,14 +110,14 @@ impl Twins {
     }
 }
 
-/// A vocabulary of the bytes and of up to 63 tokens, each two joined by the next two bytes of `data`; and the rest.
+/// Draws a vocabulary of the bytes and up to 63 tokens, each the join of two, and returns it with the rest of `data`.
 fn drawn_vocab(data: &[u8]) -> Option<(Vocab, &[u8])> {
     let (&[options, count], data) = data.split_first_chunk()?;
     let (pairs, data) = data.split_at_checked(2 * usize::from(count % 64))?;
     let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
     let mut merges = Vec::new();
     for pair in pairs.chunks_exact(2) {
-        // High codes are the tokens made last, so that long ones come about.
+        // High codes pick the latest tokens, so that long tokens occur.
         let place =
             |code: u8| if code < 0x80 { usize::from(code) } else { tokens.len() - 1 - usize::from(code & 0x7F) };
         let (left, right) = (place(pair[0]), place(pair[1]));
@@ -127,7 +127,7 @@ fn drawn_vocab(data: &[u8]) -> Option<(Vocab, &[u8])> {
             tokens.push(joined);
         }
     }
-    // Ids that are not places: the other way round.
+    // Ids in reverse order, so that an id is not a place.
     let most = tokens.len() as u32 - 1;
     let id = |place: u32| if options & 4 == 0 { place } else { most - place };
     let merges: Vec<[u32; 3]> = merges.into_iter().map(|merge| merge.map(id)).collect();
@@ -148,11 +148,10 @@ fn drawn_vocab(data: &[u8]) -> Option<(Vocab, &[u8])> {
     Some((vocab, data))
 }
 
-/// A drawn vocabulary of either rule, with and without the whole-piece lookup, and a row of the table or no regex; with and
-/// without a long text before.
+/// Checks a drawn vocabulary of either rule, with or without whole-piece lookup, a pattern row, or a long text before.
 ///
 /// # Panics
-/// If the ids differ from those of the slow twin, or decoding does not give the text.
+/// If the ids differ from the slow twin's, or decoding does not return the text.
 pub fn drawn(data: &[u8]) {
     let (Some(options), Some((vocab, [row, data @ ..]))) = (data.first(), drawn_vocab(data)) else { return };
     let row = usize::from(*row) % (PATTERNS.len() + 2);
@@ -187,10 +186,10 @@ fn published_twins() -> &'static [Twins] {
     })
 }
 
-/// The published vocabularies of the folder that `TOKSMITH_TEST_DATA` names, with one memory for all texts.
+/// Checks the published vocabularies in the folder `TOKSMITH_TEST_DATA`, with one memory for all texts.
 ///
 /// # Panics
-/// If the folder is missing, and as [`drawn`].
+/// If the folder is missing, and where [`drawn`] panics.
 pub fn published(data: &[u8]) {
     let text = text_of(data);
     for twins in published_twins() {
@@ -198,10 +197,10 @@ pub fn published(data: &[u8]) {
     }
 }
 
-/// Any ids, known or not, against the tokens one by one.
+/// Checks the decoding of any ids, known or not, against the tokens one by one.
 ///
 /// # Panics
-/// If the bytes differ, or the first id that is not known.
+/// If the bytes or the first unknown id differ.
 pub fn decode(data: &[u8]) {
     let Some((vocab, data)) = drawn_vocab(data) else { return };
     let ids: Vec<u32> = data
@@ -212,12 +211,12 @@ pub fn decode(data: &[u8]) {
             _ => u32::from(code[0]),
         })
         .collect();
-    let known: Vec<u8> = ids.iter().map_while(|&id| vocab.token(id)).flatten().copied().collect();
+    let expected: Vec<u8> = ids.iter().map_while(|&id| vocab.token(id)).flatten().copied().collect();
     let stops = ids.iter().position(|&id| vocab.token(id).is_none());
     let mut bytes = Vec::new();
     match Decoder::new(Arc::new(vocab), &[]).decode(&ids, &mut bytes) {
-        Ok(()) => assert_eq!((bytes, stops), (known, None)),
-        Err(toksmith_core::Error::UnknownId { position, .. }) => assert_eq!((bytes, Some(position)), (known, stops)),
+        Ok(()) => assert_eq!((bytes, stops), (expected, None)),
+        Err(toksmith_core::Error::UnknownId { position, .. }) => assert_eq!((bytes, Some(position)), (expected, stops)),
         Err(other) => panic!("{other}"),
     }
 }

@@ -1,6 +1,6 @@
-//! What the fuzz targets do: make a text of what libFuzzer gives, and hold each entry point to its slow twin on it.
+//! The fuzz targets: each turns libFuzzer's data into a text and compares an entry point with its slow twin.
 //!
-//! A difference is a panic, which libFuzzer keeps as a finding.
+//! A difference is a panic, which libFuzzer records as a finding.
 
 pub mod encode;
 pub mod parts;

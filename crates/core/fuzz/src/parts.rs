@@ -1,35 +1,35 @@
-//! The parts of a tokenizer, drawn: a vocabulary of every kind, added tokens with all flags, and every row of the tables
-//! of steps.
+//! Draws the parts of a tokenizer: a vocabulary of every kind, added tokens with all flags, and every row of the step
+//! tables.
 
 use std::sync::Arc;
 
 use toksmith_core::kinds::hf_characters::HfCharacters;
-use toksmith_core::kinds::sentencepiece::merge::Missing;
+use toksmith_core::kinds::sentencepiece::merge::MissingRule;
 use toksmith_core::kinds::unigram::{Unigram, UnigramRules};
 use toksmith_core::kinds::wordpiece::WordPiece;
 use toksmith_core::kinds::{Kernel, PieceEncoder};
 use toksmith_core::split::pattern::PATTERNS;
-use toksmith_core::split::special::{AddedToken, Flags};
+use toksmith_core::split::special::{AddedToken, AddedTokenFlags};
 use toksmith_core::steps::{Spec, Value};
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
 
-/// What `data` says, a byte at a time; zeros where it ends.
+/// The bytes of `data` one at a time; zeros after its end.
 pub struct Codes<'d>(&'d [u8]);
 
 impl<'d> Codes<'d> {
-    /// From the start of `data`.
+    /// Starts at the first byte of `data`.
     #[must_use]
     pub fn new(data: &'d [u8]) -> Self {
         Self(data)
     }
 
-    /// What was not drawn from.
+    /// The bytes not drawn from yet.
     #[must_use]
     pub fn rest(self) -> &'d [u8] {
         self.0
     }
 
-    /// A number below `count`.
+    /// Draws a number below `count`.
     pub fn below(&mut self, count: usize) -> usize {
         let Some((&first, rest)) = self.0.split_first() else { return 0 };
         self.0 = rest;
@@ -49,28 +49,28 @@ impl<'d> Codes<'d> {
     }
 }
 
-/// A tokenizer in parts.
+/// The parts of a tokenizer.
 pub struct Drawn {
-    /// Pieces to ids.
+    /// The encoder of pieces.
     pub pieces: PieceEncoder,
-    /// What pieces of characters are made of.
+    /// The symbols of pieces of characters.
     pub symbols: Option<HfCharacters>,
-    /// What is cut out first.
+    /// The added tokens, cut out first.
     pub added: Vec<AddedToken>,
-    /// What rewrites a text.
+    /// The normalizers.
     pub normalizers: Vec<Spec>,
-    /// What cuts it.
+    /// The splitters.
     pub cuts: Vec<Spec>,
-    /// What makes tokens a text.
+    /// The decoders.
     pub decoders: Vec<Spec>,
 }
 
-/// Characters that have tokens, where characters are the unit.
+/// The characters that have tokens where the unit is the character.
 const CHARACTERS: &[&str] = &[
     "a", "b", "c", "e", "l", "o", "s", "t", "w", "A", "1", "2", " ", "▁", "é", "\u{301}", "中", "文", "Ġ", "!", ".",
     "'", "ſ", "\n", "😀", "가",
 ];
-/// Contents of added tokens: they overlap each other, and normalizers change them.
+/// Contents of added tokens. They overlap each other, and normalizers change them.
 const CONTENTS: &[&str] = &[
     "<s>", "</s>", "<|end|>", "<|end", "a b", " a", "É", "e\u{301}", "ß", "▁a", "##", "aa", "[X]", " ", "\u{fb01}",
     "Å", "\t", "1", "<s", "中",
@@ -79,10 +79,10 @@ const REGEXES: &[&str] = &[r"\s+", r"\w+", r"\d", "a", r"a*", r"\s?\w+|\S", "é|
 const LITERALS: &[&str] = &[" ", "a", "", "▁", "e\u{301}", "aa", "中", "  "];
 const NEW: &[&str] = &["", "▁", " ", "a", "bb", "e\u{301}", "\u{fb01}", "<s>", "éé"];
 const BEHAVIORS: &[&str] = &["removed", "isolated", "contiguous", "merged_with_previous", "merged_with_next"];
-/// Options that a draw gives in one place.
+/// Values for options that take a short string.
 const MARKS: &[&str] = &["▁", " ", "a", "é", "😀"];
 
-/// A tokenizer; None where the drawn tables are no vocabulary.
+/// Draws a tokenizer; None if the drawn tables are not a vocabulary.
 pub fn drawn(codes: &mut Codes<'_>) -> Option<Drawn> {
     let (pieces, symbols) = pieces(codes)?;
     let size = u32::try_from(pieces.vocab().size()).ok()?;
@@ -111,8 +111,8 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
         tokens.extend(forms.map(String::into_bytes));
         tokens.extend((0..=u8::MAX).filter(|_| whole).map(|byte| format!("<0x{byte:02X}>").into_bytes()));
         tokens.push(b"<unk>".to_vec());
-        let mut seen = std::collections::HashSet::new();
-        tokens.retain(|token| seen.insert(token.clone()));
+        let mut distinct = std::collections::HashSet::new();
+        tokens.retain(|token| distinct.insert(token.clone()));
     }
     let unknown_id = u32::try_from(tokens.len() - 1).ok().filter(|_| unknown && !of_bytes);
     let merges = joined(codes, &mut tokens, prefix);
@@ -138,7 +138,7 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
         5 => {
             let scores: Vec<f64> =
                 (0..vocab.size() as u32).take(vocab.len()).map(|place| -f64::from(place * 7 % 23) / 2.0).collect();
-            let missing = unknown_id.map_or(Missing::Error, Missing::Unknown);
+            let missing = unknown_id.map_or(MissingRule::Error, MissingRule::Unknown);
             let rules = UnigramRules {
                 scores: &scores,
                 single: codes.flag(),
@@ -156,12 +156,12 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
     Some((PieceEncoder::new(vocab, kernel), symbols))
 }
 
-/// Up to 31 more tokens, each two joined; and the merges that make them.
+/// Adds up to 31 tokens, each the concatenation of two, and returns the merges that make them.
 fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec<[u32; 3]> {
     let count = codes.below(32);
     let mut merges = Vec::new();
     for _ in 0..count {
-        // Of what was made last as often as of all, so that long ones come about.
+        // Half the draws pick the latest token, so that long tokens occur.
         let mut place = || {
             let (code, last) = (codes.below(256), tokens.len() - 1);
             if code < 128 { code % (last + 1) } else { last - (code - 128) % last.min(16) }
@@ -177,7 +177,7 @@ fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec
     merges
 }
 
-/// How tokens merge.
+/// The options of merging.
 struct Merging<'a> {
     unit: Unit,
     rule: MergeRule,
@@ -202,7 +202,7 @@ fn added(codes: &mut Codes<'_>, size: u32) -> Vec<AddedToken> {
         let content = codes.one(CONTENTS).to_owned();
         let bits = codes.below(32);
         let flag = |bit: usize| bits >> bit & 1 == 1;
-        let flags = Flags { lstrip: flag(0), rstrip: flag(1), single_word: flag(2), normalized: flag(3) };
+        let flags = AddedTokenFlags { lstrip: flag(0), rstrip: flag(1), single_word: flag(2), normalized: flag(3) };
         if added.iter().all(|token| token.content != content) {
             added.push(AddedToken { content, id: size + u32::try_from(past).unwrap_or(0), special: flag(4), flags });
         }
@@ -218,7 +218,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A pattern with its dialect.
+/// Draws a pattern with its dialect.
 fn searched(codes: &mut Codes<'_>) -> (Value, Value) {
     match codes.below(3) {
         0 => (text(codes.one(REGEXES)), text("rust")),

@@ -1,4 +1,4 @@
-//! Splitting: the scanner of each row against its regex, and any regexes on any bytes.
+//! Compares the scanner of each row with its regex, and checks any regexes on any bytes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -34,7 +34,7 @@ fn chosen() -> &'static [Twins] {
     })
 }
 
-/// Where the pieces end; None where the regex engine gives up.
+/// Returns the ends of the pieces; None if the regex engine gives up.
 fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     let (mut ends, mut end) = (Vec::new(), 0);
     let whole = text.as_bytes();
@@ -50,10 +50,10 @@ fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     Some(ends)
 }
 
-/// Splits by the scanner of every row with one, or of that which `TOKSMITH_ROW` names, and by its regex.
+/// Splits by each row's scanner and regex, or only those of the row `TOKSMITH_ROW`.
 ///
 /// # Panics
-/// If their pieces differ, on the text that `data` makes, or there is no such row.
+/// If their pieces differ on the text of `data`, or the row does not exist.
 pub fn scanners(data: &[u8]) {
     let text = text_of(data);
     for twins in chosen() {
@@ -65,7 +65,7 @@ pub fn scanners(data: &[u8]) {
     }
 }
 
-/// Regexes of many shapes, which no scanner knows.
+/// Regexes of many shapes without a scanner.
 const REGEXES: &[&str] = &[
     r"\w+",
     r"\s+",
@@ -81,10 +81,10 @@ const REGEXES: &[&str] = &[
     r"\P{L}+",
 ];
 
-/// Splits by one to four regexes, rows of the table among them, one after the other, with and without scanners.
+/// Splits by one to four regexes in sequence, pattern rows among them, with and without scanners.
 ///
 /// # Panics
-/// If that loses a byte, or differs.
+/// If a byte is lost or the pieces differ.
 pub fn any(data: &[u8]) {
     let Some((&[first, second, third], data)) = data.split_first_chunk() else { return };
     let mut regexes = Vec::new();
@@ -100,10 +100,10 @@ pub fn any(data: &[u8]) {
     assert_eq!(ends(scanners, Text::Bytes(&text)), ends(engine, Text::Bytes(&text)), "{regexes:?}");
 }
 
-/// With and without scanners.
+/// A splitter with scanners, and its twin without.
 type Pair = Rc<(Splitter, Splitter)>;
 
-/// How many lists of regexes are kept, as compiling takes longer than all else.
+/// The number of regex lists kept, as compiling takes longer than all else.
 const KEPT: usize = 400;
 
 fn compiled(regexes: &[&'static str]) -> Pair {

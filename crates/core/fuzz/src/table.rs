@@ -1,14 +1,14 @@
-//! Token tables of files, which anyone may have written.
+//! Parses token tables of files, which anyone can have written.
 
 use toksmith_core::table::{
     dump_number_lines, dump_token_lines, parse_number_lines, parse_tiktoken, parse_token_lines,
 };
 use toksmith_core::vocab::{MergeRule, Tables, Unit, Vocab};
 
-/// Reads `data` as each kind of table, makes a vocabulary of what is well-formed, and writes and reads it again.
+/// Parses `data` as each kind of table, builds a vocabulary of a well-formed one, and writes and reads it again.
 ///
 /// # Panics
-/// If that gives another table.
+/// If the table differs after that.
 pub fn any(data: &[u8]) {
     let [count, columns, data @ ..] = data else { return };
     if let Ok(tokens) = parse_tiktoken(data) {

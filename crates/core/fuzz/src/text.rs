@@ -1,6 +1,6 @@
-//! Texts of what libFuzzer gives: as they are, or put together of fragments on which tokenizers go wrong.
+//! Makes texts of libFuzzer's data: unchanged, or composed of fragments that are hard for tokenizers.
 
-/// Fragments of every kind that the patterns and the engines tell apart.
+/// Fragments of every kind that the patterns and the engines distinguish.
 const FRAGMENTS: &[&str] = &[
     "a",
     "B",
@@ -113,16 +113,16 @@ const FRAGMENTS: &[&str] = &[
     "aaaaaaaaaaaaaaaa",
     "abababab",
 ];
-/// No text is longer: regexes with a lookahead take quadratic time for runs of white space.
+/// The longest text in bytes: regexes with a lookahead take quadratic time for runs of white space.
 const LONGEST: usize = 2048;
-/// From here on a byte repeats the fragment before it.
+/// Bytes from here on repeat the fragment before them.
 const REPEATS: u8 = 0xF0;
-/// From here on a byte takes the three that follow it for a code point.
+/// Bytes from here on take the next three bytes as a code point.
 const CODE_POINTS: u8 = 0xE0;
-/// From here on a byte stands for itself.
+/// Bytes from here on stand for themselves.
 const BYTES: u8 = 0xD0;
 
-/// A text of `data`: after an even first byte as it is, else one part for each byte.
+/// Makes a text of `data`: unchanged after an even first byte, else one part for each byte.
 #[must_use]
 pub fn text_of(data: &[u8]) -> Vec<u8> {
     match data {

@@ -1,5 +1,5 @@
-//! Whole tokenizers: a drawn vocabulary of any kind with drawn normalizers, splitters, decoders and added tokens, on a
-//! drawn text. Encoding is held to a walk that does one step after the other and remembers nothing.
+//! Checks whole tokenizers (drawn vocabulary, steps and added tokens) on drawn texts. The twin is a walk that runs one
+//! step after another and remembers nothing.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use toksmith_core::split::spans::{Count, PlacedIds, Spans};
 use toksmith_core::split::special::{AddedTokens, Allow, Segment};
 use toksmith_core::split::{Splitter, Text, utf8_parts};
 use toksmith_core::steps::bytes::byte_of;
-use toksmith_core::steps::{self, Line, Placed, Spec, normalize, splitters};
+use toksmith_core::steps::{self, Line, LocatedStep, Spec, normalize, splitters};
 use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::Unit;
@@ -23,39 +23,40 @@ use toksmith_core::vocab::Unit;
 use crate::parts::{Codes, Drawn, drawn};
 use crate::text::text_of;
 
-/// The most that steps may make of a text: so many times its bytes, and so many more.
+/// The most that steps can grow a text: the factor, and the bytes added.
 const GROWTH: (usize, usize) = (64, 1 << 20);
 
-/// What a text becomes: its ids, or what is wrong with it.
+/// The ids of a text, or its error.
 type Ids = Result<Vec<u32>, Error>;
 
-/// An encoder with what its slow twin needs.
+/// An encoder with the parts that its slow twin needs.
 struct Twins {
     pieces: Arc<PieceEncoder>,
     fast: Encoder,
-    /// Each splitter as a step, those that only cut as well.
-    splitters: Rc<Vec<Placed<steps::SplitStep>>>,
+    /// Each splitter as a step, including the splitters that only cut.
+    splitters: Rc<Vec<LocatedStep<steps::SplitStep>>>,
     decoder: Decoder,
     chain: bool,
-    /// Whether decoding gives the text back.
+    /// Whether decoding returns the text.
     lossless: bool,
 }
 
 impl Twins {
-    /// None where the parts do not go together, which is an error and no finding.
+    /// None if the parts do not fit together, which is an error and not a finding.
     fn new(drawn: Drawn) -> Option<Self> {
         let Drawn { pieces, symbols, added, normalizers, cuts, decoders } = drawn;
-        let flagged = added.iter().any(|token| token.flags != toksmith_core::split::special::Flags::default());
+        let flagged =
+            added.iter().any(|token| token.flags != toksmith_core::split::special::AddedTokenFlags::default());
         let lossless = pieces.vocab().unit() == Unit::Byte && normalizers.is_empty() && decoders.is_empty() && !flagged;
         let pieces = Arc::new(pieces);
-        let mut splitter = Splitter::of_steps(&cuts).ok()?;
+        let mut splitter = Splitter::from_steps(&cuts).ok()?;
         let lossless = lossless && splitter.only_cuts();
         let mut stages = Stages { normalizers: steps::normalizers(&normalizers).ok()?, symbols, ..Stages::default() };
         if !splitter.only_cuts() {
             stages.splitters = splitters(&cuts).ok()?;
-            splitter = Splitter::of_steps(&[]).ok()?;
+            splitter = Splitter::from_steps(&[]).ok()?;
         }
-        let shown = stages.shown(&added).ok()?;
+        let shown = stages.shown_tokens(&added).ok()?;
         let chain = if decoders.is_empty() { None } else { Some(steps::decoders(&decoders).ok()?) };
         let has_chain = chain.is_some();
         let decoder = Decoder::new(Arc::clone(pieces.vocab()), &shown).with_chain(chain);
@@ -69,7 +70,7 @@ impl Twins {
         self.fast.with_session(|session| self.fast.encode(text, allow, &stop, session, &mut ids)).map(|()| ids)
     }
 
-    /// One step after the other, with a copy between any two.
+    /// Runs one step after another, with a copy between any two.
     fn encode_slowly(&self, text: Text<'_>, allow: &Allow) -> Ids {
         let (mut ids, stop) = (Vec::new(), Stop::default());
         let bounds = Bounds::new(text.as_bytes().len(), &stop);
@@ -101,7 +102,7 @@ impl Twins {
         (allow, bounds): (&Allow, &Bounds<'_>),
         ids: &mut Vec<u32>,
     ) -> Result<(), Error> {
-        let mut line = Line::tracked(text, start);
+        let mut line = Line::with_origins(text, start);
         normalize(&self.fast.stages().normalizers, &mut line, bounds)?;
         self.fast.added().cut_normalized(line.text(), allow, |segment| match segment {
             Segment::Token(id, ..) => {
@@ -133,13 +134,13 @@ impl Twins {
         }
     }
 
-    /// New, met before, counted, in a batch, with offsets, and back.
+    /// Checks the text when new, when repeated, counted, in a batch, with offsets, and decoded.
     fn check(&self, text: Text<'_>) {
         for allow in [Allow::Text, Allow::All, Allow::Raise] {
             let expected = plain(self.encode_slowly(text, &allow));
-            let found = self.encode(text, &allow);
-            check_error(&found, text);
-            assert_eq!(plain(found), expected, "new");
+            let result = self.encode(text, &allow);
+            check_error(&result, text);
+            assert_eq!(plain(result), expected, "new");
             assert_eq!(plain(self.encode(text, &allow)), expected, "met before");
             let stop = Stop::default();
             let count = self.fast.with_session(|session| {
@@ -166,13 +167,13 @@ impl Twins {
         }
     }
 
-    /// The ids have ranges that stand one behind another, from the start of the text to its end.
+    /// Checks that the ranges of the ids follow each other from the start of the text to its end.
     fn check_offsets(&self, text: Text<'_>, (allow, count): (&Allow, Count), expected: Result<&Vec<u32>, &String>) {
         let (mut ids, mut spans, stop) = (Vec::new(), Spans::new(count), Stop::default());
-        let done = self.fast.with_session(|session| {
+        let outcome = self.fast.with_session(|session| {
             self.fast.encode_with_offsets(text, allow, &stop, session, PlacedIds { ids: &mut ids, spans: &mut spans })
         });
-        assert_eq!(plain(done.map(|()| &ids)), expected.map_err(Clone::clone), "with offsets");
+        assert_eq!(plain(outcome.map(|()| &ids)), expected.map_err(Clone::clone), "with offsets");
         if expected.is_err() || ids.is_empty() {
             return;
         }
@@ -184,7 +185,7 @@ impl Twins {
         assert!(starts.is_sorted() && ends.is_sorted(), "{starts:?} {ends:?}");
         assert_eq!((starts.first(), ends.last()), (Some(&0), Some(&whole)), "the text is covered");
         let joined = |(end, start)| if count == Count::Bytes { end == start } else { end >= start };
-        assert!(ends.iter().zip(&starts[1..]).all(joined), "nothing lies between two: {starts:?} {ends:?}");
+        assert!(ends.iter().zip(&starts[1..]).all(joined), "ranges leave gaps: {starts:?} {ends:?}");
     }
 
     fn check_decoded(&self, text: Text<'_>, ids: &[u32]) {
@@ -204,29 +205,29 @@ impl Twins {
     }
 }
 
-/// How many lists of splitters are kept, as compiling regexes takes longer than all else.
+/// The number of splitter lists kept, as compiling regexes takes longer than all else.
 const KEPT: usize = 400;
 
-/// The splitters of the slow twin.
-fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<Placed<steps::SplitStep>>>> {
+/// Compiles the splitters of the slow twin.
+fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<LocatedStep<steps::SplitStep>>>> {
     thread_local! {
-        static COMPILED: RefCell<HashMap<String, Rc<Vec<Placed<steps::SplitStep>>>>> = RefCell::default();
+        static COMPILED: RefCell<HashMap<String, Rc<Vec<LocatedStep<steps::SplitStep>>>>> = RefCell::default();
     }
     COMPILED.with_borrow_mut(|compiled| {
         let name = format!("{cuts:?}");
-        if let Some(found) = compiled.get(&name) {
-            return Some(found.clone());
+        if let Some(known) = compiled.get(&name) {
+            return Some(known.clone());
         }
         if compiled.len() >= KEPT {
             compiled.clear();
         }
-        let made = Rc::new(splitters(cuts).ok()?);
-        compiled.insert(name, made.clone());
-        Some(made)
+        let new_steps = Rc::new(splitters(cuts).ok()?);
+        compiled.insert(name, new_steps.clone());
+        Some(new_steps)
     })
 }
 
-/// A character as it is, or the byte that it stands for.
+/// A character unchanged, or the byte that it stands for.
 fn written(char: char, as_bytes: bool) -> Vec<u8> {
     match byte_of(char).filter(|_| as_bytes) {
         Some(byte) => vec![byte],
@@ -234,7 +235,8 @@ fn written(char: char, as_bytes: bool) -> Vec<u8> {
     }
 }
 
-/// A result without the places of its errors, which the slow twin knows only of pieces.
+/// A result without the places of its errors: the slow twin knows places in pieces only.
+/// The digest in `tests/fuzz_seeds.rs` covers these texts.
 fn plain<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| match error {
         Error::InBatch { error, .. } => plain::<()>(Err(*error)).unwrap_err(),
@@ -246,22 +248,22 @@ fn plain<T>(result: Result<T, Error>) -> Result<T, String> {
     })
 }
 
-/// An error names a place of the caller's text.
+/// Checks that an error names a place of the caller's text.
 fn check_error(result: &Ids, text: Text<'_>) {
     let bytes = text.as_bytes();
     match result {
         Err(Error::SpecialTokenInText { offset, .. }) => {
             let between = std::str::from_utf8(bytes).map_or(true, |text| text.is_char_boundary(*offset));
-            assert!(*offset < bytes.len() && between, "{offset} is no place of the text");
+            assert!(*offset < bytes.len() && between, "{offset} is not a place of the text");
         }
         Err(Error::NotInVocabulary { offset, .. }) => {
-            assert!(*offset <= bytes.len(), "{offset} lies behind the text");
+            assert!(*offset <= bytes.len(), "{offset} is after the end of the text");
         }
         _ => {}
     }
 }
 
-/// The ids of a tokenizer and a text, both of `data`, or what is wrong with the text; None without such a tokenizer.
+/// The ids of a text, or its error; the text and the tokenizer are made of `data`. None for an invalid tokenizer.
 #[must_use]
 pub fn ids(data: &[u8]) -> Option<Result<Vec<u32>, String>> {
     let mut codes = Codes::new(data);
@@ -270,10 +272,10 @@ pub fn ids(data: &[u8]) -> Option<Result<Vec<u32>, String>> {
     Some(plain(twins.encode(Text::Str(&String::from_utf8_lossy(&text)), &Allow::All)))
 }
 
-/// A tokenizer and a text, both of `data`.
+/// Checks a tokenizer and a text, both made of `data`.
 ///
 /// # Panics
-/// If the ids differ from those of the slow twin, or break a rule that docs/spec.md states.
+/// If the ids differ from the slow twin's, or break a rule that docs/spec.md states.
 pub fn any(data: &[u8]) {
     let mut codes = Codes::new(data);
     let Some(twins) = drawn(&mut codes).and_then(Twins::new) else { return };

@@ -1,4 +1,4 @@
-//! Distinct pieces one after another: bytes once, counts, and first positions where they are known.
+//! Distinct pieces one after another: bytes, tallies, and first positions if known.
 
 use bytemuck::zeroed_vec;
 
@@ -7,31 +7,31 @@ use crate::count::tally::{Tally, TallyTable};
 /// Pieces and their tallies.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Arena {
-    /// The bytes of all pieces.
+    /// The bytes of all pieces, one after another.
     pub bytes: Vec<u8>,
-    /// Where each piece ends.
+    /// The end of each piece in `bytes`.
     pub ends: Vec<u64>,
-    /// Its tally.
+    /// The tally of each piece.
     pub tallies: Vec<Tally>,
 }
 
 impl Arena {
     /// The pieces of a table, in no order.
     #[must_use]
-    pub fn of(table: &TallyTable) -> Self {
+    pub fn from_table(table: &TallyTable) -> Self {
         let mut arena = Self::default();
         arena.reserve(table.unique(), 0);
-        let taken = table.each(|piece, tally| {
+        let outcome = table.for_each(|piece, tally| {
             arena.push(piece, tally);
             Ok(())
         });
-        debug_assert!(taken.is_ok());
+        debug_assert!(outcome.is_ok());
         arena
     }
 
-    /// An arena with room for parts of so many pieces and bytes each. Nobody has touched its memory.
+    /// An arena with room for `parts`, given the pieces and bytes of each. The memory is untouched.
     #[must_use]
-    pub fn zeros(parts: &[(usize, usize)]) -> Self {
+    pub fn with_room(parts: &[(usize, usize)]) -> Self {
         let pieces = parts.iter().map(|part| part.0).sum();
         let bytes = parts.iter().map(|part| part.1).sum();
         Self { bytes: zeroed_vec(bytes), ends: zeroed_vec(pieces), tallies: zeroed_vec(pieces) }
@@ -44,17 +44,17 @@ impl Arena {
         let mut rooms = Vec::with_capacity(parts.len());
         let mut start = 0;
         for &(pieces, size) in parts {
-            let (own, rest) = std::mem::take(&mut bytes).split_at_mut(size);
+            let (part, rest) = std::mem::take(&mut bytes).split_at_mut(size);
             let (own_ends, rest_ends) = std::mem::take(&mut ends).split_at_mut(pieces);
             let (own_tallies, rest_tallies) = std::mem::take(&mut tallies).split_at_mut(pieces);
-            rooms.push(ArenaRoom { bytes: own, ends: own_ends, tallies: own_tallies, start, filled: (0, 0) });
+            rooms.push(ArenaRoom { bytes: part, ends: own_ends, tallies: own_tallies, start, filled: (0, 0) });
             (bytes, ends, tallies) = (rest, rest_ends, rest_tallies);
             start += size as u64;
         }
         rooms
     }
 
-    /// Makes room for this many more pieces and bytes.
+    /// Makes room for `pieces` more pieces with `bytes` bytes in all.
     pub fn reserve(&mut self, pieces: usize, bytes: usize) {
         self.bytes.reserve_exact(bytes);
         self.ends.reserve_exact(pieces);
@@ -68,13 +68,13 @@ impl Arena {
         self.tallies.push(tally);
     }
 
-    /// How many there are.
+    /// The number of pieces.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Whether the arena has no pieces.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
@@ -87,16 +87,16 @@ impl Arena {
         &self.bytes[start as usize..self.ends[number] as usize]
     }
 
-    /// All of them, in order.
+    /// Pieces and tallies, in order.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], Tally)> {
         let starts = std::iter::once(&0).chain(&self.ends);
         let pieces = starts.zip(&self.ends).map(|(&start, &end)| &self.bytes[start as usize..end as usize]);
         pieces.zip(self.tallies.iter().copied())
     }
 
-    /// Their numbers in the order of their bytes.
+    /// The numbers of the pieces in the order of their bytes.
     #[must_use]
-    pub fn by_bytes(&self) -> Vec<u32> {
+    pub fn byte_order(&self) -> Vec<u32> {
         let prefix = |piece: &[u8]| {
             let mut bytes = [0; 8];
             let len = piece.len().min(8);
@@ -113,7 +113,7 @@ impl Arena {
 
     /// The same pieces in the order of their first positions.
     #[must_use]
-    pub fn by_position(self) -> Self {
+    pub fn sort_by_position(self) -> Self {
         if self.tallies.is_sorted_by_key(|tally| tally.first) {
             return self;
         }
@@ -128,20 +128,20 @@ impl Arena {
     }
 }
 
-/// Room for some pieces of an arena.
+/// The room of one part of an arena.
 #[derive(Debug)]
 pub struct ArenaRoom<'a> {
     bytes: &'a mut [u8],
     ends: &'a mut [u64],
     tallies: &'a mut [Tally],
-    /// Where the room begins in the arena.
+    /// The start of the room in the arena's bytes.
     start: u64,
-    /// How many pieces and bytes are in it.
+    /// The pieces and bytes written so far.
     filled: (usize, usize),
 }
 
 impl ArenaRoom<'_> {
-    /// Puts the next piece in.
+    /// Appends a piece.
     #[inline]
     pub fn push(&mut self, piece: &[u8], tally: Tally) {
         let (number, start) = self.filled;

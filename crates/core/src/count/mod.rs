@@ -1,19 +1,19 @@
 //! Piece counts: how often each distinct piece occurs in a corpus, and where it occurs first.
 //!
 //! Reading order: this file has the value [`PieceCounts`], which files hold and training takes. [`mod@counter`] makes
-//! it from documents on several threads: [`worker`] is what each of them does and shares, [`tally`] is its table, and
-//! [`spill`] writes a table to disk when memory is short.
-//! [`ordered`] puts the pieces of a table in order. [`mod@arena`] holds the result, [`left_out`] the sums of what was left
-//! out, [`jsonl`] reads rows, and [`tsv`] writes and reads counts as text.
+//! it from documents on several threads: [`worker`] is the work of one thread and the shared state, [`tally`] its
+//! table, and [`spill`] writes a table to disk when memory is short. [`sort`] sorts the pieces of a table.
+//! [`mod@arena`] holds the result, [`dropped`] the sums of left-out pieces, [`jsonl`] reads rows, and [`tsv`] writes
+//! and reads counts as text.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`mod@crate::train`]), and reading files, which the Python package
 //! does.
 
 pub mod arena;
 pub mod counter;
+pub mod dropped;
 pub mod jsonl;
-pub mod left_out;
-pub mod ordered;
+pub mod sort;
 pub mod spill;
 pub mod tally;
 pub mod tsv;
@@ -27,31 +27,31 @@ use sha2::{Digest, Sha256};
 
 use crate::count::arena::Arena;
 use crate::count::counter::{CountTotals, Counter};
-use crate::count::left_out::{Dropping, LeftOut, Rare};
+use crate::count::dropped::{LeftOut, Rare, RareCounter};
 pub use crate::count::tally::Tally;
-use crate::count::tally::{TallyTable, too_many};
-use crate::count::worker::Limits;
+use crate::count::tally::{TallyTable, overflow_error};
+use crate::count::worker::CountLimits;
 use crate::error::{Error, Result};
 use crate::slots::key::{Seeds, Window};
 use crate::split::text_cuts::TextCuts;
 use crate::split::{Splitter, Text};
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, map_items};
 
-/// How many pieces one job of the digest has.
-const SHARE: usize = 1 << 12;
+/// The pieces of one job of the digest.
+const PIECES_PER_JOB: usize = 1 << 12;
 
-/// The pieces of a corpus with their counts. The order of documents matters for first positions only.
+/// The pieces of a corpus with their counts. Only first positions depend on the order of documents.
 #[derive(Debug)]
 pub struct PieceCounts {
     splitter: Arc<Splitter>,
-    /// In the order of first positions where these are known, else of bytes.
+    /// In the order of first positions if these are known, else of bytes.
     arena: Arena,
     positions: bool,
     totals: CountTotals,
     rare: Rare,
 }
 
-/// What is known of counts besides the pieces.
+/// The facts about counts, without the pieces.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountFacts {
     /// Documents.
@@ -65,7 +65,7 @@ pub struct CountFacts {
 }
 
 impl PieceCounts {
-    /// No documents yet.
+    /// Counts without documents.
     #[must_use]
     pub fn new(splitter: Splitter) -> Self {
         Self {
@@ -77,37 +77,43 @@ impl PieceCounts {
         }
     }
 
-    /// What a counter of the same splitter has counted, without the pieces that occur fewer than `min_count` times.
+    /// The result of a counter with the same splitter, without the pieces that occur fewer than `min_count` times.
     ///
     /// # Errors
-    /// Those of [`Counter::finish`].
-    pub fn of(counter: Counter, splitter: Arc<Splitter>, min_count: u64, threads: usize, stop: &Stop) -> Result<Self> {
+    /// As [`Counter::finish`].
+    pub fn from_counter(
+        counter: Counter,
+        splitter: Arc<Splitter>,
+        min_count: u64,
+        threads: usize,
+        stop: &Stop,
+    ) -> Result<Self> {
         let totals = counter.totals();
         let (arena, rare) = counter.finish(min_count, threads, stop)?;
         Ok(Self { splitter, arena, positions: true, totals, rare })
     }
 
-    /// Counts that were kept somewhere.
+    /// Counts that were stored.
     ///
     /// # Errors
-    /// [`Error::Format`] for an empty piece, a count of 0 or a piece that occurs twice; [`Error::Option`] for counts that
-    /// 64 bits do not hold; [`Error::Interrupted`].
-    pub fn kept(splitter: Splitter, arena: Arena, facts: CountFacts, stop: &Stop) -> Result<Self> {
+    /// [`Error::Format`] for an empty piece, a count of 0 or a piece that occurs twice; [`Error::Option`] for counts
+    /// whose sum exceeds 64 bits; [`Error::Interrupted`].
+    pub fn from_arena(splitter: Splitter, arena: Arena, facts: CountFacts, stop: &Stop) -> Result<Self> {
         let bad = |place: usize, problem: &str| {
             Err(Error::Format { place: Some(format!("row {}", place + 1)), problem: problem.to_owned() })
         };
-        let mut seen = HashSet::with_capacity(arena.len());
+        let mut pieces = HashSet::with_capacity(arena.len());
         for (place, (piece, tally)) in arena.iter().enumerate() {
             stop.check()?;
             if piece.is_empty() || tally.count == 0 {
                 return bad(place, "expected a piece of at least one byte with a count of at least 1");
             }
-            if !seen.insert(piece) {
-                return bad(place, "the piece stands in an earlier row already; expected each once");
+            if !pieces.insert(piece) {
+                return bad(place, "the piece is in an earlier row already; expected each once");
             }
         }
-        drop(seen);
-        let bytes = [facts.long.bytes, facts.rare.out.bytes].into_iter().try_fold(mass(&arena)?, plus)?;
+        drop(pieces);
+        let bytes = [facts.long.bytes, facts.rare.out.bytes].into_iter().try_fold(total_bytes(&arena)?, plus)?;
         let totals = CountTotals { documents: facts.documents, bytes, long: facts.long, runs: 0 };
         let mut counts =
             Self { splitter: Arc::new(splitter), arena, positions: facts.positions, totals, rare: facts.rare };
@@ -118,10 +124,10 @@ impl PieceCounts {
     fn put_in_order(&mut self, stop: &Stop) -> Result<()> {
         stop.check()?;
         if self.positions {
-            self.arena = std::mem::take(&mut self.arena).by_position();
+            self.arena = std::mem::take(&mut self.arena).sort_by_position();
             return Ok(());
         }
-        let numbers = self.arena.by_bytes();
+        let numbers = self.arena.byte_order();
         let mut sorted = Arena::default();
         for (place, number) in numbers.into_iter().enumerate() {
             stop.check()?;
@@ -132,24 +138,24 @@ impl PieceCounts {
         Ok(())
     }
 
-    /// Adds documents that come after all documents before.
+    /// Adds documents that follow all documents before.
     ///
     /// # Errors
     /// [`Error::Pattern`] and [`Error::Interrupted`]; none of these documents is then counted.
     pub fn add(&mut self, documents: &[Text<'_>], threads: usize, stop: &Stop) -> Result<()> {
         let start = (self.totals.documents, 0);
-        let mut counter = Counter::new(Arc::clone(&self.splitter), None, Limits::default(), start);
+        let mut counter = Counter::new(Arc::clone(&self.splitter), None, CountLimits::default(), start);
         counter.add(documents, threads, stop)?;
-        let new = Self::of(counter, Arc::clone(&self.splitter), 1, threads, stop)?;
+        let new = Self::from_counter(counter, Arc::clone(&self.splitter), 1, threads, stop)?;
         *self = Self::sum(&[&*self, &new], true, stop)?;
         Ok(())
     }
 
-    /// The counts of several corpora together. First positions are known if each corpus has them and they are
-    /// `comparable`; the least counts.
+    /// Adds the counts of several corpora. First positions are known if each corpus has them and they are `comparable`;
+    /// the minimum is kept.
     ///
     /// # Errors
-    /// [`Error::Option`] for none, and for counts that 64 bits do not hold; [`Error::Interrupted`].
+    /// [`Error::Option`] for no parts, and for counts whose sum exceeds 64 bits; [`Error::Interrupted`].
     pub fn sum(parts: &[&Self], comparable: bool, stop: &Stop) -> Result<Self> {
         let Some((first, rest)) = parts.split_first() else {
             let allowed = "at least one".to_owned();
@@ -169,17 +175,17 @@ impl PieceCounts {
             sum.totals.runs = plus(sum.totals.runs, part.totals.runs)?;
             sum.rare = sum.rare.plus(part.rare)?;
         }
-        sum.arena = if rest.is_empty() { first.arena.clone() } else { unite(parts, stop)? };
+        sum.arena = if rest.is_empty() { first.arena.clone() } else { merge_arenas(parts, stop)? };
         sum.put_in_order(stop)?;
         Ok(sum)
     }
 
-    /// The counts of the pieces that occur at least `min_count` times.
+    /// Returns the counts of the pieces that occur at least `min_count` times.
     ///
     /// # Errors
-    /// [`Error::Option`] for more left out than 64 bits hold; [`Error::Interrupted`].
-    pub fn filtered(&self, min_count: u64, stop: &Stop) -> Result<Self> {
-        let (mut arena, mut rare) = (Arena::default(), Dropping::default());
+    /// [`Error::Option`] if the left-out sums exceed 64 bits; [`Error::Interrupted`].
+    pub fn drop_rare(&self, min_count: u64, stop: &Stop) -> Result<Self> {
+        let (mut arena, mut rare) = (Arena::default(), RareCounter::default());
         for (piece, tally) in self.arena.iter() {
             stop.check()?;
             if tally.count >= min_count {
@@ -188,7 +194,7 @@ impl PieceCounts {
                 rare.add(piece, tally.count);
             }
         }
-        let rare = self.rare.plus(rare.done())?;
+        let rare = self.rare.plus(rare.finish())?;
         Ok(Self { splitter: Arc::clone(&self.splitter), arena, rare, ..*self })
     }
 
@@ -201,11 +207,11 @@ impl PieceCounts {
 
     /// The pieces and their tallies, by first position.
     #[must_use]
-    pub fn in_order(&self) -> Vec<(&[u8], Tally)> {
+    pub fn sorted_pieces(&self) -> Vec<(&[u8], Tally)> {
         self.arena.iter().collect()
     }
 
-    /// The pieces in the order in which they are kept.
+    /// The pieces in their stored order.
     #[must_use]
     pub fn arena(&self) -> &Arena {
         &self.arena
@@ -217,7 +223,7 @@ impl PieceCounts {
         self.totals.documents
     }
 
-    /// Bytes in them.
+    /// Bytes in the documents.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.totals.bytes
@@ -247,7 +253,7 @@ impl PieceCounts {
         self.rare
     }
 
-    /// How many runs were written to disk while counting.
+    /// The number of runs written to disk while counting.
     #[must_use]
     pub fn runs(&self) -> u64 {
         self.totals.runs
@@ -260,10 +266,11 @@ impl PieceCounts {
     /// [`Error::Interrupted`].
     pub fn digest(&self, threads: usize, stop: &Stop) -> Result<u128> {
         let share = |share: usize| {
-            let numbers = share * SHARE..self.arena.len().min((share + 1) * SHARE);
+            let numbers = share * PIECES_PER_JOB..self.arena.len().min((share + 1) * PIECES_PER_JOB);
             Ok(numbers.map(|number| self.digest_of(number)).fold(0, u128::wrapping_add))
         };
-        let shares = map(self.arena.len().div_ceil(SHARE), threads, stop, |shares| shares.each_item(share))?;
+        let shares =
+            map_items(self.arena.len().div_ceil(PIECES_PER_JOB), threads, stop, |shares| shares.for_each_item(share))?;
         Ok(shares.into_iter().fold(0, u128::wrapping_add))
     }
 
@@ -274,13 +281,17 @@ impl PieceCounts {
     }
 }
 
-/// A counter for these regexes, and its splitter.
+/// Returns a counter for these regexes, and its splitter.
 ///
 /// # Errors
-/// Those of [`Splitter::new`].
-pub fn counter(patterns: &[impl AsRef<str>], limits: Limits, start: (u64, u64)) -> Result<(Counter, Arc<Splitter>)> {
+/// As [`Splitter::new`].
+pub fn counter(
+    patterns: &[impl AsRef<str>],
+    limits: CountLimits,
+    start: (u64, u64),
+) -> Result<(Counter, Arc<Splitter>)> {
     let splitter = Arc::new(Splitter::new(patterns)?);
-    Ok((Counter::new(Arc::clone(&splitter), TextCuts::of(patterns), limits, start), splitter))
+    Ok((Counter::new(Arc::clone(&splitter), TextCuts::for_patterns(patterns), limits, start), splitter))
 }
 
 impl LeftOut {
@@ -296,19 +307,19 @@ impl Rare {
 }
 
 fn plus(left: u64, right: u64) -> Result<u64> {
-    left.checked_add(right).ok_or_else(|| too_many(left, right))
+    left.checked_add(right).ok_or_else(|| overflow_error(left, right))
 }
 
-/// The bytes of all occurrences. No count of a pair is larger, whatever merges.
-fn mass(arena: &Arena) -> Result<u64> {
+/// The bytes of all occurrences: an upper bound of every pair's count, whatever merges.
+fn total_bytes(arena: &Arena) -> Result<u64> {
     arena.iter().try_fold(0, |sum, (piece, tally)| {
         let bytes = tally.count.checked_mul(piece.len() as u64);
-        plus(sum, bytes.ok_or_else(|| too_many(tally.count, tally.count))?)
+        plus(sum, bytes.ok_or_else(|| overflow_error(tally.count, tally.count))?)
     })
 }
 
 /// All pieces of all parts.
-fn unite(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
+fn merge_arenas(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
     let mut table = TallyTable::new(Seeds::default());
     for part in parts {
         let window = Window::new(&part.arena.bytes);
@@ -320,7 +331,7 @@ fn unite(parts: &[&PieceCounts], stop: &Stop) -> Result<Arena> {
             start = end;
         }
     }
-    Ok(Arena::of(&table))
+    Ok(Arena::from_table(&table))
 }
 
 #[cfg(test)]
@@ -336,8 +347,8 @@ mod tests {
         let mut parallel = PieceCounts::new(Splitter::new(&["b+|[0-9]"]).unwrap());
         parallel.add(&documents[..123], 3, &Stop::default()).unwrap();
         parallel.add(&documents[123..], 2, &Stop::default()).unwrap();
-        assert_eq!(serial.in_order(), parallel.in_order());
+        assert_eq!(serial.sorted_pieces(), parallel.sorted_pieces());
         assert_eq!(serial.digest(1, &Stop::default()), parallel.digest(2, &Stop::default()));
-        assert_eq!(serial.in_order()[0], (&b"b"[..], Tally { count: 1000, first: (0, 0) }));
+        assert_eq!(serial.sorted_pieces()[0], (&b"b"[..], Tally { count: 1000, first: (0, 0) }));
     }
 }

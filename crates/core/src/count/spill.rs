@@ -1,7 +1,7 @@
-//! Pieces that memory has no room for: sorted runs on disk, and merging them.
+//! Sorted runs on disk for pieces beyond the memory limit, and their merge.
 //!
-//! A run is a file without a name, so that nothing is left of it however the process ends. It holds pieces in the order
-//! of their bytes. Merging reads all runs at once, and so finds all tallies of a piece together.
+//! A run is an unnamed file, so that nothing is left of it however the process ends. It holds pieces in the order of
+//! their bytes. Merging reads all runs at once, and so finds all tallies of a piece together.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,21 +14,21 @@ use crate::count::tally::Tally;
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// How many runs a level has at most. Then they are merged into one run of the next level.
+/// The most runs of a level. These are then merged into one run of the next level.
 const MOST_OPEN: usize = 64;
 const BUFFER: usize = 1 << 18;
-/// How many pieces are merged between two looks at the flag.
+/// The pieces merged between two checks of the stop flag.
 const PIECES_PER_LOOK: u64 = 1 << 14;
 
 /// Length, count, document, byte.
-type Head = [u64; 4];
+type PieceHeader = [u64; 4];
 
-/// Runs that grow in number. A file is open as long as it is needed, so that there must never be many. Each piece is
-/// written once for every level, and there are as many levels as the number of runs has digits in base 64.
+/// All runs, in levels. Each run is an open file, so their number must stay small. A piece is written once per level,
+/// and the number of levels is the number of digits of the run count in base 64.
 #[derive(Debug, Default)]
 pub struct Runs {
     levels: Vec<Vec<Run>>,
-    /// How many runs there were before any were merged.
+    /// The number of runs before any were merged.
     pub count: u64,
 }
 
@@ -47,16 +47,16 @@ impl Runs {
             if self.levels[level].len() < MOST_OPEN {
                 break;
             }
-            run = into_one(std::mem::take(&mut self.levels[level]), stop)?;
+            run = merge_runs(std::mem::take(&mut self.levels[level]), stop)?;
         }
         Ok(())
     }
 
-    /// `each` gets every distinct piece with its tallies added up, in the order of the bytes.
+    /// Calls `each` with every distinct piece and its summed tally, in the order of the bytes.
     ///
     /// # Errors
     /// [`Error::Corpus`] for files that cannot be read or written, [`Error::Option`] for counts of 2^64 or more,
-    /// [`Error::Interrupted`], and those of `each`.
+    /// [`Error::Interrupted`], and the errors of `each`.
     pub fn merge(self, stop: &Stop, each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
         merge(self.levels.into_iter().flatten().collect(), stop, each)
     }
@@ -70,29 +70,29 @@ pub struct Run {
     pieces: u64,
 }
 
-/// A run that is being written.
-struct Writer {
+/// A run being written.
+struct RunWriter {
     file: BufWriter<File>,
     folder: PathBuf,
     pieces: u64,
 }
 
-impl Writer {
+impl RunWriter {
     fn new(folder: &Path) -> Result<Self> {
-        let file = tempfile::tempfile_in(folder).map_err(|problem| failed(folder, &problem))?;
+        let file = tempfile::tempfile_in(folder).map_err(|problem| spill_error(folder, &problem))?;
         Ok(Self { file: BufWriter::with_capacity(BUFFER, file), folder: folder.to_owned(), pieces: 0 })
     }
 
     fn push(&mut self, piece: &[u8], tally: Tally) -> Result<()> {
-        let head: Head = [piece.len() as u64, tally.count, tally.first.0, tally.first.1];
+        let head: PieceHeader = [piece.len() as u64, tally.count, tally.first.0, tally.first.1];
         self.pieces += 1;
         let written = self.file.write_all(bytemuck::bytes_of(&head)).and_then(|()| self.file.write_all(piece));
-        written.map_err(|problem| failed(&self.folder, &problem))
+        written.map_err(|problem| spill_error(&self.folder, &problem))
     }
 
-    fn done(self) -> Result<Run> {
+    fn finish(self) -> Result<Run> {
         let Self { file, folder, pieces } = self;
-        let file = file.into_inner().map_err(|problem| failed(&folder, problem.error()))?;
+        let file = file.into_inner().map_err(|problem| spill_error(&folder, problem.error()))?;
         Ok(Run { file, folder, pieces })
     }
 }
@@ -103,22 +103,22 @@ impl Run {
     /// # Errors
     /// [`Error::Corpus`] for a disk that is full or cannot be written.
     pub fn write(arena: &Arena, folder: &Path) -> Result<Self> {
-        let mut writer = Writer::new(folder)?;
-        for number in arena.by_bytes() {
+        let mut writer = RunWriter::new(folder)?;
+        for number in arena.byte_order() {
             writer.push(arena.piece(number as usize), arena.tallies[number as usize])?;
         }
-        writer.done()
+        writer.finish()
     }
 
     fn open(self) -> Result<RunReader> {
         let Self { file, folder, pieces } = self;
         let mut file = BufReader::with_capacity(BUFFER, file);
-        file.rewind().map_err(|problem| failed(&folder, &problem))?;
+        file.rewind().map_err(|problem| spill_error(&folder, &problem))?;
         Ok(RunReader { file, folder, pieces })
     }
 }
 
-/// A run that is being read.
+/// A run being read.
 struct RunReader {
     file: BufReader<File>,
     folder: PathBuf,
@@ -126,36 +126,36 @@ struct RunReader {
 }
 
 impl RunReader {
-    /// The next piece, into `piece`.
+    /// Reads the next piece into `piece` and returns its tally.
     fn next(&mut self, piece: &mut Vec<u8>) -> Result<Option<Tally>> {
         if self.pieces == 0 {
             return Ok(None);
         }
         self.pieces -= 1;
-        let mut head = Head::default();
+        let mut head = PieceHeader::default();
         piece.clear();
         let read = self.file.read_exact(bytemuck::bytes_of_mut(&mut head)).and_then(|()| {
             piece.resize(head[0] as usize, 0);
             self.file.read_exact(piece)
         });
-        read.map_err(|problem| failed(&self.folder, &problem))?;
+        read.map_err(|problem| spill_error(&self.folder, &problem))?;
         Ok(Some(Tally { count: head[1], first: (head[2], head[3]) }))
     }
 }
 
-fn failed(folder: &Path, problem: &std::io::Error) -> Error {
-    let said = format!(
+fn spill_error(folder: &Path, problem: &std::io::Error) -> Error {
+    let message = format!(
         "counts cannot be spilled into this folder: {problem}; make room, name another folder with spill_to=, or \
          allow more with max_memory="
     );
-    Error::Corpus { path: folder.display().to_string(), problem: said }
+    Error::Corpus { path: folder.display().to_string(), problem: message }
 }
 
-/// The runs as one.
-fn into_one(runs: Vec<Run>, stop: &Stop) -> Result<Run> {
-    let mut writer = Writer::new(&runs[0].folder)?;
+/// Merges the runs into one.
+fn merge_runs(runs: Vec<Run>, stop: &Stop) -> Result<Run> {
+    let mut writer = RunWriter::new(&runs[0].folder)?;
     merge(runs, stop, |piece, tally| writer.push(piece, tally))?;
-    writer.done()
+    writer.finish()
 }
 
 fn merge(runs: Vec<Run>, stop: &Stop, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
@@ -176,7 +176,7 @@ fn merge(runs: Vec<Run>, stop: &Stop, mut each: impl FnMut(&[u8], Tally) -> Resu
         let mut again = vec![(piece, number)];
         while heads.peek().is_some_and(|head| head.0.0 == again[0].0) {
             if let Some(Reverse((piece, number, other))) = heads.pop() {
-                tally = tally.plus(other)?;
+                tally = tally.checked_add(other)?;
                 again.push((piece, number));
             }
         }

@@ -1,8 +1,8 @@
-//! Pieces with their tallies, in tables that are looked into once for each piece of a corpus.
+//! Hash tables of pieces with their tallies, with one lookup for each piece of a corpus.
 //!
-//! As in [`crate::fast::memory`], a piece of up to [`LONGEST`] bytes is its own key and lies in a slot with its tally, and
-//! longer ones, which are few, lie in one arena. The first position of a piece is that of its first time in the table: who
-//! adds pieces adds them in the order of the corpus.
+//! As in [`crate::fast::memory`], a piece of up to [`LONGEST`] bytes is its own key in a slot with its tally; longer
+//! pieces, which are few, are in one arena. The first position of a piece is its first addition to the table, so pieces
+//! must be added in the order of the corpus.
 
 use bytemuck::Zeroable;
 
@@ -11,7 +11,7 @@ use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, Seeds, Window};
 use crate::slots::keyed::{Keyed, KeyedSlot, KeyedView, Stretches};
 use crate::slots::{HUGE, Slot};
 
-/// How often a piece occurs and where it occurs first.
+/// The number of occurrences of a piece and the position of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Zeroable)]
 pub struct Tally {
     /// Occurrences.
@@ -21,31 +21,31 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Both together.
+    /// Adds both counts and keeps the earlier position.
     ///
     /// # Errors
     /// [`Error::Option`] for a sum of 2^64 or more.
-    pub fn plus(self, other: Self) -> Result<Self> {
-        let count = self.count.checked_add(other.count).ok_or_else(|| too_many(self.count, other.count))?;
+    pub fn checked_add(self, other: Self) -> Result<Self> {
+        let count = self.count.checked_add(other.count).ok_or_else(|| overflow_error(self.count, other.count))?;
         Ok(Self { count, first: self.first.min(other.first) })
     }
 }
 
-/// The error of a sum that 64 bits do not hold.
+/// The error of a sum that exceeds 64 bits.
 #[must_use]
-pub fn too_many(left: u64, right: u64) -> Error {
+pub fn overflow_error(left: u64, right: u64) -> Error {
     let allowed = "counts whose sum is below 2^64; count less of the corpus, or fewer shards, together".to_owned();
     Error::Option { argument: "counts", value: format!("{left} + {right}"), allowed }
 }
 
 const FEWEST_SLOTS: usize = 1 << 10;
-/// A table of so many bytes grows to one of a huge page at once: the steps between cost more than the room that is not used.
+/// A table of this many bytes grows to a huge page in one step: the steps between cost more than unused room.
 const SMALL: usize = 256 << 10;
-/// How many slots are on their way from memory at a time while a table is taken over.
+/// The slots prefetched ahead while a table is absorbed.
 const AHEAD: usize = 32;
 
-/// The pieces with keys of `K` words. Of each there is the count and the packed first position, and nothing in the other
-/// words.
+/// The pieces with keys of `K` words. The first value word is the count, the second the packed first position; the
+/// others are unused.
 #[derive(Debug)]
 pub struct Tallies<const K: usize>(Keyed<K>);
 
@@ -54,44 +54,44 @@ impl<const K: usize> Tallies<K> {
         Self(Keyed::new(FEWEST_SLOTS, seeds))
     }
 
-    /// The table as it is now.
+    /// A view of the current table.
     #[inline(always)]
     #[must_use]
     pub fn view(&self) -> KeyedView<'_, K> {
         self.0.view()
     }
 
-    /// The slots, some of them free.
+    /// The slots, free ones included.
     #[inline(always)]
     pub fn slots(&mut self) -> &mut [KeyedSlot<K>] {
         &mut self.0.slots
     }
 
     fn is_full(&self) -> bool {
-        self.0.slots.used() * 8 >= self.0.slots.len() * 5
+        self.0.slots.used_count() * 8 >= self.0.slots.len() * 5
     }
 
-    /// How many times as large the table gets when it grows.
-    fn times(&self) -> usize {
+    /// The factor by which the table grows.
+    fn growth(&self) -> usize {
         if self.0.slots.bytes() == SMALL { HUGE / SMALL } else { 2 }
     }
 
-    /// The memory that it would take, for a moment, to add a piece.
+    /// The additional memory in bytes while a piece is added.
     fn memory_with(&self) -> usize {
-        usize::from(self.is_full()) * self.times() * self.0.slots.bytes()
+        usize::from(self.is_full()) * self.growth() * self.0.slots.bytes()
     }
 
-    fn add(&mut self, key: &Key<K>, tally: Tally, far: &mut Far) -> Result<()> {
+    fn add(&mut self, key: &Key<K>, tally: Tally, far: &mut FarPositions) -> Result<()> {
         if self.is_full() {
-            self.0.grow(self.times());
+            self.0.grow(self.growth());
         }
         Self::add_to(self.0.entry(key), tally, far)
     }
 
-    /// Adds a tally to what is known of a piece.
-    fn add_to((words, known): (&mut [u64; K], bool), tally: Tally, far: &mut Far) -> Result<()> {
+    /// Adds a tally to the stored tally of a piece.
+    fn add_to((words, known): (&mut [u64; K], bool), tally: Tally, far: &mut FarPositions) -> Result<()> {
         let first = far.unpack(words[1]);
-        let total = if known { tally.plus(Tally { count: words[0], first })? } else { tally };
+        let total = if known { tally.checked_add(Tally { count: words[0], first })? } else { tally };
         if !known || first != total.first {
             words[1] = far.pack(total.first);
         }
@@ -99,17 +99,17 @@ impl<const K: usize> Tallies<K> {
         Ok(())
     }
 
-    /// Takes over the tallies of another.
-    fn absorb(&mut self, other: &Self, far: &mut Far, other_far: &Far) -> Result<()> {
-        let mut entries = other.0.slots.each();
+    /// Adds all tallies of another table.
+    fn absorb(&mut self, other: &Self, far: &mut FarPositions, other_far: &FarPositions) -> Result<()> {
+        let mut entries = other.0.slots.used_slots();
         loop {
             let mut waiting = [(0, [[0; K]; 2]); AHEAD];
             let mut count = 0;
-            while (self.0.slots.used() + AHEAD) * 4 > self.0.slots.len() * 3 {
-                self.0.grow(self.times());
+            while (self.0.slots.used_count() + AHEAD) * 4 > self.0.slots.len() * 3 {
+                self.0.grow(self.growth());
             }
             for (room, (_, slot)) in waiting.iter_mut().zip(&mut entries) {
-                *room = (self.0.view().expect(&slot[0]), *slot);
+                *room = (self.0.view().prefetch_slot(&slot[0]), *slot);
                 count += 1;
             }
             if count == 0 {
@@ -122,7 +122,7 @@ impl<const K: usize> Tallies<K> {
         }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub(super) fn len(&self) -> usize {
         self.0.slots.len()
     }
@@ -132,21 +132,21 @@ impl<const K: usize> Tallies<K> {
         &self.0.slots[at]
     }
 
-    /// Those of every so many slots that hold a piece: where they are, how many bytes the piece has, and its tally.
-    pub(super) fn each_slot(&self, step: usize, far: &Far) -> impl Iterator<Item = (usize, u8, Tally)> {
+    /// Every `step`-th slot that holds a piece: its place, the piece's length in bytes, and the tally.
+    pub(super) fn used_slots(&self, step: usize, far: &FarPositions) -> impl Iterator<Item = (usize, u8, Tally)> {
         self.0.slots.iter().enumerate().step_by(step).filter(|(_, slot)| !slot.is_free()).map(|(at, [key, words])| {
             let tally = Tally { count: words[0], first: far.unpack(words[1]) };
             (at, len_of(key), tally)
         })
     }
 
-    fn each(&self, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        self.0.slots.each().try_for_each(|(at, _)| self.at(at, far, each))
+    fn for_each(&self, far: &FarPositions, each: &mut impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        self.0.slots.used_slots().try_for_each(|(at, _)| self.with_piece(at, far, each))
     }
 
     /// Calls `each` with the piece in a slot.
     #[inline]
-    pub(super) fn at<T>(&self, at: usize, far: &Far, each: &mut impl FnMut(&[u8], Tally) -> T) -> T {
+    pub(super) fn with_piece<T>(&self, at: usize, far: &FarPositions, each: &mut impl FnMut(&[u8], Tally) -> T) -> T {
         let [key, words] = &self.0.slots[at];
         let mut bytes = [[0; 8]; K];
         for (bytes, word) in bytes.iter_mut().zip(key) {
@@ -157,7 +157,7 @@ impl<const K: usize> Tallies<K> {
     }
 }
 
-/// How many bytes the piece with a key has.
+/// The length in bytes of the piece with a key.
 fn len_of<const K: usize>(key: &Key<K>) -> u8 {
     (key[K - 1] >> 56) as u8
 }
@@ -165,23 +165,23 @@ fn len_of<const K: usize>(key: &Key<K>) -> u8 {
 const BYTE_BITS: u32 = 27;
 pub(super) const FAR: u64 = 1 << 63;
 
-/// A position in one word, in the order of positions and below 2^63; None if it does not fit.
+/// A position packed into one word below 2^63, in the order of positions; None if it does not fit.
 #[inline]
-pub(super) fn in_one_word((document, byte): (u64, u64)) -> Option<u64> {
+pub(super) fn pack_position((document, byte): (u64, u64)) -> Option<u64> {
     (document < FAR >> BYTE_BITS && byte < 1 << BYTE_BITS).then_some(document << BYTE_BITS | byte)
 }
 
-/// First positions in one word: most fit, the others are kept here and the word names them.
+/// First positions packed into one word: a position that does not fit is stored here, and the word holds its index.
 #[derive(Debug, Default)]
-pub(super) struct Far(Vec<(u64, u64)>);
+pub(super) struct FarPositions(Vec<(u64, u64)>);
 
-impl Far {
+impl FarPositions {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     fn pack(&mut self, position: (u64, u64)) -> u64 {
-        in_one_word(position).unwrap_or_else(|| {
+        pack_position(position).unwrap_or_else(|| {
             self.0.push(position);
             FAR | (self.0.len() as u64 - 1)
         })
@@ -201,34 +201,34 @@ impl Far {
 pub struct TallyTable {
     /// Pieces of up to 15 bytes.
     pub short: Tallies<2>,
-    /// Pieces of up to 31.
+    /// Pieces of 16 to 31 bytes.
     pub wide: Tallies<4>,
     pub(super) long: Stretches<Tally>,
-    pub(super) far: Far,
+    pub(super) far: FarPositions,
 }
 
 impl TallyTable {
-    /// No pieces. The seeds are those of all tables of a counter.
+    /// An empty table. All tables of a counter have the same seeds.
     #[must_use]
     pub fn new(seeds: Seeds) -> Self {
         let (short, wide) = (Tallies::new(seeds), Tallies::new(seeds));
-        Self { short, wide, long: Stretches::default(), far: Far::default() }
+        Self { short, wide, long: Stretches::default(), far: FarPositions::default() }
     }
 
     /// Distinct pieces.
     #[must_use]
     pub fn unique(&self) -> usize {
-        self.short.0.slots.used() + self.wide.0.slots.used() + self.long.len()
+        self.short.0.slots.used_count() + self.wide.0.slots.used_count() + self.long.len()
     }
 
-    /// The bytes of memory that it takes.
+    /// The memory of the table in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         let slots = self.short.0.slots.bytes() + self.wide.0.slots.bytes();
         slots + self.long.memory() + self.far.0.capacity() * size_of::<(u64, u64)>()
     }
 
-    /// The bytes of memory that it would take, for a moment, to add a piece of `len` bytes.
+    /// The peak memory in bytes while a piece of `len` bytes is added.
     #[must_use]
     pub fn memory_with(&self, len: usize) -> usize {
         self.memory()
@@ -253,37 +253,37 @@ impl TallyTable {
 
     fn add_long(&mut self, piece: &[u8], tally: Tally) -> Result<()> {
         match self.long.get_mut(piece) {
-            Some(known) => *known = known.plus(tally)?,
+            Some(known) => *known = known.checked_add(tally)?,
             None => self.long.add(piece, tally),
         }
         Ok(())
     }
 
-    /// Takes over what another table has.
+    /// Adds all tallies of another table.
     ///
     /// # Errors
     /// As [`Self::add`].
     pub fn absorb(&mut self, other: &Self) -> Result<()> {
         self.short.absorb(&other.short, &mut self.far, &other.far)?;
         self.wide.absorb(&other.wide, &mut self.far, &other.far)?;
-        other.long.each().try_for_each(|(piece, tally)| self.add_long(piece, *tally))
+        other.long.entries().try_for_each(|(piece, tally)| self.add_long(piece, *tally))
     }
 
     /// Calls `each` with every piece, in no order.
     ///
     /// # Errors
     /// Those of `each`.
-    pub fn each(&self, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
-        self.short.each(&self.far, &mut each)?;
-        self.wide.each(&self.far, &mut each)?;
-        self.long.each().try_for_each(|(piece, tally)| each(piece, *tally))
+    pub fn for_each(&self, mut each: impl FnMut(&[u8], Tally) -> Result<()>) -> Result<()> {
+        self.short.for_each(&self.far, &mut each)?;
+        self.wide.for_each(&self.far, &mut each)?;
+        self.long.entries().try_for_each(|(piece, tally)| each(piece, *tally))
     }
 
-    /// Forgets everything, and keeps the memory of its slots.
+    /// Removes all pieces and keeps the memory of the slots.
     pub fn clear(&mut self) {
         self.short.0.slots.clear();
         self.wide.0.slots.clear();
         self.long = Stretches::default();
-        self.far = Far::default();
+        self.far = FarPositions::default();
     }
 }

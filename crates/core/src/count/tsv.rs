@@ -1,6 +1,6 @@
 //! Piece counts as lines for other tools: the count, a tab, the piece.
 //!
-//! A piece is written as it is, except for backslashes, control characters and bytes that are not UTF-8. These become
+//! A piece is written unchanged, except for backslashes, control characters and bytes that are not UTF-8. These become
 //! `\\`, `\t`, `\n`, `\r`, and `\x` with two hexadecimal digits for any other byte.
 
 use crate::count::arena::Arena;
@@ -8,7 +8,7 @@ use crate::count::tally::Tally;
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// The lines of some pieces, by number.
+/// Writes the lines of the pieces with these numbers.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -42,7 +42,7 @@ fn escape(piece: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The pieces of lines; `first_line` is the number of the first one. They have no positions.
+/// Parses lines into pieces without positions; `first_line` is the number of the first line.
 ///
 /// # Errors
 /// [`Error::Format`] for a line that is not a count, a tab and a piece; [`Error::Interrupted`].
@@ -60,7 +60,7 @@ pub fn parse(data: &[u8], first_line: usize, stop: &Stop) -> Result<Arena> {
         let tab = memchr::memchr(b'\t', line).ok_or_else(|| bad("there is no tab"))?;
         let digits = std::str::from_utf8(&line[..tab]).ok().filter(|digits| digits.bytes().all(|d| d.is_ascii_digit()));
         let count =
-            digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| bad("the count is no 64-bit number"))?;
+            digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| bad("the count is not a 64-bit number"))?;
         piece.clear();
         unescape(&line[tab + 1..], &mut piece).ok_or_else(|| bad("an escape or a tab in the piece is wrong"))?;
         arena.push(&piece, Tally { count, first: (place as u64, 0) });

@@ -1,7 +1,7 @@
-//! Packed files to their bytes: gzip of any number of members, zstd of any number of frames.
+//! Unpacks gzip files of any number of members, and zstd files of any number of frames.
 //!
-//! A file that ends inside a member or a frame is an error ([`io::ErrorKind::UnexpectedEof`]). Zeros behind a gzip member are
-//! padding. Left out: how much a file may unpack to, which the reader of the file decides.
+//! A file that ends inside a member or a frame is an error ([`io::ErrorKind::UnexpectedEof`]). Zeros after a gzip
+//! member are padding. Left out: the limit on the unpacked size, which the reader of the file sets.
 
 use std::fmt;
 use std::fs::File;
@@ -12,15 +12,15 @@ use flate2::bufread::GzDecoder;
 #[cfg(feature = "zstd")]
 use zstd::stream::read::Decoder as ZstdDecoder;
 
-/// The largest window of a zstd frame, as a power of two: the format's own limit for readers of this width.
+/// The largest window of a zstd frame, as a power of two: the format's limit for readers of this pointer width.
 #[cfg(feature = "zstd")]
 const LARGEST_WINDOW: u32 = if cfg!(target_pointer_width = "64") { 31 } else { 30 };
 
-/// A packed file that is open.
+/// An open packed file.
 pub struct PackedFile(Box<dyn Read + Send>);
 
 impl PackedFile {
-    /// Opens a file: `.zst` is zstd, any other name gzip.
+    /// Opens a file: gzip unless the name ends in `.zst`.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -30,7 +30,7 @@ impl PackedFile {
     }
 
     fn gzip(packed: impl BufRead + Send + 'static) -> Self {
-        Self(Box::new(Members { rest: Some(packed), open: None, padded: false }))
+        Self(Box::new(GzipMembers { rest: Some(packed), open: None, padded: false }))
     }
 
     #[cfg(feature = "zstd")]
@@ -49,16 +49,16 @@ impl PackedFile {
         Err(io::Error::new(io::ErrorKind::Unsupported, problem))
     }
 
-    /// Fills the buffer with the next bytes, and says how many there were: fewer than fit only at the end.
+    /// Fills the buffer with the next bytes and returns their number; fewer than fit only at the end.
     ///
     /// # Errors
-    /// The file cannot be read, is not packed so, or ends too early.
+    /// The file cannot be read, is not in this format, or ends too early.
     pub fn fill(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
             match self.0.read(&mut buffer[filled..]) {
                 Ok(0) => break,
-                Ok(more) => filled += more,
+                Ok(count) => filled += count,
                 Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
                 Err(problem) => return Err(problem),
             }
@@ -74,15 +74,15 @@ impl fmt::Debug for PackedFile {
 }
 
 /// The members of a gzip file, one after another.
-struct Members<R> {
-    /// What is packed behind the open member, if none is open.
+struct GzipMembers<R> {
+    /// The packed bytes after the last member, if none is open.
     rest: Option<R>,
     open: Option<GzDecoder<R>>,
-    /// Whether zeros may come now: only behind a member.
+    /// Whether zeros are allowed now: only after a member.
     padded: bool,
 }
 
-impl<R: BufRead> Read for Members<R> {
+impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if let Some(member) = &mut self.open {
@@ -93,7 +93,7 @@ impl<R: BufRead> Read for Members<R> {
                 self.rest = self.open.take().map(GzDecoder::into_inner);
                 self.padded = true;
             }
-            // An error leaves the reader where it is: whoever reads again goes on there.
+            // An error leaves the reader at its place, so that the next read resumes there.
             let Some(rest) = &mut self.rest else { return Ok(0) };
             if self.padded && !skip_padding(rest)? || is_at_end(rest)? {
                 self.rest = None;
@@ -104,26 +104,26 @@ impl<R: BufRead> Read for Members<R> {
     }
 }
 
-/// Whether nothing follows; a signal changes nothing.
+/// Whether the input has ended; a signal changes nothing.
 fn is_at_end(packed: &mut impl BufRead) -> io::Result<bool> {
     loop {
         match packed.fill_buf() {
-            Ok(some) => return Ok(some.is_empty()),
+            Ok(bytes) => return Ok(bytes.is_empty()),
             Err(problem) if problem.kind() == io::ErrorKind::Interrupted => {}
             Err(problem) => return Err(problem),
         }
     }
 }
 
-/// Passes over zeros, and says whether anything follows.
+/// Skips zeros and returns whether input remains.
 fn skip_padding(packed: &mut impl BufRead) -> io::Result<bool> {
     loop {
-        let some = packed.fill_buf()?;
-        if some.is_empty() {
+        let bytes = packed.fill_buf()?;
+        if bytes.is_empty() {
             return Ok(false);
         }
-        let zeros = some.iter().take_while(|&&byte| byte == 0).count();
-        let ended = zeros < some.len();
+        let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+        let ended = zeros < bytes.len();
         packed.consume(zeros);
         if ended {
             return Ok(true);

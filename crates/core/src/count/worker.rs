@@ -1,62 +1,62 @@
-//! What each thread of a counting does: it takes the pieces of one text after another into its table, as a sink of the walk
-//! over pieces ([`PieceWalk`]), and puts a table that has no more room on disk.
+//! The work of one counting thread: a sink of the piece walk ([`PieceWalk`]) that counts in a table, and spills a full
+//! table to disk.
 //!
-//! Most pieces are found where they are expected, and their count goes up by one. Others are added the slow way.
+//! Most pieces are in their expected slot, and their count goes up by one. The slow path adds the others.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::count::arena::Arena;
-use crate::count::left_out::LeftOut;
+use crate::count::dropped::LeftOut;
 use crate::count::spill::{Run, Runs};
 use crate::count::tally::{Tally, TallyTable};
 use crate::error::Result;
 use crate::slots::key::{LONGEST_OF_TWO, Window};
-use crate::slots::keyed::{SlotTables, near};
+use crate::slots::keyed::{SlotTables, find_near};
 use crate::slots::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
 use crate::split::scan::Ends;
 use crate::split::{Splitter, Text};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::{Stop, locked};
 
-/// What counting may use, and what it leaves out.
+/// The limits of counting.
 #[derive(Debug, Clone, Default)]
-pub struct Limits {
-    /// The bytes of memory for all tables; None for no limit.
+pub struct CountLimits {
+    /// The memory of all tables in bytes; None for no limit.
     pub memory: Option<usize>,
-    /// The folder for what they have no room for.
+    /// The folder of the runs on disk.
     pub folder: PathBuf,
-    /// The longest piece, in bytes, that is counted as others are.
+    /// The longest piece, in bytes, that gets a count.
     pub longest: Option<usize>,
 }
 
-/// What all threads of a counting share.
+/// The state that all counting threads share.
 #[derive(Debug)]
-pub struct Shared {
-    /// How texts are split.
+pub struct CountShared {
+    /// The splitter of texts.
     pub splitter: Arc<Splitter>,
-    /// What counting may use.
-    pub limits: Limits,
-    /// What memory had no room for.
+    /// The limits of counting.
+    pub limits: CountLimits,
+    /// The runs on disk.
     pub runs: Mutex<Runs>,
 }
 
-impl Shared {
-    /// Puts a table on disk, and empties it.
+impl CountShared {
+    /// Writes a table to disk and empties it.
     ///
     /// # Errors
     /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
     pub fn spill(&self, table: &mut TallyTable, stop: &Stop) -> Result<()> {
-        let run = Run::write(&Arena::of(table), &self.limits.folder)?;
+        let run = Run::write(&Arena::from_table(table), &self.limits.folder)?;
         locked(&self.runs).push(run, stop)?;
         table.clear();
         Ok(())
     }
 }
 
-/// What one thread works with.
+/// The state of one thread.
 #[derive(Debug)]
-pub struct Work {
+pub struct CountWorker {
     /// The table.
     pub table: TallyTable,
     /// The most bytes of memory for the table.
@@ -65,12 +65,12 @@ pub struct Work {
     waiting: WaitingParts,
     /// The bytes of all texts.
     pub bytes: u64,
-    /// Pieces that were too long.
+    /// Pieces longer than the limit.
     pub long: LeftOut,
 }
 
-impl Work {
-    /// Nothing counted yet; the table may take `room` bytes of memory.
+impl CountWorker {
+    /// A state without counts; the table can take `room` bytes of memory.
     #[must_use]
     pub fn new(table: TallyTable, room: usize) -> Self {
         Self { table, room, ends: Box::default(), waiting: WaitingParts::default(), bytes: 0, long: LeftOut::default() }
@@ -79,14 +79,20 @@ impl Work {
     /// Counts the pieces of a document, or of a part of one, whose position is `place`.
     ///
     /// # Errors
-    /// Those of [`crate::count::counter::Counter::add`].
-    pub fn document(&mut self, shared: &Shared, text: Text<'_>, place: (u64, u64), stop: &Stop) -> Result<()> {
+    /// As [`crate::count::counter::Counter::add`].
+    pub fn count_document(
+        &mut self,
+        shared: &CountShared,
+        text: Text<'_>,
+        place: (u64, u64),
+        stop: &Stop,
+    ) -> Result<()> {
         let Self { table, room, ends, waiting, long, .. } = self;
-        let sink = Counting { shared, table, room: *room, long, stop, place };
+        let sink = CountSink { shared, table, room: *room, long, stop, place };
         let mut pieces = PieceWalk::new(text.as_bytes(), sink, waiting, stop);
         let bounds = Bounds::new(text.as_bytes().len(), stop);
-        let split = shared.splitter.ends(text, &bounds, ends, |ends| pieces.take(ends));
-        split.map_err(|error| error.searched_from(usize::try_from(place.1).unwrap_or(usize::MAX)))?;
+        let split = shared.splitter.split_ends(text, &bounds, ends, |ends| pieces.take_pieces(ends));
+        split.map_err(|error| error.with_search_start(usize::try_from(place.1).unwrap_or(usize::MAX)))?;
         pieces.drain()?;
         self.bytes += text.as_bytes().len() as u64;
         Ok(())
@@ -94,8 +100,8 @@ impl Work {
 }
 
 /// The sink that counts the pieces of one text in a table.
-struct Counting<'c> {
-    shared: &'c Shared,
+struct CountSink<'c> {
+    shared: &'c CountShared,
     table: &'c mut TallyTable,
     room: usize,
     long: &'c mut LeftOut,
@@ -104,20 +110,20 @@ struct Counting<'c> {
     place: (u64, u64),
 }
 
-impl PieceSink for Counting<'_> {
+impl PieceSink for CountSink<'_> {
     #[inline(always)]
     fn tables(&self) -> impl SlotTables {
         (self.table.short.view(), self.table.wide.view())
     }
 
-    /// Counts pieces that are in their slots.
+    /// Counts the pieces that are in their slots, up to the first that is not.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
         let TallyTable { short, wide, .. } = &mut *self.table;
         let (short, wide) = (short.slots(), wide.slots());
         for (known, part) in parts.iter().enumerate() {
             let (at, len) = (part.slot as usize, part.len as usize);
             let count = if len <= LONGEST_OF_TWO {
-                let slot = &mut short[near(short, at, &part.key)];
+                let slot = &mut short[find_near(short, at, &part.key)];
                 (slot[0] == part.key).then_some(&mut slot[1][0])
             } else {
                 let slot = &mut wide[at];
@@ -144,7 +150,7 @@ impl PieceSink for Counting<'_> {
     }
 }
 
-impl Counting<'_> {
+impl CountSink<'_> {
     /// Counts the piece of `len` bytes that starts at `start`.
     fn add(&mut self, window: &Window<'_>, start: usize, len: usize) -> Result<()> {
         if self.shared.limits.longest.is_some_and(|longest| len > longest) {

@@ -1,31 +1,31 @@
-//! Where a text can be cut into two that are encoded apart and give the ids of the whole, whatever text comes before and
-//! after the known part.
+//! Finds places where a text can be cut so that the parts, encoded separately, give the ids of the whole, whatever text
+//! comes before and after the known part.
 //!
-//! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at two
-//! characters. A raw stream is cut where no token fits around the place ([`crate::merge::safe_cuts`]), so that no merge
-//! crosses it. It is not cut if a piece may be a token as a whole, because then the length of a piece matters. Other texts
-//! have no cuts.
+//! A text that is split by a row with proven cuts is cut by their rule ([`crate::split::text_cuts`]), which looks at
+//! two characters. A raw stream is cut where no token fits across the place ([`crate::merge::safe_cuts`]), so that no
+//! merge crosses it. It is not cut if a whole piece can be a token, because then the length of a piece matters. Other
+//! texts have no cuts.
 //!
-//! No cut is inside an occurrence of an added token. If more text may follow, an occurrence may have begun in the known
-//! part and end after it. Then there is no cut after the place where one may have begun.
+//! No cut is inside an occurrence of an added token. If more text can follow, an occurrence can begin in the known part
+//! and end after it. Then there is no cut after the place where it can begin.
 
 use crate::encode::encoder::Encoder;
 use crate::split::text_cuts::{TextCuts, WINDOW};
 use crate::vocab::Unit;
 
-/// How many bytes are searched at a time for the last cut.
+/// The bytes searched at a time for the last cut.
 const STRIDE: usize = 1 << 8;
-/// How many bytes after a place may decide about it, apart from added tokens.
+/// The bytes after a place that can affect the decision about it, apart from added tokens.
 const AHEAD: usize = 8;
 
-/// See the module.
+/// Finds the cuts of an encoder's texts by the rule of this module.
 #[derive(Debug, Clone, Copy)]
-pub struct Settled<'e> {
+pub struct StableCuts<'e> {
     encoder: &'e Encoder,
     cuts: Option<&'e TextCuts>,
 }
 
-impl<'e> Settled<'e> {
+impl<'e> StableCuts<'e> {
     /// The cuts of an encoder's texts; `cuts` are those of its pattern.
     #[must_use]
     pub fn new(encoder: &'e Encoder, cuts: Option<&'e TextCuts>) -> Self {
@@ -37,34 +37,36 @@ impl<'e> Settled<'e> {
         self.encoder.is_raw() && vocab.unit() != Unit::Piece && !vocab.whole_piece()
     }
 
-    /// The first cut after `from` in a text that is known as a whole.
+    /// The first cut after `from` in a complete text.
     #[must_use]
-    pub fn first(self, text: &[u8], from: usize) -> Option<usize> {
+    pub fn first_cut(self, text: &[u8], from: usize) -> Option<usize> {
         let added = self.encoder.added();
         let Some(cuts) = self.cuts else {
-            return self.crossings(text, from).find(|&cut| ends_character(text, cut) && !added.cross(text, cut));
+            return self
+                .uncrossed_places(text, from)
+                .find(|&cut| ends_character(text, cut) && !added.crosses(text, cut));
         };
         let mut from = from;
         while from < text.len() {
             if let Some(cut) = cuts.find(text, from, added) {
                 return Some(cut);
             }
-            // The next search sees what is on the edge of this one.
+            // The next search must cover the edge of this one.
             from += WINDOW - 8;
         }
         None
     }
 
-    /// The last cut after `from` that holds whatever text follows.
+    /// The last cut after `from` that is valid whatever text follows.
     #[must_use]
-    pub fn last(self, text: &[u8], from: usize) -> Option<usize> {
-        let reach = text.len() - self.encoder.added().begun(text);
+    pub fn last_cut(self, text: &[u8], from: usize) -> Option<usize> {
+        let reach = text.len() - self.encoder.added().partial_len(text);
         let ahead = AHEAD + self.encoder.added().longest();
         let (mut start, mut end) = (reach, reach);
         while start > from {
             start = start.saturating_sub(STRIDE).max(from);
             let (mut at, mut last) = (start, None);
-            while let Some(cut) = self.first(&text[..text.len().min(end + ahead)], at).filter(|&cut| cut <= end) {
+            while let Some(cut) = self.first_cut(&text[..text.len().min(end + ahead)], at).filter(|&cut| cut <= end) {
                 (at, last) = (cut, Some(cut));
             }
             if last.is_some() {
@@ -76,7 +78,7 @@ impl<'e> Settled<'e> {
     }
 
     /// Places after `from` that no merge crosses.
-    fn crossings<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
+    fn uncrossed_places<'t>(self, text: &'t [u8], from: usize) -> impl Iterator<Item = usize> + 't
     where
         'e: 't,
     {
@@ -102,15 +104,19 @@ mod tests {
     use crate::drawn::{Draw, bytes_vocab};
     use crate::kinds::PieceEncoder;
     use crate::split::pattern::PATTERNS;
-    use crate::split::special::{AddedToken, AddedTokens, Allow, Flags};
+    use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens, Allow};
     use crate::split::{Splitter, Text};
     use crate::threads::parallel::Stop;
     use std::sync::Arc;
 
     fn encoder(regexes: &[&str]) -> Encoder {
         let tokens = ["ab", "abab", "a ", " a", "  ", "日", "本日", "\u{301}a", "12", "'s", "é", "éa", "aaaa"];
-        let token =
-            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        let token = |content: &str, id, special| AddedToken {
+            content: content.into(),
+            id,
+            special,
+            flags: AddedTokenFlags::default(),
+        };
         let added = [token("<|end|>", 900, true), token("<|en", 901, false), token("a b", 902, true)];
         let added = AddedTokens::new(added.to_vec()).unwrap();
         Encoder::new(
@@ -134,8 +140,8 @@ mod tests {
         let words = [&words[..], &[b"\xE6", b"\x97", b"\xFF"]].concat();
         let mut draw = Draw(5);
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
-            let (encoder, cuts) = (encoder(regexes), TextCuts::of(regexes));
-            let settled = Settled::new(&encoder, cuts.as_ref());
+            let (encoder, cuts) = (encoder(regexes), TextCuts::for_patterns(regexes));
+            let settled = StableCuts::new(&encoder, cuts.as_ref());
             let mut found = 0;
             for round in 0..3000 {
                 let count = 1 + draw.below(if round % 50 == 0 { 900 } else { 24 });
@@ -143,7 +149,7 @@ mod tests {
                 let allow = [Allow::All, Allow::Text][round % 2].clone();
                 let known = draw.below(text.len() + 1);
                 let from = draw.below(known + 1);
-                let cuts = [settled.last(&text[..known], from), settled.first(&text, from)];
+                let cuts = [settled.last_cut(&text[..known], from), settled.first_cut(&text, from)];
                 for cut in cuts.into_iter().flatten() {
                     assert!(cut > from && cut <= text.len());
                     let sides = [ids(&encoder, &text[..cut], &allow), ids(&encoder, &text[cut..], &allow)].concat();

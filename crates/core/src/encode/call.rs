@@ -1,13 +1,13 @@
-//! One walk over one text: it cuts added tokens out, splits the text between them, and makes ids of each piece.
+//! Encodes one text: cuts added tokens out, splits the text between them, and encodes each piece.
 //!
-//! Every entry of [`Encoder`] is this walk and asks for something else: ids alone, their ranges, their number, or ids that
-//! are drawn.
-//! A text takes one of three ways between two added tokens: through the stages where steps rewrite it
-//! (`Call::staged` in [`crate::encode::staged`]), as characters ([`crate::kinds::sentencepiece`]), or piece by piece here.
+//! Every method of [`Encoder`] runs this walk for a different result: ids alone, their ranges, their number, or sampled
+//! ids. Between two added tokens a text takes one of three paths: through the stages if steps rewrite it
+//! (`EncodeCall::encode_staged` in [`crate::encode::staged`]), as characters ([`crate::kinds::sentencepiece`]), or
+//! piece by piece here.
 
 use crate::encode::encoder::Encoder;
 #[cfg(feature = "fast")]
-use crate::encode::pieces::PieceIds;
+use crate::encode::pieces::IdSink;
 use crate::encode::session::Session;
 use crate::error::{Error, Result};
 use crate::kinds::Drawing;
@@ -19,31 +19,31 @@ use crate::switches;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
-/// More bytes than most ids have, so that room is made once and little of it stays empty.
+/// More bytes than most ids have, so that the output is allocated once with little unused room.
 #[cfg(feature = "fast")]
 const BYTES_PER_ID: usize = 5;
 
-/// What one call works with, and what it asks for besides ids.
-pub(crate) struct Call<'e> {
+/// The state of one call, and the results that it collects besides ids.
+pub(crate) struct EncodeCall<'e> {
     pub(super) encoder: &'e Encoder,
     pub(super) allow: &'e Allow,
     pub(super) bounds: &'e Bounds<'e>,
     pub(super) stop: &'e Stop,
     pub(super) session: &'e mut Session,
     pub(super) out: &'e mut Vec<u32>,
-    /// Whether the call does everything the slow way.
+    /// Whether the call takes the slow path throughout.
     pub(super) slow: bool,
-    /// The ranges of the ids, if the caller asks for them.
+    /// The ranges of the ids, if requested.
     pub(super) spans: Option<&'e mut Spans>,
-    /// Where ids end in their text, if the ids alone do not say it; until that is passed on to `spans`.
+    /// The ends of the ids in their text until they are passed on to `spans`, if the ids alone do not give them.
     pub(super) ends: Vec<usize>,
-    /// How ids are drawn, if they are.
+    /// The sampling state, if ids are sampled.
     pub(super) drawing: Option<Drawing<'e>>,
-    /// How many ids were counted and dropped, if the caller asks for their number only.
+    /// The number of ids counted and dropped, if only the number is requested.
     counted: Option<u64>,
 }
 
-impl<'e> Call<'e> {
+impl<'e> EncodeCall<'e> {
     /// A call that appends ids to `out`.
     pub(crate) fn new(
         encoder: &'e Encoder,
@@ -67,22 +67,22 @@ impl<'e> Call<'e> {
         }
     }
 
-    /// The same, which appends the ranges of ids to `spans`.
+    /// The same call, which also appends the ranges of ids to `spans`.
     pub(crate) fn with_spans(mut self, spans: &'e mut Spans) -> Self {
         self.spans = Some(spans);
         self
     }
 
-    /// The same, which draws.
-    pub(crate) fn drawing(mut self, drawing: Drawing<'e>) -> Self {
+    /// The same call with sampling.
+    pub(crate) fn with_drawing(mut self, drawing: Drawing<'e>) -> Self {
         self.drawing = Some(drawing);
         self
     }
 
-    /// The number of ids of `text`, which are not kept.
+    /// Returns the number of ids of `text` without storing them.
     ///
     /// # Errors
-    /// Those of [`Encoder::encode`].
+    /// As [`Encoder::encode`].
     pub(crate) fn count(mut self, text: Text<'_>) -> Result<u64> {
         self.out.clear();
         self.counted = Some(0);
@@ -90,10 +90,10 @@ impl<'e> Call<'e> {
         Ok(self.counted.unwrap_or(0))
     }
 
-    /// Does what the call asks for.
+    /// Encodes `text` into the results of the call.
     ///
     /// # Errors
-    /// Those of [`Encoder::encode`].
+    /// As [`Encoder::encode`].
     pub(crate) fn run(&mut self, text: Text<'_>) -> Result<()> {
         let encoder = self.encoder;
         encoder.added().cut(text.as_bytes(), self.allow, |segment| {
@@ -101,13 +101,13 @@ impl<'e> Call<'e> {
                 Segment::Token(id, _, end) => {
                     self.out.push(id);
                     if let Some(spans) = &mut self.spans {
-                        // The token before may have taken white space that this token consists of.
+                        // The token before can have taken the white space that this token consists of.
                         spans.push_to(end, end);
                     }
                 }
-                Segment::Text(start, end) if encoder.is_staged() => self.staged(text.part(start, end), start)?,
+                Segment::Text(start, end) if encoder.is_staged() => self.encode_staged(text.part(start, end), start)?,
                 Segment::Text(start, end) => {
-                    self.unstaged(text.part(start, end), start).map_err(|error| error.shifted(start))?;
+                    self.encode_unstaged(text.part(start, end), start).map_err(|error| error.shift_offset(start))?;
                 }
             }
             self.drop_counted();
@@ -115,9 +115,9 @@ impl<'e> Call<'e> {
         })
     }
 
-    /// Appends the ids of a text without added tokens that no step rewrites; it starts at `start` of its source.
-    fn unstaged(&mut self, text: Text<'_>, start: usize) -> Result<()> {
-        let Some(chars) = self.encoder.chars() else { return self.pieces_of(text, start) };
+    /// Appends the ids of a text without added tokens or steps; it starts at `start` of its source.
+    fn encode_unstaged(&mut self, text: Text<'_>, start: usize) -> Result<()> {
+        let Some(chars) = self.encoder.chars() else { return self.encode_split(text, start) };
         if let Some(Drawing { sampling, draws }) = &mut self.drawing {
             return chars.sample(text, sampling, draws, self.bounds, self.out);
         }
@@ -125,16 +125,16 @@ impl<'e> Call<'e> {
             let out = PlacedIds { ids: self.out, spans };
             return chars.encode_with_offsets(text, start, self.slow, self.bounds, out);
         }
-        self.ids_of(text)
+        self.push_ids(text)
     }
 
-    /// The same where a text is split into pieces.
-    fn pieces_of(&mut self, text: Text<'_>, start: usize) -> Result<()> {
+    /// The same for a text that is split into pieces.
+    fn encode_split(&mut self, text: Text<'_>, start: usize) -> Result<()> {
         let first = self.out.len();
         if self.is_by_piece() {
-            self.each_piece(text)?;
+            self.encode_slowly(text)?;
         } else {
-            self.ids_of(text)?;
+            self.push_ids(text)?;
         }
         let Some(spans) = &mut self.spans else { return Ok(()) };
         let encoder = self.encoder.piece_encoder();
@@ -145,7 +145,7 @@ impl<'e> Call<'e> {
             return Ok(());
         }
         let (ids, vocab) = (&self.out[first..], encoder.vocab());
-        if spans.are_past(start) {
+        if spans.extend_past(start) {
             let mut end = start;
             for &id in ids {
                 end += vocab.width(id);
@@ -154,43 +154,43 @@ impl<'e> Call<'e> {
             return Ok(());
         }
         match encoder.widths().filter(|_| !self.slow) {
-            Some(widths) => spans.extend(ids.iter().map(|&id| widths.of(vocab, id))),
+            Some(widths) => spans.extend(ids.iter().map(|&id| widths.width(vocab, id))),
             None => spans.extend(ids.iter().map(|&id| vocab.width(id))),
         }
         Ok(())
     }
 
-    /// Whether every piece is encoded on its own, because the caller asks for more than its ids.
+    /// Whether every piece is encoded separately, because more than its ids is requested.
     pub(super) fn is_by_piece(&self) -> bool {
         let hidden = self.spans.is_some() && self.encoder.piece_encoder().hides_widths();
         self.encoder.stages().symbols.is_some() || hidden || self.drawing.is_some()
     }
 
-    /// Appends the ids of a text without added tokens, and nothing else.
-    pub(super) fn ids_of(&mut self, text: Text<'_>) -> Result<()> {
+    /// Appends only the ids of a text without added tokens.
+    pub(super) fn push_ids(&mut self, text: Text<'_>) -> Result<()> {
         switches::fault_point();
         if let Some(chars) = self.encoder.chars() {
             return chars.encode(text, self.slow, self.bounds, self.out);
         }
         #[cfg(feature = "fast")]
         if !self.slow {
-            return self.remembered(text);
+            return self.encode_remembered(text);
         }
-        self.each_piece(text)
+        self.encode_slowly(text)
     }
 
     /// Appends the ids of a text with a memory of pieces.
     #[cfg(feature = "fast")]
-    fn remembered(&mut self, text: Text<'_>) -> Result<()> {
+    fn encode_remembered(&mut self, text: Text<'_>) -> Result<()> {
         let Session { scratch, fast } = &mut *self.session;
         let mut ends = fast.ends.take().unwrap_or_default();
         self.out.reserve(text.as_bytes().len() / BYTES_PER_ID);
         let encoder = self.encoder;
-        // A staged text may be encoded again, and that needs the ids of the first time.
+        // A staged text can be encoded again, and then needs the ids of the first time.
         let counted = &mut self.counted.filter(|_| !encoder.is_staged());
-        let mut pieces = PieceIds::walk(encoder.piece_encoder(), (scratch, fast), self.stop, text.as_bytes(), self.out);
-        let split = encoder.splitter().ends(text, self.bounds, &mut ends, |ends| {
-            pieces.take(ends)?;
+        let mut pieces = IdSink::walk(encoder.piece_encoder(), (scratch, fast), self.stop, text.as_bytes(), self.out);
+        let split = encoder.splitter().split_ends(text, self.bounds, &mut ends, |ends| {
+            pieces.take_pieces(ends)?;
             if let Some(counted) = counted {
                 *counted += pieces.sink.drop_ids();
             }
@@ -202,7 +202,7 @@ impl<'e> Call<'e> {
         result
     }
 
-    /// Counts the ids so far, if the caller asks for their number only.
+    /// Counts and drops the ids so far, if only their number is requested.
     fn drop_counted(&mut self) {
         if let Some(counted) = &mut self.counted {
             *counted += self.out.len() as u64;
@@ -210,21 +210,21 @@ impl<'e> Call<'e> {
         }
     }
 
-    /// The twin of [`Self::remembered`] without a memory: it encodes every piece anew.
-    pub(super) fn each_piece(&mut self, text: Text<'_>) -> Result<()> {
+    /// The twin of [`Self::encode_remembered`] that encodes every piece without the memory.
+    pub(super) fn encode_slowly(&mut self, text: Text<'_>) -> Result<()> {
         let (mut at, encoder) = (0, self.encoder);
         encoder.splitter().split(text, self.bounds, |piece| {
             self.stop.check()?;
-            self.piece(piece, at)?;
+            self.push_piece(piece, at)?;
             at += piece.len();
             Ok(())
         })
     }
 
-    /// Appends the ids of a piece that starts at `start`, and where they end if the ids alone do not say it.
-    pub(super) fn piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
+    /// Appends the ids of a piece that starts at `start`, and their ends if the ids alone do not give them.
+    pub(super) fn push_piece(&mut self, piece: &[u8], start: usize) -> Result<()> {
         let first = self.ends.len();
-        self.encode_piece(piece).map_err(|error| error.shifted(start))?;
+        self.encode_piece(piece).map_err(|error| error.shift_offset(start))?;
         self.ends[first..].iter_mut().for_each(|end| *end += start);
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Everything that encoding needs, put together once.
+//! The encoder: everything that encoding needs, built once.
 
 use std::sync::Arc;
 
@@ -6,31 +6,31 @@ use crate::encode::session::Session;
 use crate::encode::stages::Stages;
 use crate::error::Result;
 use crate::kinds::PieceEncoder;
-use crate::kinds::sentencepiece::Chars;
+use crate::kinds::sentencepiece::CharEngine;
 use crate::split::Splitter;
-use crate::split::special::{AddedTokens, Flags};
+use crate::split::special::{AddedTokenFlags, AddedTokens};
 use crate::steps::Line;
 use crate::switches::slow;
 use crate::threads::parallel::Stop;
-use crate::threads::sessions::Kept;
+use crate::threads::sessions::Pool;
 use crate::vocab::Vocab;
 
-/// Everything that encoding needs. Only the sessions that wait for the next call change.
+/// Everything that encoding needs. Only the pool of idle sessions changes.
 #[derive(Debug)]
 pub struct Encoder {
     pieces: Arc<PieceEncoder>,
     added: AddedTokens,
     splitter: Splitter,
-    chars: Option<Chars>,
+    chars: Option<CharEngine>,
     stages: Stages,
     /// Whether texts between added tokens go through the stages.
     staged: bool,
     slow: bool,
-    sessions: Kept<Session>,
+    sessions: Pool<Session>,
 }
 
 impl Encoder {
-    /// An encoder whose pieces become ids by `pieces`. `TOKSMITH_SLOW=1` makes it merge every piece anew.
+    /// An encoder whose pieces `pieces` encodes. `TOKSMITH_SLOW=1` makes it merge every piece without the memory.
     #[must_use]
     pub fn new(pieces: Arc<PieceEncoder>, added: AddedTokens, splitter: Splitter) -> Self {
         let staged = added.any_normalized();
@@ -42,18 +42,18 @@ impl Encoder {
             stages: Stages::default(),
             staged,
             slow: slow(),
-            sessions: Kept::default(),
+            sessions: Pool::default(),
         }
     }
 
-    /// The same encoder, with everything that a model does to a text besides cutting and merging.
+    /// The same encoder with the steps of a model.
     ///
     /// # Errors
-    /// `Model` of [`crate::Error`], when the added tokens cannot be normalized.
+    /// [`crate::Error::Model`] if the added tokens cannot be normalized.
     pub fn with_stages(mut self, stages: Stages) -> Result<Self> {
         let (stop, added) = (Stop::default(), self.added);
-        let bounds = stages.bounds_of(added.tokens(), &stop);
-        self.added = added.normalized(|content| {
+        let bounds = stages.content_bounds(added.tokens(), &stop);
+        self.added = added.normalize_contents(|content| {
             let mut line = Line::new(content);
             stages.normalize_added(&mut line, &bounds)?;
             Ok(line.text().to_owned())
@@ -63,26 +63,26 @@ impl Encoder {
         Ok(self)
     }
 
-    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
+    /// Whether a regex runs, which takes longer than the length of the text suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
-        self.splitter.searches() || self.stages.searches()
+    pub fn uses_regex(&self) -> bool {
+        self.splitter.uses_regex() || self.stages.uses_regex()
     }
 
-    /// The same encoder, which leaves texts between added tokens to `chars`.
+    /// The same encoder with `chars` as the engine of texts between added tokens.
     #[must_use]
-    pub fn with_chars(mut self, chars: Option<Chars>) -> Self {
+    pub fn with_chars(mut self, chars: Option<CharEngine>) -> Self {
         self.chars = chars;
         self
     }
 
-    /// The tokens that are cut out first.
+    /// The added tokens, which are cut out first.
     #[must_use]
     pub fn added(&self) -> &AddedTokens {
         &self.added
     }
 
-    /// What is done besides cutting and merging.
+    /// The steps.
     #[must_use]
     pub fn stages(&self) -> &Stages {
         &self.stages
@@ -100,13 +100,13 @@ impl Encoder {
         self.staged
     }
 
-    /// The engine of texts that are one piece of characters.
+    /// The engine of texts that are one piece of characters, if there is one.
     #[must_use]
-    pub fn chars(&self) -> Option<&Chars> {
+    pub fn chars(&self) -> Option<&CharEngine> {
         self.chars.as_ref()
     }
 
-    /// Pieces to ids.
+    /// The encoder of pieces.
     #[must_use]
     pub fn piece_encoder(&self) -> &PieceEncoder {
         &self.pieces
@@ -118,20 +118,20 @@ impl Encoder {
         self.pieces.vocab()
     }
 
-    /// Whether everything is done the slow way.
+    /// Whether the slow path is taken throughout.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.slow
     }
 
-    /// Whether a text between added tokens is one piece, as it is.
+    /// Whether a text between added tokens is one unchanged piece.
     #[must_use]
     pub fn is_raw(&self) -> bool {
-        let flagged = self.added.tokens().iter().any(|token| token.flags != Flags::default());
-        self.splitter.is_none() && self.chars.is_none() && !self.staged && !flagged
+        let flagged = self.added.tokens().iter().any(|token| token.flags != AddedTokenFlags::default());
+        self.splitter.keeps_whole() && self.chars.is_none() && !self.staged && !flagged
     }
 
-    /// Text to pieces.
+    /// The splitter.
     #[must_use]
     pub fn splitter(&self) -> &Splitter {
         &self.splitter
@@ -139,25 +139,25 @@ impl Encoder {
 
     /// Runs `work` with a session of an earlier call, or a new one.
     pub fn with_session<T>(&self, work: impl FnOnce(&mut Session) -> T) -> T {
-        self.sessions.lend(work)
+        self.sessions.with_session(work)
     }
 
-    /// The bytes of the tables that the encoder was made with, and of those made since.
+    /// The memory of the tables in bytes: those made at construction, and those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
-        let (made, since) = self.pieces.table_bytes();
-        (made + self.added.bytes() + self.chars.as_ref().map_or(0, Chars::table_bytes), since)
+        let (tables, since) = self.pieces.table_bytes();
+        (tables + self.added.bytes() + self.chars.as_ref().map_or(0, CharEngine::table_bytes), since)
     }
 
-    /// How many sessions wait for the next calls, and their bytes.
+    /// The number of idle sessions, and their bytes.
     #[must_use]
     pub fn sessions(&self) -> (usize, usize) {
-        let (count, bytes) = self.sessions.held();
-        let (more, of_these) = self.chars.as_ref().map_or((0, 0), Chars::sessions);
+        let (count, bytes) = self.sessions.idle();
+        let (more, of_these) = self.chars.as_ref().map_or((0, 0), CharEngine::sessions);
         (count + more, bytes + of_these)
     }
 
-    /// Drops the sessions that wait. Running calls keep theirs.
+    /// Drops the idle sessions. Running calls keep theirs.
     pub fn release(&self) {
         self.sessions.release();
         if let Some(chars) = &self.chars {

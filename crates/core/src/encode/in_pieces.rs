@@ -1,9 +1,9 @@
-//! Ids with the pieces that they are in, and what of the source each was made from, as HF's tokenizers report them.
+//! Ids with their pieces and their origins in the source, as HF's tokenizers report them.
 //!
-//! Unlike ranges ([`crate::split::spans`]), these leave out what a step removed, and may overlap. An id has the origins of
-//! the bytes that it covers in the rewritten text: from the start of the first to the end of the last.
+//! Unlike ranges ([`crate::split::spans`]), origins exclude text that a step removed, and can overlap. An id's origin
+//! is that of its bytes in the rewritten text: from the start of the first to the end of the last.
 
-use crate::encode::call::Call;
+use crate::encode::call::EncodeCall;
 use crate::encode::encoder::Encoder;
 use crate::encode::session::Session;
 use crate::encode::staged::line_of;
@@ -15,32 +15,32 @@ use crate::steps::{Line, Origin, normalize};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
-/// The ids of a text, and a value for each.
+/// The ids of a text, and parallel values of each.
 #[derive(Debug, Default)]
 pub struct IdsInPieces {
     /// The ids.
     pub ids: Vec<u32>,
-    /// The number of the piece, or of the added token, that each is in.
+    /// The number of the piece or added token of each id.
     pub pieces: Vec<usize>,
-    /// Whether each is an added token that was cut out.
+    /// Whether each id is an added token that was cut out.
     pub added: Vec<bool>,
-    /// Where what each was made from starts in the source, in bytes.
+    /// The start of each id's origin in the source, in bytes.
     pub starts: Vec<usize>,
-    /// Where that ends.
+    /// The end of each id's origin.
     pub ends: Vec<usize>,
     /// The rewritten text of all ids.
     pub text: Vec<u8>,
-    /// Where the rewritten text of each starts.
+    /// The start of each id in the rewritten text.
     pub text_starts: Vec<usize>,
-    /// Where that ends.
+    /// The end of each id in the rewritten text.
     pub text_ends: Vec<usize>,
-    /// How many pieces there were.
+    /// The number of pieces.
     count: usize,
 }
 
 impl IdsInPieces {
-    /// Appends a piece with its origins: its ids, which end at these places of it.
-    fn piece(&mut self, text: &[u8], origins: &[Origin], ids: &[u32], ends: impl Iterator<Item = usize>) {
+    /// Appends a piece with its origins: its ids, and their ends in the piece.
+    fn push_piece(&mut self, text: &[u8], origins: &[Origin], ids: &[u32], ends: impl Iterator<Item = usize>) {
         let (mut start, before) = (0, self.text.len());
         self.text.extend_from_slice(text);
         for (&id, end) in ids.iter().zip(ends) {
@@ -58,14 +58,14 @@ impl IdsInPieces {
     }
 
     /// Appends an added token.
-    fn token(&mut self, id: u32, line: &Line<'_>) {
+    fn push_token(&mut self, id: u32, line: &Line<'_>) {
         let text = line.text().as_bytes();
-        self.piece(text, line.origins().unwrap_or_default(), &[id], [text.len()].into_iter());
+        self.push_piece(text, line.origins().unwrap_or_default(), &[id], [text.len()].into_iter());
         self.added.pop();
         self.added.push(true);
     }
 
-    /// Gives the ids from `first` on that are bytes of one run of unknown text the range of the whole run.
+    /// Sets the origin of the byte tokens of one run of unknown text, from id `first` on, to the whole run.
     fn join_bytes(&mut self, first: usize, is_byte: impl Fn(u32) -> bool) {
         let mut place = first;
         while place < self.ids.len() {
@@ -85,10 +85,10 @@ impl IdsInPieces {
 }
 
 impl Encoder {
-    /// The ids of a text that consists of pieces, with what is known of each.
+    /// Returns the ids of a text with their pieces and origins.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn encode_in_pieces(
         &self,
         text: Text<'_>,
@@ -97,55 +97,55 @@ impl Encoder {
         session: &mut Session,
     ) -> Result<IdsInPieces> {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
-        let (mut found, mut ids, mut spans) = (IdsInPieces::default(), Vec::new(), Spans::new(Count::Bytes));
-        let mut call = Call::new(self, allow, bounds, session, &mut ids).with_spans(&mut spans);
+        let (mut result, mut ids, mut spans) = (IdsInPieces::default(), Vec::new(), Spans::new(Count::Bytes));
+        let mut call = EncodeCall::new(self, allow, bounds, session, &mut ids).with_spans(&mut spans);
         self.added().cut(text.as_bytes(), allow, |segment| match segment {
             Segment::Token(id, start, end) => {
-                found.token(id, &line_of(text.part(start, end), start, true));
+                result.push_token(id, &line_of(text.part(start, end), start, true));
                 Ok(())
             }
             Segment::Text(start, end) => {
                 let mut line = line_of(text.part(start, end), start, true);
                 normalize(&self.stages().normalizers, &mut line, bounds)?;
                 if !self.added().any_normalized() {
-                    return call.line_in_pieces(line, &mut found);
+                    return call.line_in_pieces(line, &mut result);
                 }
                 self.added().cut_normalized(line.text(), allow, |segment| match segment {
                     Segment::Token(id, start, end) => {
-                        found.token(id, &line.part(start..end));
+                        result.push_token(id, &line.part(start..end));
                         Ok(())
                     }
-                    Segment::Text(start, end) => call.line_in_pieces(line.part(start..end), &mut found),
+                    Segment::Text(start, end) => call.line_in_pieces(line.part(start..end), &mut result),
                 })
             }
         })?;
-        Ok(found)
+        Ok(result)
     }
 }
 
-impl Call<'_> {
+impl EncodeCall<'_> {
     /// Appends the ids of a normalized line without added tokens.
-    fn line_in_pieces(&mut self, line: Line<'_>, found: &mut IdsInPieces) -> Result<()> {
+    fn line_in_pieces(&mut self, line: Line<'_>, result: &mut IdsInPieces) -> Result<()> {
         let encoder = self.encoder;
-        let (text, piece_ends, origins) = encoder.written(line, self.bounds)?;
+        let (text, piece_ends, origins) = encoder.write_pieces(line, self.bounds)?;
         let (origins, unigram, mut start) = (origins.unwrap_or_default(), encoder.piece_encoder().unigram(), 0);
         for end in piece_ends {
-            let (piece, first) = (start..end, found.ids.len());
+            let (piece, first) = (start..end, result.ids.len());
             self.out.clear();
             self.ends.clear();
-            self.piece(&text[piece.clone()], 0)?;
+            self.push_piece(&text[piece.clone()], 0)?;
             let (text, origins) = (&text[piece.clone()], &origins[piece]);
             if self.is_by_piece() {
-                found.piece(text, origins, self.out, self.ends.drain(..));
+                result.push_piece(text, origins, self.out, self.ends.drain(..));
             } else {
                 let ends = self.out.iter().scan(0, |end, &id| {
                     *end += encoder.vocab().width(id);
                     Some(*end)
                 });
-                found.piece(text, origins, self.out, ends);
+                result.push_piece(text, origins, self.out, ends);
             }
             if let Some(unigram) = unigram {
-                found.join_bytes(first, |id| unigram.is_missing_byte(id));
+                result.join_bytes(first, |id| unigram.is_missing_byte(id));
             }
             start = end;
         }
@@ -161,7 +161,7 @@ mod tests {
     use crate::encode::stages::Stages;
     use crate::kinds::{Kernel, PieceEncoder};
     use crate::split::Splitter;
-    use crate::split::special::{AddedToken, AddedTokens, Flags};
+    use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens};
     use crate::steps::{Spec, normalizers, splitters};
     use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
@@ -171,7 +171,7 @@ mod tests {
         let blob = tokens.concat().into_bytes();
         let tables = Tables { blob: &blob, ends: &[1, 2, 4], ids: &[0, 1, 2], merges: &[] };
         let vocab = Vocab::new(Unit::Piece, MergeRule::Pair, false, tables).unwrap();
-        let flags = Flags { lstrip: true, ..Flags::default() };
+        let flags = AddedTokenFlags { lstrip: true, ..AddedTokenFlags::default() };
         let added = AddedToken { content: "<m>".into(), id: 3, special: true, flags };
         let spec = |kind: &str| [Spec { kind: kind.into(), options: Vec::new() }];
         let length =
@@ -183,7 +183,7 @@ mod tests {
         };
         let pieces = Arc::new(PieceEncoder::new(Arc::new(vocab), Kernel::Words(Some(0))));
         let added = AddedTokens::new(vec![added]).unwrap();
-        let encoder = Encoder::new(pieces, added, Splitter::of_steps(&[]).unwrap()).with_stages(stages).unwrap();
+        let encoder = Encoder::new(pieces, added, Splitter::from_steps(&[]).unwrap()).with_stages(stages).unwrap();
         let mut session = Session::default();
         let found =
             encoder.encode_in_pieces(Text::Str(" é x <m>"), &Allow::All, &Stop::default(), &mut session).unwrap();

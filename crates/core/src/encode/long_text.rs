@@ -1,7 +1,7 @@
-//! Work on the parts of something long: on several threads, with results in order.
+//! Encodes the parts of a long text on several threads, with results in order.
 //!
-//! The scheduler ([`crate::threads::parallel`]) makes parts one at a time, so that a source that is read piecemeal needs
-//! no thread of its own. Neither ids nor errors depend on the number of threads.
+//! The scheduler ([`crate::threads::parallel`]) makes parts one at a time, so that a source that is read in pieces
+//! needs no separate thread. Neither ids nor errors depend on the number of threads.
 
 use std::sync::Mutex;
 
@@ -10,36 +10,36 @@ use crate::encode::session::Session;
 use crate::error::Result;
 use crate::split::Text;
 use crate::split::special::Allow;
-use crate::split::text_cuts::{TextCuts, parts};
-use crate::threads::parallel::{Jobs, Plan, Stop, in_order, locked};
+use crate::split::text_cuts::{TextCuts, text_parts};
+use crate::threads::parallel::{Jobs, Plan, Stop, locked, run_ordered};
 
-/// The least bytes of a part, unless it is the last. It is long enough that the cost of beginning a part does not matter,
-/// and short enough that the threads end at about the same time.
+/// The minimum bytes of a part, unless it is the last. It is long enough to make the cost of starting a part
+/// negligible, and short enough that the threads end at about the same time.
 pub const PART: usize = 1 << 18;
 
-/// What decides how a text is cut.
+/// The rules for cutting a text.
 #[derive(Debug, Clone, Copy)]
 pub struct LongText<'e> {
     /// The encoder of the text.
     pub encoder: &'e Encoder,
-    /// Its cuts; without them a document is in memory as a whole.
+    /// The cuts of the text; without them a document is in memory as a whole.
     pub cuts: Option<&'e TextCuts>,
-    /// What special tokens become.
+    /// The allowed special tokens.
     pub allow: &'e Allow,
-    /// The least bytes of a part (normally [`PART`]).
+    /// The minimum bytes of a part (normally [`PART`]).
     pub part: usize,
 }
 
-/// Ids, and where documents end in them.
+/// Ids, and the ends of documents in them.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Ragged {
+pub struct RaggedIds {
     /// The ids of the documents, one after another.
     pub ids: Vec<u32>,
     /// The end of each document in `ids`.
     pub ends: Vec<u64>,
 }
 
-impl Ragged {
+impl RaggedIds {
     fn append(&mut self, part: &Self) {
         let before = self.ids.len() as u64;
         self.ids.extend_from_slice(&part.ids);
@@ -52,32 +52,32 @@ impl Ragged {
     }
 }
 
-/// What `work` makes of each part that `next` gives, in order; `next` ends with None.
+/// Runs `work` on each part that `next` returns, and joins the results in order; None from `next` ends the parts.
 ///
 /// # Errors
-/// The error of the first part that has one, in making it or in working on it; [`crate::Error::Interrupted`].
-pub fn spread<P: Send>(
+/// The error of the first part that has one, from `next` or from `work`; [`crate::Error::Interrupted`].
+pub fn encode_parts<P: Send>(
     encoder: &Encoder,
     threads: usize,
     stop: &Stop,
     next: impl FnMut() -> Result<Option<P>> + Send,
-    work: impl Fn(P, &mut Session, &mut Ragged) -> Result<()> + Sync,
-) -> Result<Ragged> {
-    // Buffers go back and forth: new ones would cost more than what is copied out of them.
-    let (mut all, rooms) = (Ragged::default(), Mutex::new(Vec::new()));
-    let run = |parts: &mut Jobs<'_, P, Ragged>| {
+    work: impl Fn(P, &mut Session, &mut RaggedIds) -> Result<()> + Sync,
+) -> Result<RaggedIds> {
+    // Buffers are reused: allocating them would cost more than copying their content out.
+    let (mut all, rooms) = (RaggedIds::default(), Mutex::new(Vec::new()));
+    let run = |parts: &mut Jobs<'_, P, RaggedIds>| {
         encoder.with_session(|session| {
-            parts.each(|part| {
-                let mut room: Ragged = locked(&rooms).pop().unwrap_or_default();
+            parts.for_each(|part| {
+                let mut room: RaggedIds = locked(&rooms).pop().unwrap_or_default();
                 work(part, session, &mut room)?;
                 Ok(room)
             });
         });
     };
-    in_order(Plan { threads, watched: false, stop }, next, run, |ready| {
+    run_ordered(Plan { threads, watched: false, stop }, next, run, |ready| {
         for mut part in ready {
             if all.ids.is_empty() && all.ends.is_empty() {
-                std::mem::swap(&mut all, &mut part); // which may be all that there is: it is not in memory twice
+                std::mem::swap(&mut all, &mut part); // the only part, perhaps, which is then not copied
                 continue;
             }
             all.append(&part);
@@ -89,25 +89,25 @@ pub fn spread<P: Send>(
     Ok(all)
 }
 
-/// The ids of one text, on several threads if it can be cut.
+/// Returns the ids of one text, on several threads if it can be cut.
 ///
 /// # Errors
-/// Those of [`Encoder::encode`], with the same offsets.
+/// As [`Encoder::encode`], with the same offsets.
 pub fn encode(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<Vec<u32>> {
     let &LongText { encoder, cuts, allow, part } = rules;
-    let mut parts = parts(text.as_bytes(), cuts, encoder.added(), part);
-    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+    let mut parts = text_parts(text.as_bytes(), cuts, encoder.added(), part);
+    let work = |(start, end), session: &mut Session, out: &mut RaggedIds| {
         let part = text.part(start, end);
-        encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))
+        encoder.encode(part, allow, stop, session, &mut out.ids).map_err(|error| error.shift_offset(start))
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ids)
+    encode_parts(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ids)
 }
 
-/// The ids of the first part of a text, and where that part ends: it has `least` bytes, and more up to the next cut.
+/// Returns the ids of the first part of a text, and the end of that part: the first cut at `least` bytes or more.
 ///
 /// # Errors
-/// Those of [`Encoder::encode`], with the same offsets.
+/// As [`Encoder::encode`], with the same offsets.
 pub fn encode_first(
     rules: &LongText<'_>,
     text: Text<'_>,
@@ -115,27 +115,28 @@ pub fn encode_first(
     threads: usize,
     stop: &Stop,
 ) -> Result<(Vec<u32>, usize)> {
-    let first = parts(text.as_bytes(), rules.cuts, rules.encoder.added(), least).next();
+    let first = text_parts(text.as_bytes(), rules.cuts, rules.encoder.added(), least).next();
     let end = first.map_or(0, |(_, end)| end);
     Ok((encode(rules, text.part(0, end), threads, stop)?, end))
 }
 
-/// The number of ids of one text, in the same way.
+/// Returns the number of ids of one text, computed in the same way.
 ///
 /// # Errors
-/// Those of [`encode`].
+/// As [`encode`].
 pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) -> Result<u64> {
     let &LongText { encoder, cuts, allow, part } = rules;
-    let mut parts = parts(text.as_bytes(), cuts, encoder.added(), part);
-    let work = |(start, end), session: &mut Session, out: &mut Ragged| {
+    let mut parts = text_parts(text.as_bytes(), cuts, encoder.added(), part);
+    let work = |(start, end), session: &mut Session, out: &mut RaggedIds| {
         let part = text.part(start, end);
-        let counted = encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shifted(start))?;
+        let counted =
+            encoder.count(part, allow, stop, session, &mut out.ids).map_err(|error| error.shift_offset(start))?;
         out.ids.clear();
         out.ends.push(counted);
         Ok(())
     };
     let threads = threads.min(text.as_bytes().len() / part + 1);
-    spread(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ends.iter().sum())
+    encode_parts(encoder, threads, stop, || Ok(parts.next()), work).map(|ragged| ragged.ends.iter().sum())
 }
 
 #[cfg(test)]
@@ -148,12 +149,16 @@ pub(crate) mod tests {
     use crate::kinds::PieceEncoder;
     use crate::split::Splitter;
     use crate::split::pattern::PATTERNS;
-    use crate::split::special::{AddedToken, AddedTokens, Flags};
+    use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens};
 
-    /// An encoder with added tokens that overlap each other, and words that are likely to be cut.
+    /// An encoder with overlapping added tokens, and words that are likely to be cut.
     pub fn encoder(regexes: &[&str]) -> Encoder {
-        let token =
-            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        let token = |content: &str, id, special| AddedToken {
+            content: content.into(),
+            id,
+            special,
+            flags: AddedTokenFlags::default(),
+        };
         let added = vec![token("<|end|>", 900, true), token("a b", 901, false), token("b 7", 902, true)];
         let vocab = bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]);
         Encoder::new(
@@ -163,7 +168,7 @@ pub(crate) mod tests {
         )
     }
 
-    /// A drawn text of `words` words, in which all kinds of cuts and of things that must not be cut are near each other.
+    /// A drawn text of `words` words, in which all kinds of cuts and of uncuttable places are near each other.
     pub fn drawn(draw: &mut Draw, words: usize) -> Vec<u8> {
         let all = ["a", "b", " ", "  ", "\n", "7", "日本", "。", "'s", "<|end|>", "<|en", "a b", "\u{301}", "/"];
         draw.bytes(&[&all.map(str::as_bytes)[..], &[b"\xFF\xE6"]].concat(), words)
@@ -179,8 +184,8 @@ pub(crate) mod tests {
     fn threads_and_parts_change_neither_ids_nor_errors() {
         let mut draw = Draw(5);
         let (mut errors, mut found) = (0, 0);
-        for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
-            let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
+        for row in PATTERNS.iter().filter(|row| TextCuts::for_patterns(row.regexes).is_some()) {
+            let (encoder, cuts) = (encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
             for round in 0..150 {
                 let bytes = drawn(&mut draw, round % 60);
                 let lossy = String::from_utf8_lossy(&bytes).into_owned();
@@ -206,8 +211,8 @@ pub(crate) mod tests {
     fn first_parts_one_after_another_are_the_text() {
         let mut draw = Draw(7);
         let mut several = 0;
-        for row in PATTERNS.iter().filter(|row| TextCuts::of(row.regexes).is_some()) {
-            let (encoder, cuts) = (encoder(row.regexes), TextCuts::of(row.regexes).unwrap());
+        for row in PATTERNS.iter().filter(|row| TextCuts::for_patterns(row.regexes).is_some()) {
+            let (encoder, cuts) = (encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
             for round in 0..60 {
                 let bytes = drawn(&mut draw, round);
                 for allow in [Allow::All, Allow::Raise] {
@@ -223,7 +228,7 @@ pub(crate) mod tests {
                                 at += end;
                             }
                             Err(error) => {
-                                all = Err(error.shifted(at));
+                                all = Err(error.shift_offset(at));
                                 break;
                             }
                         }
@@ -243,7 +248,7 @@ pub(crate) mod tests {
         let row = PATTERNS[0].regexes;
         let text = Text::Str("a b c");
         let encoder = encoder(row);
-        for cuts in [TextCuts::of(row), None] {
+        for cuts in [TextCuts::for_patterns(row), None] {
             let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
             assert_eq!(super::encode(&rules, text, 2, &stop), Err(Error::Interrupted));
         }
@@ -255,7 +260,7 @@ pub(crate) mod tests {
         for threads in [1, 2, 9] {
             let mut numbers = 0..500u32;
             let next = || Ok(numbers.next());
-            let ragged = spread(&encoder, threads, &Stop::default(), next, |number, _, out| {
+            let ragged = encode_parts(&encoder, threads, &Stop::default(), next, |number, _, out| {
                 std::thread::sleep(std::time::Duration::from_micros(u64::from(number % 7) * 20));
                 out.ids.extend([number; 3]);
                 out.ends.extend([1, 3]);

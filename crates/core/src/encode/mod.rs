@@ -1,16 +1,15 @@
-//! Texts to ids. [`Encoder`] holds what encoding needs; [`call`] is the walk of one text.
+//! Encodes texts into ids: [`Encoder`] has the tables, [`call`] walks one text.
 //!
-//! Reading order: this file, [`encoder`], [`call`], then what the walk may take on its way: [`staged`] (with
-//! [`stages`]) where steps rewrite a text, and `pieces`, which remembers pieces and lets `learn` learn new ones. On
-//! top of the walk: [`long_text`] cuts a long text and works on its parts on all threads, [`files`] reads documents a
-//! block at a time, [`boundaries`] says which ids no later text changes, and [`best_ways`] gives the best encodings of a
-//! unigram model. [`in_pieces`] says which piece each id is in, and what it was made from. [`around`] puts the ids of special tokens around those of texts.
+//! Reading order: this file, [`encoder`], [`call`], then its branches: [`staged`] (with [`stages`]) if steps rewrite a
+//! text, and `pieces`, which remembers pieces and uses `learn` for new ones. On top of the walk: [`long_text`] encodes
+//! the parts of a long text on all threads, [`files`] reads documents in blocks, [`boundaries`] finds cuts that no
+//! later text changes, and [`best_encodings`] the best encodings of a unigram model. [`in_pieces`] gives the piece and
+//! the origin of each id. [`template`] adds special ids around texts.
 //!
 //! Left out: splitting ([`crate::split`]), merging ([`crate::merge`]), the kinds that do not merge ([`crate::kinds`]),
 //! and ids to texts ([`crate::decode`]).
 
-pub mod around;
-pub mod best_ways;
+pub mod best_encodings;
 pub mod boundaries;
 pub mod call;
 pub mod encoder;
@@ -24,8 +23,9 @@ pub mod pieces;
 pub mod session;
 pub mod staged;
 pub mod stages;
+pub mod template;
 
-use crate::encode::call::Call;
+use crate::encode::call::EncodeCall;
 use crate::encode::session::Session;
 use crate::error::Result;
 use crate::kinds::{Drawing, Sampling};
@@ -34,7 +34,7 @@ use crate::split::Text;
 use crate::split::spans::PlacedIds;
 use crate::split::special::Allow;
 use crate::text::bounds::Bounds;
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, map_items};
 
 pub use encoder::Encoder;
 
@@ -52,13 +52,13 @@ impl Encoder {
         out: &mut Vec<u32>,
     ) -> Result<()> {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
-        Call::new(self, allow, bounds, session, out).run(text)
+        EncodeCall::new(self, allow, bounds, session, out).run(text)
     }
 
     /// The same with the range of each id in the text.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn encode_with_offsets(
         &self,
         text: Text<'_>,
@@ -70,15 +70,15 @@ impl Encoder {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
         let PlacedIds { ids, spans } = out;
         spans.begin();
-        Call::new(self, allow, bounds, session, ids).with_spans(spans).run(text)?;
+        EncodeCall::new(self, allow, bounds, session, ids).with_spans(spans).run(text)?;
         spans.finish(text);
         Ok(())
     }
 
-    /// The number of ids of a text, which are not kept; `room` is a buffer for some of them.
+    /// Returns the number of ids of a text without storing them; `room` is a buffer.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn count(
         &self,
         text: Text<'_>,
@@ -88,13 +88,13 @@ impl Encoder {
         room: &mut Vec<u32>,
     ) -> Result<u64> {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
-        Call::new(self, allow, bounds, session, room).count(text)
+        EncodeCall::new(self, allow, bounds, session, room).count(text)
     }
 
-    /// Appends the ids of an encoding of `text` that is drawn. `WordPiece` and whole words have one encoding only.
+    /// Appends the ids of a sampled encoding of `text`. `WordPiece` and whole words have only one encoding.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn sample(
         &self,
         text: Text<'_>,
@@ -105,13 +105,13 @@ impl Encoder {
     ) -> Result<()> {
         let bounds = &Bounds::new(text.as_bytes().len(), stop);
         let drawing = Drawing { sampling: *sampling, draws: &mut Draws::new(sampling.seed) };
-        self.with_session(|session| Call::new(self, allow, bounds, session, out).drawing(drawing).run(text))
+        self.with_session(|session| EncodeCall::new(self, allow, bounds, session, out).with_drawing(drawing).run(text))
     }
 
-    /// The ids of each text, in order.
+    /// Returns the ids of each text, in order.
     ///
     /// # Errors
-    /// The error of the first text that has one of those of [`Self::encode`], as [`crate::Error::InBatch`].
+    /// The first text's error, as of [`Self::encode`], in an [`crate::Error::InBatch`].
     pub fn encode_batch(
         &self,
         texts: &[Text<'_>],
@@ -119,31 +119,31 @@ impl Encoder {
         threads: usize,
         stop: &Stop,
     ) -> Result<Vec<Vec<u32>>> {
-        self.each(texts, threads, stop, |text, session| {
+        self.map_texts(texts, threads, stop, |text, session| {
             let mut ids = Vec::new();
             self.encode(text, allow, stop, session, &mut ids)?;
             Ok(ids)
         })
     }
 
-    /// The number of ids of each text, in order.
+    /// Returns the number of ids of each text, in order.
     ///
     /// # Errors
-    /// Those of [`Self::encode_batch`].
+    /// As [`Self::encode_batch`].
     pub fn count_batch(&self, texts: &[Text<'_>], allow: &Allow, threads: usize, stop: &Stop) -> Result<Vec<u64>> {
-        self.each(texts, threads, stop, |text, session| self.count(text, allow, stop, session, &mut Vec::new()))
+        self.map_texts(texts, threads, stop, |text, session| self.count(text, allow, stop, session, &mut Vec::new()))
     }
 
-    fn each<T: Send>(
+    fn map_texts<T: Send>(
         &self,
         texts: &[Text<'_>],
         threads: usize,
         stop: &Stop,
         work: impl Fn(Text<'_>, &mut Session) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        map(texts.len(), threads, stop, |next| {
+        map_items(texts.len(), threads, stop, |next| {
             self.with_session(|session| {
-                next.each_item(|place| work(texts[place], session).map_err(|error| error.in_batch(place)));
+                next.for_each_item(|place| work(texts[place], session).map_err(|error| error.in_batch(place)));
             });
         })
     }
@@ -172,7 +172,7 @@ mod tests {
         let bounds = Bounds::new(text.as_bytes().len(), &stop);
         let mut session = Session::default();
         let mut run = |slow, out: &mut Vec<u32>| {
-            let mut call = Call::new(encoder, &Allow::All, &bounds, &mut session, out);
+            let mut call = EncodeCall::new(encoder, &Allow::All, &bounds, &mut session, out);
             call.slow = slow;
             call.run(text).unwrap();
         };
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_token_that_only_the_whole_piece_lookup_reaches_keeps_both_answers() {
         let whole = encoder(crate::drawn::vocab_of(&["bc", "abcd"], true), &["[a-z]+"]);
-        // `x` is in no token, so that `abcd` is a stretch of its own, which merges to `a bc d`.
+        // `x` is in no token, so that `abcd` is a separate stretch, which merges to `a bc d`.
         assert_eq!(encoded(&whole, Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
     }
 

@@ -1,14 +1,14 @@
-//! Pieces to ids, with a memory: what [`PieceEncoder::encode`] gives, faster.
+//! Encodes pieces with a memory: the ids of [`PieceEncoder::encode`], sooner.
 //!
-//! For a piece that came before, one look into the memory is enough. The first new piece makes all that wait be learned
-//! together ([`crate::encode::learn`]). A long piece is cut without a look into the memory, because long pieces hardly ever
-//! come again, and their stretches do.
+//! A known piece takes one lookup in the memory. The first new piece starts the learning of all waiting pieces together
+//! ([`crate::encode::learn`]). A long piece is cut without a lookup, because long pieces hardly ever repeat, and their
+//! stretches do.
 
 use crate::Result;
-use crate::encode::learn::{Learner, Learning};
+use crate::encode::learn::{LearnBuffers, Learner};
+use crate::fast::batch_merge::ByteMerges;
 use crate::fast::byte_pairs::BytePairs;
-use crate::fast::memory::{Memory, PieceName, ReadyIds, Remembered};
-use crate::fast::together::ByteMerges;
+use crate::fast::memory::{PieceKey, PieceLookup, PieceMemory, ReadyIds};
 use crate::fast::windows::Windows;
 use crate::kinds::{PieceEncoder, PieceScratch};
 use crate::slots::key::{STRETCH, Window};
@@ -16,15 +16,15 @@ use crate::slots::keyed::SlotTables;
 use crate::slots::piece_walk::{PiecePart, PieceSink, PieceWalk};
 use crate::split::scan::Ends;
 use crate::threads::parallel::Stop;
-use crate::threads::sessions::{MOST_BUFFERS, Worth};
+use crate::threads::sessions::{MOST_BUFFERS, Reusable};
 
-/// What a session keeps of the pieces that came so far, and buffers.
+/// The pieces that a session remembers, and buffers.
 #[derive(Debug, Default)]
 pub struct FastSession {
-    remembered: Remembered,
-    /// A buffer for what the splitter finds.
+    lookup: PieceLookup,
+    /// A buffer for the ends that the splitter finds.
     pub ends: Option<Box<Ends>>,
-    learning: Box<Learning>,
+    learning: Box<LearnBuffers>,
     windows: Option<Box<Windows>>,
 }
 
@@ -34,10 +34,10 @@ impl FastSession {
     }
 }
 
-impl Worth for FastSession {
+impl Reusable for FastSession {
     fn bytes(&self) -> usize {
         let ends = if self.ends.is_some() { size_of::<Ends>() } else { 0 };
-        ends + self.remembered.bytes() + size_of::<Learning>() + self.windows_bytes()
+        ends + self.lookup.bytes() + size_of::<LearnBuffers>() + self.windows_bytes()
     }
 
     fn shrink(&mut self) {
@@ -47,25 +47,25 @@ impl Worth for FastSession {
     }
 }
 
-/// Shorter pieces of ASCII are not cut, because there is hardly ever a place; longer ones are, because merging them as wholes
-/// would take much memory.
+/// Shorter pieces of ASCII are not cut, because they hardly ever have a safe cut; longer ones are, because merging them
+/// whole would take much memory.
 const CUT_ASCII: usize = 16 << 20;
 
 /// The sink that appends the ids of pieces to `out`.
-pub struct PieceIds<'e> {
+pub struct IdSink<'e> {
     encoder: &'e PieceEncoder,
-    memory: &'e mut Memory,
+    memory: &'e mut PieceMemory,
     scratch: &'e mut PieceScratch,
     ready: &'e mut ReadyIds,
-    learning: &'e mut Learning,
+    learning: &'e mut LearnBuffers,
     windows: &'e mut Option<Box<Windows>>,
-    /// As far as the text is learned ahead.
+    /// The end of the text that is already learned.
     learned: usize,
     stop: &'e Stop,
     out: &'e mut Vec<u32>,
 }
 
-impl<'e> PieceIds<'e> {
+impl<'e> IdSink<'e> {
     /// The walk over the pieces of a text that appends their ids to `out`.
     pub fn walk<'t>(
         encoder: &'e PieceEncoder,
@@ -74,13 +74,13 @@ impl<'e> PieceIds<'e> {
         text: &'t [u8],
         out: &'e mut Vec<u32>,
     ) -> PieceWalk<'e, 't, Self> {
-        let FastSession { remembered: Remembered { memory, waiting, ready }, learning, windows, .. } = session;
-        learning.begin(text.len());
+        let FastSession { lookup: PieceLookup { memory, waiting, ready }, learning, windows, .. } = session;
+        learning.begin_text(text.len());
         let sink = Self { encoder, memory, scratch, ready, learning, windows, learned: 0, stop, out };
         PieceWalk::new(text, sink, waiting, stop)
     }
 
-    /// Takes the ids away that were appended, and says how many.
+    /// Drops the appended ids and returns their number.
     pub fn drop_ids(&mut self) -> u64 {
         let count = self.out.len() as u64;
         self.out.clear();
@@ -88,13 +88,13 @@ impl<'e> PieceIds<'e> {
     }
 }
 
-impl PieceSink for PieceIds<'_> {
+impl PieceSink for IdSink<'_> {
     #[inline(always)]
     fn tables(&self) -> impl SlotTables {
         self.memory.tables()
     }
 
-    /// Appends the ids of parts that are in their slots.
+    /// Appends the ids of parts that are in their slots, up to the first that is not.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize {
         self.ready.take_known(self.memory, window, parts, self.out)
     }
@@ -103,14 +103,14 @@ impl PieceSink for PieceIds<'_> {
     fn take_new(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> Result<()> {
         let part = parts[0];
         let (start, end) = (part.start, part.start + part.len as usize);
-        let name = PieceName::of(window, &part);
-        let is_long = matches!(name, PieceName::Long(_));
-        if !is_long && (self.memory.recall(&name, self.out) || self.learn(window, parts, &name)) {
+        let name = PieceKey::new(window, &part);
+        let is_long = matches!(name, PieceKey::Long(_));
+        if !is_long && (self.memory.recall(&name, self.out) || self.learn_waiting(window, parts, &name)) {
             return Ok(());
         }
         let is_piece = part.key[1] & STRETCH == 0;
         if is_piece
-            && self.encoder.looks_up()
+            && self.encoder.looks_up_whole()
             && let Some(id) = self.encoder.vocab().id(&window.text[start..end])
         {
             self.out.push(id);
@@ -123,39 +123,39 @@ impl PieceSink for PieceIds<'_> {
             return Ok(());
         }
         let before = self.out.len();
-        self.merge(window, start, end)?;
+        self.merge_stretch(window, start, end)?;
         self.memory.learn(&name, &self.out[before..]);
         Ok(())
     }
 
     fn take_huge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
-        self.merge(window, start, end)
+        self.merge_stretch(window, start, end)
     }
 
-    /// A long piece is as many parts as it has stretches.
+    /// Splits a long piece into its stretches.
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()> {
         let merger = walk.sink.encoder.merger();
         if merger.byte_pairs.is_none() {
-            return walk.wait(start, end, 0);
+            return walk.add_part(start, end, 0);
         }
         let piece = &walk.window.text[start..end];
         if piece.len() < CUT_ASCII && piece.is_ascii() {
-            return walk.wait(start, end, 0);
+            return walk.add_part(start, end, 0);
         }
         let safe_cuts = walk.sink.learning.safe_cuts(merger, &(start..end));
-        let Some(safe_cuts) = safe_cuts else { return walk.wait(start, end, 0) };
+        let Some(safe_cuts) = safe_cuts else { return walk.add_part(start, end, 0) };
         let mut at = start;
         for cut in safe_cuts.cuts(walk.window.text, start, end) {
-            walk.wait(at, cut, STRETCH)?;
+            walk.add_part(at, cut, STRETCH)?;
             at = cut;
         }
-        walk.wait(at, end, if at == start { 0 } else { STRETCH })
+        walk.add_part(at, end, if at == start { 0 } else { STRETCH })
     }
 }
 
-impl PieceIds<'_> {
-    /// Learns all parts that wait, once, and appends the ids of the first; false if they are not known yet.
-    fn learn(&mut self, window: &Window<'_>, parts: &[PiecePart], name: &PieceName<'_>) -> bool {
+impl IdSink<'_> {
+    /// Learns all waiting parts, once, and appends the ids of the first; false if they are not known yet.
+    fn learn_waiting(&mut self, window: &Window<'_>, parts: &[PiecePart], name: &PieceKey<'_>) -> bool {
         if parts[0].start < self.learned {
             return false;
         }
@@ -165,20 +165,20 @@ impl PieceIds<'_> {
         self.memory.recall(name, self.out)
     }
 
-    /// Appends the ids that merging gives for a stretch.
-    fn merge(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
+    /// Merges a stretch and appends its ids.
+    fn merge_stretch(&mut self, window: &Window<'_>, start: usize, end: usize) -> Result<()> {
         let stretch = &window.text[start..end];
         if let Some(pairs) = &self.encoder.merger().byte_pairs
             && !is_mostly_runs(stretch)
-            && self.merge_by_windows(stretch, pairs).map_err(|error| error.shifted(start))?
+            && self.merge_by_windows(stretch, pairs).map_err(|error| error.shift_offset(start))?
         {
             return Ok(());
         }
-        let done = self.encoder.encode_stretch(stretch, self.stop, self.scratch, self.out);
-        done.map_err(|error| error.shifted(start))
+        let outcome = self.encoder.encode_stretch(stretch, self.stop, self.scratch, self.out);
+        outcome.map_err(|error| error.shift_offset(start))
     }
 
-    /// Appends the ids of a stretch of bytes that is merged part by part; false if that is not possible.
+    /// Merges a stretch of bytes window by window and appends its ids; false if that is not possible.
     fn merge_by_windows(&mut self, stretch: &[u8], pairs: &BytePairs) -> Result<bool> {
         let (merger, scratch, window) = (self.encoder.merger(), &mut self.scratch.merge, Window::new(stretch));
         let windows = self.windows.get_or_insert_default();
@@ -194,7 +194,7 @@ impl PieceIds<'_> {
     }
 }
 
-/// Whether most bytes are equal to the one before. Windows hardly ever agree there: how a run merges depends on its start.
+/// Whether most bytes equal the byte before. Windows hardly ever agree there: how a run merges depends on its start.
 fn is_mostly_runs(piece: &[u8]) -> bool {
     let equal = piece.windows(2).filter(|pair| pair[0] == pair[1]).count();
     2 * equal > piece.len()

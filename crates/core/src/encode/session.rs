@@ -1,21 +1,21 @@
-//! What calls work with, and leave for the next ones.
+//! The state that a call uses and leaves for the next one.
 
 #[cfg(feature = "fast")]
 use crate::encode::pieces::FastSession;
 use crate::kinds::PieceScratch;
-use crate::threads::sessions::{MOST_BUFFERS, Worth};
+use crate::threads::sessions::{MOST_BUFFERS, Reusable};
 
-/// What one call at a time works with, and the next one takes over.
+/// The buffers and the memory of one call at a time, reused by the next.
 #[derive(Debug, Default)]
 pub struct Session {
     /// Buffers for single pieces.
     pub scratch: PieceScratch,
-    /// The pieces that came so far.
+    /// The pieces remembered so far.
     #[cfg(feature = "fast")]
     pub fast: FastSession,
 }
 
-impl Worth for Session {
+impl Reusable for Session {
     fn bytes(&self) -> usize {
         let bytes = size_of::<Self>() + self.scratch.bytes();
         #[cfg(feature = "fast")]

@@ -1,8 +1,8 @@
-//! Merging a long stretch of bytes by windows: overlapping parts of it, each merged alone, and joined where they agree.
+//! Merges a long stretch of bytes by windows: overlapping parts, merged separately and joined where they agree.
 //!
-//! A token is *made* if merging its own bytes gives it. A place between two made tokens is a *joint* if merging the bytes of
-//! both gives just these two. Merging a stretch gives the tokens `t1 … tn` exactly if they are made, their bytes are the
-//! stretch, and every place between two of them is a joint:
+//! A token is *made* if merging its own bytes gives it. A place between two made tokens is a *joint* if merging the
+//! bytes of both gives just these two. Merging a stretch gives the tokens `t1 … tn` exactly if they are made, their
+//! bytes are the stretch, and every place between two of them is a joint:
 //!
 //! - If merging gives `t1 … tn`, no merge crossed a place between them. Inside `ti` the merges are then those of its
 //!   bytes alone, and inside `ti t(i+1)` those of the bytes of both: a pair with the lowest rank, and the leftmost of
@@ -11,51 +11,52 @@
 //!   tokens alone as well, because inside these nothing else has happened than merging them alone does. So merging makes
 //!   each token from its own bytes. Two of them do not merge either, or their joint would not hold.
 //!
-//! So what merging gives for a window consists of made tokens with joints between them. If two windows that overlap both have
-//! one token at the same bytes, then the tokens of the first up to this one and those of the second after it are again
-//! such a row. A row from the start of the stretch to its end is what merging gives for the stretch.
+//! So the result of merging a window consists of made tokens with joints between them. If two overlapping windows both
+//! have one token at the same bytes, then the tokens of the first up to this one and those of the second after it are
+//! again such a row. A row from the start of the stretch to its end is the result of merging the stretch.
 //!
-//! Windows are as long as [`crate::fast::together`] can merge side by side. Where two do not agree, a window across both may
-//! agree with each: first a short one, then a long one that is merged slowly. If there is still no agreement, as when a
-//! token is longer than a window, or if long windows come too often, the stretch has to be merged in another way.
+//! Windows are as long as [`crate::fast::batch_merge`] can merge side by side. Where two do not agree, a window across
+//! both can agree with each: first a short one, then a long one that is merged slowly. If there is still no agreement,
+//! as when a token is longer than a window, or if long windows are needed too often, the stretch must be merged in
+//! another way.
 
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::fast::together::{ByteMerges, LANES, Together};
-use crate::merge::rule::{Symbols, fits};
+use crate::fast::batch_merge::{ByteMerges, LANES, MergeBatch};
+use crate::merge::rule::{Symbols, check_size};
 use crate::slots::key::LONGEST;
 use crate::slots::piece_walk::PiecePart;
 use crate::threads::parallel::Stop;
 
-/// How far a window starts after the one before. The rest of its bytes are those that overlap.
+/// The distance from one window's start to the next. The rest of a window's bytes overlap the next window.
 const STRIDE: usize = 24;
 
 /// The bytes of a long window.
 const LONG: usize = 1 << 10;
 
-/// Buffers that are kept from stretch to stretch.
+/// Buffers that are reused from stretch to stretch.
 #[derive(Debug, Default)]
 pub struct Windows {
     /// The windows of a batch.
-    batch: Together,
-    /// The short window across two that do not agree.
-    across: Together,
+    batch: MergeBatch,
+    /// The short window across two windows that do not agree.
+    across: MergeBatch,
     parts: Vec<PiecePart>,
-    /// What a long window gives.
+    /// The symbols of a long window.
     long: Symbols,
     /// The symbols of the stretch.
     pub row: Symbols,
 }
 
 impl Windows {
-    /// The memory of the buffers.
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.parts.capacity() * size_of::<PiecePart>() + self.long.bytes() + self.row.bytes()
     }
 
-    /// Merges the text of `rule` into the row, and says whether it could. `slowly` merges a part of it, merge after merge.
+    /// Merges the text of `rule` into the row, and returns whether it could. `slowly` merges a part of it by the rule.
     ///
     /// # Errors
     /// [`crate::Error::Option`] for a text of 4 GiB; [`crate::Error::Interrupted`].
@@ -66,23 +67,23 @@ impl Windows {
         slowly: impl FnMut(&[u8], &mut Symbols) -> Result<()>,
     ) -> Result<bool> {
         let text = rule.window().text;
-        fits(text.len())?;
+        check_size(text.len())?;
         WindowWalk { rule, text, stop, slowly, left: text.len() / 2 }.run(self)
     }
 }
 
-/// The way from window to window.
+/// The walk from window to window.
 struct WindowWalk<'m, S> {
     rule: ByteMerges<'m>,
     text: &'m [u8],
     stop: &'m Stop,
     slowly: S,
-    /// How many bytes may still be merged slowly.
+    /// The bytes that can still be merged slowly.
     left: usize,
 }
 
 impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
-    /// Invariant: `row` has made tokens with joints between them from the start of the piece on, or nothing.
+    /// Invariant: `row` has made tokens with joints between them from the start of the piece on, or is empty.
     fn run(&mut self, windows: &mut Windows) -> Result<bool> {
         let Windows { batch, across, parts, long, row } = windows;
         row.clear();
@@ -95,9 +96,9 @@ impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
             parts.extend(starts.map(|start| window.stretch(start, len.min(start + LONGEST))));
             batch.merge(self.rule, parts);
             for (place, part) in parts.iter().enumerate() {
-                let tokens = || moved(part.start, batch.symbols(place));
+                let tokens = || shift_tokens(part.start, batch.symbols(place));
                 let is_done = row.starts.last().is_some_and(|&end| end as usize >= part.start + part.len as usize);
-                if !is_done && !append(row, tokens()) && !self.bridge(across, long, row, part.start, tokens)? {
+                if !is_done && !extend_row(row, tokens()) && !self.bridge(across, long, row, part.start, tokens)? {
                     return Ok(false);
                 }
             }
@@ -105,11 +106,11 @@ impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
         Ok(true)
     }
 
-    /// Joins a row with tokens from `start` on by a window across both, and says whether that was possible. A long window may
-    /// take the row beyond these tokens.
+    /// Joins a row with tokens from `start` on by a window across both, and returns whether that was possible. A long
+    /// window can take the row beyond these tokens.
     fn bridge<I: Iterator<Item = (Range<usize>, u32)>>(
         &mut self,
-        across: &mut Together,
+        across: &mut MergeBatch,
         slow: &mut Symbols,
         row: &mut Symbols,
         start: usize,
@@ -120,7 +121,7 @@ impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
         let around = |len: usize| middle.saturating_sub(len / 2)..text.len().min(middle + len / 2);
         let short = around(LONGEST);
         across.merge(self.rule, &[self.rule.window().stretch(short.start, short.end)]);
-        if append(row, moved(short.start, across.symbols(0))) && append(row, tokens()) {
+        if extend_row(row, shift_tokens(short.start, across.symbols(0))) && extend_row(row, tokens()) {
             return Ok(true);
         }
         let long = around(LONG);
@@ -129,18 +130,21 @@ impl<S: FnMut(&[u8], &mut Symbols) -> Result<()>> WindowWalk<'_, S> {
         (self.slowly)(&text[long.clone()], slow)?;
         let Symbols { ids, starts } = slow;
         let ranges = starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize);
-        Ok(append(row, moved(long.start, ranges.zip(ids.iter().copied()))))
+        Ok(extend_row(row, shift_tokens(long.start, ranges.zip(ids.iter().copied()))))
     }
 }
 
-/// Tokens by their places in the piece, given those in a window that starts at `start`.
-fn moved(start: usize, tokens: impl Iterator<Item = (Range<usize>, u32)>) -> impl Iterator<Item = (Range<usize>, u32)> {
+/// Shifts tokens from their places in a window, which starts at `start`, to those in the piece.
+fn shift_tokens(
+    start: usize,
+    tokens: impl Iterator<Item = (Range<usize>, u32)>,
+) -> impl Iterator<Item = (Range<usize>, u32)> {
     tokens.map(move |(range, id)| (start + range.start..start + range.end, id))
 }
 
-/// Lets a row go on with tokens from the first on that both have, and says whether there is one. Tokens from the start of
+/// Continues a row with tokens from the first common one on, and returns whether there is one. Tokens from the start of
 /// the piece on are a row themselves.
-fn append(row: &mut Symbols, tokens: impl Iterator<Item = (Range<usize>, u32)>) -> bool {
+fn extend_row(row: &mut Symbols, tokens: impl Iterator<Item = (Range<usize>, u32)>) -> bool {
     let Symbols { ids, starts } = row;
     let mut tokens = tokens.peekable();
     if tokens.peek().is_none_or(|(first, _)| first.start == 0) {
@@ -180,14 +184,14 @@ pub(crate) mod tests {
     use crate::table::parse_tiktoken;
     use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
-    /// The ids by merge after merge.
+    /// The ids by the rule, merge after merge.
     pub(crate) fn slowly(encoder: &PieceEncoder, text: &[u8]) -> Vec<u32> {
         let mut scratch = MergeScratch::default();
         encoder.merger().merge(text, &Stop::default(), &mut scratch).unwrap();
         scratch.symbols.ids
     }
 
-    /// The ids by windows, if they can be had.
+    /// The ids by windows, if these agree.
     fn windowed(encoder: &PieceEncoder, text: &[u8], stop: &Stop) -> Result<Option<Vec<u32>>> {
         let (mut windows, mut scratch, window) = (Windows::default(), MergeScratch::default(), Window::new(text));
         let rule = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window);
@@ -199,8 +203,8 @@ pub(crate) mod tests {
         Ok(could.then_some(windows.row.ids))
     }
 
-    /// A vocabulary of `letters` and of `count` tokens that are two drawn ones each. Where `in_order`, each is made of
-    /// earlier ones; otherwise they are shuffled, so that many merges rank below those of their parts.
+    /// A vocabulary of `letters` and `count` tokens that join two drawn ones each. With `in_order`, each joins earlier
+    /// ones; otherwise they are shuffled, so that many merges rank below those of their parts.
     pub(crate) fn drawn(
         draw: &mut Draw,
         letters: &[&str],
@@ -243,7 +247,7 @@ pub(crate) mod tests {
                 Some(*end)
             })
             .collect();
-        // Ids run against the order of the tokens, so that no rank is an id.
+        // Ids descend in the order of the tokens, so that no rank is an id.
         let ids: Vec<u32> = (0..tokens.len() as u32).rev().map(|id| id + 3).collect();
         let id = |token: &[u8]| ids[tokens.iter().position(|other| other == token).unwrap()];
         let listed: Vec<[u32; 3]> =
@@ -282,7 +286,7 @@ pub(crate) mod tests {
     fn a_token_longer_than_a_window_is_found_all_the_same() {
         let dashes = [2, 4, 8, 16, 32, 64].map(|count| "-".repeat(count));
         let encoder = PieceEncoder::plain(Arc::new(bytes_vocab(&dashes.each_ref().map(String::as_str))));
-        // A window of many bytes finds it among other bytes; where there are too many of them, merging is left to others.
+        // A wide window finds the token among other bytes; with too many of them, windows give up.
         let text = |between: usize| [&b"-".repeat(64)[..], &b"x".repeat(between)].concat().repeat(9);
         let windowed = |text: &[u8]| windowed(&encoder, text, &Stop::default()).unwrap();
         assert_eq!(windowed(&text(5_000)), Some(slowly(&encoder, &text(5_000))));
@@ -301,7 +305,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A published vocabulary, if it is there.
+    /// A published vocabulary, if its file exists.
     fn published(name: &str) -> Option<PieceEncoder> {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
         let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());

@@ -1,52 +1,52 @@
-//! The best ways through a lattice, searched from its end as `SentencePiece` does: the way that promises most goes on first.
+//! Searches the best paths through a lattice from its end, most promising first, as `SentencePiece` does.
 //!
-//! What a way promises is exact, because the best way to each place is known. Sums have single precision. Of ways that promise
-//! the same, the order of a binary heap decides: `WaitingPaths` has that of C++'s standard library. When too
-//! many ways wait, the search drops the worst, and at last it ends without a result.
+//! The promise of a path is exact, because the best path to each place is known. Sums have single precision. Among
+//! equal promises the order of a binary heap decides: `WaitingPaths` has the order of C++'s standard library. If too
+//! many paths wait, the search drops the worst, and finally ends without a result.
 
 use hashbrown::HashSet;
 
 use crate::error::Result;
 use crate::threads::parallel::Stop;
 
-/// The search ends without a result when it has made this many paths.
+/// The paths after which the search ends without a result.
 const MOST_PATHS: usize = 500_000;
-/// When this many paths wait, the search drops the worst of them.
+/// The waiting paths after which the search drops the worst.
 const MOST_WAITING: usize = 10_000;
-/// For each way that the caller asks for, this many paths stay.
+/// The paths that a drop keeps for each requested one.
 const KEPT: usize = 10;
-/// At most this many paths stay.
+/// The most paths that a drop keeps.
 const MOST_KEPT: usize = 512;
-/// The search also drops the worst paths after it has made this many since the last time.
+/// The new paths since the last drop after which the search also drops the worst.
 const MOST_SINCE: usize = 100_000;
-/// The search ends without a result when it would drop paths more often than this.
+/// The drops after which the search ends without a result.
 const MOST_TIMES: usize = 10;
-/// How many steps are taken between two looks at the stop flag.
+/// The steps between two checks of the stop flag.
 const STEPS_PER_LOOK: usize = 1 << 12;
 
 /// A token that occurs in a text.
 #[derive(Debug, Clone, Copy)]
 pub struct BestEdge {
-    /// Where it starts.
+    /// Its start in the text.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
     /// Its score.
     pub score: f32,
 }
 
-/// The end of a way: its first token, and the path that goes on after it.
+/// The end of a path through the text: its first token, and the path that follows it.
 #[derive(Debug, Clone, Copy)]
 struct Path {
     /// None for the place before the text.
     edge: Option<usize>,
     start: usize,
     after: Option<usize>,
-    /// The sum of its scores.
+    /// The sum of the scores.
     sum: f32,
 }
 
-/// Paths by what they promise: a binary heap, in which equal ones have the order that C++'s standard library gives them.
+/// Paths by their promise: a binary heap, in which equal ones have the order of C++'s standard library.
 #[derive(Debug, Default)]
 struct WaitingPaths(Vec<(f32, usize)>);
 
@@ -84,24 +84,24 @@ impl WaitingPaths {
     }
 }
 
-/// The tokens of a way through a text, by number, and the sum of their scores.
+/// The tokens of a path through a text, by number, and the sum of their scores.
 pub type BestPath = (Vec<usize>, f32);
 
-/// A search for the best ways through a text.
+/// A search for the best paths through a text.
 #[derive(Debug)]
 struct PathSearch<'e> {
     edges: &'e [BestEdge],
-    /// By place: where the edges begin that end there.
+    /// By place: the starts of the edges that end there.
     ends: Vec<usize>,
-    /// By edge: the highest sum of a way that ends with it.
+    /// By edge: the highest sum of a path that ends with it.
     promises: Vec<f32>,
     paths: Vec<Path>,
     waiting: WaitingPaths,
 }
 
 impl PathSearch<'_> {
-    /// Makes a path longer by each token that may come before it.
-    fn lengthen(&mut self, number: usize) {
+    /// Extends a path by each token that can come before it.
+    fn extend_path(&mut self, number: usize) {
         let Path { start, sum, .. } = self.paths[number];
         if start == 0 {
             self.waiting.push(sum, self.paths.len());
@@ -124,8 +124,8 @@ impl PathSearch<'_> {
         tokens
     }
 
-    /// Keeps the best of the waiting paths, and gives how many paths these consist of.
-    fn shorten(&mut self, kept: usize) -> usize {
+    /// Keeps the best `kept` waiting paths, and returns the number of paths that these consist of.
+    fn drop_worst(&mut self, kept: usize) -> usize {
         let (mut shorter, mut parts) = (WaitingPaths::default(), HashSet::new());
         for _ in 0..kept {
             let Some((promise, path)) = self.waiting.pop() else { break };
@@ -140,33 +140,33 @@ impl PathSearch<'_> {
     }
 }
 
-/// The best ways through a text of `len` bytes, the best first: at most `most`. `edges` are the tokens in the order of their
-/// ends, and of equal ends in that of their starts. None if the search is given up.
+/// Returns at most `most` paths through a text of `len` bytes, the best first. `edges` are the tokens in the order of
+/// their ends, then of their starts. None if the search gives up.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
 pub fn best_paths(edges: &[BestEdge], len: usize, most: usize, stop: &Stop) -> Result<Option<Vec<BestPath>>> {
-    let ends = ends(edges, len);
-    let (promises, best) = promises(edges, &ends, len);
+    let ends = edges_by_end(edges, len);
+    let (promises, best) = best_sums(edges, &ends, len);
     let paths = vec![Path { edge: None, start: len, after: None, sum: 0.0 }];
     let mut search = PathSearch { edges, ends, promises, paths, waiting: WaitingPaths::default() };
     search.waiting.push(best, 0);
     let kept = MOST_KEPT.min(most.saturating_mul(KEPT));
-    let (mut found, mut since, mut limit, mut times) = (Vec::new(), 1, MOST_SINCE, 0);
+    let (mut results, mut since, mut limit, mut times) = (Vec::new(), 1, MOST_SINCE, 0);
     for step in 1usize.. {
         let Some((promise, number)) = search.waiting.pop() else { break };
         if step % STEPS_PER_LOOK == 0 {
             stop.check()?;
         }
         if number > 0 && search.paths[number].edge.is_none() {
-            found.push((search.tokens(number), promise));
-            if found.len() == most {
+            results.push((search.tokens(number), promise));
+            if results.len() == most {
                 break;
             }
             continue;
         }
         let before = search.paths.len();
-        search.lengthen(number);
+        search.extend_path(number);
         since += search.paths.len() - before;
         let waiting = search.waiting.0.len();
         let shortened = waiting >= MOST_WAITING || (waiting > kept && since >= limit);
@@ -175,15 +175,15 @@ pub fn best_paths(edges: &[BestEdge], len: usize, most: usize, stop: &Stop) -> R
             return Ok(None);
         }
         if shortened {
-            since = search.shorten(kept);
+            since = search.drop_worst(kept);
             limit = since + MOST_SINCE;
         }
     }
-    Ok(Some(found))
+    Ok(Some(results))
 }
 
-/// By place: where the edges begin that end there.
-fn ends(edges: &[BestEdge], len: usize) -> Vec<usize> {
+/// By place: the starts of the edges that end there.
+fn edges_by_end(edges: &[BestEdge], len: usize) -> Vec<usize> {
     let mut ends = Vec::with_capacity(len + 2);
     let mut at = 0;
     for place in 0..=len {
@@ -194,16 +194,16 @@ fn ends(edges: &[BestEdge], len: usize) -> Vec<usize> {
     ends
 }
 
-/// By edge, the highest sum of a way that ends with it; and that of a way through the text.
-fn promises(edges: &[BestEdge], ends: &[usize], len: usize) -> (Vec<f32>, f32) {
+/// By edge, the highest sum of a path that ends with it; and the highest sum of a path through the text.
+fn best_sums(edges: &[BestEdge], ends: &[usize], len: usize) -> (Vec<f32>, f32) {
     let (mut sums, mut best) = (vec![0.0f32; edges.len()], vec![0.0f32; len + 1]);
     for place in 1..=len {
-        let own = ends[place]..ends[place + 1];
-        for edge in own.clone() {
+        let edges_here = ends[place]..ends[place + 1];
+        for edge in edges_here.clone() {
             sums[edge] = best[edges[edge].start] + edges[edge].score;
         }
-        if !own.is_empty() {
-            best[place] = sums[own].iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        if !edges_here.is_empty() {
+            best[place] = sums[edges_here].iter().copied().fold(f32::NEG_INFINITY, f32::max);
         }
     }
     (sums, best[len])

@@ -1,6 +1,7 @@
-//! The kernel of byte-pair encoding: [`Merger`] chooses how a piece is merged, by its length.
+//! The kernel of byte-pair encoding: [`Merger`] chooses the way to merge a piece by its length.
 //!
-//! [`rule`](crate::merge::rule) rescans up to 64 symbols, and [`heap`](crate::merge::heap) merges longer pieces in n log n.
+//! [`rule`](crate::merge::rule) rescans up to 64 symbols, and [`heap`](crate::merge::heap) merges longer pieces in n
+//! log n.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use std::sync::Arc;
 use crate::error::Result;
 #[cfg(feature = "fast")]
 use crate::fast::byte_pairs::BytePairs;
-use crate::merge::heap::{Dropout, Heap, Until};
+use crate::merge::heap::{Dropout, Heap, MergeLimits};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::merge::safe_cuts::SafeCuts;
 use crate::threads::once::Once;
@@ -17,17 +18,17 @@ use crate::threads::parallel::Stop;
 use crate::vocab::Unit;
 use crate::vocab::{Merge, Vocab};
 
-/// Buffers that are kept from piece to piece.
+/// Buffers that are reused from piece to piece.
 #[derive(Debug, Default)]
 pub struct MergeScratch {
-    /// The symbols of the piece, and its ids when all is merged.
+    /// The symbols of the piece, which become its ids.
     pub symbols: Symbols,
     pairs: Vec<Option<Merge>>,
     heap: Heap,
 }
 
 impl MergeScratch {
-    /// The memory of the buffers.
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let pairs = self.pairs.capacity() * size_of::<Option<Merge>>();
@@ -42,13 +43,13 @@ pub struct Merger {
     /// The id of characters without a token.
     unknown: Option<u32>,
     safe_cuts: Once<SafeCuts>,
-    /// The pairs of bytes, if the unit is bytes.
+    /// The pairs of bytes, if the unit is the byte.
     #[cfg(feature = "fast")]
     pub(crate) byte_pairs: Option<BytePairs>,
 }
 
 impl Merger {
-    /// The merger of a vocabulary; where its unit is characters, those without a token have the id `unknown`.
+    /// The merger of a vocabulary; if its unit is the character, characters without a token get the id `unknown`.
     #[must_use]
     pub fn new(vocab: Arc<Vocab>, unknown: Option<u32>) -> Self {
         Self {
@@ -73,31 +74,31 @@ impl Merger {
         self.unknown
     }
 
-    /// Where pieces may be cut without changing an id; `None` while another thread finds it out.
+    /// The places where pieces can be cut without changing an id; `None` while another thread builds the table.
     #[inline]
     #[must_use]
     pub fn safe_cuts(&self) -> Option<&SafeCuts> {
         self.safe_cuts.get(|| SafeCuts::new(self.vocab.tokens().map(|(token, _)| token)))
     }
 
-    /// The same, if an earlier call made it.
+    /// The same, if an earlier call built it.
     #[inline]
     #[must_use]
-    pub fn made_safe_cuts(&self) -> Option<&SafeCuts> {
-        self.safe_cuts.made()
+    pub fn built_safe_cuts(&self) -> Option<&SafeCuts> {
+        self.safe_cuts.peek()
     }
 
-    /// The memory of the tables that were made with it, and of those made since.
+    /// The memory of the tables in bytes: those made at construction, and those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
-        let since = self.safe_cuts.made().map_or(0, SafeCuts::bytes);
-        let made = self.vocab.bytes();
+        let since = self.safe_cuts.peek().map_or(0, SafeCuts::bytes);
+        let tables = self.vocab.bytes();
         #[cfg(feature = "fast")]
-        let made = made + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes);
-        (made, since)
+        let tables = tables + self.byte_pairs.as_ref().map_or(0, BytePairs::bytes);
+        (tables, since)
     }
 
-    /// Merges `piece` into `scratch.symbols`; no piece is looked up as a whole.
+    /// Merges `piece` into `scratch.symbols`, without a lookup of the whole piece.
     ///
     /// # Errors
     /// [`crate::Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
@@ -119,7 +120,7 @@ impl Merger {
         self.merge_with_heap(piece, stop, scratch, None)
     }
 
-    /// The same, with merges that may be skipped.
+    /// The same with merges that can be skipped.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
@@ -147,6 +148,6 @@ impl Merger {
             }
             self.vocab.merge(left, right, &piece[range])
         };
-        scratch.heap.merge(&mut scratch.symbols, look, Until { least: 1, stop }, dropout)
+        scratch.heap.merge(&mut scratch.symbols, look, MergeLimits { least: 1, stop }, dropout)
     }
 }

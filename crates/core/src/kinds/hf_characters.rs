@@ -1,6 +1,6 @@
-//! A piece of characters to ids as HF's byte-pair encoding does it, where a character may lack a token. Characters that
-//! continue or end a piece get marks. A character without a token becomes its bytes or the unknown id. Then the pairs of
-//! the list merge, the unknown id and bytes among them.
+//! Encodes a piece as HF's byte-pair encoding on characters, where a character can lack a token. Characters that
+//! continue or end a piece get marks. A character without a token becomes its bytes or the unknown id. Then the pairs
+//! of the list merge, including the unknown id and bytes.
 
 use crate::error::{Error, Result};
 use crate::kinds::bpe::{MergeScratch, Merger};
@@ -8,7 +8,7 @@ use crate::merge::rule::Symbols;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 
-/// What a piece is made of, besides characters with tokens.
+/// The symbols of a piece besides characters with tokens.
 #[derive(Debug, Clone)]
 pub struct HfCharacters {
     /// The mark at the start of a token that continues a piece.
@@ -19,20 +19,20 @@ pub struct HfCharacters {
     pub unknown: Option<u32>,
     /// Whether several unknown characters in a row become one id.
     pub fuse_unknown: bool,
-    /// Whether such a character becomes its bytes, if all of them have tokens, which are written `<0x41>`.
+    /// Whether such a character becomes its bytes, written `<0x41>`, if all of them have tokens.
     pub byte_fallback: bool,
-    /// Whether such a character is left out, and its bytes count for what follows; for a drop-in, without an unknown id.
+    /// Whether such a character is dropped and the next symbol takes its bytes; for a drop-in, without an unknown id.
     pub drops_unknown: bool,
 }
 
-/// Unknown characters that wait: their id, and how many bytes they have.
+/// Pending unknown characters: their id, and their bytes.
 type UnknownRun = Option<(u32, usize)>;
 
 impl HfCharacters {
-    /// Appends the ids of `piece` to `out`; where they start and the last one ends is left in `scratch.symbols.starts`.
+    /// Appends the ids of `piece` to `out`; their starts and the last one's end stay in `scratch.symbols.starts`.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token where there is no unknown id; [`Error::Interrupted`].
+    /// [`Error::NotInVocabulary`] for a character without a token if there is no unknown id; [`Error::Interrupted`].
     pub fn encode(
         &self,
         merger: &Merger,
@@ -56,14 +56,14 @@ impl HfCharacters {
         Ok(())
     }
 
-    /// Makes `symbols` those of a piece before the first merge.
+    /// Fills `symbols` with the symbols of a piece before the first merge.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`], as [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn start(&self, vocab: &Vocab, piece: &str, symbols: &mut Symbols) -> Result<()> {
         symbols.clear();
         let mut place = 0;
-        // The bytes of marks count as well, so that the end may come early.
+        // The bytes of marks count as well, so that the end can come early.
         let mut push = |id, size: usize| {
             symbols.ids.push(id);
             symbols.starts.push(place.min(piece.len()) as u32);
@@ -87,8 +87,8 @@ impl HfCharacters {
                     push(unknown, size);
                 }
                 push(id, end - at);
-            } else if let Some(bytes) = self.bytes(vocab, symbol) {
-                // Unknown characters that wait keep waiting, and come after these bytes.
+            } else if let Some(bytes) = self.byte_ids(vocab, symbol) {
+                // Pending unknown characters stay pending, and come after these bytes.
                 for id in bytes {
                     push(id, 1);
                 }
@@ -108,8 +108,8 @@ impl HfCharacters {
         Ok(())
     }
 
-    /// The ids of the bytes of a symbol, if it falls back to them and all have tokens.
-    fn bytes(&self, vocab: &Vocab, symbol: &str) -> Option<Vec<u32>> {
+    /// The ids of a symbol's bytes, if it falls back to them and all have tokens.
+    fn byte_ids(&self, vocab: &Vocab, symbol: &str) -> Option<Vec<u32>> {
         let id = |byte: u8| vocab.id(format!("<0x{byte:02X}>").as_bytes());
         self.byte_fallback.then(|| symbol.bytes().map(id).collect())?
     }

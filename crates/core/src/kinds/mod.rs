@@ -1,4 +1,4 @@
-//! The kinds of tokenizers. Each is a kernel with one job: the ids of a piece.
+//! The kinds of tokenizers: each is a kernel that turns a piece into ids.
 //!
 //! Reading order: this file. [`PieceEncoder`] picks the kernel once, when it is made. Byte-pair encoding merges
 //! ([`bpe`]); the other kinds cover a piece with tokens: [`wordpiece`] takes the longest token, [`unigram`]
@@ -28,10 +28,10 @@ use crate::threads::parallel::Stop;
 use crate::vocab::widths::Widths;
 use crate::vocab::{Unit, Vocab};
 
-/// How a piece becomes ids.
+/// The way a piece becomes ids.
 #[derive(Debug)]
 pub enum Kernel {
-    /// Symbols merge; characters without a token have this id.
+    /// Symbols merge; characters without a token get this id.
     Merge(Option<u32>),
     /// A piece is a token or becomes this id; without such an id, a piece that is not a token is an error.
     Words(Option<u32>),
@@ -41,45 +41,45 @@ pub enum Kernel {
     Unigram(Box<Unigram>),
 }
 
-/// Buffers that are kept from piece to piece.
+/// Buffers that are reused from piece to piece.
 #[derive(Debug, Default)]
 pub struct PieceScratch {
-    /// Those of merging, which leaves its ids there.
+    /// The buffers of merging, which hold its ids afterwards.
     pub merge: MergeScratch,
-    unigram: unigram::BestPaths,
+    unigram: unigram::UnigramScratch,
 }
 
 impl PieceScratch {
-    /// The memory of the buffers.
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.merge.bytes() + self.unigram.bytes()
     }
 }
 
-/// How an encoding is drawn.
+/// The options of sampling an encoding.
 ///
 /// Sources: Provilkov et al., ACL 2020 (dropout); Kudo, ACL 2018 (scores).
 #[derive(Debug, Clone, Copy)]
 pub struct Sampling {
-    /// The seed, which decides everything that is drawn.
+    /// The seed of all draws.
     pub seed: u64,
-    /// How likely a merge is skipped each time, from 0 to 1.
+    /// The probability that a merge is skipped, from 0 to 1.
     pub dropout: f64,
-    /// The factor of the sums of scores: with 0 every way is as likely as another, with a high number the best way is.
+    /// The factor of the sums of scores: 0 makes all paths equally likely, a high number favours the best path.
     pub alpha: f64,
 }
 
-/// What calls of one encoding draw with.
+/// The sampling state of one encoding.
 #[derive(Debug)]
 pub struct Drawing<'d> {
-    /// How they draw.
+    /// The options.
     pub sampling: Sampling,
-    /// The numbers.
+    /// The random numbers.
     pub draws: &'d mut Draws,
 }
 
-/// Pieces to ids, each on its own and without a memory.
+/// Encodes pieces one by one, without a memory.
 #[derive(Debug)]
 pub struct PieceEncoder {
     merger: Merger,
@@ -95,7 +95,7 @@ impl PieceEncoder {
         Self { merger: Merger::new(vocab, unknown), kernel, widths: Once::default() }
     }
 
-    /// The encoder of a vocabulary whose symbols merge, or whose pieces are tokens if its unit is pieces.
+    /// The encoder of a vocabulary whose symbols merge, or whose pieces are tokens if its unit is the piece.
     #[must_use]
     pub fn plain(vocab: Arc<Vocab>) -> Self {
         let kernel = if vocab.unit() == Unit::Piece { Kernel::Words(None) } else { Kernel::Merge(None) };
@@ -109,7 +109,7 @@ impl PieceEncoder {
         self.merger.vocab()
     }
 
-    /// What merges the pieces of [`Kernel::Merge`].
+    /// The merger of [`Kernel::Merge`].
     #[inline]
     #[must_use]
     pub fn merger(&self) -> &Merger {
@@ -122,7 +122,7 @@ impl PieceEncoder {
         if let Kernel::Unigram(unigram) = &self.kernel { Some(unigram) } else { None }
     }
 
-    /// The memory of the tables that were made with it, and of those made since.
+    /// The memory of the tables in bytes: those made at construction, and those made since.
     #[must_use]
     pub fn table_bytes(&self) -> (usize, usize) {
         let kernel = match &self.kernel {
@@ -130,18 +130,18 @@ impl PieceEncoder {
             Kernel::WordPiece(pieces) => pieces.bytes(),
             Kernel::Unigram(unigram) => unigram.bytes(),
         };
-        let (made, since) = self.merger.table_bytes();
-        (made + kernel, since + self.widths.made().map_or(0, Widths::bytes))
+        let (tables, since) = self.merger.table_bytes();
+        (tables + kernel, since + self.widths.peek().map_or(0, Widths::bytes))
     }
 
-    /// The lengths of all tokens, for looking up many; `None` while another thread makes them.
+    /// The lengths of all tokens, for many lookups; `None` while another thread builds them.
     #[inline]
     #[must_use]
     pub fn widths(&self) -> Option<&Widths> {
         self.widths.get(|| Widths::new(self.vocab()))
     }
 
-    /// Whether the ids of a piece alone do not say how many of its bytes each covers.
+    /// Whether the ids of a piece alone do not determine the bytes that each covers.
     #[must_use]
     pub fn hides_widths(&self) -> bool {
         !matches!(self.kernel, Kernel::Merge(None) | Kernel::Words(None))
@@ -150,32 +150,32 @@ impl PieceEncoder {
     /// Whether a piece that is a token always becomes that token.
     #[inline]
     #[must_use]
-    pub fn looks_up(&self) -> bool {
+    pub fn looks_up_whole(&self) -> bool {
         self.vocab().whole_piece() || matches!(self.kernel, Kernel::Words(_))
     }
 
     /// The id of a piece that is a token as a whole.
-    fn whole(&self, piece: &[u8]) -> Option<u32> {
-        if self.looks_up() { self.vocab().id(piece) } else { None }
+    fn whole_id(&self, piece: &[u8]) -> Option<u32> {
+        if self.looks_up_whole() { self.vocab().id(piece) } else { None }
     }
 
-    /// Appends the ids of `piece` to `out`, merge after merge: the slow twin of [`crate::encode::pieces`].
+    /// Appends the ids of `piece` to `out` by the rule: the slow twin of [`crate::encode::pieces`].
     ///
     /// # Errors
     /// [`Error::NotInVocabulary`] (with an offset inside the piece) for a character or piece without a token;
-    /// [`Error::Option`] for a piece of 4 GiB that has to be merged as a whole; [`Error::Interrupted`].
+    /// [`Error::Option`] for a piece of 4 GiB that must be merged as a whole; [`Error::Interrupted`].
     pub fn encode(&self, piece: &[u8], stop: &Stop, scratch: &mut PieceScratch, out: &mut Vec<u32>) -> Result<()> {
-        if let Some(id) = self.whole(piece) {
+        if let Some(id) = self.whole_id(piece) {
             out.push(id);
             return Ok(());
         }
         self.encode_stretch(piece, stop, scratch, out)
     }
 
-    /// Appends the ids of a piece that is not looked up as a whole.
+    /// Appends the ids of a piece without a lookup of the whole piece.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn encode_stretch(
         &self,
         piece: &[u8],
@@ -197,10 +197,10 @@ impl PieceEncoder {
         Ok(())
     }
 
-    /// The same as [`Self::encode`] where [`Self::hides_widths`]; appends to `ends` where in the piece each id ends.
+    /// The same as [`Self::encode`] if [`Self::hides_widths`]; appends the end of each id in the piece to `ends`.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn encode_with_ends(
         &self,
         piece: &[u8],
@@ -209,7 +209,7 @@ impl PieceEncoder {
         out: &mut Vec<u32>,
         ends: &mut Vec<usize>,
     ) -> Result<()> {
-        if let Some(id) = self.whole(piece) {
+        if let Some(id) = self.whole_id(piece) {
             out.push(id);
             ends.push(piece.len());
             return Ok(());
@@ -227,11 +227,11 @@ impl PieceEncoder {
         Ok(())
     }
 
-    /// Appends the ids of an encoding of a piece that is drawn. `WordPiece` and whole words have one encoding only, and
-    /// merging looks up no piece as a whole.
+    /// Appends the ids of a sampled encoding of a piece. `WordPiece` and whole words have only one encoding, and
+    /// merging never looks up a whole piece.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn sample(
         &self,
         piece: &[u8],

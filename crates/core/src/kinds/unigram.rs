@@ -1,10 +1,10 @@
-//! A stretch of text to ids, where each token has a score and the tokens that cover the text have the highest sum.
+//! Encodes a stretch of text by the tokens that cover it with the highest sum of scores.
 //!
-//! The best way to each place of the text is one token longer than the best way to an earlier place, so that one pass
-//! over the text finds it. Sums have the precision of the scores and are made one addition after the other. Of equal sums,
-//! the one whose last token starts first wins. The libraries that read such models do the same, and roundings decide. Sums
-//! of single precision start from 0 again before they get so large that their roundings hide the scores.
-//! A character that is not a token has a score of its own, below all others.
+//! The best path to each place of the text is one token longer than the best path to an earlier place, so that one pass
+//! over the text finds it. Sums have the precision of the scores and are made one addition after the other. Of equal
+//! sums, the one whose last token starts first wins. The libraries that read such models do the same, and roundings
+//! decide. Sums of single precision restart from 0 before they get so large that their roundings hide the scores. A
+//! character that is not a token has a separate score, below all others.
 //!
 //! As in [`crate::kinds::sentencepiece::merge`], a space means `▁` if spaces are escaped.
 
@@ -12,40 +12,40 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::kinds::best_paths::{BestEdge, best_paths};
-use crate::kinds::sentencepiece::merge::Missing;
-use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::kinds::sentencepiece::merge::MissingRule;
+use crate::kinds::sentencepiece::normalize::{SPACE_MARK, write_form};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
 use crate::merge::draws::Draws;
 use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::trie::{ROOT, Trie};
 
-/// How far the score of a character without a token is below the lowest score.
+/// The distance of the score of a character without a token from the lowest score.
 const PENALTY: f64 = 10.0;
 /// The score of a preferred symbol for each of its bytes except one.
 const PREFERENCE: f64 = 0.1;
-/// Beyond this, sums of single precision start from 0 again.
+/// The sum beyond which sums of single precision restart from 0.
 const MOST_SUMMED: f64 = 100_000.0;
-/// How many bytes are passed between two looks at the stop flag.
+/// The bytes between two checks of the stop flag.
 const BYTES_PER_LOOK: usize = 1 << 16;
-/// The place of something without a token.
+/// The place of a character without a token.
 const MISSING: u32 = u32::MAX;
 
-/// What makes a vocabulary with scores run.
+/// The options of an engine for a vocabulary with scores.
 #[derive(Debug)]
 pub struct UnigramRules<'o> {
     /// The score of each token, in the order of the vocabulary.
     pub scores: &'o [f64],
-    /// Whether sums have single precision, and tokens of bytes and of the unknown match no text (`SentencePiece`).
+    /// Whether sums have single precision, and byte tokens and the unknown token match no text (`SentencePiece`).
     /// Otherwise every token matches its text, and unknown text is looked up as a whole (HF).
     pub single: bool,
-    /// Symbols that are preferred to all tokens and not in the vocabulary, with their ids.
+    /// Symbols with their ids that are preferred to all tokens and not in the vocabulary.
     pub symbols: &'o [(String, u32)],
-    /// Ids of the vocabulary that match no text.
+    /// The ids of the vocabulary that match no text.
     pub silent: &'o [u32],
-    /// What a character without a token becomes.
-    pub missing: Missing,
-    /// The id of what has no token.
+    /// The result of a character without a token.
+    pub missing: MissingRule,
+    /// The unknown id.
     pub unknown: Option<u32>,
     /// Whether a space means `▁`.
     pub escape: bool,
@@ -57,7 +57,7 @@ struct TokenScore {
     id: u32,
 }
 
-/// See the module.
+/// The engine of a unigram model; see the module.
 #[derive(Debug)]
 pub struct Unigram {
     trie: Trie,
@@ -65,17 +65,17 @@ pub struct Unigram {
     /// The places of the preferred symbols.
     symbols: Range<u32>,
     unknown_score: f64,
-    /// The most bytes that a step takes.
+    /// The most bytes of a step.
     longest: usize,
     single: bool,
-    missing: Missing,
+    missing: MissingRule,
     unknown: Option<u32>,
     escape: bool,
 }
 
-/// The best way to a place: its sum, its last token, and the length of that token, which is 0 if there is no way yet.
+/// The best path to a place: its sum, its last token, and the length of that token, which is 0 if there is no path yet.
 #[derive(Debug, Clone, Copy, Default)]
-struct Best {
+struct BestStep {
     sum: f64,
     place: u32,
     len: u32,
@@ -91,29 +91,30 @@ struct LatticeEdge {
 }
 
 impl LatticeEdge {
-    /// Its token and its length, as a path holds them.
+    /// Its token and its length, as a path stores them.
     fn step(&self) -> (u32, u32) {
         (self.place, (self.end - self.start) as u32)
     }
 }
 
-/// Buffers that are kept from stretch to stretch.
+/// Buffers that are reused from stretch to stretch.
 #[derive(Debug, Default)]
-pub struct BestPaths {
-    best: Vec<Best>,
+pub struct UnigramScratch {
+    best: Vec<BestStep>,
     path: Vec<(u32, u32)>,
     ends: Vec<usize>,
 }
 
-impl BestPaths {
-    /// The memory of the buffers.
+impl UnigramScratch {
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        let (best, path) = (self.best.capacity() * size_of::<Best>(), self.path.capacity() * size_of::<(u32, u32)>());
+        let (best, path) =
+            (self.best.capacity() * size_of::<BestStep>(), self.path.capacity() * size_of::<(u32, u32)>());
         best + path + self.ends.capacity() * size_of::<usize>()
     }
 
-    /// Where each of the latest ids ends.
+    /// The end of each of the latest ids.
     #[must_use]
     pub fn ends(&self) -> &[usize] {
         &self.ends
@@ -121,7 +122,7 @@ impl BestPaths {
 }
 
 impl Unigram {
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.trie.bytes() + size_of_val(&self.entries[..])
@@ -130,7 +131,7 @@ impl Unigram {
     /// The engine of a vocabulary.
     ///
     /// # Errors
-    /// [`Error::Model`] when there is not one finite score for each token.
+    /// [`Error::Model`] unless each token has one finite score.
     pub fn new(vocab: &Vocab, rules: UnigramRules<'_>) -> Result<Self> {
         let UnigramRules { scores, single, symbols, silent, missing, unknown, escape } = rules;
         if scores.len() != vocab.len() || scores.iter().any(|score| !score.is_finite()) {
@@ -146,13 +147,13 @@ impl Unigram {
             }
         }
         for (content, id) in symbols {
-            entries.push(TokenScore { score: preference(content.len()), id: *id });
+            entries.push(TokenScore { score: preference_score(content.len()), id: *id });
             texts.push(content.as_bytes());
         }
         let symbols = (entries.len() - symbols.len()) as u32..entries.len() as u32;
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0).max(4);
         let texts: Vec<_> =
-            texts.into_iter().zip(0..).map(|(text, place)| (text, written(text, escape), place)).collect();
+            texts.into_iter().zip(0..).map(|(text, place)| (text, write_form(text, escape), place)).collect();
         // No escaped text holds a space.
         let possible = texts.iter().filter(|(text, ..)| !(escape && text.contains(&b' ')));
         let trie = Trie::new(possible.map(|(_, written, place)| (&**written, *place)).collect());
@@ -160,12 +161,12 @@ impl Unigram {
         Ok(Self { trie, entries, symbols, unknown_score, longest, single, missing, unknown, escape })
     }
 
-    /// Appends the ids of a text that is UTF-8, as [`written`] gives it.
+    /// Appends the ids of a UTF-8 text in the form of [`write_form`].
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
-    pub fn encode(&self, text: &[u8], stop: &Stop, scratch: &mut BestPaths, out: &mut Vec<u32>) -> Result<()> {
-        let BestPaths { best, path, ends } = scratch;
+    /// [`Error::NotInVocabulary`] for a character without a token with [`MissingRule::Error`]; [`Error::Interrupted`].
+    pub fn encode(&self, text: &[u8], stop: &Stop, scratch: &mut UnigramScratch, out: &mut Vec<u32>) -> Result<()> {
+        let UnigramScratch { best, path, ends } = scratch;
         self.find_best(text, stop, best)?;
         path.clear();
         let mut end = text.len();
@@ -177,9 +178,9 @@ impl Unigram {
         self.push_path(text, path, out, |end| ends.push(end))
     }
 
-    fn find_best(&self, text: &[u8], stop: &Stop, best: &mut Vec<Best>) -> Result<()> {
+    fn find_best(&self, text: &[u8], stop: &Stop, best: &mut Vec<BestStep>) -> Result<()> {
         best.clear();
-        best.resize(text.len() + 1, Best::default());
+        best.resize(text.len() + 1, BestStep::default());
         let (mut start, mut look) = (0, BYTES_PER_LOOK);
         while start < text.len() {
             if start > look {
@@ -190,34 +191,34 @@ impl Unigram {
                 self.recenter(&mut best[start..]);
             }
             let here = best[start].sum;
-            start += self.each_token(text, start, |place, len| {
-                let sum = self.rounded(here + self.score(place));
-                offer(&mut best[start + len], Best { sum, place, len: len as u32 });
+            start += self.for_each_token(text, start, |place, len| {
+                let sum = self.round_sum(here + self.score(place));
+                keep_better(&mut best[start + len], BestStep { sum, place, len: len as u32 });
             });
         }
         Ok(())
     }
 
-    /// Makes the sum at the first of these places 0, and shifts the others by as much.
+    /// Makes the sum at the first of these places 0, and shifts the others by the same amount.
     #[cold]
-    fn recenter(&self, best: &mut [Best]) {
+    fn recenter(&self, best: &mut [BestStep]) {
         let offset = best[0].sum;
         let ahead = self.longest.min(best.len() - 1);
         best[0].sum = 0.0;
         for reached in best[1..=ahead].iter_mut().filter(|best| best.len > 0) {
-            reached.sum = self.rounded(reached.sum - offset);
+            reached.sum = self.round_sum(reached.sum - offset);
         }
     }
 
     #[inline(always)]
-    fn rounded(&self, sum: f64) -> f64 {
+    fn round_sum(&self, sum: f64) -> f64 {
         if self.single { f64::from(sum as f32) } else { sum }
     }
 
     /// Calls `each` with the place and the length of every token that starts at `start`, the shortest first, and of the
-    /// character there if it is not a token. Gives the length of the character.
+    /// character there if it is not a token. Returns the length of the character.
     #[inline(always)]
-    fn each_token(&self, text: &[u8], start: usize, mut each: impl FnMut(u32, usize)) -> usize {
+    fn for_each_token(&self, text: &[u8], start: usize, mut each: impl FnMut(u32, usize)) -> usize {
         let char = char_len(text[start]).min(text.len() - start);
         let (mut node, mut alone) = (ROOT, false);
         for (len, &byte) in (1..).zip(&text[start..]) {
@@ -239,15 +240,15 @@ impl Unigram {
         self.entries.get(place as usize).map_or(self.unknown_score, |entry| entry.score)
     }
 
-    /// Every token that occurs in a text, by where it ends and then by where it starts.
+    /// Every token that occurs in a text, ordered by its end and then by its start.
     fn edges(&self, text: &[u8]) -> Vec<LatticeEdge> {
         let (mut edges, mut start) = (Vec::new(), 0);
         while start < text.len() {
-            start += self.each_token(text, start, |place, len| {
+            start += self.for_each_token(text, start, |place, len| {
                 let end = start + len;
                 let score = if self.symbols.contains(&place) {
-                    // The lattice counts the characters of a symbol, where the best way counts its bytes.
-                    preference(text[start..end].iter().filter(|&&byte| byte & 0xC0 != 0x80).count())
+                    // The lattice counts the characters of a symbol, while the best path counts its bytes.
+                    preference_score(text[start..end].iter().filter(|&&byte| byte & 0xC0 != 0x80).count())
                 } else {
                     self.score(place)
                 };
@@ -258,18 +259,18 @@ impl Unigram {
         edges
     }
 
-    /// The best ways through a text, the best first, with their sums: at most `most`.
+    /// Returns at most `most` paths through a text, the best first, with their sums.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
-    pub fn best_ways(&self, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
+    /// As [`Self::encode`].
+    pub fn best_encodings(&self, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<(Vec<u32>, f64)>> {
         let edges = self.edges(text);
         if self.single {
-            let own: Vec<_> = edges
+            let best_edges: Vec<_> = edges
                 .iter()
                 .map(|&LatticeEdge { start, end, score, .. }| BestEdge { start, end, score: score as f32 })
                 .collect();
-            if let Some(found) = best_paths(&own, text.len(), most, stop)? {
+            if let Some(found) = best_paths(&best_edges, text.len(), most, stop)? {
                 let ids = |(way, sum): (Vec<usize>, f32)| {
                     let path: Vec<_> = way.iter().rev().map(|&number| edges[number].step()).collect();
                     let mut ids = Vec::new();
@@ -279,7 +280,7 @@ impl Unigram {
                 return found.into_iter().map(ids).collect();
             }
         }
-        // By place: sums, each with the edge that leads there and which of the ways to its start it goes on from.
+        // By place: sums, each with the edge that leads there and the index of the path to its start that it continues.
         let mut ways: Vec<Vec<(f64, usize, usize)>> = vec![Vec::new(); text.len() + 1];
         ways[0].push((0.0, usize::MAX, 0));
         let mut from = 0;
@@ -311,15 +312,15 @@ impl Unigram {
         Ok(all)
     }
 
-    /// Appends the ids of a way through a text that is drawn. The probability of a way grows with the exponential of `alpha`
-    /// times its sum.
+    /// Appends the ids of a sampled path through a text. The probability of a path grows with the exponential of
+    /// `alpha` times its sum.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn sample(&self, text: &[u8], alpha: f64, draws: &mut Draws, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         stop.check()?;
         let edges = self.edges(text);
-        // By place, the logarithm of the weight of all ways to it; by edge, that of all ways that end with it.
+        // By place, the logarithm of the weight of all paths to it; by edge, that of all paths that end with it.
         let mut sums = vec![f64::NEG_INFINITY; text.len() + 1];
         sums[0] = 0.0;
         let mut weights = Vec::with_capacity(edges.len());
@@ -334,7 +335,7 @@ impl Unigram {
         }
         let (mut path, mut end) = (Vec::new(), text.len());
         while end > 0 {
-            let mut left = draws.share();
+            let mut left = draws.next_fraction();
             let mut chosen = first[end];
             for (number, edge) in edges.iter().enumerate().skip(first[end]).take_while(|(_, edge)| edge.end == end) {
                 chosen = number;
@@ -349,7 +350,7 @@ impl Unigram {
         self.push_path(text, &path, out, |_| {})
     }
 
-    /// Appends the ids of the tokens of a path, which is given from its end, and says where each ends.
+    /// Appends the ids of the tokens of a path, which is given from its end, and stores the end of each.
     fn push_path(
         &self,
         text: &[u8],
@@ -379,7 +380,7 @@ impl Unigram {
     /// Whether an id is a byte of text without tokens.
     #[must_use]
     pub fn is_missing_byte(&self, id: u32) -> bool {
-        matches!(&self.missing, Missing::Bytes(ids) if ids.contains(&id))
+        matches!(&self.missing, MissingRule::Bytes(ids) if ids.contains(&id))
     }
 
     /// Whether an id is the unknown one, even if a token has it.
@@ -387,7 +388,7 @@ impl Unigram {
         !self.single && self.unknown == Some(id)
     }
 
-    /// Appends what several characters without tokens in a row become.
+    /// Appends the ids of several characters without tokens in a row.
     fn push_missing(
         &self,
         text: &[u8],
@@ -405,9 +406,9 @@ impl Unigram {
             ended(end);
             return Ok(());
         }
-        let shown = |byte: &u8| -> &'static [u8] { if self.escape && *byte == b' ' { BLOCK } else { b"" } };
+        let shown = |byte: &u8| -> &'static [u8] { if self.escape && *byte == b' ' { SPACE_MARK } else { b"" } };
         match &self.missing {
-            Missing::Bytes(ids) => {
+            MissingRule::Bytes(ids) => {
                 for (at, byte) in (start..).zip(run) {
                     let content = match shown(byte) {
                         [] => std::slice::from_ref(byte),
@@ -419,13 +420,13 @@ impl Unigram {
                     }
                 }
             }
-            Missing::Unknown(id) => {
+            MissingRule::Unknown(id) => {
                 out.push(*id);
                 ended(end);
             }
-            Missing::Error => {
+            MissingRule::Error => {
                 let char = &run[..char_len(run[0]).min(run.len())];
-                let content = if shown(&char[0]).is_empty() { char } else { BLOCK };
+                let content = if shown(&char[0]).is_empty() { char } else { SPACE_MARK };
                 return Err(Error::NotInVocabulary { content: content.into(), offset: start });
             }
         }
@@ -435,13 +436,13 @@ impl Unigram {
 
 /// The score of a preferred symbol of this many units.
 #[allow(clippy::cast_precision_loss)] // no content is so long
-fn preference(units: usize) -> f64 {
+fn preference_score(units: usize) -> f64 {
     f64::from((PREFERENCE * (units as f64 - 1.0)) as f32)
 }
 
-/// Takes a way to a place if no other is as good.
+/// Updates the path to a place if the offered one is better.
 #[inline(always)]
-fn offer(target: &mut Best, offered: Best) {
+fn keep_better(target: &mut BestStep, offered: BestStep) {
     if target.len == 0 || offered.sum > target.sum {
         *target = offered;
     }

@@ -1,4 +1,4 @@
-//! A piece to ids, where from left to right the longest token wins: the greedy longest match of BERT.
+//! Encodes a piece by the longest token from left to right: the greedy longest match of BERT.
 //!
 //! A token that continues a piece is written with a prefix. If no token fits somewhere, or the piece has too many
 //! characters, the whole piece is unknown.
@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 use crate::vocab::Vocab;
 use crate::vocab::trie::{Node, ROOT, Trie};
 
-/// See the module.
+/// The engine of a `WordPiece` vocabulary.
 #[derive(Debug)]
 pub struct WordPiece {
     trie: Trie,
-    /// The node from which tokens that continue a piece go on; None if there are none.
+    /// The node where tokens that continue a piece start; None if there are none.
     inside: Option<Node>,
     /// The length of their prefix.
     prefix: usize,
@@ -20,8 +20,8 @@ pub struct WordPiece {
 }
 
 impl WordPiece {
-    /// The engine of a vocabulary: the prefix of tokens that continue a piece, the longest piece in characters, and the id
-    /// of what is unknown.
+    /// Makes the engine of a vocabulary: the prefix of tokens that continue a piece, the longest piece in characters,
+    /// and the unknown id.
     #[must_use]
     pub fn new(vocab: &Vocab, prefix: &str, longest: Option<usize>, unknown: Option<u32>) -> Self {
         let trie = Trie::new(vocab.tokens().collect());
@@ -29,7 +29,7 @@ impl WordPiece {
         Self { trie, inside, prefix: prefix.len(), longest: longest.unwrap_or(usize::MAX), unknown }
     }
 
-    /// The memory of the trie.
+    /// The memory of the trie in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.trie.bytes()
@@ -38,7 +38,7 @@ impl WordPiece {
     /// Appends the ids of `piece`.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for an unknown piece where there is no unknown id.
+    /// [`Error::NotInVocabulary`] for an unknown piece without an unknown id.
     pub fn encode(&self, piece: &[u8], out: &mut Vec<u32>) -> Result<()> {
         let before = out.len();
         let fits = self.longest >= piece.len() || chars(piece) <= self.longest;
@@ -51,7 +51,7 @@ impl WordPiece {
         Ok(())
     }
 
-    /// Appends where each of the ids of a piece ends.
+    /// Appends the end of each id of a piece.
     pub fn ends(&self, vocab: &Vocab, piece: &[u8], ids: &[u32], ends: &mut Vec<usize>) {
         if let [_] = ids {
             ends.push(piece.len());
@@ -64,7 +64,7 @@ impl WordPiece {
         }
     }
 
-    /// Appends the tokens of a piece, and says whether they cover it.
+    /// Appends the tokens of a piece, and returns whether they cover it.
     fn push_tokens(&self, mut rest: &[u8], out: &mut Vec<u32>) -> bool {
         let mut from = Some(ROOT);
         while !rest.is_empty() {
@@ -78,14 +78,14 @@ impl WordPiece {
 
     /// The longest token that a text starts with, searched from a node on. A token must not end inside a character.
     fn longest_token(&self, from: Node, text: &[u8]) -> Option<(usize, u32)> {
-        let (mut node, mut found) = (from, None);
+        let (mut node, mut longest) = (from, None);
         for (len, &byte) in (1..).zip(text) {
             let Some(next) = self.trie.step(node, byte) else { break };
             node = next;
             let whole = text.get(len).is_none_or(|&byte| byte & 0xC0 != 0x80);
-            found = self.trie.value(node).filter(|_| whole).map(|id| (len, id)).or(found);
+            longest = self.trie.value(node).filter(|_| whole).map(|id| (len, id)).or(longest);
         }
-        found
+        longest
     }
 }
 

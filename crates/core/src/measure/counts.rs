@@ -1,8 +1,9 @@
-//! Exact counts of texts and of what encoding made of them; metrics are ratios of these counts.
+//! Exact counts of texts and their ids, from which the metrics are computed as ratios.
 //!
-//! Counts of parts of a corpus add up to those of the whole, in any order. A *word* is a letter with the letters and marks
-//! after it. A space (U+0020) before a word counts with it, because a tokenizer puts it into the token of the word wherever
-//! it can. A *number* is a run of ASCII digits. An *indented line* begins with spaces or tabs and goes on with something else.
+//! Counts of parts of a corpus add up to those of the whole, in any order. A *word* is a letter with the letters and
+//! marks after it. A space (U+0020) before a word counts with it, because a tokenizer puts it into the word's token if
+//! it can. A *number* is a run of ASCII digits. An *indented line* begins with spaces or tabs and has other text after
+//! them.
 //!
 //! Left out: every ratio.
 
@@ -14,14 +15,14 @@ use crate::decode::Decoder;
 use crate::split::Text;
 use crate::split::scan::class::{CASELESS, LETTER, classes};
 
-/// The most digits of a number whose cuts are counted one by one.
+/// The most digits of a number for which each pattern of cuts is counted.
 pub const DIGITS: usize = 12;
-/// The widest indentation that has a row of its own, in spaces.
+/// The widest indentation with a separate row, in spaces.
 pub const SPACES: usize = 64;
 /// The same in tabs.
 pub const TABS: usize = 16;
 
-/// The counts that are one number each.
+/// The counts that are single numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TextTotals {
     /// Texts.
@@ -32,19 +33,19 @@ pub struct TextTotals {
     pub chars: u64,
     /// Their tokens.
     pub tokens: u64,
-    /// Texts that decoding does not give back from their ids.
+    /// Texts that differ after encoding and decoding.
     pub changed: u64,
-    /// Texts that are not the bytes of their tokens, one after another: the counts below leave them out.
+    /// Texts that are not the concatenated bytes of their tokens: the counts below leave them out.
     pub unplaced: u64,
     /// Words.
     pub words: u64,
     /// Tokens that hold a byte of a word, summed over words.
     pub word_tokens: u64,
-    /// Words that no single token holds.
+    /// Words that no single token contains.
     pub cut_words: u64,
     /// Words with a space before them.
     pub spaced: u64,
-    /// Those whose first letter is in the token of that space.
+    /// Spaced words whose first letter is in the token of the space.
     pub glued: u64,
     /// Numbers of more than [`DIGITS`] digits.
     pub long_numbers: u64,
@@ -53,7 +54,7 @@ pub struct TextTotals {
 impl TextTotals {
     /// The counts by name.
     #[must_use]
-    pub fn named(&mut self) -> [(&'static str, &mut u64); 12] {
+    pub fn entries(&mut self) -> [(&'static str, &mut u64); 12] {
         [
             ("documents", &mut self.documents),
             ("bytes", &mut self.bytes),
@@ -74,13 +75,14 @@ impl TextTotals {
 /// All counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// See [`TextTotals`].
+    /// The single numbers.
     pub totals: TextTotals,
-    /// How often each id was emitted.
+    /// The occurrences of each id.
     pub ids: HashMap<u32, u64>,
     /// By `1 << (digits - 1) | cuts`, where bit i of `cuts` is set if a token ends after digit i + 1: numbers.
     pub numbers: Vec<u64>,
-    /// By width (spaces from 1 on, then tabs from 1 on, then all others): lines, and tokens that end in the indentation.
+    /// By width (spaces from 1 on, then tabs from 1 on, then all others): lines, and tokens that end in the
+    /// indentation.
     pub indents: Vec<[u64; 2]>,
 }
 
@@ -94,7 +96,7 @@ impl Default for Counts {
 impl Counts {
     /// Adds other counts.
     pub fn merge(&mut self, mut other: Self) {
-        for ((_, own), (_, more)) in self.totals.named().into_iter().zip(other.totals.named()) {
+        for ((_, own), (_, more)) in self.totals.entries().into_iter().zip(other.totals.entries()) {
             *own += *more;
         }
         for (id, more) in other.ids {
@@ -104,12 +106,12 @@ impl Counts {
         self.indents.iter_mut().zip(other.indents).for_each(|(own, more)| *own = [own[0] + more[0], own[1] + more[1]]);
     }
 
-    /// Adds a document, or a part of it (`begins` for the first), and the ids that it was encoded to.
+    /// Adds a document, or a part of it (`begins` for the first), with its ids.
     pub fn add(&mut self, text: Text<'_>, ids: &[u32], decoder: &Decoder, begins: bool) {
         let bytes = text.as_bytes();
         let written = match text {
             Text::Str(text) => Cow::Borrowed(text),
-            Text::Bytes(text) => Cow::Owned(without_invalid(text)),
+            Text::Bytes(text) => Cow::Owned(blank_invalid(text)),
         };
         for &id in ids {
             *self.ids.entry(id).or_default() += 1;
@@ -119,7 +121,7 @@ impl Counts {
         self.totals.chars += written.chars().count() as u64;
         self.totals.tokens += ids.len() as u64;
         if let Some(ends) = token_ends(bytes, ids, decoder) {
-            return self.walk(&written, &ends, begins);
+            return self.count_text(&written, &ends, begins);
         }
         let mut back = Vec::new();
         let outcome = decoder.decode(ids, &mut back);
@@ -127,25 +129,25 @@ impl Counts {
         self.totals.unplaced += 1;
     }
 
-    /// Counts the words, numbers and indented lines of a text, and how tokens cut them.
-    fn walk(&mut self, text: &str, ends: &[bool], begins: bool) {
+    /// Counts the words, numbers and indented lines of a text, and their cuts by tokens.
+    fn count_text(&mut self, text: &str, ends: &[bool], begins: bool) {
         let (mut at, mut line_begins) = (0, begins);
         while let Some(char) = text[at..].chars().next() {
             at = match char {
-                ' ' | '\t' if line_begins => self.indent(text, at, ends),
-                '0'..='9' => self.number(text, at, ends),
-                _ if is_letter(char) => self.word(text, at, ends),
+                ' ' | '\t' if line_begins => self.count_indent(text, at, ends),
+                '0'..='9' => self.count_number(text, at, ends),
+                _ if is_letter(char) => self.count_word(text, at, ends),
                 _ => at + char.len_utf8(),
             };
             line_begins = matches!(char, '\n' | '\r');
         }
     }
 
-    /// Counts the word that begins at `start`, and says where it ends.
-    fn word(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
-        let end = end_of_run(text, start, |char| classes().of(char as u32) & (LETTER | CASELESS) != 0);
+    /// Counts the word that begins at `start`, and returns its end.
+    fn count_word(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
+        let end = end_of_run(text, start, |char| classes().bits_of(char as u32) & (LETTER | CASELESS) != 0);
         let spaced = text.as_bytes()[..start].last() == Some(&b' ');
-        // Where a token ends inside the word, or between it and its space.
+        // The ends of tokens inside the word, or between it and its space.
         let cuts = count(&ends[start + usize::from(!spaced)..end]);
         self.totals.words += 1;
         self.totals.word_tokens += 1 + cuts;
@@ -155,21 +157,21 @@ impl Counts {
         end
     }
 
-    /// Counts the number that begins at `start`, and says where it ends.
-    fn number(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
+    /// Counts the number that begins at `start`, and returns its end.
+    fn count_number(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
         let end = end_of_run(text, start, |char| char.is_ascii_digit());
         if end - start > DIGITS {
             self.totals.long_numbers += 1;
         } else {
-            // From the last digit to the first, below the bit that says how many there are.
+            // From the last digit to the first, below the bit that marks the number of digits.
             let row = ends[start + 1..end].iter().rev().fold(1, |row, &cut| row << 1 | usize::from(cut));
             self.numbers[row] += 1;
         }
         end
     }
 
-    /// Counts the line whose indentation begins at `start`, unless nothing else is in it, and says where that ends.
-    fn indent(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
+    /// Counts the line whose indentation begins at `start`, unless it is blank, and returns the end of the indentation.
+    fn count_indent(&mut self, text: &str, start: usize, ends: &[bool]) -> usize {
         let end = end_of_run(text, start, |char| matches!(char, ' ' | '\t'));
         if !matches!(text.as_bytes().get(end), None | Some(b'\n' | b'\r')) {
             let width = end - start;
@@ -186,7 +188,8 @@ impl Counts {
     }
 }
 
-/// For each place of a text, its end included, whether a token ends there; None if the text is not the bytes of its tokens.
+/// For each place of a text, its end included, whether a token ends there; None if the text is not the bytes of its
+/// tokens.
 fn token_ends(text: &[u8], ids: &[u32], decoder: &Decoder) -> Option<Vec<bool>> {
     let (mut ends, mut at) = (vec![false; text.len() + 1], 0);
     for &id in ids {
@@ -200,8 +203,8 @@ fn token_ends(text: &[u8], ids: &[u32], decoder: &Decoder) -> Option<Vec<bool>> 
     (at == text.len()).then_some(ends)
 }
 
-/// The text with a zero in the place of each byte that is not UTF-8. A zero is not a letter, digit or space.
-fn without_invalid(text: &[u8]) -> String {
+/// The text with a zero in place of each byte that is not UTF-8. A zero is not a letter, digit or space.
+fn blank_invalid(text: &[u8]) -> String {
     let mut written = String::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
         written.push_str(chunk.valid());
@@ -211,10 +214,10 @@ fn without_invalid(text: &[u8]) -> String {
 }
 
 fn is_letter(char: char) -> bool {
-    classes().of(char as u32) & LETTER != 0
+    classes().bits_of(char as u32) & LETTER != 0
 }
 
-/// Where the characters of that kind end that are side by side from `start` on.
+/// The end of the run of characters of this kind that starts at `start`.
 fn end_of_run(text: &str, start: usize, is: impl Fn(char) -> bool) -> usize {
     text[start..].find(|char| !is(char)).map_or(text.len(), |length| start + length)
 }
@@ -229,7 +232,7 @@ mod tests {
 
     use super::*;
     use crate::drawn::bytes_vocab;
-    use crate::split::special::{AddedToken, Flags};
+    use crate::split::special::{AddedToken, AddedTokenFlags};
 
     /// A text, written as its tokens.
     type Written<'a> = &'a [&'a [u8]];
@@ -258,10 +261,10 @@ mod tests {
             (&[b" ", b"a", b"b", b"c"], [1, 4, 1, 1, 0]),
             (&[b"a", b"-", b"_b1c", b"\t", b"d"], [4, 4, 0, 0, 0]),
             (&["日".as_bytes(), "本x".as_bytes()], [1, 2, 1, 0, 0]),
-            // A mark is of a word only after a letter.
+            // A mark belongs to a word only after a letter.
             (&["\u{301}".as_bytes(), "é".as_bytes(), "\u{301}".as_bytes()], [1, 2, 1, 0, 0]),
             (&[b" ", "\u{301}é".as_bytes()], [1, 1, 0, 0, 0]),
-            // Tokens may end inside a character.
+            // Tokens can end inside a character.
             (&[b"\xC3", b"\xA9"], [1, 2, 1, 0, 0]),
         ];
         for (tokens, expected) in cases {
@@ -300,7 +303,7 @@ mod tests {
             (&[b" ", b"\t", b"a"], &[(mixed, [1, 2])]),
             (&[narrow.as_bytes(), b"x\n", wide.as_bytes()], &[(SPACES - 1, [1, 1]), (mixed, [1, 0])]),
             (&[&b"\t".repeat(TABS), b"a\n", &b"\t".repeat(TABS + 1), b"b"], &[(mixed - 1, [1, 1]), (mixed, [1, 1])]),
-            // Nothing else is in these lines.
+            // These lines are blank.
             (&[b"  ", b"\n", b"\t\r\n", b"  "], &[]),
             (&[b"a ", b" b", b"\x0B c"], &[]),
         ];
@@ -315,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
-        let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: Flags::default() };
+        let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: AddedTokenFlags::default() };
         let decoder = Decoder::new(Arc::new(bytes_vocab(&["ab"])), &[added]);
         let mut counts = Counts::default();
         counts.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], &decoder, true);

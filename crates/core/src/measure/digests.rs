@@ -1,14 +1,14 @@
-//! The SHA-256 of each text, on several threads.
+//! Computes the SHA-256 of each text, on several threads.
 
 use sha2::{Digest, Sha256};
 
 use crate::error::Result;
 use crate::split::Text;
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, map_items};
 
 /// The bytes of a digest.
 pub const DIGEST: usize = 32;
-/// Fewer bytes than this are not worth a second thread.
+/// Fewer bytes than this are hashed by one thread.
 const ALONE: usize = 1 << 18;
 
 /// The digests, one after another.
@@ -18,8 +18,8 @@ const ALONE: usize = 1 << 18;
 pub fn digests(texts: &[Text<'_>], threads: usize, stop: &Stop) -> Result<Vec<u8>> {
     let size: usize = texts.iter().map(|text| text.as_bytes().len()).sum();
     let threads = if size < ALONE { 1 } else { threads };
-    let each: Vec<[u8; DIGEST]> = map(texts.len(), threads, stop, |items| {
-        items.each_item(|number| Ok(Sha256::digest(texts[number].as_bytes()).into()));
+    let each: Vec<[u8; DIGEST]> = map_items(texts.len(), threads, stop, |items| {
+        items.for_each_item(|number| Ok(Sha256::digest(texts[number].as_bytes()).into()));
     })?;
     Ok(each.concat())
 }

@@ -1,7 +1,7 @@
-//! Figures about tokens and texts: exact counts, of which the metrics of the Python package are ratios.
+//! Exact counts about tokens and texts, from which the Python package computes its metrics.
 //!
-//! Reading order: [`counts`], what is counted of a text and its ids; [`token_facts`], what a token is by its bytes;
-//! [`mod@digests`], by which others compare texts.
+//! Reading order: [`counts`], the counts of a text and its ids; [`token_facts`], the properties of a token's bytes;
+//! [`mod@digests`], for comparing texts.
 //!
 //! Left out: every ratio, name and limit, which the Python package has.
 

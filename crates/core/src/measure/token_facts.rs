@@ -1,20 +1,20 @@
-//! What a token is by its bytes alone: whole characters or cut ones, white space, special.
+//! Properties of a token's bytes: whole or cut characters, white space, special.
 
 use crate::decode::Decoder;
 use crate::split::special::AddedToken;
 
-/// The token begins with bytes of a character that began before it.
+/// The token begins with the last bytes of a character.
 pub const STARTS_INSIDE: u8 = 2;
-/// The token ends before its last character does.
+/// The token ends inside its last character.
 pub const ENDS_INSIDE: u8 = 4;
 /// The bytes occur in no well-formed UTF-8.
 pub const IMPOSSIBLE: u8 = 8;
-/// White space and nothing else.
+/// White space only.
 pub const WHITE: u8 = 16;
 /// A special token.
 pub const SPECIAL: u8 = 32;
 
-/// The flags of a token's bytes. Bytes that are whole characters have none of the first three.
+/// The flags of a token's bytes. Bytes that are whole characters have none of the first three flags.
 #[must_use]
 pub fn flags(token: &[u8]) -> u8 {
     let inner = token.iter().take_while(|&&byte| byte & 0xC0 == 0x80).count();
@@ -29,18 +29,18 @@ pub fn flags(token: &[u8]) -> u8 {
     flags
 }
 
-/// What is known of all tokens, in the order of their ids.
+/// The facts about all tokens, in the order of their ids.
 #[derive(Debug, Default)]
 pub struct Facts {
-    /// The id of each, ascending.
+    /// The ids, ascending.
     pub ids: Vec<u32>,
-    /// Its bytes.
+    /// The length of each token in bytes.
     pub lengths: Vec<u32>,
-    /// Its flags.
+    /// The flags of each token.
     pub flags: Vec<u8>,
 }
 
-/// What is known of the tokens of a decoder.
+/// The facts about the tokens of a decoder.
 #[must_use]
 pub fn facts(decoder: &Decoder, added: &[AddedToken]) -> Facts {
     let mut facts = Facts::default();

@@ -1,9 +1,8 @@
-//! Merging a long piece in n log n: pairs wait in a heap by (rank, position), and symbols are linked to their neighbours.
+//! Merges a long piece in n log n: a heap of pairs by (rank, position), and symbols linked to their neighbours.
 //!
-//! Beside the heap is the merge that each symbol and the next one wait for. An entry with another rank is out of date, and
-//! passed over.
-//! BPE-dropout is the same loop, in which a pair whose turn it is may be passed over until something else has merged.
-//! Source of dropout: Provilkov et al., ACL 2020.
+//! A table has the merge of each symbol with the next one. A heap entry with another rank is outdated and skipped.
+//! BPE-dropout is the same loop, in which a pair can be skipped until another pair has merged. Source of dropout:
+//! Provilkov et al., ACL 2020.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,23 +14,23 @@ use crate::merge::rule::Symbols;
 use crate::threads::parallel::Stop;
 use crate::vocab::Merge;
 
-/// How many merges happen between two looks at the stop flag.
+/// The merges between two checks of the stop flag.
 const MERGES_PER_LOOK: usize = 1 << 16;
 
-/// Stands for a symbol that was merged into the one before it.
-const GONE: u32 = u32::MAX;
+/// The link of a symbol that was merged into the one before it.
+const MERGED: u32 = u32::MAX;
 
-/// A pair that waits: the rank of its merge in the upper half, and the place of its left symbol.
+/// A waiting pair: the rank of its merge in the upper half, and the place of its left symbol.
 type WaitingPair = Reverse<u64>;
 
-/// Stands for no merge. Ranks are lower.
+/// No merge. Ranks are lower.
 const NONE: Merge = Merge { rank: u32::MAX, id: 0 };
 
-/// Buffers that are kept from piece to piece.
+/// Buffers that are reused from piece to piece.
 #[derive(Debug, Default)]
 pub struct Heap {
     links: Vec<Link>,
-    /// What each symbol and the next one wait for, or [`NONE`].
+    /// The merge of each symbol with the next one, or [`NONE`].
     merges: Vec<Merge>,
     waiting: BinaryHeap<WaitingPair>,
 }
@@ -40,37 +39,37 @@ pub struct Heap {
 #[derive(Debug, Clone, Copy)]
 struct Link {
     before: u32,
-    /// [`GONE`] for a symbol that is.
+    /// [`MERGED`] for a symbol that was merged.
     after: u32,
 }
 
-/// How likely a merge is passed over each time, and what decides it.
+/// The probability that a merge is skipped, and the source of the draws.
 #[derive(Debug)]
 pub struct Dropout<'d> {
     /// From 0 to 1.
     pub share: f64,
-    /// Where the numbers come from.
+    /// The random numbers.
     pub draws: &'d mut Draws,
 }
 
-/// When merging ends, beside when no pair merges.
+/// The conditions that end merging early.
 #[derive(Debug, Clone, Copy)]
-pub struct Until<'s> {
-    /// When so many symbols are left.
+pub struct MergeLimits<'s> {
+    /// The number of symbols at which it ends.
     pub least: usize,
-    /// When the caller asks for it.
+    /// The flag of the caller.
     pub stop: &'s Stop,
 }
 
 impl Heap {
-    /// The memory of the buffers.
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let symbols = self.links.capacity() * size_of::<Link>() + self.merges.capacity() * size_of::<Merge>();
         symbols + self.waiting.capacity() * size_of::<WaitingPair>()
     }
 
-    /// Merges symbols in place. `look` gives the merge of two ids that stand at this range of the piece.
+    /// Merges symbols in place. `look` returns the merge of two ids at this range of the piece.
     ///
     /// # Errors
     /// [`crate::Error::Interrupted`].
@@ -78,7 +77,7 @@ impl Heap {
         &mut self,
         symbols: &mut Symbols,
         look: impl Fn([u32; 2], Range<usize>) -> Option<Merge>,
-        until: Until<'_>,
+        until: MergeLimits<'_>,
         mut dropout: Option<Dropout<'_>>,
     ) -> Result<()> {
         let Symbols { ids, starts } = symbols;
@@ -88,7 +87,7 @@ impl Heap {
         links.extend((0..count).map(|at| Link { before: at.wrapping_sub(1), after: at + 1 }));
         merges.clear();
         merges.resize(ids.len(), NONE);
-        let pairs = PairLooks { look, starts, count };
+        let pairs = PairFinder { look, starts, count };
         let mut entries = std::mem::take(waiting).into_vec();
         entries.clear();
         for left in 0..count {
@@ -107,7 +106,7 @@ impl Heap {
             if merge.rank != rank {
                 continue;
             }
-            if dropout.as_mut().is_some_and(|dropout| dropout.draws.share() < dropout.share) {
+            if dropout.as_mut().is_some_and(|dropout| dropout.draws.next_fraction() < dropout.share) {
                 passed_over.push(next);
                 continue;
             }
@@ -125,21 +124,21 @@ impl Heap {
                 until.stop.check()?;
             }
         }
-        retain(symbols, links);
+        remove_merged(symbols, links);
         Ok(())
     }
 }
 
 /// The pairs of a piece.
-struct PairLooks<'s, L> {
+struct PairFinder<'s, L> {
     look: L,
     starts: &'s [u32],
-    /// How many symbols there were in the beginning.
+    /// The number of symbols at the start.
     count: u32,
 }
 
-impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> PairLooks<'_, L> {
-    /// What the symbol at `left` and the next one wait for, which is noted among the merges.
+impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> PairFinder<'_, L> {
+    /// The heap entry of the symbol at `left` and the next one, whose merge is also stored in `merges`.
     fn entry(&self, ids: &[u32], links: &[Link], merges: &mut [Merge], left: u32) -> Option<WaitingPair> {
         let right = links[left as usize].after;
         merges[left as usize] = NONE;
@@ -153,10 +152,10 @@ impl<L: Fn([u32; 2], Range<usize>) -> Option<Merge>> PairLooks<'_, L> {
     }
 }
 
-/// Links the symbol at `at` to the one after its right neighbour, which is gone then. Gives the symbol before.
+/// Removes the right neighbour of the symbol at `at` and links `at` to the one after it. Returns the symbol before.
 fn unlink(links: &mut [Link], at: u32) -> u32 {
     let Link { before, after: right } = links[at as usize];
-    let after = std::mem::replace(&mut links[right as usize].after, GONE);
+    let after = std::mem::replace(&mut links[right as usize].after, MERGED);
     links[at as usize].after = after;
     if let Some(next) = links.get_mut(after as usize) {
         next.before = at;
@@ -164,12 +163,12 @@ fn unlink(links: &mut [Link], at: u32) -> u32 {
     before
 }
 
-/// Takes out the symbols that are gone.
-fn retain(symbols: &mut Symbols, links: &[Link]) {
+/// Removes the merged symbols.
+fn remove_merged(symbols: &mut Symbols, links: &[Link]) {
     let mut left = links.iter();
-    symbols.starts.retain(|_| left.next().is_none_or(|link| link.after != GONE));
+    symbols.starts.retain(|_| left.next().is_none_or(|link| link.after != MERGED));
     let mut left = links.iter();
-    symbols.ids.retain(|_| left.next().is_none_or(|link| link.after != GONE));
+    symbols.ids.retain(|_| left.next().is_none_or(|link| link.after != MERGED));
 }
 
 #[cfg(test)]
@@ -190,7 +189,7 @@ mod tests {
                 slow.start(&vocab, None, &piece).unwrap();
                 fast.start(&vocab, None, &piece).unwrap();
                 let look = |[left, right]: [u32; 2], range: Range<usize>| vocab.merge(left, right, &piece[range]);
-                heap.merge(&mut fast, look, Until { least, stop: &stop }, None).unwrap();
+                heap.merge(&mut fast, look, MergeLimits { least, stop: &stop }, None).unwrap();
                 rescan(&vocab, &piece, &mut slow, &mut Vec::new(), least);
                 assert_eq!((fast.ids, fast.starts), (slow.ids, slow.starts));
             }
@@ -203,7 +202,7 @@ mod tests {
         symbols.start(&vocab, None, piece).unwrap();
         let look = |[left, right]: [u32; 2], range: Range<usize>| vocab.merge(left, right, &piece[range]);
         let draws = &mut Draws::new(seed);
-        let until = Until { least: 1, stop: &stop };
+        let until = MergeLimits { least: 1, stop: &stop };
         Heap::default().merge(&mut symbols, look, until, Some(Dropout { share, draws })).unwrap();
         symbols.starts
     }

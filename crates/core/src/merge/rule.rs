@@ -1,46 +1,47 @@
 //! The rule: merge one pair at a time, always the lowest rank and the leftmost of equals, until no pair merges.
 //!
-//! This file is the whole of byte-pair encoding. [`Symbols::start`] gives the symbols of a piece before the first merge,
-//! and [`rescan`] merges them: it looks at all pairs after each merge. Everything else in this folder does the same faster.
+//! This file is the whole of byte-pair encoding. [`Symbols::start`] fills the symbols of a piece before the first
+//! merge, and [`rescan`] merges them: it examines all pairs after each merge. The rest of this folder does the same
+//! faster.
 
 use crate::error::{Error, Result};
 use crate::vocab::{Merge, Unit, Vocab};
 
-/// More symbols than this are merged faster with a heap.
+/// Above this number of symbols the heap is faster.
 pub(crate) const RESCAN_LIMIT: usize = 64;
 
-/// Larger pieces are refused, because positions have 32 bits here.
+/// The most bytes of a piece, because positions have 32 bits here.
 const MOST_BYTES: usize = u32::MAX as usize - 1;
 
-/// What a piece consists of at the moment.
+/// The symbols of a piece during merging.
 #[derive(Debug, Default)]
 pub struct Symbols {
     /// The id of each symbol.
     pub ids: Vec<u32>,
-    /// Where each symbol starts in the piece, and at last where the piece ends.
+    /// The start of each symbol in the piece, then the end of the piece.
     pub starts: Vec<u32>,
 }
 
 impl Symbols {
-    /// The memory of both.
+    /// The memory of both in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         (self.ids.capacity() + self.starts.capacity()) * size_of::<u32>()
     }
 
-    /// Removes all.
+    /// Removes all symbols.
     pub fn clear(&mut self) {
         self.ids.clear();
         self.starts.clear();
     }
 
-    /// Becomes the symbols of `piece` before the first merge; characters without a token have the id `unknown`.
+    /// Fills in the symbols of `piece` before the first merge; characters without a token get the id `unknown`.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token where there is no such id; [`Error::Option`] for a piece
+    /// [`Error::NotInVocabulary`] for a character without a token if `unknown` is None; [`Error::Option`] for a piece
     /// of 4 GiB.
     pub fn start(&mut self, vocab: &Vocab, unknown: Option<u32>, piece: &[u8]) -> Result<()> {
-        fits(piece.len())?;
+        check_size(piece.len())?;
         self.clear();
         let missing = |content: &[u8], offset| Error::NotInVocabulary { content: content.to_vec(), offset };
         match vocab.unit() {
@@ -70,7 +71,7 @@ impl Symbols {
 }
 
 /// Refuses a piece of too many bytes.
-pub(crate) fn fits(bytes: usize) -> Result<()> {
+pub(crate) fn check_size(bytes: usize) -> Result<()> {
     if bytes <= MOST_BYTES {
         return Ok(());
     }
@@ -89,9 +90,9 @@ pub fn rescan(vocab: &Vocab, piece: &[u8], symbols: &mut Symbols, pairs: &mut Ve
     pairs.clear();
     pairs.extend((1..ids.len()).map(|right| look(ids, starts, right - 1)));
     while ids.len() > least {
-        // `min_by_key` gives the first of equals, which is the leftmost.
-        let found = pairs.iter().enumerate().filter_map(|(at, pair)| pair.map(|merge| (at, merge)));
-        let Some((at, best)) = found.min_by_key(|(_, merge)| merge.rank) else { break };
+        // `min_by_key` returns the first of equals, which is the leftmost.
+        let merges = pairs.iter().enumerate().filter_map(|(at, pair)| pair.map(|merge| (at, merge)));
+        let Some((at, best)) = merges.min_by_key(|(_, merge)| merge.rank) else { break };
         ids[at] = best.id;
         ids.remove(at + 1);
         starts.remove(at + 1);
@@ -127,9 +128,11 @@ mod tests {
 
     #[test]
     fn pieces_beyond_32_bits_are_refused() {
-        assert_eq!(fits((1 << 32) - 2), Ok(()));
+        assert_eq!(check_size((1 << 32) - 2), Ok(()));
         for bytes in [(1 << 32) - 1, 1 << 32, 1 << 40] {
-            let Err(Error::Option { argument: "text", value, .. }) = fits(bytes) else { panic!("{bytes} bytes fit") };
+            let Err(Error::Option { argument: "text", value, .. }) = check_size(bytes) else {
+                panic!("{bytes} bytes fit")
+            };
             assert!(value.contains(&bytes.to_string()));
         }
     }

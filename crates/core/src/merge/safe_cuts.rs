@@ -1,42 +1,42 @@
-//! Where a piece may be cut without changing an id.
+//! Finds places where a piece can be cut without changing an id.
 //!
-//! A merge makes a token. So only a token that holds the bytes on both sides of a place lets a merge cross the place. If no
-//! token of the vocabulary fits around a place, no merge can cross it, and the two sides may be merged apart. Tables of
-//! bits say what fits around up to three bytes on each side. They may say yes too often, but never no too often. No cut
-//! comes before a byte that continues a character, whether the text is UTF-8 or not. A missing cut costs time and changes no
-//! id.
+//! A merge makes a token. So only a token that holds the bytes on both sides of a place lets a merge cross the place.
+//! If no token of the vocabulary fits across a place, no merge can cross it, and the two sides can be merged
+//! separately. Tables of bits record the contexts, up to three bytes on each side, that tokens fit across. They can
+//! have false positives, but no false negatives. No cut comes before a byte that continues a character, whether the
+//! text is UTF-8 or not. A missing cut costs time and changes no id.
 //!
-//! The tables are made when they are first asked for, so the time of a first text includes them.
+//! The tables are built at first use, so the time of a first text includes them.
 
-/// Bytes on each side that are looked at.
+/// The bytes examined on each side.
 const DEPTH: usize = 3;
-/// Bits in a table of contexts.
+/// The bits in a table of contexts.
 const BITS: usize = 1 << 20;
 
-/// What can be crossed, for one vocabulary.
+/// The contexts that tokens of one vocabulary fit across.
 #[derive(Debug)]
 pub struct SafeCuts {
-    /// The pairs of bytes where one character of some token ends and the next one starts, and all pairs whose second byte
-    /// continues a character.
+    /// The pairs of bytes where one character of some token ends and the next one starts, and all pairs whose second
+    /// byte continues a character.
     pairs: BytePairBits,
     /// The contexts of three bytes on both sides of such places that have a context: [`has_context`].
     whole: Contexts,
-    /// The pairs of bytes around those of them that have fewer bytes on one side.
+    /// The pairs of bytes at such places that have fewer bytes of context on one side.
     near_ends: BytePairBits,
-    /// The contexts of these.
+    /// The contexts of these places.
     cut_off: Contexts,
-    /// The lengths, left and right, that these have, in the order in which they are asked for.
+    /// The lengths of these contexts, left and right, in the order of the checks.
     lengths: Vec<(usize, usize)>,
 }
 
 impl SafeCuts {
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         2 * (size_of_val(&*self.pairs.0) + size_of_val(&*self.whole.0))
     }
 
-    /// What the tokens can cross.
+    /// Builds the tables of the tokens.
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Self {
         let mut crossings = Self {
@@ -47,7 +47,7 @@ impl SafeCuts {
             lengths: Vec::new(),
         };
         crossings.pairs.add_inner();
-        let mut found = [[false; DEPTH + 1]; DEPTH + 1];
+        let mut context_lengths = [[false; DEPTH + 1]; DEPTH + 1];
         for token in tokens {
             for at in (1..token.len()).filter(|&at| !is_inner(token[at])) {
                 crossings.pairs.add(token[at - 1], token[at]);
@@ -60,16 +60,16 @@ impl SafeCuts {
                 } else {
                     crossings.near_ends.add(token[at - 1], token[at]);
                     crossings.cut_off.add(context(&token[at - left..at], &token[at..at + right]));
-                    found[left][right] = true;
+                    context_lengths[left][right] = true;
                 }
             }
         }
         let all = (1..=DEPTH).rev().flat_map(|left| (1..=DEPTH).rev().map(move |right| (left, right)));
-        crossings.lengths = all.filter(|&(left, right)| found[left][right]).collect();
+        crossings.lengths = all.filter(|&(left, right)| context_lengths[left][right]).collect();
         crossings
     }
 
-    /// The places between `start` and `end` where `text[start..end]` may be cut, in order.
+    /// The places between `start` and `end` where `text[start..end]` can be cut, in order.
     #[inline]
     pub fn cuts<'c>(&'c self, text: &'c [u8], start: usize, end: usize) -> impl Iterator<Item = usize> + 'c {
         let (mut bits, mut base, mut at) = (0u64, start, start + width(text[start]));
@@ -79,9 +79,9 @@ impl SafeCuts {
                     return None;
                 }
                 base = at;
-                // Bits instead of a branch for every place: whether it may be cut is hard to guess.
+                // Bits instead of a branch for every place, which would be mispredicted.
                 while at < end && at < base + 64 {
-                    bits |= u64::from(!self.fits(text, at)) << (at - base);
+                    bits |= u64::from(!self.is_crossed(text, at)) << (at - base);
                     at += width(text[at]);
                 }
             }
@@ -91,9 +91,9 @@ impl SafeCuts {
         })
     }
 
-    /// Whether a token may cross `at`, which is not at an end of the text.
+    /// Whether a token can cross `at`, which is not at an end of the text.
     #[inline(always)]
-    fn fits(&self, text: &[u8], at: usize) -> bool {
+    fn is_crossed(&self, text: &[u8], at: usize) -> bool {
         let (left, right) = (text[at - 1], text[at]);
         if !has_context(left, right) {
             return self.pairs.has(left, right);
@@ -105,11 +105,11 @@ impl SafeCuts {
         let (before, after) = around.split_at(DEPTH);
         let near_end = self.near_ends.has(left, right);
         let whole = self.whole.has(context(before, after));
-        whole || near_end && self.fits_end(&text[..at], &text[at..])
+        whole || near_end && self.is_crossed_near_end(&text[..at], &text[at..])
     }
 
     #[cold]
-    fn fits_end(&self, left: &[u8], right: &[u8]) -> bool {
+    fn is_crossed_near_end(&self, left: &[u8], right: &[u8]) -> bool {
         self.lengths.iter().any(|&(before, after)| {
             let (Some(left), Some(right)) = (left.get(left.len().wrapping_sub(before)..), right.get(..after)) else {
                 return false;
@@ -119,7 +119,7 @@ impl SafeCuts {
     }
 }
 
-/// Pairs of bytes: by the first, a bit for every second.
+/// A set of byte pairs: by the first byte, a bit for every second.
 #[derive(Debug)]
 struct BytePairBits(Box<[[u64; 4]; 256]>);
 
@@ -147,14 +147,14 @@ impl BytePairBits {
     }
 }
 
-/// Contexts: a bit for the hash of each.
+/// A set of contexts: a bit for the hash of each.
 #[derive(Debug)]
 struct Contexts(Box<[u64; BITS / 64]>);
 
 impl Default for Contexts {
     fn default() -> Self {
         let words: Box<[u64]> = vec![0; BITS / 64].into();
-        words.try_into().map_or_else(|_| unreachable!("as many words as asked for"), Self)
+        words.try_into().map_or_else(|_| unreachable!("the vector has BITS / 64 words"), Self)
     }
 }
 
@@ -176,20 +176,20 @@ fn context(left: &[u8], right: &[u8]) -> u64 {
     (word(left) << 32 | word(right)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 44
 }
 
-/// Whether more than these two bytes says what fits around the place between them, the end of a character and the start
-/// of the next. Where one is ASCII or has two bytes, contexts hardly ever allow a cut that the pair forbids, so that a look at
-/// them would cost more than it gives.
+/// Whether bytes beyond these two affect the cut between them, the end of a character and the start
+/// of the next. If one is ASCII or has two bytes, contexts hardly ever allow a cut that the pair forbids, so that
+/// looking them up would cost more than it saves.
 #[inline(always)]
 fn has_context(left: u8, right: u8) -> bool {
     left >= 0x80 && right >= 0xE0
 }
 
-/// Whether a byte is of a character but not its first.
+/// Whether a byte belongs to a character but is not its first.
 fn is_inner(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The bytes of the character that starts with this one, if one does.
+/// The length of the character that starts with this byte, if one does.
 #[inline(always)]
 fn width(first: u8) -> usize {
     match first {

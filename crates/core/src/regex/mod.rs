@@ -1,10 +1,10 @@
-//! Where a regex of the Rust dialect matches, within the bounds of a text.
+//! Searches a text for matches of a regex of the Rust dialect, within bounds.
 //!
-//! The engine steps back where a pattern asks for it. It bounds these steps for one search only, and does not say how
-//! many a search took. So it searches a text that counts how often the engine looks at it, because that is what takes
-//! the time. The text ends the search by unwinding when the bounds say so.
+//! The engine backtracks where a pattern needs it. It bounds these steps for one search only, and does not report the
+//! steps of a search. So it searches a text that counts the engine's reads, because these take the time. The text ends
+//! the search by unwinding once the bounds are spent.
 //!
-//! Reading order: this file, then [`onig`] for regexes that are written for Oniguruma.
+//! Reading order: this file, then [`onig`] for regexes written for Oniguruma.
 //!
 //! Left out: which regexes a tokenizer has ([`crate::split::pattern`]), and the scanners that replace them
 //! ([`crate::split::scan`]).
@@ -15,29 +15,29 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use fancy_regex::{Input, Regex, RegexBuilder};
 
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, shorten};
 use crate::text::bounds::{Bounds, Spent};
 
-/// A stretch that a search found, or one between two finds.
+/// A match, or a stretch between two matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    /// Where it starts.
+pub struct MatchSpan {
+    /// Its start.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
-    /// Whether it was searched for.
+    /// Whether it is a match.
     pub is_match: bool,
 }
 
 /// The longest regex, in bytes.
 pub const LONGEST_PATTERN: usize = 1 << 14;
-/// How often the engine may step back in one search, with or without a look at the text.
+/// The most backtracking steps of one search, with or without a read of the text.
 const BACKTRACK_LIMIT: usize = 100_000_000;
 /// The most instructions of a regex.
 const PROGRAM_LIMIT: usize = 1 << 18;
-/// The bytes of the automata of all counted repetitions of a regex, which are divided …
+/// The most bytes of the automata of a regex's counted repetitions, divided by the number of repetitions.
 const AUTOMATA_LIMIT: usize = 160 << 20;
-/// … among at least this many repetitions.
+/// The least divisor for [`AUTOMATA_LIMIT`].
 const FEWEST_REPETITIONS: usize = 16;
 
 /// A regex of the Rust dialect, whose empty matches do not count.
@@ -49,60 +49,60 @@ pub struct RegexSearch {
 }
 
 impl RegexSearch {
-    /// The search for a regex.
+    /// Compiles a regex.
     ///
     /// # Errors
-    /// [`Error::Option`] for one that does not compile, with the engine's reason, or is too long.
+    /// [`Error::Option`] for a regex that does not compile, with the engine's reason, or is too long.
     pub fn new(pattern: &str) -> Result<Self> {
         check_length(pattern)?;
-        Self::translated(pattern, pattern)
+        Self::from_translation(pattern, pattern)
     }
 
-    /// The search for a regex of another dialect by its translation.
+    /// Compiles `regex`, the translation of `pattern` from another dialect.
     ///
     /// # Errors
-    /// [`Error::Option`] for one that does not compile.
-    pub fn translated(regex: &str, pattern: &str) -> Result<Self> {
+    /// [`Error::Option`] for a regex that does not compile.
+    pub fn from_translation(regex: &str, pattern: &str) -> Result<Self> {
         let mut builder = RegexBuilder::new(regex);
         builder.backtrack_limit(BACKTRACK_LIMIT).max_prog_size(PROGRAM_LIMIT).find_not_empty(true);
         // The engine bounds the size of each automaton that it makes of a part of the regex, but not their number.
         let repetitions = pattern.matches('{').count().max(FEWEST_REPETITIONS);
         builder.delegate_size_limit(AUTOMATA_LIMIT / repetitions);
-        let regex = builder.build().map_err(|error| refused(pattern, "Rust", &error))?;
+        let regex = builder.build().map_err(|error| compile_error(pattern, "Rust", &error))?;
         Ok(Self { regex, pattern: pattern.into() })
     }
 
     /// Calls `each` with the start and end of every match, in order.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when the engine gives up or the bounds end the search, [`Error::Interrupted`], and whatever `each`
-    /// returns.
-    pub fn each(
+    /// [`Error::Pattern`] if the engine gives up or the bounds are spent, [`Error::Interrupted`], and the errors of
+    /// `each`.
+    pub fn for_each_match(
         &self,
         text: &str,
         bounds: &Bounds<'_>,
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
-        let counted = Counted { text, bounds };
+        let counted = CountedText { text, bounds };
         let mut finds = self.regex.find_iter(&counted);
         let mut at = 0;
         loop {
-            bounds.look().map_err(|spent| spent.error(&self.pattern, at))?;
-            let found = catch_unwind(AssertUnwindSafe(|| finds.next()));
-            match found.map_err(|payload| ended(payload).error(&self.pattern, at))? {
+            bounds.check_stop().map_err(|spent| spent.error(&self.pattern, at))?;
+            let next_match = catch_unwind(AssertUnwindSafe(|| finds.next()));
+            match next_match.map_err(|payload| spent_bound(payload).error(&self.pattern, at))? {
                 None => return Ok(()),
                 Some(Ok((start, end))) => {
                     each(start, end)?;
                     at = end;
                 }
-                Some(Err(error)) => return Err(gave_up(&self.pattern, &error, at)),
+                Some(Err(error)) => return Err(search_error(&self.pattern, &error, at)),
             }
         }
     }
 }
 
-/// Why the bounds ended the search; any other panic goes on.
-fn ended(payload: Box<dyn std::any::Any + Send>) -> Spent {
+/// Returns the bound that ended the search; any other panic continues.
+fn spent_bound(payload: Box<dyn std::any::Any + Send>) -> Spent {
     payload.downcast::<Spent>().map_or_else(|other| resume_unwind(other), |spent| *spent)
 }
 
@@ -117,33 +117,33 @@ pub fn check_length(pattern: &str) -> Result<()> {
 }
 
 /// The error of a regex that does not compile.
-pub fn refused(pattern: &str, dialect: &str, error: &dyn std::fmt::Display) -> Error {
-    let allowed = format!("a regex in the {dialect} dialect ({})", shortened(&error.to_string()));
+pub fn compile_error(pattern: &str, dialect: &str, error: &dyn std::fmt::Display) -> Error {
+    let allowed = format!("a regex in the {dialect} dialect ({})", shorten(&error.to_string()));
     Error::Option { argument: "pattern", value: pattern.to_owned(), allowed }
 }
 
-/// The error of a search that began at `offset` and that the engine gave up.
-pub fn gave_up(pattern: &str, error: &dyn std::fmt::Display, offset: usize) -> Error {
+/// The error of a search from `offset` on that the engine gave up.
+pub fn search_error(pattern: &str, error: &dyn std::fmt::Display, offset: usize) -> Error {
     Error::Pattern { pattern: pattern.to_owned(), problem: error.to_string(), offset: Some(offset) }
 }
 
-/// A text that counts how often an engine looks at it.
-struct Counted<'t, 'b> {
+/// A text that counts an engine's reads.
+struct CountedText<'t, 'b> {
     text: &'t str,
     bounds: &'b Bounds<'b>,
 }
 
-impl Counted<'_, '_> {
+impl CountedText<'_, '_> {
     #[inline]
     fn count(&self) {
-        if let Err(spent) = self.bounds.step() {
-            // Nothing else tells the engine to stop. The hook for panics is not called.
+        if let Err(spent) = self.bounds.charge_step() {
+            // The engine has no other way to be stopped. The panic hook is not called.
             resume_unwind(Box::new(spent));
         }
     }
 }
 
-impl Input for Counted<'_, '_> {
+impl Input for CountedText<'_, '_> {
     type Match<'m>
         = (usize, usize)
     where
@@ -189,7 +189,7 @@ mod tests {
 
     fn matches(pattern: &str, text: &str, stop: &Stop) -> Result<Vec<(usize, usize)>> {
         let mut all = Vec::new();
-        RegexSearch::new(pattern)?.each(text, &Bounds::new(text.len(), stop), |start, end| {
+        RegexSearch::new(pattern)?.for_each_match(text, &Bounds::new(text.len(), stop), |start, end| {
             all.push((start, end));
             Ok(())
         })?;

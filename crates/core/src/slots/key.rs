@@ -1,4 +1,4 @@
-//! Short stretches of a text as keys: their bytes in a few machine words, so that two are compared at once.
+//! Keys of short stretches of a text: their bytes in a few machine words, compared at once.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -8,14 +8,14 @@ pub const LONGEST: usize = 31;
 /// The longest stretch with a key of two words.
 pub const LONGEST_OF_TWO: usize = 15;
 
-/// The bytes of a stretch, zeros after them, and the length in the last byte.
+/// The bytes of a stretch, padded with zeros, and the length in the last byte.
 pub type Key<const K: usize> = [u64; K];
 
-/// Set in the last byte of the key of a stretch between two cuts. Merging alone decides its ids, and an equal piece may
+/// Set in the last byte of the key of a stretch between two cuts. Only merging decides its ids, and an equal piece can
 /// have others.
 pub const STRETCH: u64 = 0x80 << 56;
 
-/// A text whose pieces can be loaded as keys, wherever they are.
+/// A text whose pieces can be loaded as keys at any place.
 pub struct Window<'t> {
     /// The text.
     pub text: &'t [u8],
@@ -25,7 +25,7 @@ pub struct Window<'t> {
 }
 
 impl<'t> Window<'t> {
-    /// A window on `text`.
+    /// A window over `text`.
     #[must_use]
     pub fn new(text: &'t [u8]) -> Self {
         let tail_start = text.len().saturating_sub(LONGEST);
@@ -68,7 +68,7 @@ impl<'t> Window<'t> {
 /// The longest stretch, in bytes, that has a short key.
 pub const SHORT: usize = 12;
 
-/// The bytes of a short stretch, zeros after them, and the length in the highest bits.
+/// The bytes of a short stretch, padded with zeros, and the length in the highest bits.
 pub type ShortKey = u128;
 
 /// The key of up to [`SHORT`] bytes.
@@ -94,7 +94,7 @@ static MASKS: [Key<4>; LONGEST + 1] = {
     masks
 };
 
-/// Random numbers that hashes are mixed with, so that nobody can write a text or a vocabulary whose keys all collide.
+/// Random numbers for hashing, so that no text or vocabulary can be constructed whose keys all collide.
 #[derive(Debug, Clone, Copy)]
 pub struct Seeds([u64; 4]);
 
@@ -112,7 +112,7 @@ impl Seeds {
     pub fn hash<const K: usize>(&self, key: &Key<K>) -> u64 {
         let mut hash = 0;
         for (pair, seeds) in key.chunks_exact(2).zip(self.0.chunks_exact(2)) {
-            hash ^= fold(pair[0] ^ seeds[0], pair[1] ^ seeds[1]);
+            hash ^= fold_product(pair[0] ^ seeds[0], pair[1] ^ seeds[1]);
         }
         hash
     }
@@ -121,13 +121,13 @@ impl Seeds {
     #[inline]
     #[must_use]
     pub fn hash_short(&self, key: ShortKey) -> u64 {
-        fold(key as u64 ^ self.0[0], (key >> 64) as u64 ^ self.0[1])
+        fold_product(key as u64 ^ self.0[0], (key >> 64) as u64 ^ self.0[1])
     }
 }
 
-/// Both halves of a product in one word.
+/// Both halves of a product, folded into one word.
 #[inline]
-fn fold(left: u64, right: u64) -> u64 {
+fn fold_product(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     (product as u64) ^ (product >> 64) as u64
 }

@@ -1,16 +1,17 @@
-//! Stretches of text and what is known of them.
+//! Hash tables of stretches of text with their values.
 //!
-//! A stretch of up to [`crate::slots::key::LONGEST`] bytes is its own key, so that finding it is one comparison, and a few
-//! words lie beside the key: [`Keyed`]. What is longer lies in one arena, with a value for each: [`Stretches`].
+//! A stretch of up to [`crate::slots::key::LONGEST`] bytes is its own key in [`Keyed`], so that finding it is one
+//! comparison, and its value words are next to the key. Longer stretches are in one arena, with a value for each:
+//! [`Stretches`].
 
 use std::hash::BuildHasher;
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::slots::key::{Key, Seeds};
-use crate::slots::{Slot, Slots, expect, find};
+use crate::slots::{Slot, Slots, find, prefetch_slot};
 
-/// A key, and as many words of what is known of it.
+/// A key, and as many value words.
 pub type KeyedSlot<const K: usize> = [[u64; K]; 2];
 
 impl<const K: usize> Slot for KeyedSlot<K> {
@@ -21,7 +22,7 @@ impl<const K: usize> Slot for KeyedSlot<K> {
     }
 }
 
-/// Stretches with keys of `K` words.
+/// A table of stretches with keys of `K` words.
 #[derive(Debug)]
 pub struct Keyed<const K: usize> {
     /// The table.
@@ -29,7 +30,7 @@ pub struct Keyed<const K: usize> {
     seeds: Seeds,
 }
 
-/// The slots as they are now, and how to find one: what is looked at while stretches come and go.
+/// The current slots with the seeds to find one: a view for lookups while stretches are added.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedView<'k, const K: usize> {
     /// The slots.
@@ -38,87 +39,87 @@ pub struct KeyedView<'k, const K: usize> {
 }
 
 impl<const K: usize> KeyedView<'_, K> {
-    /// Asks for the slot of a key, which will be looked at soon, and says where it should be.
+    /// Prefetches the slot of a key and returns its expected place.
     #[inline(always)]
     #[must_use]
-    pub fn expect(&self, key: &Key<K>) -> usize {
-        expect(self.slots, self.seeds.hash(key))
+    pub fn prefetch_slot(&self, key: &Key<K>) -> usize {
+        prefetch_slot(self.slots, self.seeds.hash(key))
     }
 }
 
 impl<const K: usize> Keyed<K> {
-    /// No stretches, and so many slots.
+    /// An empty table of `slots` slots.
     #[must_use]
     pub fn new(slots: usize, seeds: Seeds) -> Self {
         Self { slots: Slots::new(slots), seeds }
     }
 
-    /// The table as it is now.
+    /// A view of the current table.
     #[inline(always)]
     #[must_use]
     pub fn view(&self) -> KeyedView<'_, K> {
         KeyedView { slots: &self.slots, seeds: self.seeds }
     }
 
-    /// What is known of a key.
+    /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &Key<K>) -> Option<&[u64; K]> {
         let slot = &self.slots[find(&self.slots, self.seeds.hash(key) as usize, |slot| slot[0] == *key)];
         (!slot.is_free()).then_some(&slot[1])
     }
 
-    /// What is known of a key, to change it, and whether it was there before. There must be room for one more.
+    /// The value of a key, to change it, and whether the key was present. There must be room for one more.
     #[inline]
     pub fn entry(&mut self, key: &Key<K>) -> (&mut [u64; K], bool) {
         self.entry_at(self.seeds.hash(key) as usize, key)
     }
 
-    /// The same where the slot is expected.
+    /// The same from the expected slot on.
     #[inline]
     pub fn entry_at(&mut self, expected: usize, key: &Key<K>) -> (&mut [u64; K], bool) {
         let at = find(&self.slots, expected, |slot| slot[0] == *key);
-        let known = !self.slots[at].is_free();
-        if !known {
-            self.slots.put(at, [*key, [0; K]]);
+        let occupied = !self.slots[at].is_free();
+        if !occupied {
+            self.slots.set_slot(at, [*key, [0; K]]);
         }
-        (&mut self.slots[at][1], known)
+        (&mut self.slots[at][1], occupied)
     }
 
-    /// Makes the table so many times as large.
+    /// Makes the table `times` times as large.
     pub fn grow(&mut self, times: usize) {
         let seeds = self.seeds;
         self.slots.grow(times, |slot| seeds.hash(&slot[0]));
     }
 }
 
-/// Two tables of slots, which prefetch a slot before it is looked at.
+/// Two tables of slots, which prefetch a slot before its lookup.
 pub trait SlotTables: Copy {
-    /// Where the slot of a key of two words should be.
-    fn expect_short(self, key: &Key<2>) -> usize;
-    /// Where the slot of a key of four words should be.
-    fn expect_wide(self, key: &Key<4>) -> usize;
+    /// Prefetches the slot of a key of two words and returns its expected place.
+    fn prefetch_short(self, key: &Key<2>) -> usize;
+    /// Prefetches the slot of a key of four words and returns its expected place.
+    fn prefetch_wide(self, key: &Key<4>) -> usize;
 }
 
 impl SlotTables for (KeyedView<'_, 2>, KeyedView<'_, 4>) {
     #[inline(always)]
-    fn expect_short(self, key: &Key<2>) -> usize {
-        self.0.expect(key)
+    fn prefetch_short(self, key: &Key<2>) -> usize {
+        self.0.prefetch_slot(key)
     }
 
     #[inline(always)]
-    fn expect_wide(self, key: &Key<4>) -> usize {
-        self.1.expect(key)
+    fn prefetch_wide(self, key: &Key<4>) -> usize {
+        self.1.prefetch_slot(key)
     }
 }
 
-/// The place of the key if it is where it is expected or beside that, in the same line of memory; else another one.
+/// The place of the key if it is at the expected place or next to it, in the same line of memory; else another place.
 #[inline(always)]
 #[must_use]
-pub fn near<const K: usize>(slots: &[KeyedSlot<K>], expected: usize, key: &Key<K>) -> usize {
+pub fn find_near<const K: usize>(slots: &[KeyedSlot<K>], expected: usize, key: &Key<K>) -> usize {
     if K == 2 { expected ^ usize::from(slots[expected][0] != *key) } else { expected }
 }
 
-/// Stretches of any length, with a value for each.
+/// A table of stretches of any length, with a value for each.
 #[derive(Debug)]
 pub struct Stretches<V> {
     table: HashTable<Stretch<V>>,
@@ -126,7 +127,7 @@ pub struct Stretches<V> {
     bytes: Vec<u8>,
 }
 
-/// Where the bytes of a stretch lie, and its value.
+/// The bytes of a stretch, as a range of the arena, and its value.
 #[derive(Debug)]
 struct Stretch<V> {
     hash: u64,
@@ -142,7 +143,7 @@ impl<V> Default for Stretches<V> {
 }
 
 impl<V> Stretches<V> {
-    /// How many there are.
+    /// The number of stretches.
     #[must_use]
     pub fn len(&self) -> usize {
         self.table.len()
@@ -154,19 +155,19 @@ impl<V> Stretches<V> {
         self.table.is_empty()
     }
 
-    /// The bytes of all of them.
+    /// The bytes of all stretches.
     #[must_use]
-    pub fn length(&self) -> usize {
+    pub fn byte_count(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The memory of all of them.
+    /// The memory of the table in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
         self.table.allocation_size() + self.bytes.capacity()
     }
 
-    /// The memory that it would take, for a moment, to add one of `len` bytes.
+    /// The peak memory in bytes while a stretch of `len` bytes is added.
     #[must_use]
     pub fn memory_with(&self, len: usize) -> usize {
         let full = self.bytes.len() + len > self.bytes.capacity() || self.table.len() == self.table.capacity();
@@ -183,30 +184,30 @@ impl<V> Stretches<V> {
     /// The value of a stretch.
     #[must_use]
     pub fn get(&self, stretch: &[u8]) -> Option<&V> {
-        let same = |known: &Stretch<V>| self.bytes[known.start..][..known.len] == *stretch;
-        self.table.find(self.hash(stretch), same).map(|found| &found.value)
+        let same = |stored: &Stretch<V>| self.bytes[stored.start..][..stored.len] == *stretch;
+        self.table.find(self.hash(stretch), same).map(|entry| &entry.value)
     }
 
-    /// The same, to change it.
+    /// The value of a stretch, to change it.
     pub fn get_mut(&mut self, stretch: &[u8]) -> Option<&mut V> {
         let Self { table, hasher, bytes } = self;
-        let same = |known: &Stretch<V>| bytes[known.start..][..known.len] == *stretch;
-        table.find_mut(hasher.hash_one(stretch), same).map(|found| &mut found.value)
+        let same = |stored: &Stretch<V>| bytes[stored.start..][..stored.len] == *stretch;
+        table.find_mut(hasher.hash_one(stretch), same).map(|entry| &mut entry.value)
     }
 
-    /// Adds a stretch. If it is there already, it has two values afterwards, and nobody knows which is found.
+    /// Adds a stretch, which must be absent; a duplicate makes lookups unspecified.
     pub fn add(&mut self, stretch: &[u8], value: V) {
         let (hash, start, len) = (self.hash(stretch), self.bytes.len(), stretch.len());
         self.bytes.extend_from_slice(stretch);
-        self.table.insert_unique(hash, Stretch { hash, start, len, value }, |known| known.hash);
+        self.table.insert_unique(hash, Stretch { hash, start, len, value }, |stored| stored.hash);
     }
 
-    /// All of them, in no order.
-    pub fn each(&self) -> impl Iterator<Item = (&[u8], &V)> {
-        self.table.iter().map(|known| (&self.bytes[known.start..][..known.len], &known.value))
+    /// All stretches with their values, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = (&[u8], &V)> {
+        self.table.iter().map(|stored| (&self.bytes[stored.start..][..stored.len], &stored.value))
     }
 
-    /// Removes all, and keeps the memory.
+    /// Removes all stretches and keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.table.clear();
@@ -232,7 +233,7 @@ mod tests {
             let known = map.get(&stretch).copied();
             assert_eq!(keyed.get(&key).map(|words| words[1]), known);
             assert_eq!(stretches.get(&stretch).copied(), known);
-            if keyed.slots.used() * 2 >= keyed.slots.len() {
+            if keyed.slots.used_count() * 2 >= keyed.slots.len() {
                 keyed.grow(4);
             }
             let (words, was_known) = keyed.entry(&key);
@@ -244,11 +245,14 @@ mod tests {
             }
             map.insert(stretch, round);
             let view = keyed.view();
-            assert!(view.expect(&key) < view.slots.len());
+            assert!(view.prefetch_slot(&key) < view.slots.len());
         }
-        assert_eq!((keyed.slots.used(), stretches.len()), (map.len(), map.len()));
-        assert_eq!(stretches.each().map(|(stretch, &value)| (stretch.to_vec(), value)).collect::<HashMap<_, _>>(), map);
-        assert_eq!(stretches.length(), map.keys().map(Vec::len).sum::<usize>());
+        assert_eq!((keyed.slots.used_count(), stretches.len()), (map.len(), map.len()));
+        assert_eq!(
+            stretches.entries().map(|(stretch, &value)| (stretch.to_vec(), value)).collect::<HashMap<_, _>>(),
+            map
+        );
+        assert_eq!(stretches.byte_count(), map.keys().map(Vec::len).sum::<usize>());
         stretches.clear();
         assert!(stretches.is_empty() && stretches.get(b"a").is_none());
     }
@@ -257,7 +261,7 @@ mod tests {
     fn the_neighbour_of_a_slot_is_near() {
         let slot = |byte: u8| [Window::new(&[byte]).key::<2>(0, 1), [u64::from(byte); 2]];
         let slots = [slot(b'a'), slot(b'b'), slot(b'c'), slot(b'd')];
-        assert_eq!([2, 3].map(|at| near(&slots, at, &slot(b'c')[0])), [2, 2]);
-        assert_eq!([0, 1].map(|at| near(&slots, at, &slot(b'b')[0])), [1, 1]);
+        assert_eq!([2, 3].map(|at| find_near(&slots, at, &slot(b'c')[0])), [2, 2]);
+        assert_eq!([0, 1].map(|at| find_near(&slots, at, &slot(b'b')[0])), [1, 1]);
     }
 }

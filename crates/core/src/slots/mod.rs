@@ -1,9 +1,9 @@
-//! The one table that is searched by a hash: an array of slots, in which a free one ends a search.
+//! The one kind of hash table: an array of slots, in which a free slot ends a search.
 //!
-//! What a slot holds, how it is told from others, and when the table grows is the caller's: [`crate::vocab::index`] has
-//! tokens by their bytes, [`keyed`] stretches of text and what is known of them. A search looks at the slot that the hash
-//! names and at its neighbour, which may share its line of memory, then at the next two. The number of slots is a power of
-//! two, and one of them is always free. [`piece_walk`] looks all pieces of a text up.
+//! The user of a table defines the content of a slot, the comparison, and when the table grows: [`crate::vocab::index`]
+//! has tokens by their bytes, [`keyed`] stretches of text with values. A search examines the slot of the hash and its
+//! neighbour, which usually shares its line of memory, then the next two. The number of slots is a power of two, and
+//! one of them is always free. [`piece_walk`] looks up all pieces of a text.
 
 pub mod key;
 pub mod keyed;
@@ -18,9 +18,9 @@ use crate::simd::prefetch;
 pub use pages::HUGE;
 use pages::Pages;
 
-/// What a table has many of. Zeros are a free one.
+/// The content of a slot. Zeros are a free slot.
 pub trait Slot: Pod {
-    /// Whether it holds nothing.
+    /// Whether the slot is free.
     fn is_free(&self) -> bool;
 }
 
@@ -38,23 +38,23 @@ impl Slot for u128 {
     }
 }
 
-/// See the module. It is an array of slots for those who look.
+/// A table of slots, which dereferences to the array of slots.
 #[derive(Debug)]
 pub struct Slots<S> {
     slots: Pages<S>,
     used: usize,
 }
 
-/// Asks for the slot that a hash names, which will be looked at soon, and says where it is.
+/// Prefetches the slot of a hash and returns its place.
 #[inline(always)]
 #[must_use]
-pub fn expect<S>(slots: &[S], hash: u64) -> usize {
+pub fn prefetch_slot<S>(slots: &[S], hash: u64) -> usize {
     let at = hash as usize & (slots.len() - 1);
     prefetch(&slots[at]);
     at
 }
 
-/// Where the slot is that `is_it` knows, or the free one where it belongs; the search begins where it is expected.
+/// The place of the slot that `is_it` accepts, or else of the free slot for it; the search starts at `expected`.
 #[inline(always)]
 #[must_use]
 pub fn find<S: Slot>(slots: &[S], expected: usize, is_it: impl Fn(&S) -> bool) -> usize {
@@ -71,34 +71,33 @@ pub fn find<S: Slot>(slots: &[S], expected: usize, is_it: impl Fn(&S) -> bool) -
 }
 
 impl<S: Slot> Slots<S> {
-    /// So many free slots, two at least, or a few more.
+    /// A table of at least `least` free slots, and at least two.
     #[must_use]
     pub fn new(least: usize) -> Self {
         Self { slots: Pages::zeros(least.next_power_of_two().max(2)), used: 0 }
     }
 
-    /// How many are not free.
+    /// The number of slots that are not free.
     #[must_use]
-    pub fn used(&self) -> usize {
+    pub fn used_count(&self) -> usize {
         self.used
     }
 
-    /// The memory of all of them.
+    /// The memory of the slots in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of_val(&**self)
     }
 
-    /// Puts a slot where [`find`] says. Another free one must be left.
+    /// Puts a slot at the place from [`find`]. Another free slot must remain.
     #[inline]
-    pub fn put(&mut self, at: usize, slot: S) {
+    pub fn set_slot(&mut self, at: usize, slot: S) {
         self.used += usize::from(self[at].is_free());
         debug_assert!(self.used < self.len(), "a full table cannot be searched");
         self[at] = slot;
     }
 
-    /// Makes the table so many times as large, a power of two. It never gets smaller, because somebody may be about to
-    /// look at a slot.
+    /// Makes the table `times` times as large, a power of two. It never shrinks, so that expected places stay valid.
     #[cold]
     pub fn grow(&mut self, times: usize, hash: impl Fn(&S) -> u64) {
         let larger = Pages::zeros(self.len() * times);
@@ -109,12 +108,12 @@ impl<S: Slot> Slots<S> {
         }
     }
 
-    /// Those that are not free, and where they are.
-    pub fn each(&self) -> impl Iterator<Item = (usize, &S)> {
+    /// The slots that are not free, with their places.
+    pub fn used_slots(&self) -> impl Iterator<Item = (usize, &S)> {
         self.iter().enumerate().filter(|(_, slot)| !slot.is_free())
     }
 
-    /// Makes all of them free.
+    /// Frees all slots.
     pub fn clear(&mut self) {
         self.fill(S::zeroed());
         self.used = 0;
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use crate::drawn::Draw;
 
-    /// A table of keys in the higher half of a word and values in the lower one, whose hashes have so many values.
+    /// A table of keys in the higher half of a word and values in the lower one, with `hashes` different hashes.
     struct Drawn {
         slots: Slots<u64>,
         hashes: u64,
@@ -152,7 +151,7 @@ mod tests {
 
     impl Drawn {
         fn at(&self, key: u64) -> usize {
-            find(&self.slots, expect(&self.slots, self.hash(key)), |slot| slot >> 32 == key)
+            find(&self.slots, prefetch_slot(&self.slots, self.hash(key)), |slot| slot >> 32 == key)
         }
 
         fn hash(&self, key: u64) -> u64 {
@@ -160,12 +159,12 @@ mod tests {
         }
 
         fn insert(&mut self, key: u64, value: u64) {
-            if self.slots.used() + 2 > self.slots.len() {
+            if self.slots.used_count() + 2 > self.slots.len() {
                 let (hashes, times) = (self.hashes, 2 << (key % 3));
                 self.slots.grow(times, |slot| Self { slots: Slots::new(2), hashes }.hash(slot >> 32));
             }
             let at = self.at(key);
-            self.slots.put(at, key << 32 | value);
+            self.slots.set_slot(at, key << 32 | value);
         }
     }
 
@@ -180,18 +179,19 @@ mod tests {
                 let (key, value) = (1 + draw.below(keys) as u64, draw.below(1 << 20) as u64);
                 table.insert(key, value);
                 map.insert(key, value);
-                let (sought, known) = (1 + draw.below(2 * keys) as u64, table.slots.used());
+                let (sought, known) = (1 + draw.below(2 * keys) as u64, table.slots.used_count());
                 let found = Some(table.slots[table.at(sought)]).filter(|slot| !slot.is_free());
                 assert_eq!(found.map(|slot| slot & 0xFFFF_FFFF), map.get(&sought).copied());
                 assert_eq!(known, map.len());
             }
-            let all: HashMap<u64, u64> = table.slots.each().map(|(_, slot)| (slot >> 32, slot & 0xFFFF_FFFF)).collect();
+            let all: HashMap<u64, u64> =
+                table.slots.used_slots().map(|(_, slot)| (slot >> 32, slot & 0xFFFF_FFFF)).collect();
             assert_eq!(all, map);
-            let places = table.slots.each().all(|(at, slot)| table.at(slot >> 32) == at);
-            assert!(places && table.slots.len().is_power_of_two() && table.slots.used() < table.slots.len());
+            let places = table.slots.used_slots().all(|(at, slot)| table.at(slot >> 32) == at);
+            assert!(places && table.slots.len().is_power_of_two() && table.slots.used_count() < table.slots.len());
             table.slots.clear();
             assert_eq!(
-                (table.slots.used(), table.slots.each().count(), table.at(1) & 1),
+                (table.slots.used_count(), table.slots.used_slots().count(), table.at(1) & 1),
                 (0, 0, table.hash(1) as usize & 1)
             );
         }
@@ -202,13 +202,13 @@ mod tests {
     #[test]
     fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
         let mut slots = Slots::<u128>::new(MANY - 1);
-        assert_eq!((slots.len(), slots.each().count()), (MANY, 0));
+        assert_eq!((slots.len(), slots.used_slots().count()), (MANY, 0));
         for key in 1..=1000 {
             let at = find(&slots, key * 77, |&slot| slot == key as u128);
-            slots.put(at, key as u128);
+            slots.set_slot(at, key as u128);
         }
         slots.grow(4, |&slot| slot as u64 * 77);
-        assert_eq!((slots.len(), slots.used()), (4 * MANY, 1000));
+        assert_eq!((slots.len(), slots.used_count()), (4 * MANY, 1000));
         assert!((1..=1000).all(|key| slots[find(&slots, key * 77, |&slot| slot == key as u128)] == key as u128));
     }
 
@@ -216,7 +216,7 @@ mod tests {
     #[should_panic(expected = "a full table")]
     fn the_last_free_slot_stays_free() {
         let mut slots = Slots::<u64>::new(2);
-        slots.put(0, 1);
-        slots.put(1, 2);
+        slots.set_slot(0, 1);
+        slots.set_slot(1, 2);
     }
 }

@@ -1,18 +1,18 @@
-//! The memory of the slots of a table. A large table asks the system for huge pages: with small ones, most looks cost a walk
-//! of the page tables.
+//! The memory of the slots of a table. A large table requests huge pages from the system: with small ones, most lookups
+//! cost a walk of the page tables.
 
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-/// The size of a huge page on most systems. A smaller table is in ordinary memory.
+/// The size of a huge page on most systems. A smaller table uses ordinary memory.
 pub const HUGE: usize = 2 << 20;
 
 #[derive(Debug)]
 pub(super) enum Pages<S> {
     Small(Vec<S>),
-    /// A mapping, and from where to where the slots are in it, in bytes: they begin where a huge page does.
+    /// A mapping, and the byte range of the slots in it: they begin at the start of a huge page.
     Large(MmapMut, usize, usize),
 }
 
@@ -23,7 +23,7 @@ impl<S: Pod> Pages<S> {
         if bytes >= HUGE
             && let Ok(mapping) = MmapMut::map_anon(bytes + HUGE)
         {
-            // Where the system has no huge pages, small ones do.
+            // Without huge pages the mapping has small ones.
             #[cfg(target_os = "linux")]
             let _ = mapping.advise(memmap2::Advice::HugePage);
             let start = mapping.as_ptr().align_offset(HUGE);

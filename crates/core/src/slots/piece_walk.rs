@@ -1,5 +1,4 @@
-//! The walk over the pieces of a text that looks their keys up in tables of slots, and gives them to a sink: one that
-//! appends ids, or one that counts.
+//! Looks up the pieces of a text in tables of slots, and passes them to a sink, which appends ids or counts.
 
 use crate::error::Result;
 use crate::slots::key::{Key, LONGEST, LONGEST_OF_TWO, STRETCH, Window};
@@ -7,7 +6,7 @@ use crate::slots::keyed::SlotTables;
 use crate::threads::parallel::Stop;
 
 impl Window<'_> {
-    /// The part of the text from `start` on, its slot asked for.
+    /// The part of the text from `start` on, with its slot prefetched.
     #[inline(always)]
     #[must_use]
     pub fn part(&self, tables: impl SlotTables, start: usize, len: usize, stretch: u64) -> PiecePart {
@@ -15,14 +14,14 @@ impl Window<'_> {
         if len <= LONGEST_OF_TWO {
             part.key = self.key(start, len);
             part.key[1] |= stretch;
-            part.slot = tables.expect_short(&part.key) as u32;
+            part.slot = tables.prefetch_short(&part.key) as u32;
         } else if len <= LONGEST {
-            part.slot = tables.expect_wide(&self.wide_key(&part)) as u32;
+            part.slot = tables.prefetch_wide(&self.wide_key(&part)) as u32;
         }
         part
     }
 
-    /// A stretch without a look for its slot.
+    /// A stretch without a prefetched slot.
     #[must_use]
     pub fn stretch(&self, start: usize, end: usize) -> PiecePart {
         let mut part = PiecePart { start, len: (end - start) as u32, slot: 0, key: [0, STRETCH] };
@@ -33,7 +32,7 @@ impl Window<'_> {
         part
     }
 
-    /// How many characters of three bytes or more a part has that is not longer than [`LONGEST`].
+    /// The number of characters of three bytes or more in a part of at most [`LONGEST`] bytes.
     #[inline(always)]
     #[must_use]
     pub fn wide_characters(&self, part: &PiecePart) -> u32 {
@@ -53,26 +52,26 @@ impl Window<'_> {
     }
 }
 
-/// How many parts wait for their slots at a time.
+/// The most parts that wait for their slots at a time.
 pub const WAITING: usize = 256;
 
-/// The most bytes of a part that waits.
+/// The most bytes of a waiting part.
 const MOST_WAITING: usize = u32::MAX as usize;
 
-/// A piece, or a stretch between two cuts of one, whose slot is on its way from memory.
+/// A piece, or a stretch between two cuts of one, whose slot is being prefetched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PiecePart {
-    /// Where it starts in the text.
+    /// Its start in the text.
     pub start: usize,
-    /// Its bytes.
+    /// Its length in bytes.
     pub len: u32,
-    /// Where its slot should be.
+    /// The expected place of its slot.
     pub slot: u32,
-    /// The key of a short part; of others, only whether it is a stretch.
+    /// The key of a short part; for others, only the mark of a stretch.
     pub key: Key<2>,
 }
 
-/// Parts that wait.
+/// The waiting parts.
 #[derive(Debug)]
 pub struct WaitingParts {
     parts: [PiecePart; WAITING],
@@ -85,13 +84,13 @@ impl Default for WaitingParts {
     }
 }
 
-/// What becomes of the pieces of a text.
+/// The consumer of the pieces of a text.
 pub trait PieceSink: Sized {
-    /// The tables that hold what is known.
+    /// The tables to look up parts in.
     fn tables(&self) -> impl SlotTables;
-    /// Takes parts until one comes that is not in its slot, and says how many.
+    /// Takes parts up to the first that is not in its slot, and returns their number.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize;
-    /// Takes the first of these parts, which is not where its hash says, or nowhere. The sink may prepare for the others.
+    /// Takes the first of these parts, whose slot did not match. The sink can prepare for the others.
     ///
     /// # Errors
     /// Those of the sink.
@@ -108,30 +107,30 @@ pub trait PieceSink: Sized {
     fn take_long(walk: &mut PieceWalk<'_, '_, Self>, start: usize, end: usize) -> Result<()>;
 }
 
-/// The pieces of a text on their way to a sink. Each waits a little, so that its slot is there when it is looked at.
+/// The pieces of a text for a sink. Each waits until its slot is prefetched.
 pub struct PieceWalk<'w, 't, S> {
     /// The text.
     pub window: Window<'t>,
-    /// What becomes of its pieces.
+    /// The consumer of the pieces.
     pub sink: S,
     waiting: &'w mut WaitingParts,
     stop: &'w Stop,
-    /// Where the next piece starts.
+    /// The start of the next piece.
     at: usize,
 }
 
 impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
-    /// The pieces of one text, which is split elsewhere.
+    /// The walk over the pieces of one text; the caller splits it.
     pub fn new(text: &'t [u8], sink: S, waiting: &'w mut WaitingParts, stop: &'w Stop) -> Self {
         waiting.count = 0;
         Self { window: Window::new(text), sink, waiting, stop, at: 0 }
     }
 
-    /// Takes the pieces that end at `ends`; the sink gets them in time.
+    /// Takes the pieces that end at `ends`, and passes them to the sink later.
     ///
     /// # Errors
-    /// Those of the sink, of one of these pieces or one before; [`crate::Error::Interrupted`].
-    pub fn take(&mut self, mut ends: &[usize]) -> Result<()> {
+    /// Those of the sink, for one of these pieces or one before; [`crate::Error::Interrupted`].
+    pub fn take_pieces(&mut self, mut ends: &[usize]) -> Result<()> {
         loop {
             ends = &ends[self.take_short(ends)..];
             if self.waiting.count == WAITING {
@@ -146,10 +145,10 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
         }
     }
 
-    /// Takes pieces until there is no more room or a long one comes, and says how many.
+    /// Takes pieces until there is no room or the next one is long, and returns their number.
     fn take_short(&mut self, ends: &[usize]) -> usize {
         let (tables, before) = (self.sink.tables(), self.waiting.count);
-        let (mut at, mut taken) = (self.at, 0);
+        let (mut at, mut count) = (self.at, 0);
         for (part, &end) in self.waiting.parts[before..].iter_mut().zip(ends) {
             let len = end - at;
             if len > LONGEST {
@@ -157,19 +156,19 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
             }
             *part = self.window.part(tables, at, len, 0);
             at = end;
-            taken += 1;
+            count += 1;
         }
         self.at = at;
-        self.waiting.count += taken;
-        taken
+        self.waiting.count += count;
+        count
     }
 
-    /// Takes a part; `stretch` is [`crate::slots::key::STRETCH`] for one between two cuts.
+    /// Adds a part; `stretch` is [`crate::slots::key::STRETCH`] for a stretch between two cuts.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// As [`Self::take_pieces`].
     #[inline]
-    pub fn wait(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
+    pub fn add_part(&mut self, start: usize, end: usize, stretch: u64) -> Result<()> {
         if end - start > MOST_WAITING {
             self.drain()?;
             return self.sink.take_huge(&self.window, start, end);
@@ -179,10 +178,10 @@ impl<'w, 't, S: PieceSink> PieceWalk<'w, 't, S> {
         if self.waiting.count == WAITING { self.drain() } else { Ok(()) }
     }
 
-    /// Gives the sink all parts that wait.
+    /// Passes all waiting parts to the sink.
     ///
     /// # Errors
-    /// As [`Self::take`].
+    /// As [`Self::take_pieces`].
     pub fn drain(&mut self) -> Result<()> {
         self.stop.check()?;
         let count = std::mem::take(&mut self.waiting.count);

@@ -1,19 +1,19 @@
-//! Text to pieces, losslessly: every byte of the text is in exactly one piece.
+//! Splits text into pieces, losslessly: every byte of the text is in exactly one piece.
 //!
 //! The pieces are the matches of a regex that are not empty, and the stretches between them. Several regexes apply in
-//! order: each splits every piece of the regex before it, as a text of its own. Without a regex the text is one piece.
+//! order: each splits every piece of the regex before it, as a separate text. Without a regex the text is one piece.
 //! Bytes that belong to no well-formed UTF-8 character end the text before them, and each maximal run of them is a
 //! piece.
 //!
 //! Reading order: this file, which is the rule; [`pattern`] is the table of known patterns, and [`scan`] splits by them
-//! without a regex engine. [`special`] cuts out added tokens before a text is split, with [`beginnings`] for texts that
-//! go on. [`text_cuts`] says where a long text can be cut, [`text_source`] gives a text or its parts to threads, and
-//! [`spans`] says which range of a text each id has.
+//! without a regex engine. [`special`] cuts out added tokens before a text is split, with [`prefixes`] for unfinished
+//! texts. [`text_cuts`] finds places where a long text can be cut, [`text_source`] gives a text or its parts to
+//! threads, and [`spans`] records the range of each id in a text.
 //!
 //! Left out: the regex engines ([`crate::regex`]), and steps that rewrite a text ([`crate::steps`]).
 
-pub mod beginnings;
 pub mod pattern;
+pub mod prefixes;
 pub mod scan;
 pub mod spans;
 pub mod special;
@@ -48,7 +48,7 @@ impl<'t> Text<'t> {
         }
     }
 
-    /// The part of the text from `start` to `end`, which stand between characters.
+    /// The part of the text from `start` to `end`, both between characters.
     #[must_use]
     pub fn part(self, start: usize, end: usize) -> Self {
         match self {
@@ -70,7 +70,7 @@ impl<'t> From<&'t [u8]> for Text<'t> {
     }
 }
 
-/// The regexes of a tokenizer, compiled, or the scanners that have their matches.
+/// The compiled regexes of a tokenizer, or the scanners that have their matches.
 #[derive(Debug)]
 pub struct Splitter {
     steps: Vec<Step>,
@@ -80,11 +80,11 @@ pub struct Splitter {
 enum Step {
     Scan(Scanner),
     Match(Box<RegexSearch>),
-    Other(steps::Placed<steps::SplitStep>),
+    Other(steps::LocatedStep<steps::SplitStep>),
 }
 
 impl Splitter {
-    /// The splitter of these regexes, applied in order. A regex of the pattern table runs as its scanner, unless
+    /// Compiles these regexes, which apply in order. A regex of the pattern table runs as its scanner, unless
     /// `TOKSMITH_SLOW=1` is set.
     ///
     /// # Errors
@@ -98,11 +98,11 @@ impl Splitter {
         Ok(Self { steps })
     }
 
-    /// The splitter of these steps, applied in order; [`Self::only_cuts`] must hold of it.
+    /// Compiles these steps, which apply in order; [`Self::only_cuts`] must hold for the splitter.
     ///
     /// # Errors
-    /// Those of [`Self::new`] and of [`steps::splitters()`].
-    pub fn of_steps(specs: &[Spec]) -> Result<Self> {
+    /// As [`Self::new`] and [`steps::splitters()`].
+    pub fn from_steps(specs: &[Spec]) -> Result<Self> {
         let mut steps = Vec::new();
         for spec in specs {
             match (plain_regex(spec, "rust"), onig_scanner(spec)) {
@@ -116,41 +116,41 @@ impl Splitter {
         Ok(Self { steps })
     }
 
-    /// Whether every byte of a text is in a piece, as it is.
+    /// Whether every byte of a text is in a piece unchanged.
     #[must_use]
     pub fn only_cuts(&self) -> bool {
         self.steps.iter().all(|step| if let Step::Other(step) = step { step.only_cuts() } else { true })
     }
 
-    /// The same splitter with the regex engine only.
+    /// Compiles these regexes without scanners.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// As [`Self::new`].
     pub fn without_scanners(patterns: &[impl AsRef<str>]) -> Result<Self> {
         let steps = patterns.iter().map(|pattern| compile(pattern.as_ref())).collect::<Result<_>>()?;
         Ok(Self { steps })
     }
 
-    /// Whether it leaves texts whole.
+    /// Whether texts stay whole.
     #[must_use]
-    pub fn is_none(&self) -> bool {
+    pub fn keeps_whole(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Whether it searches with a regex, which takes longer than the text lets expect.
+    /// Whether a regex runs, which takes longer than the length of the text suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
+    pub fn uses_regex(&self) -> bool {
         self.steps.iter().any(|step| match step {
             Step::Scan(_) => false,
             Step::Match(_) => true,
-            Step::Other(step) => step.searches(),
+            Step::Other(step) => step.uses_regex(),
         })
     }
 
     /// Calls `each` with every piece of `text`, in order.
     ///
     /// # Errors
-    /// `Pattern` of [`crate::Error`] when the engine gives up, and whatever `each` returns.
+    /// [`crate::Error::Pattern`] if the engine gives up, and the errors of `each`.
     pub fn split<'t>(
         &self,
         text: impl Into<Text<'t>>,
@@ -159,17 +159,17 @@ impl Splitter {
     ) -> Result<()> {
         let text = text.into();
         let (bytes, mut start) = (text.as_bytes(), 0);
-        self.ends(text, bounds, &mut Ends::default(), |ends| {
+        self.split_ends(text, bounds, &mut Ends::default(), |ends| {
             ends.iter().try_for_each(|&end| each(&bytes[std::mem::replace(&mut start, end)..end]))
         })
     }
 
-    /// Calls `each` with the ends of the pieces of `text`, in order, some hundreds at a time: each piece starts where the
-    /// one before it ends. `ends` is the buffer for them.
+    /// Calls `each` with the ends of the pieces of `text`, in order, some hundreds at a time: each piece starts at the
+    /// end of the one before. `ends` is a buffer.
     ///
     /// # Errors
-    /// Those of [`Self::split`].
-    pub fn ends(
+    /// As [`Self::split`].
+    pub fn split_ends(
         &self,
         text: Text<'_>,
         bounds: &Bounds<'_>,
@@ -192,7 +192,7 @@ impl Splitter {
         };
         match well_formed {
             Some("") => {}
-            Some(text) => apply(&self.steps, text, bounds, &mut collect)?,
+            Some(text) => apply_steps(&self.steps, text, bounds, &mut collect)?,
             None => self.apply_to_parts(text.as_bytes(), bounds, &mut collect)?,
         }
         each(ends.take())
@@ -208,7 +208,7 @@ impl Splitter {
         for (part, is_text) in utf8_parts(text) {
             match text_of(part) {
                 Ok(valid) if is_text => {
-                    apply(&self.steps, valid, bounds, each).map_err(|error| error.searched_from(at))?;
+                    apply_steps(&self.steps, valid, bounds, each).map_err(|error| error.with_search_start(at))?;
                 }
                 _ => each(part)?,
             }
@@ -227,9 +227,9 @@ fn scan_ends(
     let mut at = 0;
     while at < text.len() {
         scanner.fill(text, at, ends);
-        let found = ends.take();
-        at = found.last().copied().unwrap_or(text.len());
-        each(found)?;
+        let piece_ends = ends.take();
+        at = piece_ends.last().copied().unwrap_or(text.len());
+        each(piece_ends)?;
     }
     Ok(())
 }
@@ -252,15 +252,15 @@ fn onig_scanner(spec: &Spec) -> Option<Scanner> {
 }
 
 fn scanner(pattern: &str) -> Option<Scanner> {
-    pattern::of_regexes(&[pattern])?.scanner
+    pattern::find_pattern(&[pattern])?.scanner
 }
 
 fn compile(pattern: &str) -> Result<Step> {
     Ok(Step::Match(Box::new(RegexSearch::new(pattern)?)))
 }
 
-/// The pieces of `text` under `steps`; the last of them hands over to `each`.
-fn apply<'t>(
+/// Splits `text` by `steps`; the last of them calls `each`.
+fn apply_steps<'t>(
     steps: &[Step],
     text: &'t str,
     bounds: &Bounds<'_>,
@@ -268,15 +268,16 @@ fn apply<'t>(
 ) -> Result<()> {
     let Some((step, rest)) = steps.split_first() else { return each(text.as_bytes()) };
     let mut start = 0;
-    let mut piece =
-        |from: usize, to: usize| apply(rest, &text[from..to], bounds, each).map_err(|error| error.searched_from(from));
+    let mut piece = |from: usize, to: usize| {
+        apply_steps(rest, &text[from..to], bounds, each).map_err(|error| error.with_search_start(from))
+    };
     match step {
         &Step::Scan(scanner) => scan_ends(scanner, text, &mut Ends::default(), |ends| {
             ends.iter().try_for_each(|&end| piece(std::mem::replace(&mut start, end), end))
         }),
         Step::Other(step) => step.cut(text, bounds, piece),
         Step::Match(search) => {
-            search.each(text, bounds, |from, to| {
+            search.for_each_match(text, bounds, |from, to| {
                 if start < from {
                     piece(start, from)?;
                 }
@@ -353,7 +354,7 @@ mod tests {
             let options = [("pattern", pattern), ("dialect", dialect), ("behavior", behavior)];
             let mut options = options.map(|(name, value)| (name.to_owned(), Value::Text(value.to_owned()))).to_vec();
             options.push(("invert".to_owned(), Value::Flag(false)));
-            Splitter::of_steps(&[Spec { kind: "regex".to_owned(), options }]).unwrap().steps.remove(0)
+            Splitter::from_steps(&[Spec { kind: "regex".to_owned(), options }]).unwrap().steps.remove(0)
         };
         for row in PATTERNS.iter().filter(|row| row.name != "cl100k") {
             assert!(matches!(of(row.regexes[0], "rust", "isolated"), Step::Scan(_)), "{}", row.name);

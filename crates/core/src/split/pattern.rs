@@ -1,14 +1,14 @@
 //! The table of split patterns: one row per pattern, in the dialect of the Rust `regex` crate with look-around.
 //!
-//! A row is never edited: a vocabulary depends on its pattern to the letter. `gpt2` and `cl100k` are the spellings of
-//! tiktoken; the older spellings, which give the same ids with OpenAI's vocabularies but other merges in training,
-//! have rows of their own. Each row is a file of `scan/rows/`.
+//! A row is never edited: a vocabulary depends on every character of its pattern. `gpt2` and `cl100k` are the spellings
+//! of tiktoken; the older spellings, which give the same ids with OpenAI's vocabularies but other merges in training,
+//! have separate rows. Each row is a file of `scan/rows/`.
 
 pub use crate::split::scan::{HardText, PATTERNS, Pattern};
 
 /// The row with exactly these regexes.
 #[must_use]
-pub fn of_regexes(regexes: &[impl AsRef<str>]) -> Option<&'static Pattern> {
+pub fn find_pattern(regexes: &[impl AsRef<str>]) -> Option<&'static Pattern> {
     let regexes = || regexes.iter().map(AsRef::as_ref);
     PATTERNS.iter().find(|row| row.regexes.iter().copied().eq(regexes()))
 }

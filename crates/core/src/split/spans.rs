@@ -1,28 +1,28 @@
-//! Where in a text each id comes from.
+//! Records the range in a text of each id.
 //!
 //! The ids of a text partition its bytes: each starts where the one before it ends, the first at 0, and the last ends
-//! where the text does. If a normalizer rewrites a stretch as a whole, the bytes of the stretch belong to the id in which
-//! the rewritten text ends. What a normalizer removes belongs to the id after it. A range of characters covers everything
-//! that the id shows a part of, widened to whole characters, so that ids that share a character repeat it.
+//! at the end of the text. If a normalizer rewrites a stretch as a whole, the bytes of the stretch belong to the id in
+//! which the rewritten text ends. Text that a normalizer removes belongs to the id after it. A range of characters
+//! covers every character that the id contains a part of, so that ids that share a character repeat it.
 
 use crate::split::Text;
 use crate::steps::Origin;
 
-/// Ids, and where they come from; a call appends to both.
+/// Ids with their ranges; a call appends to both.
 #[derive(Debug)]
 pub struct PlacedIds<'o> {
     /// The ids.
     pub ids: &'o mut Vec<u32>,
-    /// The range of each.
+    /// The range of each id.
     pub spans: &'o mut Spans,
 }
 
-/// What offsets count.
+/// The unit of offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Count {
     /// Bytes of the text.
     Bytes,
-    /// Characters; bytes that are not UTF-8 count as the replacement characters that decoding gives.
+    /// Characters; bytes that are not UTF-8 count as the replacement characters of decoding.
     Characters,
 }
 
@@ -30,23 +30,23 @@ pub enum Count {
 #[derive(Debug)]
 pub struct Spans {
     count: Count,
-    /// Where each starts.
+    /// The start of each range.
     pub starts: Vec<usize>,
-    /// Where each ends.
+    /// The end of each range.
     pub ends: Vec<usize>,
-    /// How many ranges there were before this text.
+    /// The number of ranges before this text.
     begun: usize,
     at: usize,
 }
 
 impl Spans {
-    /// No ranges so far.
+    /// An empty list of ranges.
     #[must_use]
     pub fn new(count: Count) -> Self {
         Self { count, starts: Vec::new(), ends: Vec::new(), begun: 0, at: 0 }
     }
 
-    /// The range of the next id, which takes the text to `end` and shows something of what ends at `touched`.
+    /// Appends the range of the next id, which extends to `end` and has a part of the character that ends at `touched`.
     #[inline]
     pub(crate) fn push(&mut self, end: usize, touched: usize) {
         self.starts.push(self.at);
@@ -54,18 +54,18 @@ impl Spans {
         self.at = end;
     }
 
-    /// The same, if an id before may have taken the text further already.
+    /// The same, if an id before can have extended further.
     pub(crate) fn push_to(&mut self, end: usize, touched: usize) {
         let end = end.max(self.at);
         self.push(end, touched.max(end));
     }
 
-    /// The ranges of ids that end at these places of a text with these origins.
+    /// Appends the ranges of ids with these ends in a text with these origins.
     ///
     /// If an id ends inside a stretch that was rewritten as a whole, the stretch belongs to the id in which it ends. A
-    /// character that no step rewrote keeps its bytes, and an id may end between them.
-    pub(crate) fn place(&mut self, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
-        // The bytes around the last end that have its origin. It is kept, because a step may make very many bytes of a few.
+    /// character that no step rewrote keeps its bytes, and an id can end between them.
+    pub(crate) fn push_origins(&mut self, ends: impl Iterator<Item = usize>, origins: &[Origin]) {
+        // The bytes around the last end that have its origin; stored, as a step can make very many bytes of a few.
         let mut stretch = 0..0;
         for end in ends {
             let Some((last, &origin)) = end.checked_sub(1).and_then(|last| Some((last, origins.get(last)?))) else {
@@ -87,12 +87,12 @@ impl Spans {
         }
     }
 
-    /// Whether the last id took the text beyond `start`.
-    pub(crate) fn are_past(&self, start: usize) -> bool {
+    /// Whether the last id extends beyond `start`.
+    pub(crate) fn extend_past(&self, start: usize) -> bool {
         self.at > start
     }
 
-    /// The ranges of these ids, whose widths in bytes are known.
+    /// Appends the ranges of ids whose widths in bytes are known.
     #[inline]
     pub(crate) fn extend(&mut self, widths: impl ExactSizeIterator<Item = usize>) {
         self.ends.reserve(widths.len());
@@ -109,7 +109,7 @@ impl Spans {
         self.at = at;
     }
 
-    /// Of the ranges from `first` on, joins each for which `joins` is true with the one before it.
+    /// Joins each range from `first` on for which `joins` is true with the range before.
     pub(crate) fn join(&mut self, first: usize, joins: impl Iterator<Item = bool>) {
         let mut to = first;
         for (from, joins) in (first..).zip(joins) {
@@ -134,7 +134,7 @@ impl Spans {
         (self.begun, self.at) = (self.ends.len(), 0);
     }
 
-    /// Ends the text. What no id took belongs to the last id.
+    /// Ends the text. The last id extends to the end.
     pub(crate) fn finish(&mut self, text: Text<'_>) {
         let bytes = text.as_bytes();
         if self.ends.len() > self.begun
@@ -156,9 +156,9 @@ impl Spans {
         }
     }
 
-    /// Makes ranges of characters of ranges of bytes. `starts` says how many characters start between two places.
+    /// Turns ranges of bytes into ranges of characters. `starts` counts the characters that start between two places.
     fn widen(&mut self, starts: impl Fn(usize, usize) -> usize, between: impl Fn(usize) -> bool) {
-        // Where the range before starts and ends: as bytes, and as the number of characters that start before.
+        // The start and end of the range before: in bytes, and as the number of characters that start before.
         let (mut start, mut end) = ((0, 0), (0, 0));
         for place in self.begun..self.ends.len() {
             let (from, to) = (self.starts[place], self.ends[place]);
@@ -175,7 +175,7 @@ fn is_first(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
 
-/// For each byte, whether it is the first of a character or of what is replaced as one.
+/// For each byte, whether it is the first of a character or of a replaced part.
 fn first_bytes(text: &[u8]) -> Vec<bool> {
     let mut first = Vec::with_capacity(text.len());
     for chunk in text.utf8_chunks() {

@@ -1,81 +1,81 @@
-//! Cutting added tokens out of a text, before anything else happens to it.
+//! Cuts added tokens out of a text, before any other step.
 //!
-//! One scan finds all added tokens, leftmost first and then longest. Tokens that are not special are always cut. What
-//! happens to a special one is the caller's choice, [`Allow`]; by default it is an error, so that text from outside can
-//! never slip a control token in.
+//! One scan finds all added tokens, leftmost first and then longest. Tokens that are not special are always cut. The
+//! caller decides about special tokens by [`Allow`]; by default they are an error, so that a text from outside can
+//! never contain a control token.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, Input, MatchKind, StartKind};
 use hashbrown::HashMap;
 
 use crate::error::{Error, Result};
-use crate::split::beginnings::Beginnings;
+use crate::split::prefixes::PrefixTrie;
 use crate::threads::once::Once;
 use crate::vocab::ID_LIMIT;
 
-/// A token that is found in the text before it is split.
+/// A token that is found in the text before splitting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedToken {
     /// Its text, never empty.
     pub content: String,
     /// Its id; several may share one.
     pub id: u32,
-    /// Whether it is a control token, found only where the call allows it.
+    /// Whether it is a control token, found only if the call allows it.
     pub special: bool,
-    /// How it is found.
-    pub flags: Flags,
+    /// The rules for finding it.
+    pub flags: AddedTokenFlags,
 }
 
-/// How an added token is found, and what of the text around it belongs to it.
+/// The rules for finding an added token, and for the text around it that belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 // They are independent, and files have each by its name.
 #[allow(clippy::struct_excessive_bools)]
-pub struct Flags {
+pub struct AddedTokenFlags {
     /// Whether white space before it belongs to it.
     pub lstrip: bool,
     /// Whether white space after it belongs to it.
     pub rstrip: bool,
-    /// Whether it is only found where no part of a word comes right before or after it.
+    /// Whether it is found only with no word character directly before or after it.
     pub single_word: bool,
     /// Whether it is searched in the normalized text, and its content is normalized too.
     pub normalized: bool,
 }
 
-/// What to do with special tokens in a text.
+/// The handling of special tokens in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allow {
-    /// None may occur.
+    /// They are an error.
     Raise,
-    /// All turn into their ids.
+    /// All become their ids.
     All,
     /// All are ordinary text.
     Text,
-    /// These (by place in the list of added tokens, sorted) turn into their ids; the others may not occur.
+    /// Those at these places in the list of added tokens, sorted, become their ids; the others are an error.
     Some(Vec<usize>),
 }
 
 /// A part of a text: ordinary, or one added token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Segment {
-    /// Text to split: where it starts and ends.
+    /// Text to split: its start and end.
     Text(usize, usize),
-    /// An added token's id, and where it starts and ends. White space that two of them share belongs to the first, but the
-    /// second one may begin in it.
+    /// An added token: its id, start and end. White space that two tokens share belongs to the first, but the second
+    /// can begin in it.
     Token(u32, usize, usize),
 }
 
-/// The added tokens of a tokenizer, ready to be searched.
+/// The added tokens of a tokenizer, with the automata to find them.
 #[derive(Debug, Default)]
 pub struct AddedTokens {
     tokens: Vec<AddedToken>,
     places: HashMap<String, usize>,
     longest: usize,
-    beginnings: Once<Beginnings>,
+    beginnings: Once<PrefixTrie>,
     raw: TokenSearch,
-    /// Those that are found in the normalized text.
+    /// The tokens that are found in the normalized text.
     normalized: TokenSearch,
 }
 
-/// A search for some of the added tokens.
+/// An automaton for some of the added tokens.
 #[derive(Debug, Default)]
 struct TokenSearch {
     all: Option<AhoCorasick>,
@@ -86,17 +86,17 @@ struct TokenSearch {
 }
 
 impl AddedTokens {
-    /// The memory of the tokens and of the searches for them.
+    /// The memory of the tokens and the automata in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let contents: usize = self.tokens.iter().map(|token| 2 * token.content.len() + size_of::<AddedToken>()).sum();
         contents + self.places.allocation_size() + self.raw.bytes() + self.normalized.bytes()
     }
 
-    /// The tokens, in order of preference where several share an id.
+    /// Builds the automata of these tokens. If several share an id, earlier ones take precedence.
     ///
     /// # Errors
-    /// [`Error::Model`] for an empty content or one listed twice.
+    /// [`Error::Model`] for an empty content or a repeated one.
     pub fn new(tokens: Vec<AddedToken>) -> Result<Self> {
         let mut places = HashMap::with_capacity(tokens.len());
         for (place, token) in tokens.iter().enumerate() {
@@ -104,7 +104,7 @@ impl AddedTokens {
                 return Err(Error::model("an added token has no content", Some(token.id)));
             }
             if token.id >= ID_LIMIT {
-                return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(token.id)));
+                return Err(Error::model(format!("ids must be below {ID_LIMIT}"), Some(token.id)));
             }
             if places.insert(token.content.clone(), place).is_some() {
                 let content = &token.content;
@@ -120,13 +120,13 @@ impl AddedTokens {
         Ok(Self { tokens, places, longest, beginnings: Once::default(), raw, normalized })
     }
 
-    /// The same tokens, where those that are found in the normalized text are found as `normalize` writes them. One that it
-    /// writes as nothing is found before every character: it cuts the text there, and is a token where its flags give it white
-    /// space. Of several that it writes alike, the first one is found.
+    /// The same tokens; tokens of the normalized text are found in the form that `normalize` gives them.
+    /// An empty form is found before every character: it cuts the text there, and is a token where its flags give it
+    /// white space. Of several equal forms, the first token is found.
     ///
     /// # Errors
-    /// Those of `normalize`.
-    pub fn normalized(mut self, normalize: impl Fn(&str) -> Result<String>) -> Result<Self> {
+    /// The errors of `normalize`.
+    pub fn normalize_contents(mut self, normalize: impl Fn(&str) -> Result<String>) -> Result<Self> {
         let mut contents = Vec::new();
         for (place, token) in self.tokens.iter().enumerate().filter(|(_, token)| token.flags.normalized) {
             contents.push((place, normalize(&token.content)?));
@@ -135,7 +135,7 @@ impl AddedTokens {
         Ok(self)
     }
 
-    /// Whether some token is found in the normalized text.
+    /// Whether a token is found in the normalized text.
     #[must_use]
     pub fn any_normalized(&self) -> bool {
         self.normalized.all.is_some()
@@ -159,34 +159,36 @@ impl AddedTokens {
         self.longest
     }
 
-    /// Whether the content of some token, special or not, occurs in `text` with a part before `at` and a part after it.
+    /// Whether the content of a token, special or not, occurs in `text` across `at`.
     #[must_use]
-    pub fn cross(&self, text: &[u8], at: usize) -> bool {
+    pub fn crosses(&self, text: &[u8], at: usize) -> bool {
         let Some(finder) = &self.raw.all else { return false };
         let end = text.len().min(at + self.longest);
         let mut start = at.saturating_sub(self.longest);
-        // The longest content that starts at a place crosses `at` if any that starts there does.
-        while let Some(found) = finder.find(Input::new(text).span(start..end)).filter(|found| found.start() < at) {
-            if found.end() > at {
+        // The longest content that starts at a place crosses `at` if any content that starts there does.
+        while let Some(hit) = finder.find(Input::new(text).span(start..end)).filter(|hit| hit.start() < at) {
+            if hit.end() > at {
                 return true;
             }
-            start = found.start() + 1;
+            start = hit.start() + 1;
         }
         false
     }
 
-    /// How many bytes at the end of `text` may begin the content of some token, which more text would complete.
+    /// The most bytes at the end of `text` that can begin the content of a token, which more text would complete.
     #[must_use]
-    pub fn begun(&self, text: &[u8]) -> usize {
-        let make = || Beginnings::of(self.tokens.iter().map(|token| token.content.as_bytes()));
-        self.beginnings.get(make).map_or_else(|| make().at_end_of(text), |made| made.at_end_of(text))
+    pub fn partial_len(&self, text: &[u8]) -> usize {
+        let make = || PrefixTrie::new(self.tokens.iter().map(|token| token.content.as_bytes()));
+        self.beginnings
+            .get(make)
+            .map_or_else(|| make().open_suffix_len(text), |prefixes| prefixes.open_suffix_len(text))
     }
 
     /// Calls `each` with every part of `text`, in order; empty text parts are left out.
     ///
     /// # Errors
-    /// [`Error::SpecialTokenInText`] for the first token that `allow` does not allow, before a look at anything after it, and
-    /// whatever `each` returns.
+    /// [`Error::SpecialTokenInText`] for the first token that `allow` does not allow, before anything after it is
+    /// examined, and the errors of `each`.
     pub fn cut(&self, text: &[u8], allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
         self.search(&self.raw, text, allow, each)
     }
@@ -194,7 +196,7 @@ impl AddedTokens {
     /// The same for a normalized text and the tokens that are found in it.
     ///
     /// # Errors
-    /// Those of [`Self::cut`].
+    /// As [`Self::cut`].
     pub fn cut_normalized(&self, text: &str, allow: &Allow, each: impl FnMut(Segment) -> Result<()>) -> Result<()> {
         self.search(&self.normalized, text.as_bytes(), allow, each)
     }
@@ -211,17 +213,17 @@ impl AddedTokens {
             _ => (&search.all, &search.places),
         };
         let mut at = 0;
-        for found in finder.iter().flat_map(|finder| finder.find_iter(text)) {
-            if found.is_empty() && text.get(found.start()).is_some_and(|&byte| is_continuation(byte)) {
+        for hit in finder.iter().flat_map(|finder| finder.find_iter(text)) {
+            if hit.is_empty() && text.get(hit.start()).is_some_and(|&byte| is_continuation(byte)) {
                 continue;
             }
-            let place = places[found.pattern().as_usize()];
+            let place = places[hit.pattern().as_usize()];
             let token = &self.tokens[place];
-            let Some((start, end)) = token.flags.widened(text, found.start(), found.end()) else { continue };
-            if start < end && !allowed(token, place, allow) {
-                return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: found.start() });
+            let Some((start, end)) = token.flags.widen(text, hit.start(), hit.end()) else { continue };
+            if start < end && !is_allowed(token, place, allow) {
+                return Err(Error::SpecialTokenInText { token: token.content.clone(), offset: hit.start() });
             }
-            // The white space before it may already belong to the token before that. Then nothing may be left of it.
+            // The white space before it can already belong to the token before. Then it can be empty.
             if token.flags.lstrip && end <= at {
                 continue;
             }
@@ -249,16 +251,16 @@ impl TokenSearch {
         let ordinary = contents.iter().filter(|(place, _)| !tokens[*place].special);
         let (ordinary_places, ordinary): (Vec<usize>, Vec<&String>) =
             ordinary.map(|(place, text)| (*place, text)).unzip();
-        let ordinary = automaton(&ordinary, StartKind::Unanchored)?;
+        let ordinary = build_automaton(&ordinary, StartKind::Unanchored)?;
         let (places, contents): (Vec<usize>, Vec<String>) = contents.into_iter().unzip();
-        let all = automaton(&contents, StartKind::Unanchored)?;
+        let all = build_automaton(&contents, StartKind::Unanchored)?;
         Ok(Self { all, places, ordinary, ordinary_places })
     }
 }
 
-impl Flags {
-    /// What belongs to a token whose content goes from `start` to `end`; None if the token does not count there.
-    fn widened(self, text: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
+impl AddedTokenFlags {
+    /// The range of a token whose content goes from `start` to `end`; None if the token does not count there.
+    fn widen(self, text: &[u8], mut start: usize, mut end: usize) -> Option<(usize, usize)> {
         if self == Self::default() {
             return Some((start, end));
         }
@@ -294,7 +296,7 @@ fn last_char(text: &[u8]) -> Option<char> {
     ends.filter_map(|end| std::str::from_utf8(end).ok()).find_map(|end| end.chars().next())
 }
 
-fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
+fn is_allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
     match allow {
         Allow::All | Allow::Text => true,
         Allow::Raise => !token.special,
@@ -302,11 +304,12 @@ fn allowed(token: &AddedToken, place: usize, allow: &Allow) -> bool {
     }
 }
 
-/// What finds the leftmost of these contents, and then the longest, at such starts; None for no contents.
+/// Builds the automaton that finds the leftmost of these contents, then the longest, at such starts; None for no
+/// contents.
 ///
 /// # Errors
 /// [`Error::Model`] for too many contents.
-pub fn automaton(contents: &[impl AsRef<str>], starts: StartKind) -> Result<Option<AhoCorasick>> {
+pub fn build_automaton(contents: &[impl AsRef<str>], starts: StartKind) -> Result<Option<AhoCorasick>> {
     if contents.is_empty() {
         return Ok(None);
     }
@@ -321,8 +324,12 @@ mod tests {
     use super::*;
 
     fn tokens() -> AddedTokens {
-        let token =
-            |content: &str, id, special| AddedToken { content: content.into(), id, special, flags: Flags::default() };
+        let token = |content: &str, id, special| AddedToken {
+            content: content.into(),
+            id,
+            special,
+            flags: AddedTokenFlags::default(),
+        };
         AddedTokens::new(vec![token("<a", 1, true), token("<ab", 2, true), token("##", 3, false)]).unwrap()
     }
 
@@ -347,7 +354,7 @@ mod tests {
     #[test]
     fn contents_cross_a_place_that_lies_inside_them() {
         let crossed =
-            |text: &str| (0..=text.len()).filter(|&at| tokens().cross(text.as_bytes(), at)).collect::<Vec<_>>();
+            |text: &str| (0..=text.len()).filter(|&at| tokens().crosses(text.as_bytes(), at)).collect::<Vec<_>>();
         assert_eq!(crossed("<ab<a"), [1, 2, 4]);
         assert_eq!(crossed("x###"), [2, 3]);
         assert_eq!(crossed("x< a"), [0; 0]);
@@ -359,7 +366,7 @@ mod tests {
             content: content.into(),
             id,
             special: false,
-            flags: Flags { lstrip, rstrip, single_word, normalized: false },
+            flags: AddedTokenFlags { lstrip, rstrip, single_word, normalized: false },
         };
         let tokens = [
             token("<l>", 1, true, false, false),
@@ -385,10 +392,10 @@ mod tests {
 
     #[test]
     fn a_token_that_normalizes_to_nothing_cuts_at_every_character() {
-        let cut = |text: &str, flags: Flags| {
-            let flags = Flags { normalized: true, ..flags };
+        let cut = |text: &str, flags: AddedTokenFlags| {
+            let flags = AddedTokenFlags { normalized: true, ..flags };
             let token = AddedToken { content: "x".into(), id: 7, special: true, flags };
-            let added = AddedTokens::new(vec![token]).unwrap().normalized(|_| Ok(String::new())).unwrap();
+            let added = AddedTokens::new(vec![token]).unwrap().normalize_contents(|_| Ok(String::new())).unwrap();
             let mut parts = Vec::new();
             let result = added.cut_normalized(text, &Allow::Raise, |segment| {
                 parts.push(segment);
@@ -397,22 +404,22 @@ mod tests {
             result.map(|()| parts)
         };
         let token = |content: &str, id, special| {
-            let flags = Flags { normalized: true, ..Flags::default() };
+            let flags = AddedTokenFlags { normalized: true, ..AddedTokenFlags::default() };
             AddedToken { content: content.into(), id, special, flags }
         };
         let alike = AddedTokens::new(vec![token("a", 1, true), token("b", 2, false)]).unwrap();
-        let alike = alike.normalized(|_| Ok("c".into())).unwrap();
+        let alike = alike.normalize_contents(|_| Ok("c".into())).unwrap();
         let push = |segment| {
             assert_eq!(segment, Segment::Token(1, 0, 1));
             Ok(())
         };
         alike.cut_normalized("c", &Allow::All, push).unwrap();
-        let plain = Flags::default();
+        let plain = AddedTokenFlags::default();
         assert_eq!(cut("aé b", plain).unwrap(), [(0, 1), (1, 3), (3, 4), (4, 5)].map(|(a, b)| Segment::Text(a, b)));
         assert_eq!(cut("", plain).unwrap(), []);
-        let words = cut("ab  c", Flags { single_word: true, ..plain }).unwrap();
+        let words = cut("ab  c", AddedTokenFlags { single_word: true, ..plain }).unwrap();
         assert_eq!(words, [Segment::Text(0, 3), Segment::Text(3, 5)]);
-        let spaces = Flags { rstrip: true, ..plain };
+        let spaces = AddedTokenFlags { rstrip: true, ..plain };
         let special = Error::SpecialTokenInText { token: "x".into(), offset: 1 };
         assert_eq!(cut("a b", spaces).unwrap_err(), special);
         assert_eq!(cut("ab", spaces).unwrap(), [Segment::Text(0, 1), Segment::Text(1, 2)]);
@@ -420,7 +427,7 @@ mod tests {
 
     #[test]
     fn contents_may_have_begun_at_the_end() {
-        let begun = |text: &str| tokens().begun(text.as_bytes());
+        let begun = |text: &str| tokens().partial_len(text.as_bytes());
         assert_eq!((begun("x<"), begun("x<a"), begun("x<ab"), begun("##"), begun("a#"), begun("")), (1, 2, 0, 1, 1, 0));
     }
 

@@ -1,4 +1,4 @@
-//! Where a long text can be cut into texts of their own without changing one piece.
+//! Finds places where a long text can be cut into separate texts without changing a piece.
 //!
 //! The rule looks at two characters, a before the cut and b after it. One of these holds:
 //!
@@ -16,12 +16,12 @@
 //!   `(?!\S)` and `$` come after white space, and a is not white space, so that they look at characters before the cut.
 //! - *So has the text after the cut*, because no pattern of the table looks behind.
 //!
-//! The regex engine that runs the patterns also decides the classes of characters here, so that both use the same tables
-//! of Unicode. Added tokens are cut out before a text is split. A cut never falls inside an occurrence of one. The search
-//! goes from left to right and does not overlap, and so it finds the same on both sides. If some bytes are not UTF-8, a
-//! and b are both well-formed, and the bad runs on either side stay whole.
+//! The regex engine that runs the patterns also decides the classes of characters here, so that both use the same
+//! tables of Unicode. Added tokens are cut out before a text is split. A cut is never inside an occurrence of one. The
+//! search goes from left to right and does not overlap, and so it finds the same on both sides. If some bytes are not
+//! UTF-8, a and b are both well-formed, and the bad runs on either side stay whole.
 //!
-//! A list of regexes that is not a row has no cuts, and neither has an empty list.
+//! A list of regexes that is not a row, or is empty, has no cuts.
 
 use fancy_regex::Regex;
 
@@ -32,21 +32,21 @@ use crate::threads::once::Once;
 /// The rule: each match is a and b.
 const RULE: &str = r"\S[\s--[\r\n]]|\p{N}\P{N}|\p{L}[^\p{L}\p{M}']";
 
-/// How many bytes are searched for a cut.
+/// The bytes searched for a cut.
 pub const WINDOW: usize = 1 << 12;
 
-/// The rule, compiled for the first text that is long enough to be cut. All tokenizers share it.
+/// The rule, compiled for the first text long enough to be cut. All tokenizers share it.
 static COMPILED: Once<Option<Regex>> = Once::new();
 
-/// Finds the cuts of texts that are split by one pattern.
+/// Finds the cuts of texts that one pattern splits.
 #[derive(Debug)]
 pub struct TextCuts(());
 
-/// The parts of a text that can be encoded, counted and tallied one by one: where each starts and ends. Each but the
-/// last has at least `least` bytes. Without cuts the text is one part.
+/// The parts of a text that can be encoded, counted and tallied separately, as start and end. Each except the last has
+/// at least `least` bytes. Without cuts the text is one part.
 ///
-/// At a cut no word, number or indentation goes on, and no space precedes a word.
-pub fn parts<'t>(
+/// At a cut no word, number or indentation continues, and no space precedes a word.
+pub fn text_parts<'t>(
     text: &'t [u8],
     cuts: Option<&'t TextCuts>,
     added: &'t AddedTokens,
@@ -56,7 +56,7 @@ pub fn parts<'t>(
     cut_up(text.len(), least, move |from| cuts?.find(text, from, added))
 }
 
-/// A text of so many units, cut up: where each part starts and ends. `cut` gives the first cut after a place, if it is near.
+/// Cuts a text of `len` units into parts, as start and end. `cut` returns the first cut after a place, if it is near.
 pub fn cut_up(
     len: usize,
     least: usize,
@@ -80,14 +80,14 @@ pub fn cut_up(
 }
 
 impl TextCuts {
-    /// The cuts for these regexes; None where nothing is proven.
+    /// The cuts for these regexes; None if they are not proven.
     #[must_use]
-    pub fn of(patterns: &[impl AsRef<str>]) -> Option<Self> {
-        let has_cuts = pattern::of_regexes(patterns)?.has_cuts;
+    pub fn for_patterns(patterns: &[impl AsRef<str>]) -> Option<Self> {
+        let has_cuts = pattern::find_pattern(patterns)?.has_cuts;
         has_cuts.then_some(Self(()))
     }
 
-    /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. What decides about it comes before
+    /// The first cut after `from`, if it is in the [`WINDOW`] bytes there. The decision depends on text before
     /// `from + WINDOW` plus the length of the longest added token.
     #[must_use]
     pub fn find(&self, text: &[u8], from: usize, added: &AddedTokens) -> Option<usize> {
@@ -95,7 +95,7 @@ impl TextCuts {
         let mut at = from + inner;
         let end = text.len().min(from + WINDOW);
         for chunk in text.get(at..end)?.utf8_chunks() {
-            if let Some(cut) = first_cut(chunk.valid(), |cut| !added.cross(text, at + cut)) {
+            if let Some(cut) = first_cut(chunk.valid(), |cut| !added.crosses(text, at + cut)) {
                 return Some(at + cut);
             }
             at += chunk.valid().len() + chunk.invalid().len();
@@ -103,9 +103,9 @@ impl TextCuts {
         None
     }
 
-    /// Whether every text that holds `token` is cut inside it, whatever is around it.
+    /// Whether every text that contains `token` is cut inside it, whatever is around it.
     #[must_use]
-    pub fn inside(&self, token: &str) -> bool {
+    pub fn cuts_inside(&self, token: &str) -> bool {
         first_cut(token, |_| true).is_some()
     }
 }
@@ -121,9 +121,9 @@ fn first_cut(text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
 
 fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<usize> {
     let mut at = 0;
-    // An engine that gives up finds nothing: then there is no cut here.
-    while let Some(found) = rule.find_from_pos(text, at).ok().flatten() {
-        at = found.start() + found.as_str().chars().next()?.len_utf8();
+    // If the engine gives up, there is no cut here.
+    while let Some(rule_match) = rule.find_from_pos(text, at).ok().flatten() {
+        at = rule_match.start() + rule_match.as_str().chars().next()?.len_utf8();
         if allowed(at) {
             return Some(at);
         }
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
     use crate::drawn::Draw;
     use crate::split::pattern::{PATTERNS, Pattern};
-    use crate::split::special::{AddedToken, Flags};
+    use crate::split::special::{AddedToken, AddedTokenFlags};
     use crate::split::{Splitter, Text};
     use crate::text::bounds::Bounds;
     use crate::threads::parallel::Stop;
@@ -160,7 +160,7 @@ mod tests {
         pieces
     }
 
-    /// Every cut of `text`, and whether both sides have the pieces of the whole; their number.
+    /// Checks for every cut of `text` that both sides have the pieces of the whole, and returns the number of cuts.
     fn check(cuts: &TextCuts, splitters: &[Splitter], text: &[u8]) -> usize {
         let mut found = 0;
         let mut from = 0;
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn both_sides_of_a_cut_have_the_pieces_of_the_whole() {
-        // One character of each class that a row tells apart, and bytes that are no text.
+        // One character of each class that a row distinguishes, and bytes that are not UTF-8.
         let classes: [&[u8]; 16] = [
             b"a",
             b"A",
@@ -198,7 +198,7 @@ mod tests {
             b"\xFF",
         ];
         for Pattern { name, regexes, .. } in PATTERNS.iter().filter(|row| row.has_cuts) {
-            let cuts = TextCuts::of(regexes).unwrap();
+            let cuts = TextCuts::for_patterns(regexes).unwrap();
             let splitters = [Splitter::new(regexes).unwrap(), Splitter::without_scanners(regexes).unwrap()];
             let mut found = 0;
             for number in 0..16usize.pow(4) {
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn only_proven_rows_have_cuts() {
-        assert!(TextCuts::of(&[] as &[&str]).is_none());
-        assert!(TextCuts::of(&[r"\w+"]).is_none());
-        assert!(TextCuts::of(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
+        assert!(TextCuts::for_patterns(&[] as &[&str]).is_none());
+        assert!(TextCuts::for_patterns(&[r"\w+"]).is_none());
+        assert!(TextCuts::for_patterns(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
     }
 
     #[test]
     fn a_cut_is_behind_where_it_was_asked_for_and_near() {
-        let cuts = TextCuts::of(row("o200k")).unwrap();
+        let cuts = TextCuts::for_patterns(row("o200k")).unwrap();
         assert_eq!(cuts.find(b"ab cd ef", 0, &none()), Some(2));
         assert_eq!(cuts.find(b"ab cd ef", 2, &none()), Some(5));
         assert_eq!(cuts.find("日本 x".as_bytes(), 1, &none()), Some(6));
@@ -236,16 +236,20 @@ mod tests {
 
     #[test]
     fn no_added_token_is_cut() {
-        let token =
-            |content: &str, special| AddedToken { content: content.into(), id: 300, special, flags: Flags::default() };
+        let token = |content: &str, special| AddedToken {
+            content: content.into(),
+            id: 300,
+            special,
+            flags: AddedTokenFlags::default(),
+        };
         let added = AddedTokens::new(vec![token("a b c", true), token("c d", false), token("d e", true)]).unwrap();
-        let cuts = TextCuts::of(row("gpt2")).unwrap();
+        let cuts = TextCuts::for_patterns(row("gpt2")).unwrap();
         let all = |text: &[u8]| {
             let mut from = 0;
             std::iter::from_fn(|| cuts.find(text, from, &added).inspect(|&cut| from = cut)).collect::<Vec<_>>()
         };
         assert_eq!(all(b"x a b c x"), [1, 7]);
-        // `c d` and `d e` overlap others, and which of them are found depends on what comes before.
+        // `c d` and `d e` overlap others, and the text before decides which of them are found.
         assert_eq!(all(b"a b c d e f"), [9]);
         assert_eq!(all(b"a b d f"), [1, 3, 5]);
     }

@@ -1,36 +1,36 @@
-//! What gives texts to threads, whole or part by part, and where the parts of a text in units are.
+//! Sources of texts for threads, whole or in parts, and the parts of texts in Python's units.
 //!
-//! The UTF-8 of a text in units is written by the thread that works on it. So a long text is cut where it lies: its parts
-//! are found in the units, and no thread waits for the UTF-8 of the whole. The twin is the text in UTF-8, with [`parts`].
+//! The thread that works on a text in units writes its UTF-8. So a long text is cut in its units, and no thread waits
+//! for the UTF-8 of the whole. The twin is the text in UTF-8, with [`text_parts`].
 
 use crate::split::Text;
 use crate::split::special::AddedTokens;
-use crate::split::text_cuts::{TextCuts, WINDOW, cut_up, parts};
-use crate::text::utf8::{CodeUnit, about_len, exact_len, utf8_in};
+use crate::split::text_cuts::{TextCuts, WINDOW, cut_up, text_parts};
+use crate::text::utf8::{CodeUnit, estimate_len, exact_len, utf8_in};
 
-/// What gives a text to the thread that works on it, and may have to write it first.
+/// A text for the thread that works on it, which writes its UTF-8 first if needed.
 pub trait TextSource: Sync {
-    /// About how many bytes it has.
+    /// The approximate bytes of the text.
     fn size(&self) -> usize;
 
-    /// The text, which may be written into room that the thread keeps.
+    /// The text, possibly written into the thread's buffer `room`.
     fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> Text<'r>;
 
-    /// The parts of a text without added tokens, each at least about `least` bytes, except for the last one.
+    /// The parts of a text without added tokens, each of at least about `least` bytes, except for the last.
     fn parts(&self, cuts: Option<&TextCuts>, least: usize) -> Vec<TextPart>;
 
-    /// The same as [`Self::read`], of a part.
+    /// The same as [`Self::read`] for a part.
     fn read_part<'r>(&'r self, part: TextPart, room: &'r mut Vec<u8>) -> Text<'r>;
 }
 
 /// A part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextPart {
-    /// Where it starts in the text, in the units of the text.
+    /// Its start in the units of the text.
     pub start: usize,
-    /// Where it ends.
+    /// Its end.
     pub end: usize,
-    /// Where it starts in the UTF-8 of the text.
+    /// Its start in the UTF-8 of the text.
     pub byte: usize,
 }
 
@@ -45,7 +45,7 @@ impl TextSource for Text<'_> {
 
     fn parts(&self, cuts: Option<&TextCuts>, least: usize) -> Vec<TextPart> {
         let none = AddedTokens::default();
-        let all = parts(self.as_bytes(), cuts, &none, least);
+        let all = text_parts(self.as_bytes(), cuts, &none, least);
         all.map(|(start, end)| TextPart { start, end, byte: start }).collect()
     }
 
@@ -60,7 +60,7 @@ pub struct UnitText<'t, U>(pub &'t [U]);
 
 impl<U: CodeUnit> TextSource for UnitText<'_, U> {
     fn size(&self) -> usize {
-        about_len(self.0)
+        estimate_len(self.0)
     }
 
     fn read<'r>(&'r self, room: &'r mut Vec<u8>) -> Text<'r> {
@@ -78,9 +78,9 @@ impl<U: CodeUnit> TextSource for UnitText<'_, U> {
 }
 
 impl<U: CodeUnit> UnitText<'_, U> {
-    /// The parts; None if the text has surrogates. Two of them may be one character, and a part could end between them.
+    /// The parts; None if the text has surrogates, because a part could end between two that form one character.
     fn cut(&self, cuts: &TextCuts, least: usize) -> Option<Vec<TextPart>> {
-        // As many units as have about `least` bytes.
+        // The number of units that have about `least` bytes.
         let least = (least.saturating_mul(self.0.len()) / self.size().max(1)).max(1);
         let (mut room, mut byte) = (Vec::new(), 0);
         let all = cut_up(self.0.len(), least, |from| self.first_cut(cuts, from, &mut room));
@@ -121,7 +121,7 @@ mod tests {
         split.map(|()| pieces).unwrap()
     }
 
-    /// The parts together are the text, say where they are, and have its pieces. How many there are.
+    /// Checks that the parts are the text, have correct places and give its pieces. Returns their number.
     fn check<U: CodeUnit>(units: &[U], splitter: &Splitter, cuts: &TextCuts) -> usize {
         let (source, mut room) = (UnitText(units), Vec::new());
         let whole = source.read(&mut room).as_bytes().to_vec();
@@ -146,7 +146,7 @@ mod tests {
             ["a", "A", "é", "日", "\u{301}", "7", "²", "\u{1D7CE}", " ", "\t", "\u{3000}", "\n", "'", "/", "😀"];
         let mut draw = Draw(7);
         for row in PATTERNS.iter().filter(|row| row.has_cuts) {
-            let (splitter, cuts) = (Splitter::new(row.regexes).unwrap(), TextCuts::of(row.regexes).unwrap());
+            let (splitter, cuts) = (Splitter::new(row.regexes).unwrap(), TextCuts::for_patterns(row.regexes).unwrap());
             let mut found = 0;
             for _ in 0..100 {
                 let some = 1 + draw.below(classes.len());
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_text_with_surrogates_or_without_cuts_is_one_part() {
-        let cuts = PATTERNS.iter().find_map(|row| TextCuts::of(row.regexes));
+        let cuts = PATTERNS.iter().find_map(|row| TextCuts::for_patterns(row.regexes));
         let mut units = [0x31u16, 0x20].repeat(LEAST);
         let whole = |end| vec![TextPart { start: 0, end, byte: 0 }];
         assert!(UnitText(&units).parts(cuts.as_ref(), LEAST).len() > 1);

@@ -1,7 +1,7 @@
-//! GPT-2's way to write bytes as visible characters. A byte whose character of Latin-1 is visible is written as that
-//! character. The others are written, in order, as the characters from U+0100 on.
+//! GPT-2's spelling of bytes as visible characters. A byte whose Latin-1 character is visible is that character. The
+//! others, in order, are the characters from U+0100 on.
 
-/// Whether a byte is written as the character of the same number.
+/// Whether a byte is spelled as the character of the same number.
 const fn is_shown(byte: u8) -> bool {
     matches!(byte, 0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF)
 }
@@ -25,13 +25,13 @@ const CHARS: [char; 256] = {
     chars
 };
 
-/// The character that a byte is written as.
+/// The character that spells a byte.
 #[must_use]
 pub fn char_of(byte: u8) -> char {
     CHARS[usize::from(byte)]
 }
 
-/// The byte that is written as a character.
+/// The byte that a character spells.
 #[must_use]
 pub fn byte_of(char: char) -> Option<u8> {
     match u32::from(char) {

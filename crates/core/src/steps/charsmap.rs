@@ -1,30 +1,30 @@
-//! A table that rewrites stretches of characters, in the form in which `SentencePiece` compiles it into its models.
+//! Rewrites stretches of characters by a table that `SentencePiece` compiles into its models.
 //!
-//! The table is a trie in a double array of 32-bit units, and the texts that its keys become, each ended by a zero byte.
-//! Nothing in it is trusted: a unit that points outside ends the search, and every search ends with the text.
+//! The table is a trie in a double array of 32-bit units, followed by the replacement texts, each ended by a zero byte.
+//! The table is not trusted: a unit that points outside ends the search, and every search ends with the text.
 
 use crate::error::{Error, Result};
 
-/// The longest key, in bytes: the links of a broken trie may lead in a circle.
+/// The longest key, in bytes: the links of a broken trie can form a cycle.
 const LONGEST_KEY: usize = 1 << 10;
 
-/// See the module.
+/// A compiled table of replacements.
 #[derive(Debug)]
 pub struct Charsmap {
     units: Box<[u32]>,
     texts: Box<[u8]>,
-    /// By ASCII byte: whether it stays what it is wherever another ASCII byte or nothing follows.
+    /// By ASCII byte: whether it stays unchanged before another ASCII byte and at the end.
     plain: [bool; 128],
 }
 
-/// The state of a search: the place from which the labels of the next byte are counted.
+/// The state of a search: the base to which the label of the next byte is applied.
 type MapNode = usize;
 
 impl Charsmap {
-    /// The table of a compiled blob: the size of the trie in bytes, the trie, the texts.
+    /// Reads a compiled blob: the size of the trie in bytes, the trie, the texts.
     ///
     /// # Errors
-    /// [`Error::Model`] for a blob that is cut off.
+    /// [`Error::Model`] for a truncated blob.
     pub fn new(blob: &[u8]) -> Result<Self> {
         let broken = || Error::model("the charsmap is broken: its trie does not fit in it", None);
         let (size, rest) = blob.split_first_chunk().ok_or_else(broken)?;
@@ -37,20 +37,20 @@ impl Charsmap {
         Ok(map)
     }
 
-    /// The longest key that `text` starts with: its length, and what it becomes.
+    /// The longest key that `text` starts with: its length, and its replacement.
     #[must_use]
     pub fn longest(&self, text: &[u8]) -> Option<(usize, &[u8])> {
         let mut node = self.root()?;
-        let mut found = None;
+        let mut longest_key = None;
         for (at, &byte) in text.iter().take(LONGEST_KEY).enumerate() {
             let Some((next, value)) = self.step(node, byte) else { break };
-            found = value.map_or(found, |value| Some((at + 1, value)));
+            longest_key = value.map_or(longest_key, |value| Some((at + 1, value)));
             node = next;
         }
-        found.map(|(len, value)| (len, self.text(value)))
+        longest_key.map(|(len, value)| (len, self.text(value)))
     }
 
-    /// What the shortest key that `text` starts with becomes. No key goes past a zero byte.
+    /// The replacement of the shortest key that `text` starts with. No key continues after a zero byte.
     #[must_use]
     pub fn shortest(&self, text: &[u8]) -> Option<&[u8]> {
         let mut node = self.root()?;
@@ -64,7 +64,7 @@ impl Charsmap {
         None
     }
 
-    /// Whether this byte stays what it is wherever an ASCII byte or nothing follows.
+    /// Whether this byte stays unchanged before an ASCII byte and at the end.
     #[inline]
     #[must_use]
     pub fn keeps(&self, byte: u8) -> bool {
@@ -99,7 +99,7 @@ impl Charsmap {
     }
 }
 
-/// How far from a unit's own place its children are.
+/// The distance from a unit to its children.
 #[inline]
 fn offset(unit: u32) -> usize {
     ((unit >> 10) << ((unit & 1 << 9) >> 6)) as usize

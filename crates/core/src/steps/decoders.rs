@@ -1,41 +1,41 @@
-//! The table of decoders: what makes the tokens of ids a text again, one after the other. One row for each kind.
+//! The table of decoders, which turn tokens into a text one after another: one row for each kind.
 
 use super::bytes::byte_of;
 use super::find::Finder;
+use super::located::LocatedStep;
 use super::normalizers::replaced_len;
 use super::options::StepOptions;
-use super::placed::Placed;
 use crate::error::{Error, Result};
-use crate::regex::Found;
+use crate::regex::MatchSpan;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
 /// One decoder.
 #[derive(Debug)]
 pub enum DecodeStep {
-    /// Makes one text of all tokens, and bytes of those that are bytes written as characters.
+    /// Joins all tokens, and turns byte characters into bytes.
     ByteCharacters,
-    /// Makes texts of tokens that are written like bytes (`<0x41>`).
+    /// Decodes tokens that spell a byte (`<0x41>`).
     ByteFallback,
-    /// Replaces what is found in each token.
+    /// Replaces the matches in each token.
     Replace(Finder, String),
-    /// Makes one token of all.
+    /// Joins all tokens into one.
     Fuse,
-    /// Removes up to so many of a character at the start and at the end of each token.
+    /// Removes up to the given numbers of a character from the start and the end of each token.
     Strip(char, usize, usize),
-    /// Makes spaces of a character again; where the flag is set, the first token loses it.
+    /// Turns a character back into spaces; with the flag, the first token loses it.
     Metaspace(char, bool),
-    /// Replaces the mark that ends a word by a space, and removes the last mark.
+    /// Replaces the mark of a word's end by a space, and removes the last mark.
     WordEnd(String),
-    /// Puts spaces before tokens that do not continue a word; with the flag, not before punctuation.
+    /// Inserts spaces before tokens that do not continue a word; with the flag, not before punctuation.
     WordPiece(String, bool),
-    /// What speech models need: several equal tokens in a row become one, and one token shows nothing.
+    /// For speech models: merges repeated tokens, and drops the pad token.
     Ctc(String, String, bool),
-    /// Puts a space between two tokens.
+    /// Inserts a space between two tokens.
     Spaced,
 }
 
-/// A row of the table: the name of a kind, and what makes its steps.
+/// A row of the table: the name of a kind, and the function that makes its steps.
 pub type DecoderRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<DecodeStep>>);
 
 /// Every kind, by name.
@@ -64,60 +64,60 @@ pub const ROWS: &[DecoderRow] = &[
 
 /// Decoders, one after the other.
 #[derive(Debug)]
-pub struct Chain {
-    decoders: Vec<Placed<DecodeStep>>,
+pub struct DecoderChain {
+    decoders: Vec<LocatedStep<DecodeStep>>,
 }
 
-impl Chain {
-    pub(super) fn new(decoders: Vec<Placed<DecodeStep>>) -> Self {
+impl DecoderChain {
+    pub(super) fn new(decoders: Vec<LocatedStep<DecodeStep>>) -> Self {
         Self { decoders }
     }
 
-    /// Whether it searches with a regex, which takes longer than the number of tokens suggests.
+    /// Whether a regex runs, which takes longer than the number of tokens suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
-        self.decoders.iter().any(|decoder| matches!(&**decoder, DecodeStep::Replace(finder, _) if finder.searches()))
+    pub fn uses_regex(&self) -> bool {
+        self.decoders.iter().any(|decoder| matches!(&**decoder, DecodeStep::Replace(finder, _) if finder.uses_regex()))
     }
 
-    /// The text of tokens.
+    /// Decodes tokens into a text.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
+    /// [`Error::Pattern`] if a regex engine gives up, [`Error::TooLong`] and [`Error::Interrupted`].
     pub fn decode(&self, mut tokens: Vec<String>, stop: &Stop) -> Result<String> {
-        let bounds = Bounds::new(total(&tokens), stop);
+        let bounds = Bounds::new(total_len(&tokens), stop);
         for decoder in &self.decoders {
             stop.check()?;
-            let before = total(&tokens);
+            let before = total_len(&tokens);
             let resize = |after: usize| bounds.resize(before, after, || decoder.name());
             if let DecodeStep::Replace(finder, content) = &**decoder {
-                tokens = replaced(&tokens, finder, content, &bounds, &resize)?;
+                tokens = replace_matches(&tokens, finder, content, &bounds, &resize)?;
             } else {
                 tokens = decoder.apply(tokens, stop)?;
-                resize(total(&tokens))?;
+                resize(total_len(&tokens))?;
             }
         }
         Ok(tokens.concat())
     }
 }
 
-/// How long all tokens are together.
-fn total(tokens: &[String]) -> usize {
+/// The length of all tokens together.
+fn total_len(tokens: &[String]) -> usize {
     tokens.iter().map(String::len).sum()
 }
 
 impl DecodeStep {
-    /// What the step makes of tokens: at most a few times as much. Only [`replaced`] may make more.
+    /// Applies the step: the result is at most a few times as long. Only [`replace_matches`] can make more.
     fn apply(&self, tokens: Vec<String>, stop: &Stop) -> Result<Vec<String>> {
         let last = tokens.len().saturating_sub(1);
         let each = |tokens: Vec<String>, change: &dyn Fn(usize, String) -> String| {
             tokens.into_iter().enumerate().map(|(place, token)| stop.check().map(|()| change(place, token))).collect()
         };
         match self {
-            Self::ByteCharacters => Ok(vec![from_byte_characters(&tokens)]),
-            Self::ByteFallback => Ok(from_bytes(tokens)),
+            Self::ByteCharacters => Ok(vec![decode_byte_characters(&tokens)]),
+            Self::ByteFallback => Ok(decode_byte_tokens(tokens)),
             Self::Replace(..) => Ok(tokens),
             Self::Fuse => Ok(vec![tokens.concat()]),
-            Self::Strip(content, start, stop) => each(tokens, &|_, token| stripped(&token, *content, *start, *stop)),
+            Self::Strip(content, start, stop) => each(tokens, &|_, token| strip_token(&token, *content, *start, *stop)),
             Self::Metaspace(mark, drop_first) => each(tokens, &|place, token| {
                 let space = if place == 0 && *drop_first { "" } else { " " };
                 token.replace(*mark, space)
@@ -131,35 +131,35 @@ impl DecodeStep {
                     Some(rest) => rest.to_owned(),
                     None => format!(" {token}"),
                 };
-                if *cleanup { cleaned(&token) } else { token }
+                if *cleanup { clean_token(&token) } else { token }
             }),
-            Self::Ctc(pad, delimiter, cleanup) => Ok(ctc(tokens, pad, delimiter, *cleanup)),
+            Self::Ctc(pad, delimiter, cleanup) => Ok(decode_ctc(tokens, pad, delimiter, *cleanup)),
             Self::Spaced => each(tokens, &|place, token| if place == 0 { token } else { format!(" {token}") }),
         }
     }
 }
 
-/// The text of the bytes that all tokens spell. A token that is not written in characters of bytes stays as it is.
-fn from_byte_characters(tokens: &[String]) -> String {
+/// The text of the bytes that all tokens spell. A token with other characters stays unchanged.
+fn decode_byte_characters(tokens: &[String]) -> String {
     let mut bytes = Vec::with_capacity(tokens.len() * 4);
     for token in tokens {
         match token.chars().map(byte_of).collect::<Option<Vec<u8>>>() {
-            Some(own) => bytes.extend(own),
+            Some(decoded) => bytes.extend(decoded),
             None => bytes.extend_from_slice(token.as_bytes()),
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The byte of a token that is written like one.
+/// The byte of a token that spells one.
 fn byte_token(token: &str) -> Option<u8> {
     let digits =
         token.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>')).filter(|digits| digits.len() == 2)?;
     u8::from_str_radix(digits, 16).ok()
 }
 
-/// The tokens, with each run of bytes as one text, or as U+FFFD for each byte if the run is not UTF-8.
-fn from_bytes(tokens: Vec<String>) -> Vec<String> {
+/// The tokens, with each run of byte tokens as one text, or as U+FFFD for each byte if the run is not UTF-8.
+fn decode_byte_tokens(tokens: Vec<String>) -> Vec<String> {
     let mut out = Vec::with_capacity(tokens.len());
     let mut run = Vec::new();
     let finish = |run: &mut Vec<u8>, out: &mut Vec<String>| {
@@ -182,25 +182,25 @@ fn from_bytes(tokens: Vec<String>) -> Vec<String> {
     out
 }
 
-/// The tokens with `content` in the place of what is found in them. `resize` gets their new length before they grow.
-fn replaced(
+/// The tokens with each match replaced by `content`. `resize` gets their new length before they grow.
+fn replace_matches(
     tokens: &[String],
     finder: &Finder,
     content: &str,
     bounds: &Bounds<'_>,
     resize: &dyn Fn(usize) -> Result<()>,
 ) -> Result<Vec<String>> {
-    let found = tokens.iter().map(|token| finder.find(token, bounds).map_err(Error::unplaced));
+    let found = tokens.iter().map(|token| finder.find(token, bounds).map_err(Error::without_offset));
     let found = found.collect::<Result<Vec<_>>>()?;
     resize(found.iter().fold(0, |len: usize, found| len.saturating_add(replaced_len(found, content))))?;
-    let with = |(token, found): (&String, Vec<Found>)| {
-        let part = |found: Found| if found.is_match { content } else { &token[found.start..found.end] };
+    let with = |(token, found): (&String, Vec<MatchSpan>)| {
+        let part = |found: MatchSpan| if found.is_match { content } else { &token[found.start..found.end] };
         found.into_iter().map(part).collect()
     };
     Ok(tokens.iter().zip(found).map(with).collect())
 }
 
-fn stripped(token: &str, content: char, start: usize, stop: usize) -> String {
+fn strip_token(token: &str, content: char, start: usize, stop: usize) -> String {
     let leading = token.chars().take(start).take_while(|&char| char == content).count();
     let rest: &str = &token[leading * content.len_utf8()..];
     let trailing = rest.chars().rev().take(stop).take_while(|&char| char == content).count();
@@ -208,7 +208,7 @@ fn stripped(token: &str, content: char, start: usize, stop: usize) -> String {
 }
 
 /// The token without spaces before punctuation and contractions.
-fn cleaned(token: &str) -> String {
+fn clean_token(token: &str) -> String {
     const PAIRS: [(&str, &str); 11] = [
         (" .", "."),
         (" ?", "?"),
@@ -225,11 +225,11 @@ fn cleaned(token: &str) -> String {
     PAIRS.iter().fold(token.to_owned(), |token, (from, to)| token.replace(from, to))
 }
 
-fn ctc(mut tokens: Vec<String>, pad: &str, delimiter: &str, cleanup: bool) -> Vec<String> {
+fn decode_ctc(mut tokens: Vec<String>, pad: &str, delimiter: &str, cleanup: bool) -> Vec<String> {
     tokens.dedup();
     let shown = |token: String| {
         let token = token.replace(pad, "");
-        if cleanup { cleaned(&token).replace(delimiter, " ") } else { token }
+        if cleanup { clean_token(&token).replace(delimiter, " ") } else { token }
     };
     tokens.into_iter().map(shown).filter(|token| !token.is_empty()).collect()
 }

@@ -1,9 +1,9 @@
-//! Searching a text: for a regex of either dialect, a text, or characters of a kind; and cutting it at what was found.
+//! Searches a text for a regex of either dialect, a text or kinds of characters, and cuts it at the matches.
 
 use unicode_categories::UnicodeCategories;
 
 use crate::error::{Error, Result};
-use crate::regex::Found;
+use crate::regex::MatchSpan;
 use crate::regex::RegexSearch;
 use crate::regex::onig::published;
 #[cfg(feature = "onig")]
@@ -11,34 +11,34 @@ use crate::regex::onig::search::OnigSearch;
 use crate::switches::slow;
 use crate::text::bounds::Bounds;
 
-/// What is searched for.
+/// The target of a search.
 #[derive(Debug)]
 pub enum Finder {
-    /// A regex of the Rust dialect, whose empty matches do not count.
+    /// A Rust regex, whose empty matches do not count.
     Rust(Box<RegexSearch>),
     /// A regex that only Oniguruma can run.
     #[cfg(feature = "onig")]
     Onig(Box<OnigSearch>),
-    /// A text as it is; the empty one is everywhere between two characters, and at both ends.
+    /// A literal text; the empty text is between any two characters, and at both ends.
     Text(String),
-    /// Characters, each on its own.
+    /// Single characters that satisfy a condition.
     Chars(fn(char) -> bool),
     /// One character.
     Char(char),
 }
 
-/// What becomes of what was found.
+/// The handling of matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behavior {
-    /// It is left out.
+    /// Matches are left out.
     Removed,
-    /// Each find is a piece.
+    /// Each match is a piece.
     Isolated,
-    /// Finds that touch each other are one piece, and so is the text between two finds.
+    /// Adjacent matches are one piece, and so is the text between two matches.
     Contiguous,
-    /// It belongs to the piece before it.
+    /// A match belongs to the piece before it.
     MergedWithPrevious,
-    /// It belongs to the piece after it.
+    /// A match belongs to the piece after it.
     MergedWithNext,
 }
 
@@ -47,31 +47,31 @@ impl Behavior {
     ///
     /// # Errors
     /// [`Error::Model`] for another name.
-    pub fn of(name: &str) -> Result<Self> {
+    pub fn from_name(name: &str) -> Result<Self> {
         Ok(match name {
             "removed" => Self::Removed,
             "isolated" => Self::Isolated,
             "contiguous" => Self::Contiguous,
             "merged_with_previous" => Self::MergedWithPrevious,
             "merged_with_next" => Self::MergedWithNext,
-            other => return Err(Error::model(format!("{other:?} is no behavior of a splitter"), None)),
+            other => return Err(Error::model(format!("{other:?} is not a behavior of a splitter"), None)),
         })
     }
 }
 
-/// A search and what becomes of its finds: one way to cut a text.
+/// A search and the handling of its matches: one way to cut a text.
 #[derive(Debug)]
-pub struct Cut {
-    /// What is searched for.
+pub struct CutRule {
+    /// The target of the search.
     pub finder: Finder,
-    /// What becomes of it.
+    /// The handling of the matches.
     pub behavior: Behavior,
-    /// Whether the text between finds counts as found, and the finds do not.
+    /// Whether the text between matches counts as matched instead.
     pub invert: bool,
 }
 
 impl Finder {
-    /// The search for a regex of a dialect, or for a text as it is (`"literal"`).
+    /// The search for a regex of a dialect, or for a literal text (`"literal"`).
     ///
     /// # Errors
     /// [`Error::Option`] for a regex that does not compile, [`Error::Model`] for an unknown dialect.
@@ -80,7 +80,7 @@ impl Finder {
             "rust" => Ok(Self::Rust(Box::new(RegexSearch::new(pattern)?))),
             "onig" => match published::in_rust(pattern) {
                 Some(rust) if !slow() || cfg!(not(feature = "onig")) => {
-                    Ok(Self::Rust(Box::new(RegexSearch::translated(rust, pattern)?)))
+                    Ok(Self::Rust(Box::new(RegexSearch::from_translation(rust, pattern)?)))
                 }
                 _ => Self::onig(pattern),
             },
@@ -101,31 +101,31 @@ impl Finder {
         Err(Error::Option { argument: "pattern", value: pattern.to_owned(), allowed: allowed.to_owned() })
     }
 
-    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
+    /// Whether a regex runs, which takes longer than the length of the text suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
+    pub fn uses_regex(&self) -> bool {
         !matches!(self, Self::Text(_) | Self::Chars(_) | Self::Char(_))
     }
 
-    /// The finds in `text` and the text between them, in order; nothing for an empty text.
+    /// The matches in `text` and the text between them, in order; nothing for an empty text.
     ///
     /// # Errors
-    /// [`Error::Pattern`] when a regex engine gives up.
-    pub fn find(&self, text: &str, bounds: &Bounds<'_>) -> Result<Vec<Found>> {
-        let mut all = All { all: Vec::new(), end: 0 };
+    /// [`Error::Pattern`] if a regex engine gives up.
+    pub fn find(&self, text: &str, bounds: &Bounds<'_>) -> Result<Vec<MatchSpan>> {
+        let mut all = MatchCollector { all: Vec::new(), end: 0 };
         if text.is_empty() {
             return Ok(all.all);
         }
         match self {
-            Self::Rust(search) => search.each(text, bounds, |start, end| {
+            Self::Rust(search) => search.for_each_match(text, bounds, |start, end| {
                 all.push(start, end);
                 Ok(())
             })?,
             #[cfg(feature = "onig")]
-            Self::Onig(search) => search.each(text, bounds, |start, end| all.push(start, end))?,
+            Self::Onig(search) => search.for_each_match(text, bounds, |start, end| all.push(start, end))?,
             Self::Text(sought) => {
-                for (start, found) in text.match_indices(sought.as_str()) {
-                    all.push(start, start + found.len());
+                for (start, content) in text.match_indices(sought.as_str()) {
+                    all.push(start, start + content.len());
                 }
             }
             Self::Chars(is_sought) => all.chars(text, is_sought),
@@ -135,44 +135,44 @@ impl Finder {
     }
 }
 
-impl Cut {
+impl CutRule {
     /// Calls `each` with the start and end of every piece of `text` that is not empty, in order.
     ///
     /// # Errors
-    /// Those of [`Finder::find`], and whatever `each` returns.
-    pub fn each(
+    /// As [`Finder::find`], and the errors of `each`.
+    pub fn for_each_piece(
         &self,
         text: &str,
         bounds: &Bounds<'_>,
         mut each: impl FnMut(usize, usize) -> Result<()>,
     ) -> Result<()> {
-        let mut found = self.finder.find(text, bounds)?;
+        let mut spans = self.finder.find(text, bounds)?;
         if self.invert {
-            for found in &mut found {
-                found.is_match = !found.is_match;
+            for span in &mut spans {
+                span.is_match = !span.is_match;
             }
         }
-        merge(&mut found, self.behavior);
-        for found in found {
-            if found.start < found.end && !(self.behavior == Behavior::Removed && found.is_match) {
-                each(found.start, found.end)?;
+        merge_matches(&mut spans, self.behavior);
+        for span in spans {
+            if span.start < span.end && !(self.behavior == Behavior::Removed && span.is_match) {
+                each(span.start, span.end)?;
             }
         }
         Ok(())
     }
 }
 
-/// Joins finds with their neighbours.
-fn merge(found: &mut Vec<Found>, behavior: Behavior) {
+/// Joins matches with their neighbours.
+fn merge_matches(spans: &mut Vec<MatchSpan>, behavior: Behavior) {
     if matches!(behavior, Behavior::Removed | Behavior::Isolated) {
         return;
     }
     if behavior == Behavior::MergedWithNext {
-        found.reverse();
+        spans.reverse();
     }
-    let mut merged: Vec<Found> = Vec::with_capacity(found.len());
+    let mut merged: Vec<MatchSpan> = Vec::with_capacity(spans.len());
     let mut before = false;
-    for &next in &*found {
+    for &next in &*spans {
         let joins = match behavior {
             Behavior::Contiguous => next.is_match == before,
             _ => next.is_match && !before,
@@ -187,25 +187,25 @@ fn merge(found: &mut Vec<Found>, behavior: Behavior) {
     if behavior == Behavior::MergedWithNext {
         merged.reverse();
     }
-    *found = merged;
+    *spans = merged;
 }
 
-/// Finds, and the text between them.
-struct All {
-    all: Vec<Found>,
+/// Collects matches, and the text between them.
+struct MatchCollector {
+    all: Vec<MatchSpan>,
     end: usize,
 }
 
-impl All {
+impl MatchCollector {
     fn push(&mut self, start: usize, end: usize) {
-        self.until(start);
-        self.all.push(Found { start, end, is_match: true });
+        self.push_gap(start);
+        self.all.push(MatchSpan { start, end, is_match: true });
         self.end = end;
     }
 
-    fn until(&mut self, start: usize) {
+    fn push_gap(&mut self, start: usize) {
         if self.end != start {
-            self.all.push(Found { start: self.end, end: start, is_match: false });
+            self.all.push(MatchSpan { start: self.end, end: start, is_match: false });
         }
     }
 
@@ -215,13 +215,13 @@ impl All {
         }
     }
 
-    fn finish(mut self, len: usize) -> Vec<Found> {
-        self.until(len);
+    fn finish(mut self, len: usize) -> Vec<MatchSpan> {
+        self.push_gap(len);
         self.all
     }
 }
 
-/// Whether it is punctuation. ASCII characters that Unicode calls symbols count too.
+/// Whether the character is punctuation, including ASCII characters that Unicode calls symbols.
 #[must_use]
 pub fn is_punctuation(char: char) -> bool {
     char.is_ascii_punctuation() || UnicodeCategories::is_punctuation(char)
@@ -234,8 +234,8 @@ mod tests {
 
     fn pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
         let mut pieces = Vec::new();
-        let cut = Cut { finder, behavior, invert };
-        cut.each(text, &Bounds::new(text.len(), &Stop::default()), |start, end| {
+        let cut = CutRule { finder, behavior, invert };
+        cut.for_each_piece(text, &Bounds::new(text.len(), &Stop::default()), |start, end| {
             pieces.push(text[start..end].to_owned());
             Ok(())
         })

@@ -1,22 +1,22 @@
-//! A text that steps rewrite, and where each byte of it comes from.
+//! A text that steps rewrite, with the origin of each byte.
 //!
-//! Origins are kept only if somebody asks for them, because they cost more than the text. The origin of a byte is the span
-//! of what it was made from, in bytes of the source. An added character has the span of the character before it.
+//! Origins are tracked only on request, because they cost more than the text. The origin of a byte is the span that it
+//! was made from, in bytes of the source. An added character has the span of the character before it.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::error::{Error, Result};
-use crate::regex::Found;
+use crate::regex::MatchSpan;
 use crate::text::bounds::Bounds;
 
-/// How many bytes are rewritten between two looks at the stop flag.
+/// The bytes rewritten between two checks of the stop flag.
 const BYTES_PER_LOOK: usize = 1 << 16;
 
-/// Where a byte comes from: the start and the end of what it was made from.
+/// The origin of a byte: the start and the end of the span that it was made from.
 pub type Origin = (usize, usize);
 
-/// See the module.
+/// A text with optional origins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<'t> {
     text: Cow<'t, str>,
@@ -32,7 +32,7 @@ impl<'t> Line<'t> {
 
     /// A text before all steps that starts at `start` of its source, with origins.
     #[must_use]
-    pub fn tracked(text: &'t str, start: usize) -> Self {
+    pub fn with_origins(text: &'t str, start: usize) -> Self {
         let mut origins = Vec::with_capacity(text.len());
         for (at, char) in text.char_indices() {
             let span = (start + at, start + at + char.len_utf8());
@@ -41,9 +41,9 @@ impl<'t> Line<'t> {
         Self { text: Cow::Borrowed(text), origins: Some(origins) }
     }
 
-    /// A text that starts at `start` of its source, with U+FFFD for each byte that is not UTF-8. That byte is its origin.
+    /// A text that starts at `start` of its source, with U+FFFD for each byte that is not UTF-8, which is its origin.
     #[must_use]
-    pub fn replaced(bytes: &[u8], start: usize, tracked: bool) -> Self {
+    pub fn with_replacements(bytes: &[u8], start: usize, tracked: bool) -> Self {
         let mut text = String::with_capacity(bytes.len() + 16);
         let (mut origins, mut at) = (Vec::new(), start);
         for chunk in bytes.utf8_chunks() {
@@ -59,25 +59,25 @@ impl<'t> Line<'t> {
         Self { text: Cow::Owned(text), origins: tracked.then_some(origins) }
     }
 
-    /// The text as it is now.
+    /// The current text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The origin of each byte, where they are kept.
+    /// The origin of each byte, if tracked.
     #[must_use]
     pub fn origins(&self) -> Option<&[Origin]> {
         self.origins.as_deref()
     }
 
-    /// The text as it is now, and the origins of its bytes.
+    /// The current text, and the origins of its bytes.
     #[must_use]
     pub fn into_parts(self) -> (Cow<'t, str>, Option<Vec<Origin>>) {
         (self.text, self.origins)
     }
 
-    /// A new line with the origins of this one, if it has any.
+    /// An empty line whose characters get the origins of this one, if it tracks any.
     pub(super) fn successor(&self) -> Successor<'_> {
         let room = self.text.len() + self.text.len() / 8;
         let origins = self.origins.as_deref().map(|old| (old, Vec::with_capacity(room)));
@@ -96,7 +96,7 @@ impl<'t> Line<'t> {
         self.origins = origins;
     }
 
-    /// Replaces each character by those that `each` emits, which have its origin.
+    /// Replaces each character by those that `each` emits, which get its origin.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -115,8 +115,8 @@ impl<'t> Line<'t> {
         Ok(())
     }
 
-    /// Makes the text that `changes` spell. Each character comes with -n if it replaces 1 + n of the old ones, or with 1 if it
-    /// is added.
+    /// Replaces the text by the characters of `changes`. Each comes with -n if it replaces 1 + n of the old ones, or
+    /// with 1 if it is added.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -143,36 +143,36 @@ impl<'t> Line<'t> {
         Ok(())
     }
 
-    /// Replaces the finds by `content`.
-    pub fn replace(&mut self, found: &[Found], content: &str) {
-        if found.iter().all(|found| !found.is_match) {
+    /// Replaces the matches by `content`.
+    pub fn replace(&mut self, spans: &[MatchSpan], content: &str) {
+        if spans.iter().all(|span| !span.is_match) {
             return;
         }
         let mut new = self.successor();
-        for found in found {
-            if found.is_match {
-                content.chars().for_each(|char| new.push_after(char, found.end));
+        for span in spans {
+            if span.is_match {
+                content.chars().for_each(|char| new.push_after(char, span.end));
             } else {
-                new.keep(&self.text, found.start..found.end);
+                new.push_old(&self.text, span.start..span.end);
             }
         }
         let parts = new.finish();
         self.become_successor(parts);
     }
 
-    /// Puts `content` before a text that is not empty.
+    /// Inserts `content` before a text that is not empty.
     pub fn prepend(&mut self, content: &str) {
         if self.text.is_empty() {
             return;
         }
         let mut new = self.successor();
         content.chars().for_each(|char| new.push(char, 0));
-        new.keep(&self.text, 0..self.text.len());
+        new.push_old(&self.text, 0..self.text.len());
         let parts = new.finish();
         self.become_successor(parts);
     }
 
-    /// Leaves only this part of the text.
+    /// Keeps only this part of the text.
     pub fn cut(&mut self, range: Range<usize>) {
         if range.len() == self.text.len() {
             return;
@@ -187,7 +187,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// A line that is being made from another one.
+/// A line being made from another one.
 pub(super) struct Successor<'o> {
     text: String,
     origins: Option<(&'o [Origin], Vec<Origin>)>,
@@ -216,14 +216,14 @@ impl Successor<'_> {
     }
 
     /// Appends a part of the old text.
-    pub fn keep(&mut self, text: &str, range: Range<usize>) {
+    pub fn push_old(&mut self, text: &str, range: Range<usize>) {
         self.text.push_str(&text[range.clone()]);
         if let Some((old, new)) = &mut self.origins {
             new.extend_from_slice(&old[range]);
         }
     }
 
-    /// How long the new text is by now.
+    /// The length of the new text so far.
     pub fn len(&self) -> usize {
         self.text.len()
     }
@@ -233,15 +233,15 @@ impl Successor<'_> {
     }
 }
 
-/// A text that is written straight from its source, with the origin of each byte where they are kept.
+/// A text written directly from its source, with the origin of each byte if tracked.
 #[derive(Debug)]
 pub struct Draft {
-    /// What was written.
+    /// The text so far.
     pub text: Vec<u8>,
-    /// How a space is written, where origins are kept.
+    /// The spelling of a space, if origins are tracked.
     space: &'static [u8],
     origins: Option<Vec<Origin>>,
-    /// How much of the source was taken, where origins are kept.
+    /// The place reached in the source, if origins are tracked.
     at: usize,
 }
 
@@ -252,32 +252,32 @@ impl Draft {
         Self { text: Vec::with_capacity(room), space: b" ", origins: None, at: 0 }
     }
 
-    /// An empty text with origins, whose source begins at `start`, and in which a space is written as `space`.
+    /// An empty text with origins, whose source begins at `start`, and in which a space is spelled `space`.
     #[must_use]
     pub fn tracked(start: usize, space: &'static [u8]) -> Self {
         Self { text: Vec::new(), space, origins: Some(Vec::new()), at: start }
     }
 
-    /// The origin of each byte, where they are kept.
+    /// The origin of each byte, if tracked.
     #[must_use]
     pub fn origins(&self) -> &[Origin] {
         self.origins.as_deref().unwrap_or_default()
     }
 
-    /// Appends what the next `source` bytes become. If their number stays the same, each byte comes from one byte.
+    /// Appends the replacement of the next `source` bytes. If the length stays the same, each byte comes from one byte.
     #[inline]
-    pub fn take(&mut self, source: usize, shown: &[u8]) {
+    pub fn take(&mut self, source: usize, replacement: &[u8]) {
         if self.origins.is_some() {
-            self.take_tracked(source, shown);
+            self.take_tracked(source, replacement);
         } else {
-            self.text.extend_from_slice(shown);
+            self.text.extend_from_slice(replacement);
         }
     }
 
     #[inline(never)]
-    fn take_tracked(&mut self, source: usize, shown: &[u8]) {
+    fn take_tracked(&mut self, source: usize, replacement: &[u8]) {
         let (before, from) = (self.text.len(), self.at);
-        for byte in shown {
+        for byte in replacement {
             self.text.extend_from_slice(if *byte == b' ' { self.space } else { std::slice::from_ref(byte) });
         }
         self.at += source;
@@ -289,7 +289,7 @@ impl Draft {
         }
     }
 
-    /// Removes all but the first `len` bytes.
+    /// Keeps only the first `len` bytes.
     pub fn truncate(&mut self, len: usize) {
         self.text.truncate(len);
         if let Some(origins) = &mut self.origins {
@@ -298,9 +298,9 @@ impl Draft {
     }
 }
 
-/// The error of a text with these origins, with its place in their source.
+/// Moves an error of a text with these origins to its place in their source.
 #[must_use]
-pub fn placed_by(error: Error, origins: Option<&[Origin]>) -> Error {
+pub fn place_error(error: Error, origins: Option<&[Origin]>) -> Error {
     let Some(origins) = origins else { return error };
     let place = |offset: usize| origins.get(offset).or(origins.last()).map_or(offset, |origin| origin.0);
     match error {
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn origins_follow_their_characters() {
-        let mut line = Line::tracked("aé b", 10);
+        let mut line = Line::with_origins("aé b", 10);
         let stop = Stop::default();
         let each = |char: char, emit: &mut dyn FnMut(char)| {
             if char == 'é' { "e\u{301}".chars().for_each(emit) } else { emit(char) }
@@ -334,17 +334,17 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_keep_their_places() {
-        let line = Line::replaced(b"\xC3\xA9\xE2\x98o", 10, true);
+        let line = Line::with_replacements(b"\xC3\xA9\xE2\x98o", 10, true);
         assert_eq!(line.text(), "é\u{FFFD}\u{FFFD}o");
         let (e, first, second, o) = ((10, 12), (12, 13), (13, 14), (14, 15));
         assert_eq!(line.origins().unwrap(), [e, e, first, first, first, second, second, second, o]);
-        assert_eq!(Line::replaced(b"\xFFo", 10, false), Line { text: "\u{FFFD}o".into(), origins: None });
+        assert_eq!(Line::with_replacements(b"\xFFo", 10, false), Line { text: "\u{FFFD}o".into(), origins: None });
     }
 
     #[test]
     fn what_is_replaced_comes_from_the_end_of_what_was_found() {
-        let mut line = Line::tracked("ab", 0);
-        let found = |start, end, is_match| Found { start, end, is_match };
+        let mut line = Line::with_origins("ab", 0);
+        let found = |start, end, is_match| MatchSpan { start, end, is_match };
         line.replace(&[found(0, 0, true), found(0, 2, true)], "x");
         assert_eq!((line.text(), line.origins().unwrap()), ("xx", &[(0, 0), (1, 2)][..]));
         let stop = Stop::default();

@@ -1,4 +1,4 @@
-//! The table of normalizers: what is done to a text before anything is searched in it. One row for each kind.
+//! The table of normalizers, which rewrite a text before tokens are searched in it: one row for each kind.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -12,14 +12,14 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::bytes::byte_characters;
 use super::find::Finder;
 use super::line::Line;
+use super::located::LocatedStep;
 use super::options::StepOptions;
-use super::placed::Placed;
 use crate::error::Result;
-use crate::regex::Found;
+use crate::regex::MatchSpan;
 use crate::steps::charsmap::Charsmap;
 use crate::text::bounds::Bounds;
 
-/// What a character becomes: calls its second argument with each.
+/// Calls its second argument with each character that replaces a character.
 pub type PerChar = fn(char, &mut dyn FnMut(char));
 
 /// One normalizer.
@@ -27,15 +27,15 @@ pub type PerChar = fn(char, &mut dyn FnMut(char));
 pub enum NormalizeStep {
     /// One of Unicode's forms.
     Form(Form),
-    /// Replaces what is found by a text.
+    /// Replaces the matches by a text.
     Replace(Finder, String),
-    /// Puts a text before one that is not empty.
+    /// Inserts a text before one that is not empty.
     Prepend(String),
     /// Removes white space on the left and on the right.
     Strip(bool, bool),
-    /// Removes characters or replaces them by others, each on its own.
+    /// Removes characters or replaces them by others, one by one.
     Chars(PerChar),
-    /// Rewrites the text by a table that `SentencePiece` compiled, as HF does it.
+    /// Rewrites the text by a table compiled by `SentencePiece`, with HF's rule.
     Precompiled(Box<Charsmap>),
 }
 
@@ -52,7 +52,7 @@ pub enum Form {
     Nfkd,
 }
 
-/// A row of the table: the name of a kind, and what makes its steps.
+/// A row of the table: the name of a kind, and the function that makes its steps.
 pub type NormalizerRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<NormalizeStep>>);
 
 /// Every kind, by name.
@@ -69,26 +69,26 @@ pub const ROWS: &[NormalizerRow] = &[
     ("prepend", |options| Ok(vec![NormalizeStep::Prepend(options.text("prepend")?.to_owned())])),
     ("replace", replace),
     ("strip", |options| Ok(vec![NormalizeStep::Strip(options.flag("left")?, options.flag("right")?)])),
-    ("strip_accents", |_| Ok(vec![NormalizeStep::Chars(without_marks)])),
+    ("strip_accents", |_| Ok(vec![NormalizeStep::Chars(drop_marks)])),
 ];
 
 impl NormalizeStep {
-    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
+    /// Whether a regex runs, which takes longer than the length of the text suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
-        matches!(self, Self::Replace(finder, _) if finder.searches())
+    pub fn uses_regex(&self) -> bool {
+        matches!(self, Self::Replace(finder, _) if finder.uses_regex())
     }
 }
 
-impl Placed<NormalizeStep> {
-    /// Takes the step.
+impl LocatedStep<NormalizeStep> {
+    /// Applies the step.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
+    /// [`crate::Error::Pattern`] if a regex engine gives up, and [`crate::Error::TooLong`].
     pub fn apply(&self, line: &mut Line<'_>, bounds: &Bounds<'_>) -> Result<()> {
         bounds.stop().check()?;
         let before = line.text().len();
-        // A step that may make a short text long asks for room first.
+        // A step that can make a short text long checks the bounds first.
         let resize = |after: usize| bounds.resize(before, after, || self.name());
         match &**self {
             NormalizeStep::Form(form) => {
@@ -98,9 +98,9 @@ impl Placed<NormalizeStep> {
                 }
             }
             NormalizeStep::Replace(finder, content) => {
-                let found = finder.find(line.text(), bounds)?;
-                resize(replaced_len(&found, content))?;
-                line.replace(&found, content);
+                let spans = finder.find(line.text(), bounds)?;
+                resize(replaced_len(&spans, content))?;
+                line.replace(&spans, content);
             }
             NormalizeStep::Prepend(content) if before > 0 => {
                 resize(before + content.len())?;
@@ -109,18 +109,18 @@ impl Placed<NormalizeStep> {
             NormalizeStep::Prepend(_) => {}
             NormalizeStep::Strip(left, right) => {
                 let text = line.text();
-                let kept = if *left { text.trim_start() } else { text };
-                let start = text.len() - kept.len();
-                let kept = if *right { kept.trim_end() } else { kept };
-                resize(kept.len())?;
-                line.cut(start..start + kept.len());
+                let rest = if *left { text.trim_start() } else { text };
+                let start = text.len() - rest.len();
+                let rest = if *right { rest.trim_end() } else { rest };
+                resize(rest.len())?;
+                line.cut(start..start + rest.len());
             }
             NormalizeStep::Chars(each) => {
                 line.map_chars(*each, bounds)?;
                 resize(line.text().len())?;
             }
             NormalizeStep::Precompiled(map) => {
-                let changes = rewritten(line.text(), map, before + bounds.room());
+                let changes = precompiled_changes(line.text(), map, before + bounds.room());
                 resize(changes.iter().map(|(char, _)| char.len_utf8()).sum())?;
                 line.transform(changes.into_iter(), bounds)?;
             }
@@ -129,29 +129,28 @@ impl Placed<NormalizeStep> {
     }
 }
 
-/// How long a text is in which `content` replaces what was found.
-pub(super) fn replaced_len(found: &[Found], content: &str) -> usize {
-    let matches = found.iter().filter(|found| found.is_match).count();
-    let kept: usize = found.iter().filter(|found| !found.is_match).map(|found| found.end - found.start).sum();
-    matches.saturating_mul(content.len()).saturating_add(kept)
+/// The length of a text after `content` replaces the matches.
+pub(super) fn replaced_len(spans: &[MatchSpan], content: &str) -> usize {
+    let matches = spans.iter().filter(|span| span.is_match).count();
+    let unmatched: usize = spans.iter().filter(|span| !span.is_match).map(|span| span.end - span.start).sum();
+    matches.saturating_mul(content.len()).saturating_add(unmatched)
 }
 
 impl Form {
-    /// The changes that give a text this form, or the first of them that make more than `most` bytes; None where it has the
-    /// form.
+    /// The changes that give a text this form, or the first of them that exceed `most` bytes; None if it has the form.
     fn changes(self, text: &str, most: usize) -> Option<Vec<(char, isize)>> {
-        if text.is_ascii() || self.quick(text) == IsNormalized::Yes {
+        if text.is_ascii() || self.is_normalized(text) == IsNormalized::Yes {
             return None;
         }
         Some(match self {
-            Self::Nfc => up_to(most, text.nfc()),
-            Self::Nfd => up_to(most, text.nfd()),
-            Self::Nfkc => up_to(most, text.nfkc()),
-            Self::Nfkd => up_to(most, text.nfkd()),
+            Self::Nfc => take_changes(most, text.nfc()),
+            Self::Nfd => take_changes(most, text.nfd()),
+            Self::Nfkc => take_changes(most, text.nfkc()),
+            Self::Nfkd => take_changes(most, text.nfkd()),
         })
     }
 
-    fn quick(self, text: &str) -> IsNormalized {
+    fn is_normalized(self, text: &str) -> IsNormalized {
         match self {
             Self::Nfc => is_nfc_quick(text.chars()),
             Self::Nfd => is_nfd_quick(text.chars()),
@@ -161,8 +160,8 @@ impl Form {
     }
 }
 
-/// The first changes, until they make more than `most` bytes.
-fn up_to(most: usize, changes: impl Iterator<Item = (char, isize)>) -> Vec<(char, isize)> {
+/// The first changes, until they exceed `most` bytes.
+fn take_changes(most: usize, changes: impl Iterator<Item = (char, isize)>) -> Vec<(char, isize)> {
     let mut len = 0;
     let fits = |change: &(char, isize)| {
         let had_room = len <= most;
@@ -179,7 +178,7 @@ fn replace(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
 
 fn precompiled(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let blob = BASE64_STANDARD.decode(options.text("charsmap")?);
-    let blob = blob.map_err(|error| options.wrong(&format!("has a charsmap that is not base 64: {error}")))?;
+    let blob = blob.map_err(|error| options.error(&format!("has a charsmap that is not base 64: {error}")))?;
     Ok(vec![NormalizeStep::Precompiled(Box::new(Charsmap::new(&blob)?))])
 }
 
@@ -192,11 +191,11 @@ fn bert(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
         steps.push(NormalizeStep::Chars(clean));
     }
     if options.flag("handle_chinese_chars")? {
-        steps.push(NormalizeStep::Chars(spaced));
+        steps.push(NormalizeStep::Chars(space_chinese));
     }
     if strips {
         steps.push(NormalizeStep::Form(Form::Nfd));
-        steps.push(NormalizeStep::Chars(without_nonspacing));
+        steps.push(NormalizeStep::Chars(drop_nonspacing));
     }
     if lowers {
         steps.push(NormalizeStep::Chars(lowercase));
@@ -213,8 +212,8 @@ fn clean(char: char, emit: &mut dyn FnMut(char)) {
     }
 }
 
-/// Puts spaces around the characters that BERT calls Chinese.
-fn spaced(char: char, emit: &mut dyn FnMut(char)) {
+/// Inserts spaces around the characters that BERT calls Chinese.
+fn space_chinese(char: char, emit: &mut dyn FnMut(char)) {
     let chinese = matches!(
         u32::from(char),
         0x4E00..=0x9FFF
@@ -239,13 +238,13 @@ fn lowercase(char: char, emit: &mut dyn FnMut(char)) {
     char.to_lowercase().for_each(emit);
 }
 
-fn without_nonspacing(char: char, emit: &mut dyn FnMut(char)) {
+fn drop_nonspacing(char: char, emit: &mut dyn FnMut(char)) {
     if !char.is_mark_nonspacing() {
         emit(char);
     }
 }
 
-fn without_marks(char: char, emit: &mut dyn FnMut(char)) {
+fn drop_marks(char: char, emit: &mut dyn FnMut(char)) {
     if !is_combining_mark(char) {
         emit(char);
     }
@@ -259,11 +258,11 @@ fn nmt(char: char, emit: &mut dyn FnMut(char)) {
     }
 }
 
-/// What HF does with a compiled table. It looks up a whole grapheme cluster if it is short, and otherwise each character.
-/// It finds the shortest key that the cluster starts with, and what that key becomes replaces the whole cluster.
+/// HF's rule for a compiled table: it looks up a whole grapheme cluster if it is short, and otherwise each character.
+/// The replacement of the shortest key that the cluster starts with replaces the whole cluster.
 ///
-/// These are the changes that do it, or the first of them that make more than `most` bytes.
-fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
+/// Returns the changes, or the first of them that exceed `most` bytes.
+fn precompiled_changes(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
     let mut changes = Vec::with_capacity(text.len());
     let mut len = 0;
     for cluster in text.graphemes(true) {
@@ -271,7 +270,7 @@ fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
             && let Some(new) = map.shortest(cluster.as_bytes())
         {
             len += new.len();
-            change(&mut changes, cluster, &String::from_utf8_lossy(new));
+            push_change(&mut changes, cluster, &String::from_utf8_lossy(new));
             if len > most {
                 break;
             }
@@ -284,7 +283,7 @@ fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
             match map.shortest(part.as_bytes()) {
                 Some(new) => {
                     len += new.len();
-                    change(&mut changes, part, &String::from_utf8_lossy(new));
+                    push_change(&mut changes, part, &String::from_utf8_lossy(new));
                 }
                 None => changes.extend(part.chars().map(|char| (char, 0))),
             }
@@ -293,8 +292,8 @@ fn rewritten(text: &str, map: &Charsmap, most: usize) -> Vec<(char, isize)> {
     changes
 }
 
-/// Appends the changes that make `new` of `old`.
-fn change(changes: &mut Vec<(char, isize)>, old: &str, new: &str) {
+/// Appends the changes that replace `old` by `new`.
+fn push_change(changes: &mut Vec<(char, isize)>, old: &str, new: &str) {
     let (count, before) = (new.chars().count(), old.chars().count());
     changes.extend(new.chars().map(|char| (char, 0)));
     if count > before {

@@ -1,5 +1,5 @@
-//! The specification of a step: its kind, and options by name. A row of a table of steps takes the options that it knows.
-//! An option that is left over is an error.
+//! The specification of a step: its kind, and options by name. A row of a step table takes the options that it knows. A
+//! remaining option is an error.
 
 use crate::error::{Error, Result};
 
@@ -8,15 +8,15 @@ use crate::error::{Error, Result};
 pub enum Value {
     /// A text.
     Text(String),
-    /// Yes or no.
+    /// True or false.
     Flag(bool),
     /// A number.
     Number(i64),
-    /// Not given.
+    /// No value.
     Nothing,
 }
 
-/// A step as a model holds it.
+/// A step in a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The name of its row.
@@ -25,75 +25,77 @@ pub struct Spec {
     pub options: Vec<(String, Value)>,
 }
 
-/// The options of a step that are not taken yet.
+/// The options of a step that no one has taken yet.
 #[derive(Debug)]
 pub struct StepOptions<'s> {
     place: &'static str,
     spec: &'s Spec,
-    left: Vec<&'s (String, Value)>,
+    remaining: Vec<&'s (String, Value)>,
 }
 
 impl<'s> StepOptions<'s> {
     pub(super) fn new(place: &'static str, spec: &'s Spec) -> Self {
-        Self { place, spec, left: spec.options.iter().collect() }
+        Self { place, spec, remaining: spec.options.iter().collect() }
     }
 
-    /// The error of this step.
-    pub(super) fn wrong(&self, problem: &str) -> Error {
+    /// Makes an error that names this step.
+    pub(super) fn error(&self, problem: &str) -> Error {
         Error::model(format!("the step {:?} in {} {problem}", self.spec.kind, self.place), None)
     }
 
     fn take(&mut self, name: &str) -> Result<&'s Value> {
-        let place = self.left.iter().position(|(other, _)| other == name);
-        place.map(|place| &self.left.remove(place).1).ok_or_else(|| self.wrong(&format!("lacks the option {name:?}")))
+        let place = self.remaining.iter().position(|(other, _)| other == name);
+        place
+            .map(|place| &self.remaining.remove(place).1)
+            .ok_or_else(|| self.error(&format!("lacks the option {name:?}")))
     }
 
-    /// An option that is a text.
+    /// Takes an option that is a text.
     pub(super) fn text(&mut self, name: &str) -> Result<&'s str> {
         match self.take(name)? {
             Value::Text(text) => Ok(text),
-            _ => Err(self.wrong(&format!("needs a text as the option {name:?}"))),
+            _ => Err(self.error(&format!("needs a text as the option {name:?}"))),
         }
     }
 
-    /// An option that is one character.
+    /// Takes an option that is one character.
     pub(super) fn char(&mut self, name: &str) -> Result<char> {
         let mut chars = self.text(name)?.chars();
         match (chars.next(), chars.next()) {
             (Some(char), None) => Ok(char),
-            _ => Err(self.wrong(&format!("needs one character as the option {name:?}"))),
+            _ => Err(self.error(&format!("needs one character as the option {name:?}"))),
         }
     }
 
-    /// An option that is yes or no.
+    /// Takes an option that is true or false.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
-        self.flag_or_nothing(name)?.ok_or_else(|| self.wrong(&format!("needs true or false as the option {name:?}")))
+        self.flag_or_nothing(name)?.ok_or_else(|| self.error(&format!("needs true or false as the option {name:?}")))
     }
 
-    /// An option that is yes, no, or left open.
+    /// Takes an option that is true, false or null.
     pub(super) fn flag_or_nothing(&mut self, name: &str) -> Result<Option<bool>> {
         match self.take(name)? {
             Value::Flag(flag) => Ok(Some(*flag)),
             Value::Nothing => Ok(None),
-            _ => Err(self.wrong(&format!("needs true, false or null as the option {name:?}"))),
+            _ => Err(self.error(&format!("needs true, false or null as the option {name:?}"))),
         }
     }
 
-    /// An option that is a count.
+    /// Takes an option that is a count.
     pub(super) fn count(&mut self, name: &str) -> Result<usize> {
         match self.take(name)? {
             Value::Number(number) => {
                 let count = u32::try_from(*number).ok().map(|count| count as usize);
-                count.ok_or_else(|| self.wrong(&format!("needs a count below 2^32 as the option {name:?}")))
+                count.ok_or_else(|| self.error(&format!("needs a count below 2^32 as the option {name:?}")))
             }
-            _ => Err(self.wrong(&format!("needs a count as the option {name:?}"))),
+            _ => Err(self.error(&format!("needs a count as the option {name:?}"))),
         }
     }
 
-    /// Ends the reading: no option may be left.
+    /// Checks that no option is left.
     pub(super) fn finish(self) -> Result<()> {
-        match self.left.first() {
-            Some((name, _)) => Err(self.wrong(&format!("has no option {name:?}"))),
+        match self.remaining.first() {
+            Some((name, _)) => Err(self.error(&format!("has no option {name:?}"))),
             None => Ok(()),
         }
     }

@@ -1,14 +1,14 @@
-//! Where the script of a text changes, by the tables of HF tokenizers.
+//! Finds changes of script in a text, by the tables of HF tokenizers.
 
 use super::script_table::RUNS;
 
-/// The number of a character's script; 0 for one that goes with any.
+/// The number of a character's script; 0 for a character that fits any script.
 fn script_of(char: char) -> u8 {
     let next = RUNS.partition_point(|&(first, _)| first <= u32::from(char));
     RUNS[next - 1].1
 }
 
-/// Where stretches of one script start. The text before the first of them is in none.
+/// The starts of stretches of one script. The text before the first start is in none.
 pub fn script_starts(text: &str) -> Vec<usize> {
     let mut last = 0;
     let mut starts = Vec::new();

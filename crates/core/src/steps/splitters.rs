@@ -1,12 +1,12 @@
-//! The table of splitters: what cuts a text into pieces. One row for each kind; a row may be several steps.
+//! The table of splitters, which cut a text into pieces: one row for each kind, of one or several steps.
 //!
-//! Most only cut. Those that also rewrite, or leave a part of the text out, work on a copy of the text: see [`Pieces`].
+//! Most only cut. Splitters that rewrite the text or leave a part out work on a copy of it: see [`Pieces`].
 
 use super::bytes::byte_characters;
-use super::find::{Behavior, Cut, Finder, is_punctuation};
+use super::find::{Behavior, CutRule, Finder, is_punctuation};
 use super::line::{Line, Origin};
+use super::located::LocatedStep;
 use super::options::StepOptions;
-use super::placed::Placed;
 use super::scripts::script_starts;
 use crate::error::Result;
 use crate::text::bounds::Bounds;
@@ -14,32 +14,32 @@ use crate::text::bounds::Bounds;
 /// One splitter.
 #[derive(Debug)]
 pub enum SplitStep {
-    /// Cuts at what is found.
-    Cut(Cut),
-    /// Cuts after so many characters.
+    /// Cuts at the matches.
+    Cut(CutRule),
+    /// Cuts after this many characters.
     Length(usize),
-    /// Cuts where the script changes, and leaves out what goes with any script before the first.
+    /// Cuts at changes of script, and leaves out characters of any script before the first change.
     Scripts,
-    /// Puts a space before each piece that does not start with one.
+    /// Inserts a space before each piece that does not start with one.
     PrefixSpace,
     /// Writes each byte as a character.
     ByteCharacters,
-    /// Writes spaces as another character, and puts one before pieces that do not start with it.
+    /// Replaces spaces by another character, and inserts one before pieces that do not start with it.
     Metaspace(char, Prepend),
 }
 
-/// Which pieces get a character before them.
+/// The pieces that get a character before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prepend {
     /// All.
     Always,
-    /// Those that begin where the text begins.
+    /// Those at the start of the text.
     First,
     /// None.
     Never,
 }
 
-/// A row of the table: the name of a kind, and what makes its steps.
+/// A row of the table: the name of a kind, and the function that makes its steps.
 pub type SplitterRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<SplitStep>>);
 
 /// Every kind, by name.
@@ -52,39 +52,39 @@ pub const ROWS: &[SplitterRow] = &[
         Ok(vec![chars(char::is_numeric, if alone { Behavior::Isolated } else { Behavior::Contiguous })])
     }),
     ("fixed_length", length),
-    ("literal", |options| searched(options, "literal")),
+    ("literal", |options| regex_step(options, "literal")),
     ("metaspace", metaspace),
     ("prefix_space", |_| Ok(vec![SplitStep::PrefixSpace])),
-    ("punctuation", |options| Ok(vec![chars(is_punctuation, Behavior::of(options.text("behavior")?)?)])),
+    ("punctuation", |options| Ok(vec![chars(is_punctuation, Behavior::from_name(options.text("behavior")?)?)])),
     ("regex", |options| {
         let dialect = options.text("dialect")?;
-        searched(options, dialect)
+        regex_step(options, dialect)
     }),
     ("unicode_scripts", |_| Ok(vec![SplitStep::Scripts])),
     ("whitespace", |_| {
         let finder = Finder::new(r"\w+|[^\w\s]+", "rust")?;
-        Ok(vec![SplitStep::Cut(Cut { finder, behavior: Behavior::Removed, invert: true })])
+        Ok(vec![SplitStep::Cut(CutRule { finder, behavior: Behavior::Removed, invert: true })])
     }),
     ("whitespace_split", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed)])),
 ];
 
 fn cut(finder: Finder, behavior: Behavior) -> SplitStep {
-    SplitStep::Cut(Cut { finder, behavior, invert: false })
+    SplitStep::Cut(CutRule { finder, behavior, invert: false })
 }
 
 fn chars(is_sought: fn(char) -> bool, behavior: Behavior) -> SplitStep {
     cut(Finder::Chars(is_sought), behavior)
 }
 
-fn searched(options: &mut StepOptions<'_>, dialect: &str) -> Result<Vec<SplitStep>> {
+fn regex_step(options: &mut StepOptions<'_>, dialect: &str) -> Result<Vec<SplitStep>> {
     let finder = Finder::new(options.text("pattern")?, dialect)?;
-    let (behavior, invert) = (Behavior::of(options.text("behavior")?)?, options.flag("invert")?);
-    Ok(vec![SplitStep::Cut(Cut { finder, behavior, invert })])
+    let (behavior, invert) = (Behavior::from_name(options.text("behavior")?)?, options.flag("invert")?);
+    Ok(vec![SplitStep::Cut(CutRule { finder, behavior, invert })])
 }
 
 fn length(options: &mut StepOptions<'_>) -> Result<Vec<SplitStep>> {
     match options.count("length")? {
-        0 => Err(options.wrong("needs a length of at least 1")),
+        0 => Err(options.error("needs a length of at least 1")),
         length => Ok(vec![SplitStep::Length(length)]),
     }
 }
@@ -95,7 +95,7 @@ fn metaspace(options: &mut StepOptions<'_>) -> Result<Vec<SplitStep>> {
         "always" => Prepend::Always,
         "first" => Prepend::First,
         "never" => Prepend::Never,
-        _ => return Err(options.wrong("needs 'always', 'first' or 'never' as the option \"prepend\"")),
+        _ => return Err(options.error("needs 'always', 'first' or 'never' as the option \"prepend\"")),
     };
     let mut steps = vec![SplitStep::Metaspace(replacement, prepend)];
     if options.flag("split")? {
@@ -105,7 +105,7 @@ fn metaspace(options: &mut StepOptions<'_>) -> Result<Vec<SplitStep>> {
 }
 
 impl SplitStep {
-    /// Whether every byte of a text is in a piece, as it is.
+    /// Whether every byte of a text is in a piece unchanged.
     #[must_use]
     pub fn only_cuts(&self) -> bool {
         match self {
@@ -115,21 +115,21 @@ impl SplitStep {
         }
     }
 
-    /// Whether it searches with a regex, which takes longer than the length of the text suggests.
+    /// Whether a regex runs, which takes longer than the length of the text suggests.
     #[must_use]
-    pub fn searches(&self) -> bool {
-        matches!(self, Self::Cut(cut) if cut.finder.searches())
+    pub fn uses_regex(&self) -> bool {
+        matches!(self, Self::Cut(cut) if cut.finder.uses_regex())
     }
 
     /// Calls `each` with the start and end of every piece of `text`, in order; for a splitter that cuts.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up, and whatever `each` returns.
+    /// [`crate::Error::Pattern`] if a regex engine gives up, and the errors of `each`.
     pub fn cut(&self, text: &str, bounds: &Bounds<'_>, mut each: impl FnMut(usize, usize) -> Result<()>) -> Result<()> {
         let mut start = 0;
         let mut until = |end: usize| if start < end { each(std::mem::replace(&mut start, end), end) } else { Ok(()) };
         match self {
-            Self::Cut(cut) => return cut.each(text, bounds, each),
+            Self::Cut(cut) => return cut.for_each_piece(text, bounds, each),
             Self::Length(length) => {
                 for (end, _) in text.char_indices().step_by(*length) {
                     until(end)?;
@@ -146,19 +146,19 @@ impl SplitStep {
     }
 }
 
-/// The pieces of a text, between which some of it may be left out.
+/// The pieces of a text; text between them is left out.
 #[derive(Debug)]
 pub struct Pieces<'t> {
     line: Line<'t>,
     spans: Vec<(usize, usize)>,
 }
 
-/// Pieces one after another in one text: where each ends, and the origin of each byte, if origins were kept.
+/// Pieces one after another in one text: their ends, and the origin of each byte if tracked.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Joined {
     /// The pieces.
     pub text: String,
-    /// The end of each.
+    /// The end of each piece.
     pub ends: Vec<usize>,
     /// The origin of each byte.
     pub origins: Option<Vec<Origin>>,
@@ -172,11 +172,11 @@ impl<'t> Pieces<'t> {
         Self { line, spans }
     }
 
-    /// Lets a splitter work on every piece.
+    /// Applies a splitter to every piece.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when a regex engine gives up, and [`crate::Error::TooLong`].
-    pub fn split(&mut self, placed: &Placed<SplitStep>, bounds: &Bounds<'_>) -> Result<()> {
+    /// [`crate::Error::Pattern`] if a regex engine gives up, and [`crate::Error::TooLong`].
+    pub fn split(&mut self, placed: &LocatedStep<SplitStep>, bounds: &Bounds<'_>) -> Result<()> {
         bounds.stop().check()?;
         self.spans.retain(|(start, end)| start < end);
         let before = self.line.text().len();
@@ -199,7 +199,7 @@ impl<'t> Pieces<'t> {
                         spans.push((first + start, first + end));
                         Ok(())
                     });
-                    cut.map_err(|error| error.searched_from(first))?;
+                    cut.map_err(|error| error.with_search_start(first))?;
                 }
                 self.spans = spans;
             }
@@ -223,7 +223,7 @@ impl<'t> Pieces<'t> {
         self.spans = spans;
     }
 
-    /// Puts a character before each piece for which `is_due` is true, which gets the text of the piece and its first origin.
+    /// Inserts a character before each piece for which `is_due` is true, given the piece's text and its first origin.
     fn prepend(&mut self, char: char, is_due: impl Fn(&str, usize) -> bool) {
         let mut new = self.line.successor();
         let mut spans = Vec::with_capacity(self.spans.len());
@@ -234,7 +234,7 @@ impl<'t> Pieces<'t> {
             if is_due(&text[first..last], origin) {
                 new.push(char, first);
             }
-            new.keep(text, first..last);
+            new.push_old(text, first..last);
             spans.push((start, new.len()));
         }
         let parts = new.finish();
@@ -249,7 +249,7 @@ impl<'t> Pieces<'t> {
         let mut new = self.line.successor();
         let mut ends = Vec::with_capacity(self.spans.len());
         for &(start, end) in &self.spans {
-            new.keep(self.line.text(), start..end);
+            new.push_old(self.line.text(), start..end);
             ends.push(new.len());
         }
         let (text, origins) = new.finish();

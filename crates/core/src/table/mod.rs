@@ -1,8 +1,8 @@
-//! The token tables of files: `.tiktoken` lines, and the token lines and number lines of the native format.
+//! Parses and writes the token tables of files: `.tiktoken` lines, and the native format's lines.
 //!
-//! Parsing checks the spelling of every line and nothing else; [`crate::vocab::Vocab::new`] checks what a table must hold
-//! to be a vocabulary. A file may claim any number of lines: parsing allocates nothing for lines that the rest of the file
-//! has no room for. It also finds a repeated token or rank of a `.tiktoken` file, because nobody knows the line later.
+//! Parsing only checks the spelling of every line; [`crate::vocab::Vocab::new`] checks that a table is a vocabulary. A
+//! file can claim any number of lines: parsing allocates no more than the rest of the file can fill. It also finds a
+//! repeated token or rank of a `.tiktoken` file, because the line is not known later.
 //!
 //! This file has the walk over each byte of every line; `plain_lines` reads the usual token lines faster. Both fill
 //! `tokens`.
@@ -24,7 +24,7 @@ use crate::text::utf8::text_of;
 
 pub use crate::table::tokens::{TOKEN_LIMIT, Tokens};
 
-/// Room for so many bytes of each token is made at once; few vocabularies need more.
+/// The bytes reserved for each token; few vocabularies need more.
 const USUAL_LENGTH: usize = 12;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
@@ -38,12 +38,12 @@ pub fn sha256(data: &[u8]) -> String {
     })
 }
 
-/// Walks over the lines of a file from a byte on; errors carry the line's number, counted from 1 in the whole file.
+/// Walks over the lines of a file from a byte on; errors have the line's number, counted from 1 in the whole file.
 struct Lines<'a> {
     data: &'a [u8],
-    /// Where the line that was given last starts.
+    /// The start of the current line.
     line: usize,
-    /// Where the next one starts.
+    /// The start of the next line.
     next: usize,
 }
 
@@ -53,8 +53,8 @@ impl<'a> Lines<'a> {
         Self { data, line: start, next: start }
     }
 
-    /// Refuses a claim of `count` lines of at least `least` bytes that the rest of the file has no room for.
-    fn expect(&self, count: usize, least: usize) -> Result<()> {
+    /// Refuses a claim of `count` lines of at least `least` bytes that exceeds the rest of the file.
+    fn check_count(&self, count: usize, least: usize) -> Result<()> {
         let room = (self.data.len() - self.next) / least;
         if count <= room {
             Ok(())
@@ -63,7 +63,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The next line; the last one may lack its line feed.
+    /// The next line; the last one needs no line feed.
     fn next(&mut self) -> Option<&'a [u8]> {
         self.line = self.next;
         let rest = &self.data[self.next..];
@@ -73,7 +73,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line, which must end with a line feed.
-    fn required(&mut self) -> Result<&'a [u8]> {
+    fn next_required(&mut self) -> Result<&'a [u8]> {
         match self.next() {
             Some(line) if self.line + line.len() < self.next => Ok(line),
             _ => Err(self.error("the file ends within a section")),
@@ -109,27 +109,27 @@ fn id(digits: &[u8]) -> Option<u32> {
     number(digits).and_then(|value| u32::try_from(value).ok())
 }
 
-/// The start of what a file holds, fit for an error message.
-fn shown(bytes: &[u8]) -> String {
+/// The start of bytes from a file, escaped for an error message.
+fn quote(bytes: &[u8]) -> String {
     let head = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars()).take(40);
     let dots = if bytes.len() > 40 { "…" } else { "" };
     format!("'{}{dots}'", head.flat_map(char::escape_debug).collect::<String>())
 }
 
-/// The tokens of a `.tiktoken` file: lines of base64, a space and a decimal rank. Empty lines are skipped, and a
-/// carriage return before the line feed does not belong to the line.
+/// Parses a `.tiktoken` file: lines of base64, a space and a decimal rank. Empty lines are skipped, and a carriage
+/// return before the line feed does not belong to the line.
 ///
 /// Returns the tokens in rank order; the ranks are the ids.
 ///
 /// # Errors
-/// [`Error::Format`] with the number of the first line that is spelt wrongly. [`crate::vocab::Vocab::new`] refuses a token
-/// or rank that occurs twice; [`refuse_repeats`] says in which line.
+/// [`Error::Format`] with the number of the first malformed line. [`crate::vocab::Vocab::new`] refuses a repeated token
+/// or rank; [`refuse_repeats`] finds its line.
 pub fn parse_tiktoken(data: &[u8]) -> Result<Tokens> {
     let (tokens, _) = tiktoken_lines(data)?;
-    Ok(if tokens.ids.is_sorted() { tokens } else { by_rank(&tokens) })
+    Ok(if tokens.ids.is_sorted() { tokens } else { sort_by_rank(&tokens) })
 }
 
-/// The tokens in the order of the file, and where their lines start.
+/// The tokens in the order of the file, and the starts of their lines.
 fn tiktoken_lines(data: &[u8]) -> Result<(Tokens, Vec<usize>)> {
     let mut lines = Lines::new(data, 0);
     let mut tokens = Tokens::default();
@@ -145,18 +145,18 @@ fn tiktoken_lines(data: &[u8]) -> Result<(Tokens, Vec<usize>)> {
 }
 
 fn tiktoken_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), String> {
-    let expected = || format!("expected base64, a space and a rank, not {}", shown(line));
+    let expected = || format!("expected base64, a space and a rank, not {}", quote(line));
     let space = line.iter().position(|&byte| byte == b' ').ok_or_else(expected)?;
     let rank = id(&line[space + 1..]).ok_or_else(expected)?;
     let base64 = &line[..space];
-    STANDARD.decode_vec(base64, &mut tokens.blob).map_err(|_| format!("{} is not base64", shown(base64)))?;
+    STANDARD.decode_vec(base64, &mut tokens.blob).map_err(|_| format!("{} is not base64", quote(base64)))?;
     tokens.close(rank)
 }
 
-/// Looks through a `.tiktoken` file for a token or rank that occurs twice.
+/// Searches a `.tiktoken` file for a repeated token or rank.
 ///
 /// # Errors
-/// [`Error::Format`] with the line of the second one, or of what [`parse_tiktoken`] refuses.
+/// [`Error::Format`] with the line of the second occurrence, and as [`parse_tiktoken`].
 pub fn refuse_repeats(data: &[u8]) -> Result<()> {
     let (tokens, starts) = tiktoken_lines(data)?;
     let names = || (0..tokens.ids.len()).map(|index| tokens.token(index));
@@ -168,7 +168,7 @@ pub fn refuse_repeats(data: &[u8]) -> Result<()> {
         return Ok(());
     };
     let line = line_number(data, starts[first]);
-    Err(error_at(data, starts[again], format!("the {what} stands in line {line} already")))
+    Err(error_at(data, starts[again], format!("the {what} is in line {line} already")))
 }
 
 /// The places of the first item that occurs a second time.
@@ -177,7 +177,7 @@ fn first_repeat<T: Hash + Eq>(items: impl ExactSizeIterator<Item = T>) -> Option
     items.enumerate().find_map(|(again, item)| places.insert(item, again).map(|first| (first, again)))
 }
 
-fn by_rank(tokens: &Tokens) -> Tokens {
+fn sort_by_rank(tokens: &Tokens) -> Tokens {
     let mut order: Vec<usize> = (0..tokens.ids.len()).collect();
     order.sort_unstable_by_key(|&index| tokens.ids[index]);
     let mut sorted = Tokens { blob: Vec::with_capacity(tokens.blob.len()), ..Tokens::default() };
@@ -189,17 +189,18 @@ fn by_rank(tokens: &Tokens) -> Tokens {
     sorted
 }
 
-/// `count` token lines from byte `start` on, and the byte where they end: an id, a space, and the escaped token.
+/// Parses `count` token lines from byte `start` on: an id, a space, and the escaped token. Also returns the end of the
+/// lines.
 ///
 /// # Errors
-/// [`Error::Format`] with the number of the first line that is spelt wrongly.
+/// [`Error::Format`] with the number of the first malformed line.
 pub fn parse_token_lines(data: &[u8], start: usize, count: usize) -> Result<(Tokens, usize)> {
     token_lines(data, start, count, slow())
 }
 
 fn token_lines(data: &[u8], start: usize, count: usize, is_slow: bool) -> Result<(Tokens, usize)> {
     let mut lines = Lines::new(data, start);
-    lines.expect(count, "0 a\n".len())?;
+    lines.check_count(count, "0 a\n".len())?;
     let first = lines.next;
     let mut tokens = Tokens::default();
     tokens.ends.reserve(count);
@@ -212,7 +213,7 @@ fn token_lines(data: &[u8], start: usize, count: usize, is_slow: bool) -> Result
             (read, lines.next) = (read + plain, end);
         }
         if read < count {
-            let line = lines.required()?;
+            let line = lines.next_required()?;
             token_line(line, &mut tokens).map_err(|problem| lines.error(problem))?;
             read += 1;
         }
@@ -224,14 +225,14 @@ fn token_lines(data: &[u8], start: usize, count: usize, is_slow: bool) -> Result
 }
 
 fn token_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), String> {
-    let expected = || format!("expected an id, a space and a token, not {}", shown(line));
+    let expected = || format!("expected an id, a space and a token, not {}", quote(line));
     let space = line.iter().position(|&byte| byte == b' ').ok_or_else(expected)?;
     let id = id(&line[..space]).ok_or_else(expected)?;
     unescape(&line[space + 1..], &mut tokens.blob)?;
     tokens.close(id)
 }
 
-/// Appends the bytes that an escaped token stands for.
+/// Appends the bytes of an escaped token.
 fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), String> {
     let escaped = |&byte: &u8| byte <= b' ' || byte == b'\\' || byte == 0x7f;
     while let Some(plain) = rest.iter().position(escaped) {
@@ -239,7 +240,7 @@ fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), Strin
             [b'\\', b'x', high, low, ..] => hex(high).zip(hex(low)).map(|(high, low)| high << 4 | low),
             _ => None,
         };
-        let problem = || format!("the token holds {}, which must be written as \\xNN", shown(&rest[plain..=plain]));
+        let problem = || format!("the token holds {}, which must be written as \\xNN", quote(&rest[plain..=plain]));
         out.extend_from_slice(&rest[..plain]);
         out.push(byte.ok_or_else(problem)?);
         rest = &rest[plain + r"\xNN".len()..];
@@ -248,8 +249,8 @@ fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), Strin
     Ok(())
 }
 
-/// The token lines of a table. Every byte is written as itself but those that a person could not see or an editor
-/// might change, which are written as `\xNN`: see [`is_hidden`].
+/// Writes the token lines of a table. Bytes are written unchanged, except for those that would be invisible or that an
+/// editor might change, which are written as `\xNN`: see [`is_hidden`].
 ///
 /// # Errors
 /// [`Error::Model`] if the buffers do not fit together.
@@ -282,8 +283,8 @@ fn escape(out: &mut Vec<u8>, bytes: &[u8]) {
     }
 }
 
-/// Whether a character is written as an escape: controls, white space, the backslash, and the characters that are
-/// ignored when text is shown (`Default_Ignorable_Code_Point` of Unicode 16).
+/// Whether a character is escaped: controls, white space, the backslash, and the characters that are ignored when text
+/// is shown (`Default_Ignorable_Code_Point` of Unicode 16).
 #[must_use]
 pub fn is_hidden(char: char) -> bool {
     matches!(char as u32,
@@ -304,17 +305,17 @@ fn push_number(out: &mut Vec<u8>, mut value: u64) {
     out[start..].reverse();
 }
 
-/// `count` lines of `columns` numbers from byte `start` on, row after row, and the byte where they end.
+/// Parses `count` lines of `columns` numbers from byte `start` on, row by row. Also returns the end of the lines.
 ///
 /// # Errors
-/// [`Error::Format`] with the number of the first line that is spelt wrongly.
+/// [`Error::Format`] with the number of the first malformed line.
 pub fn parse_number_lines(data: &[u8], start: usize, count: usize, columns: usize) -> Result<(Vec<u64>, usize)> {
     let mut lines = Lines::new(data, start);
-    lines.expect(count, 2 * columns.max(1))?;
+    lines.check_count(count, 2 * columns.max(1))?;
     let mut table = Vec::with_capacity(count * columns);
     for row in 1..=count {
-        let line = lines.required()?;
-        let bad = || lines.error(format!("expected {columns} numbers, one space between, not {}", shown(line)));
+        let line = lines.next_required()?;
+        let bad = || lines.error(format!("expected {columns} numbers, one space between, not {}", quote(line)));
         for digits in line.split(|&byte| byte == b' ') {
             table.push(number(digits).ok_or_else(bad)?);
         }
@@ -325,7 +326,7 @@ pub fn parse_number_lines(data: &[u8], start: usize, count: usize, columns: usiz
     Ok((table, lines.next))
 }
 
-/// The lines of a table of numbers, row after row.
+/// Writes the lines of a table of numbers, row by row.
 #[must_use]
 pub fn dump_number_lines(table: &[u64], columns: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(table.len() * 8);

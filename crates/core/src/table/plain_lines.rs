@@ -1,18 +1,18 @@
-//! Token lines of the native format, the usual way: block after block, from one byte that means something to the next.
+//! Parses token lines of the native format the fast way: in blocks, from one significant byte to the next.
 //!
-//! Its slow twin is the walk of [`crate::table::parse_token_lines`] over each byte. This walk ends where a line is not
-//! spelt as usual, or where less than a block is left, and the slow twin reads that line and names its fault.
+//! Its slow twin is the walk of [`crate::table::parse_token_lines`] over each byte. This walk ends at an unusual line
+//! or in the last partial block, and the slow twin reads that line and names its fault.
 
-use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::simd::{BLOCK, MaskWork, Masks, with_masks};
 use crate::table::tokens::{Tokens, hex};
 
 /// Longer ids are left to the slow twin.
 const MOST_DIGITS: usize = 8;
 
-/// Copies of up to so many bytes are copies of so many.
+/// Copies of up to this many bytes copy exactly this many.
 const COPIED: usize = 16;
 
-/// Reads at most `count` lines of `data` from `start` on, and says how many it read and where they end.
+/// Parses at most `count` lines of `data` from `start` on; returns the number of lines parsed and their end.
 #[must_use]
 pub fn read(data: &[u8], start: usize, count: usize, tokens: &mut Tokens) -> (usize, usize) {
     if count == 0 { (0, start) } else { with_masks(PlainLines { data, start, count, tokens }) }
@@ -25,18 +25,18 @@ struct PlainLines<'l> {
     tokens: &'l mut Tokens,
 }
 
-/// The line in which the walk is.
+/// The current line.
 #[derive(Clone, Copy)]
 struct OpenLine {
-    /// Where it starts.
+    /// Its start.
     start: usize,
-    /// Its id, once that is read.
+    /// Its id, once parsed.
     id: Option<u32>,
-    /// Bytes of the token from here on are not copied yet.
+    /// The first byte of the token that is not copied yet.
     from: usize,
 }
 
-impl AsksMasks for PlainLines<'_> {
+impl MaskWork for PlainLines<'_> {
     type Result = (usize, usize);
 
     #[inline(always)]
@@ -71,7 +71,7 @@ impl AsksMasks for PlainLines<'_> {
 }
 
 impl PlainLines<'_> {
-    /// Goes on to the byte at `place`, the next that means something. Where it ends a line, the next line starts after it.
+    /// Advances to the byte at `place`, the next significant one. If it ends a line, the next line starts after it.
     #[inline(always)]
     fn step(&mut self, mut line: OpenLine, place: usize) -> Option<OpenLine> {
         let data = self.data;
@@ -101,8 +101,8 @@ impl PlainLines<'_> {
     fn copy(&mut self, from: usize, to: usize) {
         let (blob, len) = (&mut self.tokens.blob, to - from);
         match self.data.get(from..from + COPIED) {
-            Some(some) if len <= COPIED => {
-                blob.extend_from_slice(some);
+            Some(bytes) if len <= COPIED => {
+                blob.extend_from_slice(bytes);
                 blob.truncate(blob.len() - COPIED + len);
             }
             _ => blob.extend_from_slice(&self.data[from..to]),

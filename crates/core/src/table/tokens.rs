@@ -1,6 +1,6 @@
-//! Tokens as files list them, in flat buffers.
+//! The tokens of a file, in flat buffers.
 
-/// The most bytes that one token of a file may have.
+/// The most bytes of one token of a file.
 pub const TOKEN_LIMIT: usize = 1 << 20;
 
 /// A table of tokens as flat buffers.
@@ -8,17 +8,17 @@ pub const TOKEN_LIMIT: usize = 1 << 20;
 pub struct Tokens {
     /// Token bytes, one after another.
     pub blob: Vec<u8>,
-    /// Where each token ends in `blob`.
+    /// The end of each token in `blob`.
     pub ends: Vec<u32>,
     /// The id of each token.
     pub ids: Vec<u32>,
 }
 
 impl Tokens {
-    /// Appends the token whose bytes were put at the end of `blob` since the one before.
+    /// Appends the token whose bytes were appended to `blob` since the last one.
     ///
     /// # Errors
-    /// What is wrong with its length.
+    /// The problem of its length, in words.
     pub fn close(&mut self, id: u32) -> std::result::Result<(), String> {
         let start = self.ends.last().map_or(0, |&end| end as usize);
         match self.blob.len() - start {

@@ -1,41 +1,41 @@
-//! What one text of the caller may cost: how far its steps may make it grow, and how long its regexes may search.
+//! Limits the cost of one text: its growth by steps, and the searching by its regexes.
 //!
-//! Both bounds grow linearly with the text. They do not depend on threads, batches or segments: a call makes them once for
-//! the text that the caller gave, and passes them on to everything that works on a part of it.
+//! Both bounds grow linearly with the text. They do not depend on threads, batches or segments: a call makes them once
+//! for the caller's text, and passes them to all work on its parts.
 
 use std::cell::Cell;
 
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// A text may become this many times as long as it was, and …
+/// The factor by which a text can grow.
 pub const GROWTH: usize = 64;
-/// … this many bytes longer.
+/// The bytes that a text can grow in addition.
 pub const GROWTH_MORE: usize = 1 << 20;
-/// A regex engine may take this many steps for each byte of a text, and …
+/// The steps of a regex engine for each byte of a text.
 pub const STEPS: u64 = 64;
-/// … this many steps more.
+/// The steps of a regex engine in addition.
 pub const STEPS_MORE: u64 = 1 << 24;
-/// How many steps an engine takes between two looks at the stop flag.
+/// The steps of an engine between two checks of the stop flag.
 const STEPS_PER_LOOK: u64 = 1 << 12;
 
-/// What one text may still cost.
+/// The remaining budget of one text.
 #[derive(Debug)]
 pub struct Bounds<'s> {
     stop: &'s Stop,
-    /// How long the text may become, all its parts together.
+    /// The length limit of the text, all its parts together.
     longest: usize,
-    /// How many bytes it may still grow.
+    /// The bytes that it can still grow.
     room: Cell<usize>,
-    /// The steps that may be taken before the next look at the stop flag.
+    /// The remaining steps before the next check of the stop flag.
     now: Cell<u64>,
-    /// The steps that may be taken after that.
+    /// The remaining steps after that.
     later: Cell<u64>,
 }
 
-/// What was left of the bounds of a text at some moment.
+/// A snapshot of the remaining budget.
 #[derive(Debug, Clone, Copy)]
-pub struct Left {
+pub struct RemainingBounds {
     room: usize,
     now: u64,
     later: u64,
@@ -56,29 +56,29 @@ impl<'s> Bounds<'s> {
         self.stop
     }
 
-    /// What is left now, for [`Self::reset`].
+    /// The remaining budget, for [`Self::reset`].
     #[must_use]
-    pub fn left(&self) -> Left {
-        Left { room: self.room.get(), now: self.now.get(), later: self.later.get() }
+    pub fn remaining(&self) -> RemainingBounds {
+        RemainingBounds { room: self.room.get(), now: self.now.get(), later: self.later.get() }
     }
 
-    /// Forgets what was spent since, because the same work is done again.
-    pub fn reset(&self, left: Left) {
+    /// Restores the budget, because the same work is done again.
+    pub fn reset(&self, left: RemainingBounds) {
         self.room.set(left.room);
         self.now.set(left.now);
         self.later.set(left.later);
     }
 
-    /// How many bytes the text may still grow.
+    /// The bytes that the text can still grow.
     #[must_use]
     pub fn room(&self) -> usize {
         self.room.get()
     }
 
-    /// Counts that a part of `before` bytes becomes one of `after` bytes; `step` names the step that does so.
+    /// Charges the growth of a part from `before` to `after` bytes; `step` names the step that does it.
     ///
     /// # Errors
-    /// [`Error::TooLong`] where the text has no room for it.
+    /// [`Error::TooLong`] if the budget is exceeded.
     pub fn resize(&self, before: usize, after: usize, step: impl FnOnce() -> String) -> Result<()> {
         let room = self.room.get().saturating_add(before);
         let left = room.checked_sub(after).ok_or_else(|| Error::TooLong { step: step(), limit: self.longest })?;
@@ -86,26 +86,26 @@ impl<'s> Bounds<'s> {
         Ok(())
     }
 
-    /// Takes one step of a search.
+    /// Charges one step of a search.
     ///
     /// # Errors
-    /// [`Spent`] where none is left, or the caller asked to stop.
+    /// [`Spent`] if none is left, or the caller requested a stop.
     #[inline]
-    pub fn step(&self) -> std::result::Result<(), Spent> {
+    pub fn charge_step(&self) -> std::result::Result<(), Spent> {
         match self.now.get().checked_sub(1) {
             Some(left) => {
                 self.now.set(left);
                 Ok(())
             }
-            None => self.look().and_then(|()| self.pay(1)),
+            None => self.check_stop().and_then(|()| self.charge_steps(1)),
         }
     }
 
-    /// Takes several steps at once, or none.
+    /// Charges several steps, or none of them.
     ///
     /// # Errors
-    /// Those of [`Self::step`].
-    pub fn pay(&self, steps: u64) -> std::result::Result<(), Spent> {
+    /// As [`Self::charge_step`].
+    pub fn charge_steps(&self, steps: u64) -> std::result::Result<(), Spent> {
         let left = (self.now.get() + self.later.get()).checked_sub(steps).ok_or(Spent::Steps)?;
         self.now.set(left.min(STEPS_PER_LOOK));
         self.later.set(left - left.min(STEPS_PER_LOOK));
@@ -113,23 +113,23 @@ impl<'s> Bounds<'s> {
     }
 
     /// # Errors
-    /// [`Spent::Stopped`] where the caller asked to stop.
-    pub fn look(&self) -> std::result::Result<(), Spent> {
+    /// [`Spent::Stopped`] if the caller requested a stop.
+    pub fn check_stop(&self) -> std::result::Result<(), Spent> {
         self.stop.check().map_err(|_| Spent::Stopped)
     }
 }
 
-/// Why a search ends before it is done.
+/// The reason why a search ends early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spent {
     /// The text has no steps left.
     Steps,
-    /// The caller asked to stop.
+    /// The caller requested a stop.
     Stopped,
 }
 
 impl Spent {
-    /// The error of a search for `pattern` that began at `offset`.
+    /// The error of a search for `pattern` from `offset` on.
     #[must_use]
     pub fn error(self, pattern: &str, offset: usize) -> Error {
         match self {
@@ -165,11 +165,14 @@ mod tests {
         let bounds = Bounds::new(1, &stop);
         let all = STEPS + STEPS_MORE;
         for _ in 0..all - 10 {
-            bounds.step().unwrap();
+            bounds.charge_step().unwrap();
         }
-        assert_eq!((bounds.pay(11), bounds.pay(10), bounds.step()), (Err(Spent::Steps), Ok(()), Err(Spent::Steps)));
+        assert_eq!(
+            (bounds.charge_steps(11), bounds.charge_steps(10), bounds.charge_step()),
+            (Err(Spent::Steps), Ok(()), Err(Spent::Steps))
+        );
         let bounds = Bounds::new(1, &stop);
         stop.raise();
-        assert_eq!((bounds.step(), bounds.look()), (Err(Spent::Stopped), Err(Spent::Stopped)));
+        assert_eq!((bounds.charge_step(), bounds.check_stop()), (Err(Spent::Stopped), Err(Spent::Stopped)));
     }
 }

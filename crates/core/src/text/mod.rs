@@ -1,4 +1,4 @@
-//! What a text may cost ([`bounds`]), and its UTF-8, checked and written ([`utf8`]).
+//! The cost limits of a text ([`bounds`]), and UTF-8 validation and encoding ([`utf8`]).
 
 pub mod bounds;
 pub mod utf8;

@@ -1,59 +1,57 @@
-//! UTF-8: whether bytes are UTF-8, and that of texts which others keep in units of 1, 2 or 4 bytes, one for each character,
-//! as Python does.
+//! Validates UTF-8, and encodes Python's strings of 1, 2 or 4 bytes per character as UTF-8.
 //!
 //! Each character becomes a word of four bytes: its UTF-8, then zeros. Words are computed for 16 characters at a time
-//! without a branch, and packed: the zeros go. AVX-512 packs 64 bytes in one instruction; the plain twin writes each word
-//! over the zeros of the one before. Blocks of nothing but ASCII only lose their upper bytes.
+//! without a branch, and packed by removing the zeros. AVX-512 packs 64 bytes in one instruction; the plain twin writes
+//! each word over the zeros of the one before. Blocks of only ASCII just lose their upper bytes.
 
 #![allow(unsafe_code)]
 
 use std::str::Utf8Error;
 
-use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::simd::{BLOCK, MaskWork, Masks, with_masks};
 
-/// The text that these bytes are.
+/// Returns the bytes as a text.
 ///
 /// # Errors
-/// Says where they are no UTF-8.
+/// The place of the first invalid byte.
 pub fn text_of(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    // The fast check does not say where.
+    // The fast check does not report the place.
     simdutf8::basic::from_utf8(bytes).or_else(|_| std::str::from_utf8(bytes))
 }
 
-/// How many words are packed at once.
+/// The words packed at once.
 const WORDS: usize = 16;
 
-/// The UTF-8 of so many characters, with zeros between them.
+/// The UTF-8 of [`WORDS`] characters, with zeros between them.
 type Words = [u32; WORDS];
 
-/// A unit that a text is kept in: the number of a character.
+/// A unit of a text: the code point of a character.
 pub trait CodeUnit: Copy + Default + Into<u32> + Sync {}
 
 impl<U: Copy + Default + Into<u32> + Sync> CodeUnit for U {}
 
-/// The UTF-8 of a text; None if one of its units is a surrogate or no character at all, and where memory does not suffice.
+/// The UTF-8 of a text; None if a unit is a surrogate or not a code point, or if memory is short.
 #[must_use]
 pub fn utf8<U: CodeUnit>(units: &[U]) -> Option<String> {
     let mut room = Vec::new();
-    let len = best(Job { units, room: &mut room })?;
+    let len = write_fastest(Utf8Job { units, room: &mut room })?;
     room.truncate(len);
-    // SAFETY: so many bytes were written as UTF-8.
+    // SAFETY: `len` bytes were written as UTF-8.
     Some(unsafe { String::from_utf8_unchecked(room) })
 }
 
-/// The UTF-8 of a text, in room that is used for one text after another. Pairs of surrogates become the character that they
-/// stand for, and each that is left U+FFFD.
+/// Encodes a text in a reusable buffer. Pairs of surrogates become their character, and each other surrogate U+FFFD.
 pub fn utf8_in<'r, U: CodeUnit>(units: &[U], room: &'r mut Vec<u8>) -> &'r str {
-    if let Some(len) = best(Job { units, room }) {
-        // SAFETY: so many bytes were written as UTF-8.
+    if let Some(len) = write_fastest(Utf8Job { units, room }) {
+        // SAFETY: the first `len` bytes were written as UTF-8.
         return unsafe { std::str::from_utf8_unchecked(&room[..len]) };
     }
-    *room = repaired(units).into_bytes();
+    *room = repair(units).into_bytes();
     std::str::from_utf8(room).unwrap_or_default()
 }
 
-/// The text, with its surrogates repaired.
-fn repaired<U: CodeUnit>(units: &[U]) -> String {
+/// Encodes a text and repairs its surrogates.
+fn repair<U: CodeUnit>(units: &[U]) -> String {
     let mut utf16 = Vec::new();
     for unit in units.iter().map(|&unit| unit.into()) {
         match char::from_u32(unit) {
@@ -64,32 +62,32 @@ fn repaired<U: CodeUnit>(units: &[U]) -> String {
     String::from_utf16_lossy(&utf16)
 }
 
-/// How many characters tell how many bytes the characters of a text take.
+/// The characters sampled to estimate the bytes of a text.
 const SAMPLE: usize = 1 << 8;
 
-/// About how many bytes the UTF-8 of a text takes, as its first characters tell.
-pub fn about_len<U: CodeUnit>(units: &[U]) -> usize {
-    let some = &units[..units.len().min(SAMPLE)];
-    let bytes: usize = some.iter().map(|&unit| bytes_of(unit) as usize).sum();
-    units.len() * bytes / some.len().max(1)
+/// Estimates the bytes of a text's UTF-8 from its first characters.
+pub fn estimate_len<U: CodeUnit>(units: &[U]) -> usize {
+    let sample = &units[..units.len().min(SAMPLE)];
+    let bytes: usize = sample.iter().map(|&unit| bytes_of(unit) as usize).sum();
+    units.len() * bytes / sample.len().max(1)
 }
 
-/// How many bytes the UTF-8 of a unit takes.
+/// The UTF-8 bytes of a unit.
 #[inline(always)]
 fn bytes_of<U: CodeUnit>(unit: U) -> u32 {
     let unit: u32 = unit.into();
     1 + u32::from(unit >= 0x80) + u32::from(unit >= 0x800) + u32::from(unit >= 0x1_0000)
 }
 
-/// A text to write, and where to.
-struct Job<'t, 'r, U> {
+/// A text to write, and its destination.
+struct Utf8Job<'t, 'r, U> {
     units: &'t [U],
     room: &'r mut Vec<u8>,
 }
 
-impl<U: CodeUnit> Job<'_, '_, U> {
-    /// Writes the text, and says how many bytes it is; `pack` writes words without their zeros, something after them, and
-    /// says how many bytes they are.
+impl<U: CodeUnit> Utf8Job<'_, '_, U> {
+    /// Writes the text and returns its length; `pack` writes words without their zeros, possibly writing past them, and
+    /// returns their length.
     #[inline(always)]
     fn write(self, pack: impl Fn(&Words, &mut [u8; BLOCK]) -> usize) -> Option<usize> {
         let len = length(self.units)?;
@@ -110,26 +108,26 @@ impl<U: CodeUnit> Job<'_, '_, U> {
             }
         }
         for units in rest.chunks(WORDS) {
-            let mut some = [U::default(); WORDS];
-            some[..units.len()].copy_from_slice(units);
-            at += pack(&words(&some), room(out, at)?);
+            let mut last_units = [U::default(); WORDS];
+            last_units[..units.len()].copy_from_slice(units);
+            at += pack(&words(&last_units), room(out, at)?);
         }
-        // Each unit is the number of a character, or `length` gave None, and all were written as UTF-8. The units that fill
-        // the last words are written behind `len`.
+        // Each unit is a code point, or `length` returned None, and all were written as UTF-8. The units that fill the
+        // last words are written after `len`.
         Some(len)
     }
 }
 
-/// How many bytes the UTF-8 of a text takes; None if a unit is a surrogate or no character.
+/// The bytes of a text's UTF-8; None if a unit is a surrogate or not a code point.
 #[must_use]
 pub fn exact_len<U: CodeUnit>(units: &[U]) -> Option<usize> {
-    with_masks(Length(units))
+    with_masks(LengthWork(units))
 }
 
-/// The same, as a job.
-struct Length<'t, U>(&'t [U]);
+/// The computation of the length as work for [`crate::simd`].
+struct LengthWork<'t, U>(&'t [U]);
 
-impl<U: CodeUnit> AsksMasks for Length<'_, U> {
+impl<U: CodeUnit> MaskWork for LengthWork<'_, U> {
     type Result = Option<usize>;
 
     #[inline(always)]
@@ -144,18 +142,18 @@ fn length<U: CodeUnit>(units: &[U]) -> Option<usize> {
     let (mut len, mut wrong) = (0, false);
     // In parts whose sums fit 32 bits.
     for part in units.chunks(1 << 16) {
-        let mut more = 0u32;
+        let mut sum = 0u32;
         for &unit in part {
-            more += bytes_of(unit);
+            sum += bytes_of(unit);
             let unit: u32 = unit.into();
             wrong |= (unit & 0xFFFF_F800 == 0xD800) | (unit > 0x0010_FFFF);
         }
-        len += more as usize;
+        len += sum as usize;
     }
     (!wrong).then_some(len)
 }
 
-/// Where words are written next.
+/// The place of the next words.
 #[inline(always)]
 fn room(out: &mut [u8], at: usize) -> Option<&mut [u8; BLOCK]> {
     out.get_mut(at..)?.first_chunk_mut()
@@ -177,7 +175,7 @@ fn words<U: CodeUnit>(units: &[U; WORDS]) -> Words {
     })
 }
 
-/// Packs words one after another.
+/// Packs words without their zeros.
 #[inline(always)]
 fn pack_plain(words: &Words, room: &mut [u8; BLOCK]) -> usize {
     let mut at = 0;
@@ -188,7 +186,7 @@ fn pack_plain(words: &Words, room: &mut [u8; BLOCK]) -> usize {
     at
 }
 
-impl<U: CodeUnit> AsksMasks for Job<'_, '_, U> {
+impl<U: CodeUnit> MaskWork for Utf8Job<'_, '_, U> {
     type Result = Option<usize>;
 
     #[inline(always)]
@@ -197,8 +195,8 @@ impl<U: CodeUnit> AsksMasks for Job<'_, '_, U> {
     }
 }
 
-/// Does the work with the best instructions of this machine.
-fn best<U: CodeUnit>(job: Job<'_, '_, U>) -> Option<usize> {
+/// Writes the text with the best instructions of this machine.
+fn write_fastest<U: CodeUnit>(job: Utf8Job<'_, '_, U>) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -212,18 +210,18 @@ fn best<U: CodeUnit>(job: Job<'_, '_, U>) -> Option<usize> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
-fn with_avx512<U: CodeUnit>(job: Job<'_, '_, U>) -> Option<usize> {
+fn with_avx512<U: CodeUnit>(job: Utf8Job<'_, '_, U>) -> Option<usize> {
     use std::arch::x86_64::{
         _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_storeu_si512, _mm512_test_epi8_mask,
     };
     job.write(|words, room| {
         // SAFETY: the words are 64 readable bytes, and the load needs no alignment.
         let bytes = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
-        // The first byte of a character is part of it even if it is a zero.
-        let kept = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
+        // The first byte of a character counts even if it is zero.
+        let mask = _mm512_test_epi8_mask(bytes, bytes) | 0x1111_1111_1111_1111;
         // SAFETY: the room is 64 writable bytes, and the store needs no alignment.
-        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
-        kept.count_ones() as usize
+        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), _mm512_maskz_compress_epi8(mask, bytes)) };
+        mask.count_ones() as usize
     })
 }
 
@@ -233,14 +231,14 @@ mod tests {
     use crate::drawn::Draw;
     use crate::simd::Instructions;
 
-    /// All that this machine can do, and what the standard library gives.
+    /// Compares the results of all instructions of this machine with the standard library's.
     fn agree<U: CodeUnit>(units: &[U]) {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
         assert_eq!(utf8(units), expected);
         assert_eq!(exact_len(units), expected.as_ref().map(String::len));
         for instructions in Instructions::all() {
             let mut room = vec![0xFF; 100];
-            let len = instructions.run(Job { units, room: &mut room });
+            let len = instructions.run(Utf8Job { units, room: &mut room });
             let written = len.map(|len| std::str::from_utf8(&room[..len]).unwrap());
             assert_eq!(written, expected.as_deref(), "{}", instructions.name());
         }
@@ -276,7 +274,10 @@ mod tests {
 
     #[test]
     fn the_first_characters_tell_about_how_long_a_text_is() {
-        assert_eq!((about_len::<u8>(&[]), about_len(&[0x61u8, 0xE9]), about_len(&[0x65E5u16; 1000])), (0, 3, 3000));
+        assert_eq!(
+            (estimate_len::<u8>(&[]), estimate_len(&[0x61u8, 0xE9]), estimate_len(&[0x65E5u16; 1000])),
+            (0, 3, 3000)
+        );
     }
 
     #[test]

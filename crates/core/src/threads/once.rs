@@ -1,10 +1,10 @@
-//! Values that are made when they are needed first.
+//! Values that are made at first use.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value that is made when it is needed first. Two threads may both make it. No thread waits for another, because that
-/// may no longer exist in a forked child.
+/// A value that is made at first use. Two threads can both make it. No thread waits for another, because that one can
+/// be missing in a forked child.
 #[derive(Debug)]
 pub struct Once<T> {
     value: OnceLock<T>,
@@ -18,7 +18,7 @@ impl<T> Default for Once<T> {
 }
 
 impl<T> Once<T> {
-    /// No value yet.
+    /// An empty cell.
     #[must_use]
     pub const fn new() -> Self {
         Self { value: OnceLock::new(), taken: AtomicBool::new(false) }
@@ -30,16 +30,16 @@ impl<T> Once<T> {
         if self.value.get().is_none() {
             let new = make();
             if !self.taken.swap(true, Ordering::Relaxed) {
-                // Only one thread ever comes here, so that `set` does not wait.
+                // Only one thread enters here, so that `set` does not wait.
                 let _ = self.value.set(new);
             }
         }
         self.value.get()
     }
 
-    /// The value, if it was made.
+    /// The value, if it is made.
     #[must_use]
-    pub fn made(&self) -> Option<&T> {
+    pub fn peek(&self) -> Option<&T> {
         self.value.get()
     }
 }

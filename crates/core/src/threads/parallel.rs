@@ -1,11 +1,11 @@
-//! The scheduler: jobs from one source, on several threads, whose results are taken in order.
+//! The scheduler: runs jobs of one source on several threads and delivers results in order.
 //!
-//! Threads live for one call, so that nothing has to be rebuilt after a fork. The source gives its jobs one at a time,
-//! under a lock. The caller's thread alone takes the results, and has to look up now and then. It works too, between two
-//! looks, unless a job may take too long for that.
+//! Threads live for one call, so that nothing must be rebuilt after a fork. The source makes jobs one at a time, under
+//! a lock. Only the caller's thread takes results, and it polls for signals. It also does jobs between two polls,
+//! unless a job can take too long for that.
 //!
-//! Neither results nor errors depend on the number of threads. The error that comes back is that of the first job that
-//! has one, because every job before it was given out and is finished. A panic of any thread reaches the caller.
+//! Neither results nor errors depend on the number of threads. The returned error is that of the first failing job,
+//! because every job before it was started and is finished. A panic of any thread reaches the caller.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// How long the caller's thread waits before it looks up.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How many jobs may be given out whose results the sink does not have.
+/// The polling interval of the caller's thread.
+const POLL_EVERY: Duration = Duration::from_millis(50);
+/// The most started jobs whose results the sink does not have.
 const IN_FLIGHT: usize = 1 << 10;
 
 /// A flag that another thread raises to end a call early.
@@ -25,7 +25,7 @@ const IN_FLIGHT: usize = 1 << 10;
 pub struct Stop(AtomicBool);
 
 impl Stop {
-    /// Asks the call to stop.
+    /// Requests the end of the call.
     pub fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -37,87 +37,87 @@ impl Stop {
     }
 }
 
-/// How jobs are done.
+/// The settings of a run.
 #[derive(Clone, Copy)]
 pub struct Plan<'a> {
-    /// How many threads do jobs at a time, at least one.
+    /// The threads that do jobs, at least one.
     pub threads: usize,
-    /// Whether a job may take so long that the caller's thread, which has to look up, does none of them.
+    /// Whether a job can take so long that the caller's thread, which must poll, does none.
     pub watched: bool,
-    /// Ends the call with [`Error::Interrupted`]. The scheduler raises it when the rest need not be done.
+    /// Ends the call with [`Error::Interrupted`]. The scheduler raises it if the remaining jobs are not needed.
     pub stop: &'a Stop,
 }
 
 /// A job or a result, with the number of the job.
 type Numbered<T> = (usize, Result<T>);
 
-/// The jobs that one thread gets.
+/// The jobs of one thread.
 pub struct Jobs<'a, J, T> {
-    /// Takes the result of the last job, and gives the next job.
+    /// Takes the result of the last job, and returns the next job.
     turn: &'a mut dyn FnMut(Option<Numbered<T>>) -> Option<Numbered<J>>,
     stop: &'a Stop,
 }
 
 impl<J, T> Jobs<'_, J, T> {
-    /// Does `work` for every job that this thread gets.
-    pub fn each(&mut self, mut work: impl FnMut(J) -> Result<T>) {
-        let mut done = None;
-        while let Some((number, job)) = (self.turn)(done.take()) {
-            done = Some((number, job.and_then(&mut work)));
+    /// Runs `work` for every job of this thread.
+    pub fn for_each(&mut self, mut work: impl FnMut(J) -> Result<T>) {
+        let mut result = None;
+        while let Some((number, job)) = (self.turn)(result.take()) {
+            result = Some((number, job.and_then(&mut work)));
         }
     }
 }
 
 impl<T> Jobs<'_, Range<usize>, Vec<T>> {
-    /// Does `work` for every item of every range that this thread gets.
-    pub fn each_item(&mut self, mut work: impl FnMut(usize) -> Result<T>) {
+    /// Runs `work` for every item of every range of this thread.
+    pub fn for_each_item(&mut self, mut work: impl FnMut(usize) -> Result<T>) {
         let stop = self.stop;
-        self.each(|items| items.map(|item| stop.check().and_then(|()| work(item))).collect());
+        self.for_each(|items| items.map(|item| stop.check().and_then(|()| work(item))).collect());
     }
 }
 
-/// The source of the jobs, and their results.
+/// The source of the jobs, and the finished results.
 struct JobQueue<F, T> {
     next: F,
-    /// How many jobs the source gave.
-    given: usize,
-    /// How many results the sink got.
-    handed: usize,
-    /// Jobs from this number on are not done: the source ended there, or the job failed.
+    /// The number of jobs started.
+    started: usize,
+    /// The number of results delivered to the sink.
+    delivered: usize,
+    /// The first job that is not done: the source ended there, or the job failed.
     end: usize,
     /// Results that wait for the sink.
-    done: BTreeMap<usize, Result<T>>,
-    /// The threads that may still give results, the caller's left out.
+    results: BTreeMap<usize, Result<T>>,
+    /// The threads other than the caller's that can still deliver results.
     working: usize,
 }
 
 impl<F, T> JobQueue<F, T> {
-    /// Whether the sink has to get results before another job is given out.
+    /// Whether the sink must get results before another job starts.
     fn is_full(&self) -> bool {
-        self.given < self.end && self.given - self.handed >= IN_FLIGHT
+        self.started < self.end && self.started - self.delivered >= IN_FLIGHT
     }
 
     /// The next job; None if there are no more.
-    fn take<J>(&mut self, stop: &Stop) -> Option<Numbered<J>>
+    fn next_job<J>(&mut self, stop: &Stop) -> Option<Numbered<J>>
     where
         F: FnMut() -> Result<Option<J>>,
     {
-        if self.given >= self.end {
+        if self.started >= self.end {
             return None;
         }
         let next = stop.check().and_then(|()| (self.next)()).transpose();
-        let number = self.given;
-        self.given += usize::from(next.is_some());
+        let number = self.started;
+        self.started += usize::from(next.is_some());
         if !matches!(next, Some(Ok(_))) {
-            self.end = self.given;
+            self.end = self.started;
         }
         next.map(|job| (number, job))
     }
 
-    /// The results whose turn has come, the error that ends them, and the first job whose result is not among them.
-    fn ready(&mut self) -> (Vec<T>, Result<()>, usize) {
-        let (mut ready, mut first) = (Vec::new(), self.handed);
-        while let Some(result) = self.done.remove(&first) {
+    /// The results that are next in order, the error that ends them, and the number of the job after them.
+    fn take_ready(&mut self) -> (Vec<T>, Result<()>, usize) {
+        let (mut ready, mut first) = (Vec::new(), self.delivered);
+        while let Some(result) = self.results.remove(&first) {
             first += 1;
             match result {
                 Ok(result) => ready.push(result),
@@ -128,10 +128,10 @@ impl<F, T> JobQueue<F, T> {
     }
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Scheduler<'a, F, T> {
     queue: Mutex<JobQueue<F, T>>,
-    /// Signalled when more jobs may be given out, or no more will be.
+    /// Signalled when more jobs can start, or when none will.
     room: Condvar,
     /// Signalled when there is a result, or a thread ends.
     news: Condvar,
@@ -139,68 +139,68 @@ struct Scheduler<'a, F, T> {
 }
 
 impl<F, T> Scheduler<'_, F, T> {
-    /// Takes the result of a job. One that failed ends the work there.
-    fn put(&self, done: Option<Numbered<T>>) -> MutexGuard<'_, JobQueue<F, T>> {
+    /// Stores the result of a job. A failed one ends the run there.
+    fn finish_job(&self, result_of_job: Option<Numbered<T>>) -> MutexGuard<'_, JobQueue<F, T>> {
         let mut queue = locked(&self.queue);
-        if let Some((number, result)) = done {
+        if let Some((number, result)) = result_of_job {
             if result.is_err() {
                 queue.end = queue.end.min(number);
                 self.room.notify_all();
             }
-            queue.done.insert(number, result);
+            queue.results.insert(number, result);
             self.news.notify_all();
         }
         queue
     }
 
-    /// Does jobs on a thread that is not the caller's.
+    /// Does jobs on a thread other than the caller's.
     fn run<J>(&self, work: &impl Fn(&mut Jobs<'_, J, T>))
     where
         F: FnMut() -> Result<Option<J>>,
     {
         let _ends = ThreadEnd(self, 1);
         let turn = &mut |done| {
-            let queue = self.room.wait_while(self.put(done), |queue| queue.is_full());
-            queue.unwrap_or_else(PoisonError::into_inner).take(self.stop)
+            let queue = self.room.wait_while(self.finish_job(done), |queue| queue.is_full());
+            queue.unwrap_or_else(PoisonError::into_inner).next_job(self.stop)
         };
         work(&mut Jobs { turn, stop: self.stop });
     }
 
-    /// Ends the work, also that of jobs that have begun.
-    fn give_up(&self) {
+    /// Ends the run, including jobs already started.
+    fn abort(&self) {
         locked(&self.queue).end = 0;
         self.room.notify_all();
         self.stop.raise();
     }
 }
 
-/// Says at the end of a thread that it gives no more results: it may have panicked. The caller's counts as none.
+/// On drop, records that a thread has ended, possibly by a panic. The caller's thread counts as zero threads.
 struct ThreadEnd<'a, F, T>(&'a Scheduler<'a, F, T>, usize);
 
 impl<F, T> Drop for ThreadEnd<'_, F, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.give_up();
+            self.0.abort();
         }
         locked(&self.0.queue).working -= self.1;
         self.0.news.notify_all();
     }
 }
 
-/// Does the jobs that `next` gives until it gives None; `sink` gets the results in order on the caller's thread, some at
-/// a time. It is called (with none, if need be) at least every 50 ms while no job of the caller's thread takes longer.
-/// Each thread runs `work` once. A thread that the system refuses is done without.
+/// Does the jobs of `next` until it returns None; `sink` gets the results in order on the caller's thread, some at a
+/// time. It is called (with none, if need be) at least every 50 ms while no job of the caller's thread takes longer.
+/// Each thread runs `work` once. If the system refuses a thread, the run goes on without it.
 ///
 /// # Errors
-/// That of the first job (by number) that has one, be it in making it or in doing it; or that of `sink`.
-pub fn in_order<J: Send, T: Send>(
+/// That of the first failing job (by number), from `next` or from `work`; or that of `sink`.
+pub fn run_ordered<J: Send, T: Send>(
     plan: Plan<'_>,
     next: impl FnMut() -> Result<Option<J>> + Send,
     work: impl Fn(&mut Jobs<'_, J, T>) + Sync,
     mut sink: impl FnMut(Vec<T>) -> Result<()>,
 ) -> Result<()> {
     let Plan { threads, watched, stop } = plan;
-    let queue = JobQueue { next, given: 0, handed: 0, end: usize::MAX, done: BTreeMap::new(), working: 0 };
+    let queue = JobQueue { next, started: 0, delivered: 0, end: usize::MAX, results: BTreeMap::new(), working: 0 };
     let scheduler = &Scheduler { queue: Mutex::new(queue), room: Condvar::new(), news: Condvar::new(), stop };
     let mut outcome = Ok(());
     std::thread::scope(|scope| {
@@ -214,36 +214,38 @@ pub fn in_order<J: Send, T: Send>(
         };
         let count = if watched { threads.max(1) } else { threads.saturating_sub(1) };
         let others: Vec<_> = (0..count).map_while(start).collect();
-        // Gives the sink what is ready, which may be nothing; after an error it gets nothing more. Says whether more may come.
+        // Passes the finished results to the sink, perhaps none; after an error, nothing more. Returns whether more can
+        // come.
         let mut hand_over = |waits: bool| {
             let mut queue = locked(&scheduler.queue);
             if waits {
-                let nothing = |queue: &mut JobQueue<_, T>| queue.working > 0 && !queue.done.contains_key(&queue.handed);
-                let waited = scheduler.news.wait_timeout_while(queue, LOOK_EVERY, nothing);
+                let nothing =
+                    |queue: &mut JobQueue<_, T>| queue.working > 0 && !queue.results.contains_key(&queue.delivered);
+                let waited = scheduler.news.wait_timeout_while(queue, POLL_EVERY, nothing);
                 queue = waited.unwrap_or_else(PoisonError::into_inner).0;
             }
-            let (more, (ready, failed, first)) = (queue.working > 0, queue.ready());
+            let (more, (ready, failed, first)) = (queue.working > 0, queue.take_ready());
             drop(queue);
             if outcome.is_ok() {
                 outcome = sink(ready).and(failed);
                 if outcome.is_err() {
-                    scheduler.give_up();
+                    scheduler.abort();
                 }
             }
-            locked(&scheduler.queue).handed = first;
+            locked(&scheduler.queue).delivered = first;
             scheduler.room.notify_all();
             more
         };
         if !watched || others.is_empty() {
             let turn = &mut |done: Option<Numbered<T>>| {
                 if done.is_some() {
-                    drop(scheduler.put(done));
+                    drop(scheduler.finish_job(done));
                     hand_over(false);
                 }
                 loop {
                     let mut queue = locked(&scheduler.queue);
                     if !queue.is_full() {
-                        return queue.take(stop);
+                        return queue.next_job(stop);
                     }
                     drop(queue);
                     hand_over(true);
@@ -260,31 +262,30 @@ pub fn in_order<J: Send, T: Send>(
     outcome
 }
 
-/// The results for every item in `0..count`, in order, whose number is known and which may be small: each thread takes
-/// ranges of them.
+/// Returns the results for every item in `0..count`, in order. Each thread takes ranges of items, which can be small.
 ///
 /// # Errors
-/// That of the first item (by number) that has one; items after it may not be tried.
-pub fn map<T: Send>(
+/// That of the first failing item (by number); items after it can be left undone.
+pub fn map_items<T: Send>(
     count: usize,
     threads: usize,
     stop: &Stop,
     work: impl Fn(&mut Jobs<'_, Range<usize>, Vec<T>>) + Sync,
 ) -> Result<Vec<T>> {
     let threads = threads.clamp(1, count.max(1));
-    // Large enough that the lock is no bottleneck, small enough that the last ranges even out.
+    // Large enough that the lock is not a bottleneck, small enough that the last ranges even out.
     let size = (count / (threads * 64)).clamp(1, 1024);
     let mut starts = (0..count).step_by(size);
     let next = || Ok(starts.next().map(|start| start..count.min(start + size)));
     let mut all = Vec::with_capacity(count);
-    in_order(Plan { threads, watched: false, stop }, next, work, |ready| {
+    run_ordered(Plan { threads, watched: false, stop }, next, work, |ready| {
         all.extend(ready.into_iter().flatten());
         Ok(())
     })?;
     Ok(all)
 }
 
-/// What a mutex guards, also after a panic of another thread.
+/// Locks a mutex, also after a panic of another thread.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -295,7 +296,7 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of threads, and whether the caller's only watches.
+    /// Numbers of threads, and whether the caller's thread only polls.
     const THREADS: [(usize, bool); 5] = [(1, false), (1, true), (2, true), (7, false), (7, true)];
 
     /// A thousand jobs, each its number.
@@ -306,7 +307,7 @@ mod tests {
         sink: impl FnMut(Vec<T>) -> Result<()>,
     ) -> Result<()> {
         let mut jobs = 0..1000;
-        in_order(Plan { threads, watched, stop }, || Ok(jobs.next()), |jobs| jobs.each(&work), sink)
+        run_ordered(Plan { threads, watched, stop }, || Ok(jobs.next()), |jobs| jobs.for_each(&work), sink)
     }
 
     fn fails_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
@@ -387,7 +388,7 @@ mod tests {
             let stop = Stop::default();
             let outcome = thousand(threads, &stop, &fail, refusing);
             assert_eq!((outcome, stop.check()), (Err(Error::Interrupted), Err(Error::Interrupted)));
-            let items = map(1000, threads.0, &Stop::default(), |items| items.each_item(&fail));
+            let items = map_items(1000, threads.0, &Stop::default(), |items| items.for_each_item(&fail));
             assert_eq!(items, Err(Error::model("299", None)));
         }
     }
@@ -413,7 +414,7 @@ mod tests {
                 taken += ready.len();
                 Ok(())
             };
-            let outcome = in_order(plan, next, |jobs| jobs.each(Ok), sink);
+            let outcome = run_ordered(plan, next, |jobs| jobs.for_each(Ok), sink);
             assert_eq!((outcome, given, taken), (Err(Error::model("source", None)), 301, 300));
         }
     }
@@ -427,7 +428,7 @@ mod tests {
             Ok(Some(number).filter(|&number| number < 4 * IN_FLIGHT))
         };
         let work = |number| {
-            // As many jobs as may be given out are, and some time passes in which others could be.
+            // All jobs that can start do, and some time passes in which others could start.
             while number == 0 && given.load(Ordering::Relaxed) < IN_FLIGHT {
                 std::thread::yield_now();
             }
@@ -439,7 +440,7 @@ mod tests {
             handed.fetch_add(ready.len(), Ordering::Relaxed);
             Ok(())
         };
-        in_order(plan, next, |jobs| jobs.each(work), sink).unwrap();
+        run_ordered(plan, next, |jobs| jobs.for_each(work), sink).unwrap();
         assert_eq!(handed.into_inner(), 4 * IN_FLIGHT);
     }
 
@@ -450,7 +451,7 @@ mod tests {
             let work = |job: usize| if job == 500 { panic!("job {job}") } else { Ok(job) };
             let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 let plan = Plan { threads, watched, stop: &Stop::default() };
-                in_order(plan, || Ok(jobs.next()), |jobs| jobs.each(work), |_: Vec<usize>| Ok(()))
+                run_ordered(plan, || Ok(jobs.next()), |jobs| jobs.for_each(work), |_: Vec<usize>| Ok(()))
             }));
             assert_eq!(outcome.unwrap_err().downcast_ref::<String>().unwrap(), "job 500");
         }
@@ -461,7 +462,7 @@ mod tests {
         let stop = Stop::default();
         let plan = Plan { threads: 3, watched: true, stop: &stop };
         let sink = |ready: Vec<()>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
-        in_order(plan, || Ok(None), |jobs| jobs.each(Ok), sink).unwrap();
-        assert!(map(0, 3, &stop, |items| items.each_item(Ok)).unwrap().is_empty());
+        run_ordered(plan, || Ok(None), |jobs| jobs.for_each(Ok), sink).unwrap();
+        assert!(map_items(0, 3, &stop, |items| items.for_each_item(Ok)).unwrap().is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! Runs long work on a second thread, while the caller's thread looks for signals.
+//! Runs long work on a second thread, while the caller's thread polls for signals.
 
-use super::parallel::{Plan, Stop, in_order};
+use super::parallel::{Plan, Stop, run_ordered};
 use crate::error::{Error, Result};
 
-/// The result of `work`. Meanwhile the caller's thread calls `look` at least every 50 ms. An error of `look` raises the flag,
-/// and `work` ends when it sees the flag.
+/// Returns the result of `work`. Meanwhile the caller's thread calls `look` at least every 50 ms. An error of `look`
+/// raises the flag, and `work` ends when it checks the flag.
 ///
 /// # Errors
 /// That of `work`, or of `look`.
@@ -15,11 +15,11 @@ pub fn run_watched<T: Send>(
 ) -> Result<T> {
     let (mut work, mut result) = (Some(work), None);
     let plan = Plan { threads: 1, watched: true, stop };
-    let look = |mut done: Vec<T>| {
-        result = result.take().or(done.pop());
+    let look = |mut results: Vec<T>| {
+        result = result.take().or(results.pop());
         if result.is_none() { look() } else { Ok(()) }
     };
-    in_order(plan, || Ok(work.take()), |jobs| jobs.each(|work| work(stop)), look)?;
+    run_ordered(plan, || Ok(work.take()), |jobs| jobs.for_each(|work| work(stop)), look)?;
     result.ok_or(Error::Interrupted)
 }
 

@@ -1,4 +1,4 @@
-//! The characters of counted pieces, and the pieces of a chosen alphabet: what training on characters starts from.
+//! Counts the characters of pieces, and restricts pieces to an alphabet, for training on characters.
 
 use hashbrown::HashMap;
 
@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::slots::key::{Seeds, Window};
 use crate::threads::parallel::Stop;
 
-/// How many code points are counted without hashing.
+/// The code points counted in an array without hashing.
 const PLAIN: usize = 1 << 16;
 
-/// How often each character occurs in the pieces, by code point. Bytes that are not UTF-8 do not count.
+/// The occurrences of each character in the pieces, by code point. Bytes that are not UTF-8 do not count.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
@@ -28,27 +28,27 @@ pub fn characters(counts: &PieceCounts, stop: &Stop) -> Result<Vec<(char, u64)>>
             }
         }
     }
-    let found = (0..).zip(plain).filter(|&(_, count)| count > 0);
-    let mut found: Vec<_> = found.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
-    found.extend(others);
-    found.sort_unstable();
-    Ok(found)
+    let totals = (0..).zip(plain).filter(|&(_, count)| count > 0);
+    let mut totals: Vec<_> = totals.filter_map(|(code, count)| Some((char::from_u32(code)?, count))).collect();
+    totals.extend(others);
+    totals.sort_unstable();
+    Ok(totals)
 }
 
-/// The counts of the parts of pieces between characters that are not in the alphabet.
+/// Splits pieces at characters outside the alphabet, and returns the counts of the parts.
 ///
 /// # Errors
-/// [`crate::Error::Option`] for counts that 64 bits do not hold; [`crate::Error::Interrupted`].
-pub fn within(counts: &PieceCounts, alphabet: &[char], stop: &Stop) -> Result<PieceCounts> {
-    let mut known = vec![false; PLAIN];
+/// [`crate::Error::Option`] for counts whose sum exceeds 64 bits; [`crate::Error::Interrupted`].
+pub fn restrict_to(counts: &PieceCounts, alphabet: &[char], stop: &Stop) -> Result<PieceCounts> {
+    let mut allowed = vec![false; PLAIN];
     let mut others: HashMap<char, ()> = HashMap::new();
     for &char in alphabet {
-        match known.get_mut(char as usize) {
-            Some(known) => *known = true,
+        match allowed.get_mut(char as usize) {
+            Some(allowed) => *allowed = true,
             None => drop(others.insert(char, ())),
         }
     }
-    let is_known = |char: char| known.get(char as usize).copied().unwrap_or_else(|| others.contains_key(&char));
+    let is_known = |char: char| allowed.get(char as usize).copied().unwrap_or_else(|| others.contains_key(&char));
     let arena = counts.arena();
     let window = Window::new(&arena.bytes);
     let mut table = TallyTable::new(Seeds::default());
@@ -76,7 +76,7 @@ pub fn within(counts: &PieceCounts, alphabet: &[char], stop: &Stop) -> Result<Pi
         part(piece.len(), piece.len())?;
         start += piece.len();
     }
-    counts.with_arena(Arena::of(&table), stop)
+    counts.with_arena(Arena::from_table(&table), stop)
 }
 
 #[cfg(test)]
@@ -90,11 +90,11 @@ mod tests {
         let documents = ["aéa 日a𝒳aé", "aéa"].map(Text::Str);
         counts.add(&documents, 1, &Stop::default()).unwrap();
         assert_eq!(characters(&counts, &Stop::default()).unwrap(), [(' ', 1), ('a', 6), ('é', 3), ('日', 1), ('𝒳', 1)]);
-        let cut = within(&counts, &['a', 'é', '𝒳'], &Stop::default()).unwrap();
+        let cut = restrict_to(&counts, &['a', 'é', '𝒳'], &Stop::default()).unwrap();
         let found: Vec<_> =
-            cut.in_order().into_iter().map(|(piece, tally)| (piece, tally.count, tally.first)).collect();
+            cut.sorted_pieces().into_iter().map(|(piece, tally)| (piece, tally.count, tally.first)).collect();
         assert_eq!(found, [("aéa".as_bytes(), 2, (0, 0)), ("a𝒳aé".as_bytes(), 1, (0, 8))]);
-        let cut = within(&counts, &['a'], &Stop::default()).unwrap();
-        assert_eq!(cut.in_order(), [(&b"a"[..], Tally { count: 6, first: (0, 0) })]);
+        let cut = restrict_to(&counts, &['a'], &Stop::default()).unwrap();
+        assert_eq!(cut.sorted_pieces(), [(&b"a"[..], Tally { count: 6, first: (0, 0) })]);
     }
 }

@@ -1,8 +1,8 @@
-//! Merges as HF's trainer learns them, for its drop-in: a token is its text.
+//! Learns merges as HF's trainer does, for its drop-in: a token is identified by its text.
 //!
-//! A pair whose joined text is a token already, such as a special token, makes that token and not a new one. Counts may grow
-//! again then, so that the loop of `learn` does not do. As there, the pair with the highest count merges first,
-//! and of equal ones that of the lowest ids.
+//! A pair whose joined text is already a token, such as a special token, makes that token and not a new one. Counts can
+//! then grow again, so the loop of `learn` does not apply. As there, the pair with the highest count merges first, and
+//! of equal ones the pair with the lowest ids.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,29 +14,29 @@ use crate::threads::parallel::Stop;
 
 type IdPair = (u32, u32);
 
-/// What may be learned.
+/// The limits of learning.
 #[derive(Debug, Clone, Copy)]
 pub struct TextRules<'a> {
-    /// How many tokens there are at most in the end.
+    /// The most tokens at the end.
     pub size: usize,
-    /// The least count of a pair that still merges.
+    /// The minimum count of a pair that merges.
     pub min_count: u64,
-    /// What the right token of a pair loses at its start.
+    /// The prefix that the right token of a pair loses.
     pub prefix: &'a str,
-    /// A token of this many characters or more is made of two characters only.
+    /// A token of this many characters or more must consist of two characters only.
     pub longest: Option<usize>,
 }
 
 /// Words as ids of tokens, each with its count.
 #[derive(Debug)]
 pub struct CountedWords {
-    /// The ids of each.
+    /// The ids of each word.
     pub symbols: Vec<Vec<u32>>,
-    /// The count of each.
+    /// The count of each word.
     pub counts: Vec<u64>,
 }
 
-/// The tokens, and the number of characters that training put together in each.
+/// The tokens, and the number of characters that training joined in each.
 struct TextTokens<'t> {
     tokens: &'t mut Vec<String>,
     ids: HashMap<String, u32>,
@@ -44,8 +44,8 @@ struct TextTokens<'t> {
 }
 
 impl TextTokens<'_> {
-    /// The token of a pair, which may be new.
-    fn joined(&mut self, (left, right): IdPair, prefix: &str) -> u32 {
+    /// The token of a pair, possibly a new one.
+    fn join_pair(&mut self, (left, right): IdPair, prefix: &str) -> u32 {
         let right_text = &self.tokens[right as usize];
         let text = format!("{}{}", self.tokens[left as usize], right_text.strip_prefix(prefix).unwrap_or(right_text));
         let length = self.lengths[left as usize] + self.lengths[right as usize];
@@ -61,7 +61,7 @@ impl TextTokens<'_> {
     }
 }
 
-/// Appends the learned tokens to `tokens`, and gives the pairs that merge, in order.
+/// Appends the learned tokens to `tokens`, and returns the merging pairs, in order.
 ///
 /// # Errors
 /// [`crate::Error::Interrupted`].
@@ -72,35 +72,35 @@ pub fn train_by_text(
     stop: &Stop,
 ) -> Result<Vec<IdPair>> {
     let ids = tokens.iter().cloned().zip(0..).collect();
-    let mut known = TextTokens { lengths: vec![1; tokens.len()], tokens, ids };
+    let mut table = TextTokens { lengths: vec![1; tokens.len()], tokens, ids };
     let mut counts: HashMap<IdPair, i64> = HashMap::new();
     let mut places: Vec<(IdPair, Vec<u32>)> = Vec::new();
-    let mut found: HashMap<IdPair, Vec<u32>> = HashMap::new();
+    let mut places_by_pair: HashMap<IdPair, Vec<u32>> = HashMap::new();
     for ((word, symbols), &count) in (0..).zip(&words.symbols).zip(&words.counts) {
         stop.check()?;
         for pair in symbols.windows(2).map(|pair| (pair[0], pair[1])) {
             *counts.entry(pair).or_default() += count.cast_signed();
-            add_place(found.entry(pair).or_default(), word);
+            add_place(places_by_pair.entry(pair).or_default(), word);
         }
     }
     let (mut queue, mut merges) = (BinaryHeap::new(), Vec::new());
     loop {
-        for (pair, words) in found.drain() {
+        for (pair, words) in places_by_pair.drain() {
             if counts[&pair] > 0 {
                 queue.push((counts[&pair], Reverse(pair), places.len()));
                 places.push((pair, words));
             }
         }
         let Some(place) = most_frequent(&mut queue, &counts, rules.min_count) else { return Ok(merges) };
-        if known.tokens.len() >= rules.size {
+        if table.tokens.len() >= rules.size {
             return Ok(merges);
         }
         stop.check()?;
         let (pair, of_pair) = std::mem::take(&mut places[place]);
-        let id = known.joined(pair, rules.prefix);
+        let id = table.join_pair(pair, rules.prefix);
         merges.push(pair);
-        let length = known.lengths[id as usize];
-        let counted = |other: u32| rules.longest.is_none_or(|longest| known.lengths[other as usize] + length < longest);
+        let length = table.lengths[id as usize];
+        let counted = |other: u32| rules.longest.is_none_or(|longest| table.lengths[other as usize] + length < longest);
         for word in of_pair {
             stop.check()?;
             let count = words.counts[word as usize].cast_signed();
@@ -108,7 +108,7 @@ pub fn train_by_text(
                 if !gains || counted(other) {
                     *counts.entry(changed).or_default() += if gains { count } else { -count };
                     if gains {
-                        add_place(found.entry(changed).or_default(), word);
+                        add_place(places_by_pair.entry(changed).or_default(), word);
                     }
                 }
             });
@@ -116,7 +116,7 @@ pub fn train_by_text(
     }
 }
 
-/// Takes the next pair out of the queue, whose counts may be out of date; None if all are too rare.
+/// Pops the next pair from the queue, whose counts can be outdated; None if all are too rare.
 fn most_frequent(
     queue: &mut BinaryHeap<(i64, Reverse<IdPair>, usize)>,
     counts: &HashMap<IdPair, i64>,
@@ -138,7 +138,7 @@ fn add_place(places: &mut Vec<u32>, word: u32) {
     }
 }
 
-/// Merges a pair in a word. `changed` gets each pair that goes or comes, its other symbol, and whether it comes.
+/// Merges a pair in a word. `changed` gets each removed or added pair, its other symbol, and whether it is added.
 fn merge_word(word: &mut Vec<u32>, pair: IdPair, id: u32, mut changed: impl FnMut(IdPair, u32, bool)) {
     let (mut to, mut at) = (0usize, 0);
     while at < word.len() {

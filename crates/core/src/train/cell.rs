@@ -1,22 +1,22 @@
-//! What the text holds for each of its bytes: the id of a symbol, or the length of the symbol around it.
+//! The cell of a byte of the text: the id of a symbol, or the length of the symbol around it.
 //!
-//! Cells of 16 bits hold ids below 2^15. They take half the memory of cells of 32 bits, and a cache holds twice as many. The
-//! lengths of the longest symbols do not fit in them: see [`CellWidth::MOST`].
+//! Cells of 16 bits hold ids below 2^15. They take half the memory of cells of 32 bits, and a cache holds twice as
+//! many. The lengths of the longest symbols do not fit in them: see [`CellWidth::MOST`].
 
 use super::options::TrainOptions;
 
-/// How wide a cell is. Its highest bit says that it holds a length.
+/// The width of a cell. Its highest bit marks a length.
 pub trait CellWidth: Copy + Into<u32> {
     /// Marks a length.
     const LONG: u32;
-    /// The cell before and after every piece. It says a length of 1, so that a step over it needs no case of its own.
+    /// The cell before and after every piece. It has a length of 1, so that a step over it needs no special case.
     const SEPARATOR: u32 = Self::LONG | 1;
-    /// A mark of this length says that the length is this or more, and that the next three cells hold its digits.
+    /// A sentinel: the length is this or more, and the next three cells hold its digits.
     const MOST: usize = Self::LONG as usize - 1;
     /// The bits of a digit. The bit above them is set, so that no digit looks like a separator.
     const DIGIT: u32 = Self::LONG.trailing_zeros() - 1;
 
-    /// The cell that holds this; what is above its bits is lost.
+    /// The cell with this content, truncated to its width.
     fn new(content: u32) -> Self;
 
     /// The mark of a length.
@@ -24,14 +24,14 @@ pub trait CellWidth: Copy + Into<u32> {
         Self::new(Self::LONG | length.min(Self::MOST) as u32)
     }
 
-    /// The last digit of a length, and what is left of it.
+    /// The last digit of a length, and the rest of the length.
     fn digit(length: usize) -> (Self, usize) {
         let digit = length as u32 & (Self::LONG / 2 - 1);
         (Self::new(Self::LONG | (Self::LONG / 2) | digit), length >> Self::DIGIT)
     }
 
-    /// The length that digits spell, the first digit first.
-    fn spelled(digits: impl IntoIterator<Item = Self>) -> usize {
+    /// The length of these digits, the first digit first.
+    fn from_digits(digits: impl IntoIterator<Item = Self>) -> usize {
         let add = |length, digit: Self| length << Self::DIGIT | (digit.into() & (Self::LONG / 2 - 1)) as usize;
         digits.into_iter().fold(0, add)
     }
@@ -53,8 +53,8 @@ impl CellWidth for u32 {
     }
 }
 
-/// Whether cells of 16 bits hold every id of a training.
-pub fn narrow(options: &TrainOptions) -> bool {
+/// Whether cells of 16 bits can hold every id of a training.
+pub fn fits_narrow(options: &TrainOptions) -> bool {
     options.limit.saturating_add(options.next_id as usize) <= u16::LONG as usize
 }
 
@@ -73,7 +73,7 @@ mod tests {
             assert_eq!(left, 0);
             let expected = digits.iter().rev().fold(0, |length, &digit| length << 14 | usize::from(digit & 0x3FFF));
             assert_eq!(expected, length);
-            assert_eq!(u16::spelled(digits.into_iter().rev()), length);
+            assert_eq!(u16::from_digits(digits.into_iter().rev()), length);
         }
         assert!(longest < u32::MOST, "wide cells need no digits");
     }

@@ -1,8 +1,8 @@
-//! The pairs that wait, the highest count first.
+//! A priority queue of pairs by their counts.
 //!
-//! Most pairs are rare and never merge. So only those with at least a certain count wait in a heap. When it is empty, the
-//! queue lowers that count and searches the table for more. Counts only fall and first places only grow, so that an entry
-//! is never too low. The queue puts an entry that is out of date back, or leaves it to the next search.
+//! Most pairs are rare and never merge. So the heap only holds pairs with at least a certain count. When it is empty,
+//! the queue lowers that count and searches the table for more. Counts only fall and first places only grow, so that an
+//! entry is never too low. An outdated entry is put back, or left to the next search.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,11 +14,11 @@ use super::rules::TrainRules;
 use super::text::TrainText;
 use super::watch::Watch;
 
-/// Count, what decides between equals (the smallest first), and the pair's number.
+/// Count, tie breaker (the smallest first), and the pair's number.
 type QueuedPair = (u64, Reverse<u64>, u32);
 
-/// What [`Queue::pop`] finds.
-pub enum Next {
+/// The result of [`Queue::pop`].
+pub enum PopResult {
     Pair(u32, u32),
     /// No pair is left.
     NoPair,
@@ -26,19 +26,19 @@ pub enum Next {
 
 pub struct Queue {
     ties: Ties,
-    /// Pairs with a lower count never merge, though the table may keep them.
+    /// Pairs with a lower count never merge, though the table can keep them.
     min_count: u64,
     heap: BinaryHeap<QueuedPair>,
     /// Pairs with a lower count are not in the heap.
     least: u64,
-    /// The pair that was taken out last, and no longer waits.
-    taken: Option<(u32, u32)>,
+    /// The pair popped last, which no longer waits.
+    popped: Option<(u32, u32)>,
 }
 
 impl Queue {
     /// An empty queue: the first `pop` fills it.
     pub fn new(ties: Ties, min_count: u64) -> Self {
-        Self { ties, min_count: min_count.max(1), heap: BinaryHeap::new(), least: u64::MAX, taken: None }
+        Self { ties, min_count: min_count.max(1), heap: BinaryHeap::new(), least: u64::MAX, popped: None }
     }
 
     /// Adds the pairs from `first` on.
@@ -50,7 +50,7 @@ impl Queue {
 
     fn push(&mut self, pairs: &Pairs, number: usize) {
         let pair = pairs.pair(number);
-        if pair.count < self.least || pair.count == 0 || self.taken == Some(pair.key) {
+        if pair.count < self.least || pair.count == 0 || self.popped == Some(pair.key) {
             return;
         }
         let tie = match self.ties {
@@ -60,38 +60,38 @@ impl Queue {
         self.heap.push((pair.count, Reverse(tie), number as u32));
     }
 
-    /// Takes out the pair that merges next. None if the caller asks to stop.
+    /// Pops the pair that merges next. None if the caller requests a stop.
     pub fn pop<C: CellWidth>(
         &mut self,
         pairs: &mut Pairs,
         text: &TrainText<C>,
         rules: &TrainRules,
         watch: &mut Watch<'_>,
-    ) -> Option<Next> {
-        let mut looked = 0;
+    ) -> Option<PopResult> {
+        let mut visited = 0;
         loop {
             while let Some((count, Reverse(tie), number)) = self.heap.pop() {
-                looked += 1;
-                watch.look(looked)?;
+                visited += 1;
+                watch.check_at(visited)?;
                 let number = number as usize;
                 let pair = *pairs.pair(number);
-                let mut first = || u64::from(pairs.first_standing(number, text));
+                let mut first = || u64::from(pairs.first_live_place(number, text));
                 if pair.count == count && (self.ties == Ties::LowestIds || first() == tie) {
-                    self.taken = Some(pair.key);
-                    return Some(Next::Pair(pair.key.0, pair.key.1));
+                    self.popped = Some(pair.key);
+                    return Some(PopResult::Pair(pair.key.0, pair.key.1));
                 }
                 self.push(pairs, number);
             }
             if !self.refill(pairs, rules) {
-                return Some(Next::NoPair);
+                return Some(PopResult::NoPair);
             }
-            watch.go_on()?;
+            watch.should_continue()?;
         }
     }
 
-    /// The highest count of the pairs that wait, or the highest count of a pair that is too rare. None if the caller asks to
+    /// The highest count of the waiting pairs, or else of the pairs that are too rare. None if the caller requests a
     /// stop.
-    pub fn most(&mut self, pairs: &mut Pairs, rules: &TrainRules, watch: &mut Watch<'_>) -> Option<u64> {
+    pub fn highest_count(&mut self, pairs: &mut Pairs, rules: &TrainRules, watch: &mut Watch<'_>) -> Option<u64> {
         loop {
             while let Some(&(count, _, number)) = self.heap.peek() {
                 if pairs.pair(number as usize).count == count {
@@ -103,14 +103,14 @@ impl Queue {
             if !self.refill(pairs, rules) {
                 return Some(self.min_count - 1);
             }
-            watch.go_on()?;
+            watch.should_continue()?;
         }
     }
 
-    /// Lowers the least count, so that about half of the other pairs come in. Says whether any pair is left.
+    /// Lowers the minimum count, so that about half of the other pairs enter. Returns whether any pair is left.
     fn refill(&mut self, pairs: &mut Pairs, rules: &TrainRules) -> bool {
         pairs.compact(Some(rules));
-        let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.taken != Some(pair.key));
+        let waiting = (0..pairs.len()).map(|number| pairs.pair(number)).filter(|pair| self.popped != Some(pair.key));
         let most = waiting.map(|pair| pair.count).max().filter(|&most| most >= self.min_count);
         self.least = most.unwrap_or(0).div_ceil(2).max(self.min_count);
         self.push_all(pairs, 0);

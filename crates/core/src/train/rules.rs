@@ -1,4 +1,4 @@
-//! Which pairs may merge at all, by their count, the length of their token, and whether it cuts a character.
+//! Decides which pairs can merge: by count, token length, and cut characters.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use crate::kinds::bpe::{MergeScratch, Merger};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
-/// The longest token, whatever the options say: a wide cell has 31 bits for the length of a symbol.
+/// The longest token, whatever the options: a wide cell has 31 bits for the length of a symbol.
 const LONGEST: u32 = 1 << 30;
 
-/// What a token's bytes are.
+/// The shape of a token's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenShape {
     /// Whole characters.
     Whole,
     /// The beginning of one character.
     Begun,
-    /// Anything else.
+    /// Any other bytes.
     Other,
 }
 
@@ -29,15 +29,15 @@ pub struct TrainRules {
     longest: u32,
     whole_characters: bool,
     lengths: Vec<u32>,
-    /// By id; empty where only the length of tokens matters.
+    /// By id; empty if only the length of tokens matters.
     tokens: Vec<(TokenShape, Vec<u8>)>,
     base: Option<Arc<Vocab>>,
-    /// The bytes that may not become a token, because encoding could make more of them than training did.
+    /// The bytes that must not become a token, because encoding could make more of them than training did.
     parts: HashSet<Vec<u8>>,
 }
 
 impl TrainRules {
-    /// The rules of a training; None if the caller asks to stop.
+    /// The rules of a training; None if the caller requests a stop.
     pub fn new(options: &TrainOptions, watch: &mut Watch<'_>) -> Option<Self> {
         let most = options.next_id as usize;
         let bytes_matter = options.whole_characters || options.base.is_some();
@@ -64,23 +64,23 @@ impl TrainRules {
         })
     }
 
-    /// Takes note of the token that a merge makes.
-    pub fn made(&mut self, left: u32, right: u32, id: u32) {
+    /// Records the token that a merge makes.
+    pub fn record_token(&mut self, left: u32, right: u32, id: u32) {
         let length = self.length(left, right).min(LONGEST);
         set(&mut self.lengths, id, length);
         if !self.tokens.is_empty() {
-            let joined = self.joined(left, right);
+            let joined = self.join_bytes(left, right);
             set(&mut self.tokens, id, (shape_of(&joined), joined));
         }
     }
 
-    /// Whether a pair may merge.
-    pub fn allow(&self, (left, right): (u32, u32), count: u64) -> bool {
+    /// Whether a pair can merge.
+    pub fn allows(&self, (left, right): (u32, u32), count: u64) -> bool {
         count >= self.min_count
             && self.length(left, right) <= self.longest
-            && (!self.whole_characters || self.whole(left, right))
+            && (!self.whole_characters || self.keeps_characters(left, right))
             && self.base.as_ref().is_none_or(|base| {
-                let joined = self.joined(left, right);
+                let joined = self.join_bytes(left, right);
                 base.id(&joined).is_none() && !self.parts.contains(&joined)
             })
     }
@@ -89,18 +89,18 @@ impl TrainRules {
         self.lengths[left as usize] + self.lengths[right as usize]
     }
 
-    /// Whether both are whole characters, or both parts of one character that is completed from left to right.
-    fn whole(&self, left: u32, right: u32) -> bool {
+    /// Whether both are whole characters, or parts of one character that is completed from left to right.
+    fn keeps_characters(&self, left: u32, right: u32) -> bool {
         match (self.tokens[left as usize].0, self.tokens[right as usize].0) {
             (TokenShape::Whole, TokenShape::Whole) => true,
             (TokenShape::Begun, TokenShape::Other) => {
-                self.length(left, right) <= 4 && shape_of(&self.joined(left, right)) != TokenShape::Other
+                self.length(left, right) <= 4 && shape_of(&self.join_bytes(left, right)) != TokenShape::Other
             }
             _ => false,
         }
     }
 
-    fn joined(&self, left: u32, right: u32) -> Vec<u8> {
+    fn join_bytes(&self, left: u32, right: u32) -> Vec<u8> {
         [&self.tokens[left as usize].1[..], &self.tokens[right as usize].1].concat()
     }
 }
@@ -122,8 +122,8 @@ fn shape_of(bytes: &[u8]) -> TokenShape {
     }
 }
 
-/// The beginnings and ends of tokens that merging never makes. If one of them became a token, and the joined bytes of any
-/// two neighbours decide, merging would make the tokens. None if the caller asks to stop.
+/// The beginnings and ends of tokens that merging never makes. If one of them became a token, and the joined bytes of
+/// any two neighbours decide, merging would make the tokens. None if the caller requests a stop.
 fn parts_of_unreachable(vocab: &Arc<Vocab>, watch: &mut Watch<'_>) -> Option<HashSet<Vec<u8>>> {
     let mut parts = HashSet::new();
     if vocab.merge_rule() == MergeRule::Pair {
@@ -131,9 +131,9 @@ fn parts_of_unreachable(vocab: &Arc<Vocab>, watch: &mut Watch<'_>) -> Option<Has
     }
     let (merger, mut scratch) = (Merger::new(Arc::clone(vocab), None), MergeScratch::default());
     for (token, id) in vocab.tokens() {
-        watch.go_on()?;
-        let done = merger.merge(token, &Stop::default(), &mut scratch);
-        if done.is_err() || scratch.symbols.ids != [id] {
+        watch.should_continue()?;
+        let outcome = merger.merge(token, &Stop::default(), &mut scratch);
+        if outcome.is_err() || scratch.symbols.ids != [id] {
             parts.extend((1..token.len()).flat_map(|at| [token[..at].to_vec(), token[at..].to_vec()]));
         }
     }

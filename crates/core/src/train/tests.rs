@@ -21,9 +21,9 @@ fn trained(documents: &[&str], options: &TrainOptions) -> Trained {
     train(&counted(&documents, &[]), options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
-/// What training learns in cells of 16 bits, and in cells of 32.
+/// Trains with cells of 16 bits and of 32, and compares the results.
 fn in_both_cells(counts: &PieceCounts, options: &TrainOptions) -> Trained {
-    assert!(cell::narrow(options), "small ids");
+    assert!(cell::fits_narrow(options), "small ids");
     let found = train(counts, options, &mut |_| ControlFlow::Continue(())).unwrap();
     let wide = in_cells::<u32>(counts, options, Watch::new(&mut |_| ControlFlow::Continue(()))).unwrap();
     assert_eq!((&found.merges, &found.counts, &found.leads), (&wide.merges, &wide.counts, &wide.leads));
@@ -45,7 +45,7 @@ fn the_textbook_example() {
     let found = trained(&["aaabdaaabac"], &options(100));
     assert_eq!(found.merges, [(97, 97, 256), (97, 98, 257), (256, 257, 258)]);
     assert_eq!((found.counts, found.left), (vec![4, 2, 2], vec![9, 7, 5]));
-    assert_eq!(found.stopped, Stopped::MinCount);
+    assert_eq!(found.stopped, StopReason::MinCount);
     let found = trained(&["aaabdaaabac"], &TrainOptions { ties: Ties::FirstSeen, ..options(2) });
     assert_eq!(keys(&found), [(97, 97), (256, 97)]);
 }
@@ -55,19 +55,19 @@ fn runs_and_repeated_documents() {
     let found = trained(&["aaaa", "aaaa", "b"], &TrainOptions { min_count: 1, ..options(100) });
     assert_eq!(keys(&found), [(97, 97), (256, 256)]);
     assert_eq!((found.counts, found.left), (vec![6, 2], vec![5, 3]));
-    assert_eq!((found.symbols, found.stopped), (9, Stopped::NoPairs));
+    assert_eq!((found.symbols, found.stopped), (9, StopReason::NoPairs));
 }
 
 #[test]
 fn long_tokens_can_be_forbidden() {
     let found = trained(&["abcabc"], &TrainOptions { max_token_bytes: Some(2), ..options(100) });
     assert_eq!(keys(&found), [(97, 98)]);
-    assert_eq!(found.stopped, Stopped::NoPairs);
+    assert_eq!(found.stopped, StopReason::NoPairs);
 }
 
 #[test]
 fn given_merges_come_first_whatever_they_count() {
-    // Of abab the given merge makes a X b; the pair Xb stands once, and so does aX.
+    // In abab the given merge makes a X b; the pair Xb occurs once, and so does aX.
     let found =
         trained(&["abab"], &TrainOptions { given: vec![(98, 97, 300), (1, 2, 256)], next_id: 301, ..options(1) });
     assert_eq!(found.merges, [(98, 97, 300), (1, 2, 256)]);
@@ -91,7 +91,7 @@ fn training_ends_when_the_caller_says_so() {
         std::thread::sleep(REPORT_EVERY);
         if calls == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    assert_eq!((found.unwrap().stopped, calls), (Stopped::Interrupted, 3));
+    assert_eq!((found.unwrap().stopped, calls), (StopReason::Interrupted, 3));
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn counts_above_32_bits_are_counts() {
             arena.push(piece.as_bytes(), Tally { count, first: (0, 10 * place as u64) });
         }
         let facts = CountFacts { documents: 1, positions: true, ..CountFacts::default() };
-        PieceCounts::kept(Splitter::new(&[""; 0]).unwrap(), arena, facts, &Stop::default()).unwrap()
+        PieceCounts::from_arena(Splitter::new(&[""; 0]).unwrap(), arena, facts, &Stop::default()).unwrap()
     };
-    // In 32 bits bc would stand 7 times, and -2^31 times ab; he stands in both of its pieces.
+    // In 32 bits bc would occur 7 times, and -2^31 times ab; he occurs in both of its pieces.
     let counts = weighed(&[("ab", 1 << 31), ("bc", (1 << 32) + 7), ("the", 3 << 31), ("he", 1 << 40), ("x", 1)]);
     let found = train(&counts, &options(100), &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(keys(&found), [(104, 101), (116, 256), (98, 99), (97, 98)]);
@@ -117,12 +117,12 @@ fn symbols_may_be_longer_than_a_narrow_cell_can_say() {
     let documents = documents.map(String::into_bytes);
     let counts = counted(&documents.iter().cycle().take(7).cloned().collect::<Vec<_>>(), &[]);
     let found = in_both_cells(&counts, &TrainOptions { ties: Ties::FirstSeen, ..options(300) });
-    assert_eq!((found.left.last(), found.stopped), (Some(&7), Stopped::NoPairs), "every document is one token");
-    assert!(!cell::narrow(&options(usize::MAX)) && !cell::narrow(&options((1 << 15) - 255)));
-    assert!(cell::narrow(&options((1 << 15) - 256)));
+    assert_eq!((found.left.last(), found.stopped), (Some(&7), StopReason::NoPairs), "every document is one token");
+    assert!(!cell::fits_narrow(&options(usize::MAX)) && !cell::fits_narrow(&options((1 << 15) - 255)));
+    assert!(cell::fits_narrow(&options((1 << 15) - 256)));
 }
 
-/// Training as it is defined: after each merge every pair is counted anew.
+/// Training by definition: every pair is counted again after each merge.
 struct Naive<'o> {
     options: &'o TrainOptions,
     /// By first position.
@@ -133,7 +133,7 @@ struct Naive<'o> {
 impl<'o> Naive<'o> {
     fn new(counts: &PieceCounts, options: &'o TrainOptions) -> Self {
         let ids = |piece: &[u8]| piece.iter().map(|&byte| options.alphabet[usize::from(byte)]).collect();
-        let pieces = counts.in_order().into_iter().map(|(piece, tally)| (ids(piece), tally.count)).collect();
+        let pieces = counts.sorted_pieces().into_iter().map(|(piece, tally)| (ids(piece), tally.count)).collect();
         let tokens = (0..=255).map(|byte| (options.alphabet[usize::from(byte)], vec![byte])).collect();
         Self { options, pieces, tokens }
     }
@@ -149,7 +149,7 @@ impl<'o> Naive<'o> {
             leads: vec![],
             left: vec![],
             symbols: self.left(),
-            stopped: Stopped::Limit,
+            stopped: StopReason::Limit,
         };
         let end = self.options.given.len() + self.options.limit;
         while found.merges.len() < end {
@@ -161,7 +161,7 @@ impl<'o> Naive<'o> {
             });
             let Some(merge) = best else {
                 let rare = totals.iter().any(|(key, _)| self.allows(*key));
-                found.stopped = if rare { Stopped::MinCount } else { Stopped::NoPairs };
+                found.stopped = if rare { StopReason::MinCount } else { StopReason::NoPairs };
                 break;
             };
             found.leads.push(if next.is_some() { 0 } else { self.lead(&totals, (merge.0, merge.1)) });
@@ -200,7 +200,7 @@ impl<'o> Naive<'o> {
         }
     }
 
-    /// By how much the count of the best pair is above that of all others, or of one that is too rare.
+    /// The lead of the best pair's count over all others, or over a pair that is too rare.
     fn lead(&self, totals: &[((u32, u32), u64)], best: (u32, u32)) -> u64 {
         let count = |wanted: bool| {
             let counts = totals.iter().filter(|(key, _)| (*key == best) == wanted && self.allows(*key));
@@ -214,7 +214,7 @@ impl<'o> Naive<'o> {
         let joined = [&left[..], &right[..]].concat();
         let characters = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok();
         let begun = |bytes: &[u8]| {
-            // Some ending makes one character of these bytes.
+            // Some ending completes these bytes to one character.
             let ends: [&[u8]; 6] =
                 [&[0x80], &[0x80, 0x80], &[0x90, 0x80], &[0x80; 3], &[0x90, 0x80, 0x80], &[0xA0, 0x80]];
             ends.iter()
@@ -246,7 +246,7 @@ impl Draw {
         values[self.below(values.len())]
     }
 
-    /// Short texts of few symbols, runs of one, characters of every width and bytes that are no text.
+    /// Short texts of few symbols, runs of one symbol, characters of every width and bytes that are not UTF-8.
     fn document(&mut self) -> Vec<u8> {
         let symbols: &[&[u8]] = match self.below(5) {
             0 => &[b"a"],
@@ -292,7 +292,7 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
         let counts = counted(&documents, if draw.below(2) == 0 { &[] } else { &["[ab]+|é+"] });
         let mut options = draw.options();
         if draw.below(3) == 0 {
-            // What an earlier training learned, perhaps under other rules or of another corpus, comes first.
+            // The merges of an earlier training, perhaps under other rules or of another corpus, come first.
             let earlier = draw.options();
             let other = counted(&[draw.document(), documents[0].clone()], &[]);
             let first =
@@ -332,11 +332,11 @@ fn the_worst_language_chooses_and_the_others_go_on() {
     assert_eq!(whole.trained.leads, [1, 1, 2]);
     // " cd" of the text is in no corpus, so the second language needs three tokens to the end.
     assert_eq!((whole.chosen, whole.tokens), (vec![1, 0, 0], vec![(2, 1), (5, 3)]));
-    assert_eq!((whole.ran_out, whole.trained.stopped), (vec![Some(3), Some(1)], Stopped::NoPairs));
-    // Merges of an earlier run find the languages that chose them.
+    assert_eq!((whole.ran_out, whole.trained.stopped), (vec![Some(3), Some(1)], StopReason::NoPairs));
+    // Merges of an earlier run get the languages that chose them.
     let again = learn(vec![cd, ab], 0, 0, None);
     assert_eq!((again.trained.merges, again.chosen), (vec![cd, ab, both], vec![1, 0, 0]));
-    // Those of seed tokens, and those that all choose together, belong to none.
+    // Merges of seed tokens, and those that all choose together, belong to no language.
     assert_eq!(learn(vec![cd], 0, 1, Some((1, 1.0))).chosen, [NO_LANGUAGE, 0, 0]);
     let shared = learn(vec![], 1, 0, None);
     assert_eq!((shared.trained.counts[0], shared.chosen), (3, vec![NO_LANGUAGE, 1, 0]));

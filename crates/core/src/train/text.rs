@@ -1,8 +1,8 @@
 //! The distinct pieces as one array of cells.
 //!
-//! A symbol takes as many cells as it has bytes. Its first cell holds its id; if it takes more than
-//! one, its second and its last hold how many, marked by [`CellWidth::LONG`]. So both neighbours of a symbol are found at once,
-//! and what has merged needs no memory beside its own.
+//! A symbol takes as many cells as it has bytes. Its first cell holds its id; if it takes more than one, its second and
+//! its last hold its length, marked by [`CellWidth::LONG`]. So both neighbours of a symbol are found in one step, and
+//! merging needs no other memory.
 
 use super::cell::CellWidth;
 use super::options::{NO_ID, TrainOptions};
@@ -20,27 +20,27 @@ const MOST_CELLS: usize = (u32::MAX - 16) as usize;
 pub struct TrainText<C> {
     cells: Vec<C>,
     weights: Weights,
-    /// All symbols, each times the count of its piece.
+    /// The number of symbols, each times the count of its piece.
     pub symbols: u64,
 }
 
-/// How many cells share what is known of their pieces.
+/// The cells of a block, which share the data about their pieces.
 const BLOCK: usize = 8;
 
 /// The count of the piece at a cell.
 enum Weights {
     /// One count for all.
     Same(u64),
-    /// How many separators stand before each block of cells, and the count of each piece: the separators before a cell
+    /// The number of separators before each block of cells, and the count of each piece: the separators before a cell
     /// number its piece, from 1 on.
     Each(Vec<u32>, Vec<u64>),
 }
 
 impl<C: CellWidth> TrainText<C> {
-    /// The text of counted pieces.
+    /// Lays out the text of counted pieces.
     ///
     /// # Errors
-    /// Those of [`super::train`]; [`Error::Interrupted`] if the caller asks to stop.
+    /// As [`super::train`]; [`Error::Interrupted`] if the caller requests a stop.
     pub fn new(counts: &PieceCounts, options: &TrainOptions, watch: &mut Watch<'_>) -> Result<Self> {
         let pieces = counts.arena();
         let places = 1 + pieces.bytes.len() + pieces.len();
@@ -60,13 +60,13 @@ impl<C: CellWidth> TrainText<C> {
         for (piece, tally) in pieces.iter() {
             if text.cells.len() >= next_look {
                 next_look = text.cells.len() + PLACES_PER_LOOK;
-                watch.go_on().ok_or(Error::Interrupted)?;
+                watch.should_continue().ok_or(Error::Interrupted)?;
             }
             let symbols = if let Some((pieces, scratch, ids)) = &mut base {
                 ids.clear();
                 pieces.encode(piece, &Stop::default(), scratch, ids)?;
                 for &id in &*ids {
-                    text.lay(id, pieces.vocab().token(id).map_or(1, <[u8]>::len));
+                    text.push_symbol(id, pieces.vocab().token(id).map_or(1, <[u8]>::len));
                 }
                 ids.len()
             } else {
@@ -79,19 +79,19 @@ impl<C: CellWidth> TrainText<C> {
                 piece.len()
             };
             text.cells.push(C::new(C::SEPARATOR));
-            // Counts are checked at the door: the bytes of all pieces, each times its count, fit in 64 bits.
+            // Checked at construction: the bytes of all pieces, each times its count, fit in 64 bits.
             text.symbols += symbols as u64 * tally.count;
         }
         text.cells.resize(room, C::new(C::SEPARATOR));
         Ok(text)
     }
 
-    /// Appends a symbol of so many bytes.
-    fn lay(&mut self, id: u32, bytes: usize) {
+    /// Appends a symbol of `bytes` bytes.
+    fn push_symbol(&mut self, id: u32, bytes: usize) {
         let at = self.cells.len();
         self.cells.push(C::new(id));
         self.cells.resize(at + bytes, C::mark(bytes));
-        self.spell(at, at + bytes);
+        self.write_length(at, at + bytes);
     }
 
     /// The number of cells.
@@ -104,31 +104,31 @@ impl<C: CellWidth> TrainText<C> {
         self.cells[at].into()
     }
 
-    /// Where the symbol after the one at `at` starts.
+    /// The start of the symbol after the one at `at`.
     pub fn after(&self, at: usize) -> usize {
         let next = self.id(at + 1);
         if next & C::LONG == 0 { at + 1 } else { at + self.length(next, |place| at + place) }
     }
 
-    /// Where the symbol before the one at `at` starts.
+    /// The start of the symbol before the one at `at`.
     pub fn before(&self, at: usize) -> usize {
         let last = self.id(at - 1);
         if last & C::LONG == 0 { at - 1 } else { at - self.length(last, |place| at - place) }
     }
 
-    /// The length that a mark and the digits beside it spell.
+    /// The length of a mark and the digits next to it.
     fn length(&self, mark: u32, place: impl Fn(usize) -> usize) -> usize {
         let length = (mark & !C::LONG) as usize;
-        if length < C::MOST { length } else { self.spelled([4, 3, 2].map(place)) }
+        if length < C::MOST { length } else { self.read_length([4, 3, 2].map(place)) }
     }
 
     #[cold]
-    fn spelled(&self, digits: [usize; 3]) -> usize {
-        C::spelled(digits.map(|at| self.cells[at]))
+    fn read_length(&self, digits: [usize; 3]) -> usize {
+        C::from_digits(digits.map(|at| self.cells[at]))
     }
 
-    /// Writes the digits of a length for which the marks have no room.
-    fn spell(&mut self, at: usize, end: usize) {
+    /// Writes the digits of a length that does not fit a mark.
+    fn write_length(&mut self, at: usize, end: usize) {
         let mut length = end - at;
         if length >= C::MOST {
             for place in 2..5 {
@@ -139,7 +139,7 @@ impl<C: CellWidth> TrainText<C> {
         }
     }
 
-    /// How often the corpus holds the piece at a cell.
+    /// The count of the piece at a cell.
     pub fn weight(&self, at: usize) -> u64 {
         match &self.weights {
             Weights::Same(count) => *count,
@@ -153,21 +153,21 @@ impl<C: CellWidth> TrainText<C> {
         }
     }
 
-    /// Asks for what `stands` and `weight` will read.
-    pub fn touch(&self, at: usize) {
+    /// Prefetches the cells that `holds_pair` and `weight` read.
+    pub fn prefetch(&self, at: usize) {
         prefetch(&self.cells[at]);
         if let Weights::Each(before, _) = &self.weights {
             prefetch(&before[at / BLOCK]);
         }
     }
 
-    /// Whether the pair stands at `at` now.
-    pub fn stands(&self, key: (u32, u32), at: usize) -> bool {
+    /// Whether the pair is currently at `at`.
+    pub fn holds_pair(&self, key: (u32, u32), at: usize) -> bool {
         self.id(at) == key.0 && self.id(self.after(at)) == key.1
     }
 
-    /// Whether any two neighbours in a piece are such a pair.
-    pub fn any(&self, fits: impl Fn((u32, u32)) -> bool) -> bool {
+    /// Whether any two neighbours in a piece satisfy `fits`.
+    pub fn any_pair(&self, fits: impl Fn((u32, u32)) -> bool) -> bool {
         let mut at = 1;
         while at + 1 < self.cells.len() {
             let key = (self.id(at), self.id(self.after(at)));
@@ -179,9 +179,14 @@ impl<C: CellWidth> TrainText<C> {
         false
     }
 
-    /// Takes over the symbols of these pieces, which are those of this text, from a text of more pieces. Gives the number of
-    /// symbols now, or None if the other lacks a piece.
-    pub fn adopt(&mut self, pieces: &Arena, from: &Self, place_in: impl Fn(&[u8]) -> Option<usize>) -> Option<u64> {
+    /// Copies the symbols of this text's `pieces` from a text of more pieces. Returns the new number of symbols, or
+    /// None if the other text lacks a piece.
+    pub fn copy_symbols(
+        &mut self,
+        pieces: &Arena,
+        from: &Self,
+        place_in: impl Fn(&[u8]) -> Option<usize>,
+    ) -> Option<u64> {
         let (mut at, mut left) = (1, 0);
         for (piece, tally) in pieces.iter() {
             let place = place_in(piece)?;
@@ -196,15 +201,15 @@ impl<C: CellWidth> TrainText<C> {
         Some(left)
     }
 
-    /// Makes one symbol of the one at `at` and the one at `right`, which ends before `end`.
+    /// Joins the symbols at `at` and at `right`, which ends before `end`.
     pub fn join(&mut self, at: usize, right: usize, end: usize, id: u32) {
         let length = C::mark(end - at);
         self.cells[at] = C::new(id);
-        // No cell inside a symbol may look as if one started there.
+        // No cell inside a symbol must look like the start of one.
         self.cells[right] = length;
         self.cells[at + 1] = length;
         self.cells[end - 1] = length;
-        self.spell(at, end);
+        self.write_length(at, end);
     }
 }
 
@@ -217,7 +222,7 @@ impl Weights {
         let mut before = Vec::with_capacity(room / BLOCK);
         before.push(0);
         for (number, &end) in (1..).zip(&pieces.ends) {
-            // Where the separator after the piece stands: behind all bytes and all other separators until then.
+            // The place of the separator after the piece: after all bytes and all other separators until then.
             let separator = end as usize + number as usize;
             before.resize(before.len().max(separator / BLOCK + 1), number);
         }
@@ -238,12 +243,12 @@ fn first_character(bytes: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
 
-    /// Symbols of these lengths between two separators, walked over in both directions.
+    /// Walks over symbols of these lengths between two separators, in both directions.
     fn walked<C: CellWidth>(lengths: &[usize]) {
         let separator = || C::new(C::SEPARATOR);
         let mut text = TrainText { cells: vec![separator()], weights: Weights::Same(1), symbols: 0 };
         for (id, &length) in (7..).zip(lengths) {
-            text.lay(id, length);
+            text.push_symbol(id, length);
         }
         text.cells.push(separator());
         let (mut at, end) = (1, text.len() - 1);

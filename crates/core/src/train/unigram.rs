@@ -1,11 +1,11 @@
-//! Counted words to a unigram model: few tokens, with scores that make the words likely.
+//! Trains a unigram model on counted words: few tokens, with scores that make the words likely.
 //!
-//! Training starts from many stretches that words share ([`crate::train::unigram_seeds`]). Then it repeats three steps. It
-//! computes from the scores how often each token is expected in the words. It makes new scores of these counts. It drops
-//! the tokens whose loss lowers the likelihood of the words least, until as few are left as the caller wants.
+//! Training starts from many stretches that words share ([`crate::train::unigram_seeds`]). Then it repeats three steps.
+//! It computes the expected count of each token in the words from the scores. It computes new scores from these counts.
+//! It drops the tokens whose loss lowers the likelihood of the words least, until the requested number is left.
 //!
-//! Source: Kudo, ACL 2018, and the rules of `SentencePiece`'s trainer. Sums go over a fixed number of parts of the words,
-//! in order, so that the number of threads changes nothing.
+//! Source: Kudo, ACL 2018, and the rules of `SentencePiece`'s trainer. Sums are over a fixed number of parts of the
+//! words, in order, so that the number of threads changes nothing.
 
 // Counts become probabilities here, and shares become sizes. None is below 0, and their last digits do not matter.
 #![allow(clippy::cast_precision_loss, clippy::cast_sign_loss)]
@@ -15,26 +15,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::error::{Error, Result};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, map_items};
 use crate::threads::watched::run_watched;
-use crate::train::unigram_seeds::seeds;
+use crate::train::unigram_seeds::find_seeds;
 use crate::vocab::trie::{ROOT, Trie};
 
-/// How many parts the words are worked on in, whatever the number of threads.
+/// The parts that the words are divided into, whatever the number of threads.
 const PARTS: usize = 8;
-/// Longer words are cut here, at a character.
+/// Longer words, in bytes, are cut here, at a character.
 const LONGEST_WORD: usize = 1 << 10;
-/// A token that is expected less often is dropped.
+/// Tokens with a lower expected count are dropped.
 const LEAST_EXPECTED: f64 = 0.5;
-/// How much larger than wanted the set of tokens is when its shrinking ends, so that the best of it can be chosen.
+/// The factor by which the set of tokens exceeds the requested size when its shrinking ends, so that the best can be
+/// chosen.
 const SURPLUS: f64 = 1.1;
-/// How far the score of a character without a token is below the lowest score.
+/// The distance of the score of a character without a token from the lowest score.
 const PENALTY: f64 = 10.0;
-/// How far apart the scores of characters are that were dropped and come back.
+/// The distance between the scores of characters that were dropped and come back.
 const STEP: f64 = 1e-4;
 const MISSING: u32 = u32::MAX;
 
-/// How large the model gets, and how.
+/// The size of the model, and the settings of training.
 #[derive(Debug, Clone, Copy)]
 pub struct UnigramOptions {
     /// The number of tokens.
@@ -43,20 +44,20 @@ pub struct UnigramOptions {
     pub seeds: usize,
     /// The longest token, in characters.
     pub longest: usize,
-    /// The share of tokens that is kept each time.
+    /// The share of tokens that each pruning keeps.
     pub shrink: f64,
-    /// How often scores are made anew each time.
+    /// The recomputations of scores before each pruning.
     pub rounds: usize,
-    /// How many threads work.
+    /// The number of threads.
     pub threads: usize,
 }
 
 /// A token and its score.
-pub type Scored = (Vec<u8>, f64);
+pub type ScoredToken = (Vec<u8>, f64);
 
-/// The tokens of the words, the highest score first; each character of `alphabet` is one. `report` gets the number of
-/// tokens about every 50 ms and at the end, and may end the training. Fewer tokens than asked for come back where the
-/// words have no more.
+/// Learns the tokens of the words, the highest score first; each character of `alphabet` is one. `report` gets the
+/// number of tokens about every 50 ms and at the end, and can end the training. The result is smaller than requested if
+/// the words have no more tokens.
 ///
 /// # Errors
 /// [`Error::Option`] for too many words, [`Error::Interrupted`].
@@ -65,7 +66,7 @@ pub fn train(
     alphabet: &[&str],
     options: UnigramOptions,
     report: &mut dyn FnMut(usize) -> ControlFlow<()>,
-) -> Result<Vec<Scored>> {
+) -> Result<Vec<ScoredToken>> {
     let left = AtomicUsize::new(0);
     let mut look = || if report(left.load(Ordering::Relaxed)).is_break() { Err(Error::Interrupted) } else { Ok(()) };
     let tokens = run_watched(&Stop::default(), |stop| learn_tokens(words, alphabet, options, &left, stop), &mut look)?;
@@ -73,38 +74,38 @@ pub fn train(
     Ok(tokens)
 }
 
-/// The same without reports; `left` says how many tokens are left meanwhile.
+/// The same without reports; `left` is set to the current number of tokens.
 fn learn_tokens(
     words: &[(&[u8], u64)],
     alphabet: &[&str],
     options: UnigramOptions,
     left: &AtomicUsize,
     stop: &Stop,
-) -> Result<Vec<Scored>> {
-    let words = cut(words);
-    let mut model = Model::seeded(&words, alphabet, options, stop)?;
-    let wanted = (options.size as f64 * SURPLUS) as usize;
+) -> Result<Vec<ScoredToken>> {
+    let words = cut_words(words);
+    let mut model = UnigramModel::from_seeds(&words, alphabet, options, stop)?;
+    let target = (options.size as f64 * SURPLUS) as usize;
     loop {
         for _ in 0..options.rounds {
             left.store(model.tokens.len(), Ordering::Relaxed);
-            let expected = model.expected(&words, options.threads, stop)?;
-            model.score(&expected);
+            let expected = model.expected_counts(&words, options.threads, stop)?;
+            model.update_scores(&expected);
         }
-        if model.tokens.len() <= wanted {
+        if model.tokens.len() <= target {
             break;
         }
-        let kept = wanted.max((model.tokens.len() as f64 * options.shrink) as usize);
+        let size = target.max((model.tokens.len() as f64 * options.shrink) as usize);
         let before = model.tokens.len();
-        model.prune(&words, kept, options.threads, stop)?;
+        model.prune(&words, size, options.threads, stop)?;
         if model.tokens.len() == before {
             break;
         }
     }
-    Ok(model.chosen(alphabet, options.size))
+    Ok(model.choose_tokens(alphabet, options.size))
 }
 
-/// The words, long ones in parts.
-fn cut<'w>(words: &[(&'w [u8], u64)]) -> Vec<(&'w [u8], u64)> {
+/// Cuts long words into parts.
+fn cut_words<'w>(words: &[(&'w [u8], u64)]) -> Vec<(&'w [u8], u64)> {
     let mut all = Vec::with_capacity(words.len());
     for &(mut word, count) in words {
         while word.len() > LONGEST_WORD {
@@ -118,16 +119,16 @@ fn cut<'w>(words: &[(&'w [u8], u64)]) -> Vec<(&'w [u8], u64)> {
     all
 }
 
-struct Model {
+struct UnigramModel {
     tokens: Vec<Vec<u8>>,
     scores: Vec<f64>,
     unknown: f64,
     trie: Trie,
-    /// By place in the trie: the token's place now, or none.
+    /// By place in the trie: the current place of the token, or none.
     places: Vec<u32>,
 }
 
-/// A token of a word: where it starts and ends, and which it is.
+/// A token of a word: its start and end, and its number.
 struct Edge {
     start: u32,
     end: u32,
@@ -139,50 +140,50 @@ struct Edge {
 #[derive(Default)]
 struct Lattice {
     edges: Vec<Edge>,
-    /// By place: the score of the best way there, and its last edge.
+    /// By place: the score of the best path to it, and its last edge.
     best: Vec<(f64, u32)>,
     before: Vec<f64>,
     after: Vec<f64>,
 }
 
-impl Model {
-    fn seeded(words: &[(&[u8], u64)], alphabet: &[&str], options: UnigramOptions, stop: &Stop) -> Result<Self> {
+impl UnigramModel {
+    fn from_seeds(words: &[(&[u8], u64)], alphabet: &[&str], options: UnigramOptions, stop: &Stop) -> Result<Self> {
         let mut counts: Vec<(Vec<u8>, u64)> = characters(words, alphabet);
-        counts.extend(seeds(words, options.seeds, options.longest, stop)?);
+        counts.extend(find_seeds(words, options.seeds, options.longest, stop)?);
         let sum = counts.iter().map(|(_, count)| *count as f64).sum::<f64>().ln();
         let scores = counts.iter().map(|(_, count)| (*count.max(&1) as f64).ln() - sum).collect();
         let tokens = counts.into_iter().map(|(token, _)| token).collect();
         let mut model = Self { tokens, scores, unknown: 0.0, trie: Trie::new(Vec::new()), places: Vec::new() };
-        model.index();
+        model.build_index();
         Ok(model)
     }
 
-    /// Makes the tables of the tokens as they are now.
-    fn index(&mut self) {
+    /// Builds the tables of the current tokens.
+    fn build_index(&mut self) {
         self.trie = Trie::new(self.tokens.iter().zip(0..).map(|(token, place)| (&token[..], place)).collect());
         self.places = (0..self.tokens.len() as u32).collect();
         self.unknown = self.scores.iter().copied().fold(0.0, f64::min) - PENALTY;
     }
 
-    /// Keeps the tokens of these places, with new scores.
-    fn keep(&mut self, kept: &[(u32, f64)]) {
+    /// Keeps the tokens at these places, with new scores.
+    fn keep_tokens(&mut self, tokens: &[(u32, f64)]) {
         let mut place_of = vec![MISSING; self.tokens.len()];
-        for (place, &(old, _)) in kept.iter().enumerate() {
+        for (place, &(old, _)) in tokens.iter().enumerate() {
             place_of[old as usize] = place as u32;
         }
         for place in &mut self.places {
             *place = place_of.get(*place as usize).copied().unwrap_or(MISSING);
         }
-        self.tokens = kept.iter().map(|&(old, _)| std::mem::take(&mut self.tokens[old as usize])).collect();
-        self.scores = kept.iter().map(|&(_, score)| score).collect();
+        self.tokens = tokens.iter().map(|&(old, _)| std::mem::take(&mut self.tokens[old as usize])).collect();
+        self.scores = tokens.iter().map(|&(_, score)| score).collect();
         self.unknown = self.scores.iter().copied().fold(0.0, f64::min) - PENALTY;
         if self.tokens.len() < self.places.len() / 2 {
-            self.index();
+            self.build_index();
         }
     }
 
-    /// The tokens of a word, and the best way to each place of it; but for `without`.
-    fn lattice(&self, word: &[u8], without: u32, lattice: &mut Lattice) {
+    /// Finds the tokens of a word, and the best path to each place of it, leaving out the token `without`.
+    fn fill_lattice(&self, word: &[u8], without: u32, lattice: &mut Lattice) {
         let Lattice { edges, best, .. } = lattice;
         edges.clear();
         best.clear();
@@ -216,16 +217,16 @@ impl Model {
         }
     }
 
-    /// How often each token is expected in the words.
-    fn expected(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
-        self.summed(words, threads, stop, |word, count, lattice, sums| {
-            self.lattice(word, MISSING, lattice);
+    /// The expected count of each token in the words.
+    fn expected_counts(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
+        self.sum_parts(words, threads, stop, |word, count, lattice, sums| {
+            self.fill_lattice(word, MISSING, lattice);
             let Lattice { edges, best, before, after } = lattice;
             before.clear();
             before.resize(word.len() + 1, 0.0);
             after.clone_from(before);
             (before[0], after[word.len()]) = (1.0, 1.0);
-            // All weights are relative to the best way, so that no number gets too small.
+            // All weights are relative to the best path, so that no number underflows.
             for edge in edges.iter_mut() {
                 let (start, end) = (edge.start as usize, edge.end as usize);
                 edge.weight = (best[start].0 + edge.weight - best[end].0).exp();
@@ -243,10 +244,10 @@ impl Model {
         })
     }
 
-    /// How often each token occurs in the best ways through the words.
-    fn used(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
-        self.summed(words, threads, stop, |word, count, lattice, sums| {
-            self.lattice(word, MISSING, lattice);
+    /// The count of each token in the best paths through the words.
+    fn best_path_counts(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
+        self.sum_parts(words, threads, stop, |word, count, lattice, sums| {
+            self.fill_lattice(word, MISSING, lattice);
             for token in lattice.path(word.len()) {
                 if let Some(sum) = sums.get_mut(token as usize) {
                     *sum += count as f64;
@@ -255,7 +256,7 @@ impl Model {
         })
     }
 
-    fn summed(
+    fn sum_parts(
         &self,
         words: &[(&[u8], u64)],
         threads: usize,
@@ -263,9 +264,9 @@ impl Model {
         each: impl Fn(&[u8], u64, &mut Lattice, &mut [f64]) + Sync,
     ) -> Result<Vec<f64>> {
         let parts: Vec<_> = words.chunks(words.len().div_ceil(PARTS).max(1)).collect();
-        let sums = map(parts.len(), threads, stop, |next| {
+        let sums = map_items(parts.len(), threads, stop, |next| {
             let mut lattice = Lattice::default();
-            next.each_item(|part| {
+            next.for_each_item(|part| {
                 let mut sums = vec![0.0; self.tokens.len()];
                 for &(word, count) in parts[part] {
                     stop.check()?;
@@ -276,28 +277,28 @@ impl Model {
         })?;
         let mut total = vec![0.0; self.tokens.len()];
         for part in sums {
-            for (sum, more) in total.iter_mut().zip(part) {
-                *sum += more;
+            for (sum, value) in total.iter_mut().zip(part) {
+                *sum += value;
             }
         }
         Ok(total)
     }
 
-    /// Makes scores of expected counts, and drops tokens that are not expected. It uses the digamma function and not the
-    /// logarithm, which makes rare tokens rarer.
-    fn score(&mut self, expected: &[f64]) {
-        let kept = (0..).zip(expected).filter(|&(_, &count)| count >= LEAST_EXPECTED);
-        let kept: Vec<(u32, f64)> = kept.map(|(place, &count)| (place, count)).collect();
-        let sum = digamma(kept.iter().map(|(_, count)| count).sum());
-        let scored: Vec<_> = kept.into_iter().map(|(place, count)| (place, digamma(count) - sum)).collect();
+    /// Computes scores from expected counts, and drops tokens with low ones. The digamma function in place of the
+    /// logarithm makes rare tokens rarer.
+    fn update_scores(&mut self, expected: &[f64]) {
+        let tokens = (0..).zip(expected).filter(|&(_, &count)| count >= LEAST_EXPECTED);
+        let tokens: Vec<(u32, f64)> = tokens.map(|(place, &count)| (place, count)).collect();
+        let sum = digamma(tokens.iter().map(|(_, count)| count).sum());
+        let scored: Vec<_> = tokens.into_iter().map(|(place, count)| (place, digamma(count) - sum)).collect();
         if !scored.is_empty() {
-            self.keep(&scored);
+            self.keep_tokens(&scored);
         }
     }
 
-    /// Keeps `most` tokens: those whose loss would lower the likelihood of the words most.
+    /// Keeps the `most` tokens whose loss would lower the likelihood of the words most.
     fn prune(&mut self, words: &[(&[u8], u64)], most: usize, threads: usize, stop: &Stop) -> Result<()> {
-        let used = self.used(words, threads, stop)?;
+        let used = self.best_path_counts(words, threads, stop)?;
         let sum: f64 = used.iter().sum();
         let all: f64 = words.iter().map(|&(_, count)| count as f64).sum();
         let mut lattice = Lattice::default();
@@ -305,7 +306,7 @@ impl Model {
         for (place, &count) in (0..).zip(&used) {
             stop.check()?;
             let token = &self.tokens[place as usize];
-            self.lattice(token, place, &mut lattice);
+            self.fill_lattice(token, place, &mut lattice);
             let alone = char_len(token[0]) >= token.len();
             let other = lattice.best[token.len()].0;
             if alone {
@@ -320,17 +321,18 @@ impl Model {
         }
         losses.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         losses.truncate(most);
-        let mut kept: Vec<(u32, f64)> = losses.iter().map(|&(_, place)| (place, self.scores[place as usize])).collect();
-        kept.sort_unstable_by_key(|&(place, _)| place);
-        self.keep(&kept);
+        let mut tokens: Vec<(u32, f64)> =
+            losses.iter().map(|&(_, place)| (place, self.scores[place as usize])).collect();
+        tokens.sort_unstable_by_key(|&(place, _)| place);
+        self.keep_tokens(&tokens);
         Ok(())
     }
 
     /// The characters of the alphabet, and the tokens with the highest scores.
-    fn chosen(&self, alphabet: &[&str], size: usize) -> Vec<Scored> {
+    fn choose_tokens(&self, alphabet: &[&str], size: usize) -> Vec<ScoredToken> {
         let lowest = self.scores.iter().copied().fold(0.0, f64::min);
         let mut missing = 0.0;
-        let mut chosen: Vec<Scored> = Vec::with_capacity(size);
+        let mut chosen: Vec<ScoredToken> = Vec::with_capacity(size);
         for char in alphabet {
             let place = self.trie.find(char.as_bytes()).map_or(MISSING, |place| self.places[place as usize]);
             let score = self.scores.get(place as usize).copied().unwrap_or_else(|| {
@@ -350,7 +352,7 @@ impl Model {
 }
 
 impl Lattice {
-    /// The tokens of the best way to a place, from its end.
+    /// The tokens of the best path to a place, from its end.
     fn path(&self, end: usize) -> impl Iterator<Item = u32> + '_ {
         let mut at = end;
         std::iter::from_fn(move || {
@@ -361,7 +363,7 @@ impl Lattice {
     }
 }
 
-/// The characters of the alphabet and how often they occur in the words.
+/// The characters of the alphabet with their counts in the words.
 fn characters(words: &[(&[u8], u64)], alphabet: &[&str]) -> Vec<(Vec<u8>, u64)> {
     let mut counts = hashbrown::HashMap::<&[u8], u64>::new();
     for &(word, count) in words {
@@ -392,7 +394,7 @@ fn digamma(mut x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn trained(words: &[(&str, u64)], size: usize, threads: usize) -> Vec<Scored> {
+    fn trained(words: &[(&str, u64)], size: usize, threads: usize) -> Vec<ScoredToken> {
         let words: Vec<(&[u8], u64)> = words.iter().map(|&(word, count)| (word.as_bytes(), count)).collect();
         let mut alphabet: Vec<String> =
             words.iter().flat_map(|(word, _)| std::str::from_utf8(word).unwrap().chars()).map(String::from).collect();
@@ -417,12 +419,12 @@ mod tests {
     fn counts_of_one_word_are_those_of_its_ways() {
         let tokens: Vec<Vec<u8>> = ["a", "b", "ab"].iter().map(|token| token.as_bytes().to_vec()).collect();
         let scores = [0.5f64, 0.25, 0.25].map(f64::ln).to_vec();
-        let mut model = Model { tokens, scores, unknown: 0.0, trie: Trie::new(Vec::new()), places: Vec::new() };
-        model.index();
+        let mut model = UnigramModel { tokens, scores, unknown: 0.0, trie: Trie::new(Vec::new()), places: Vec::new() };
+        model.build_index();
         // `ab` is one token with 1/4, and two with 1/8: twice as likely the former.
-        let expected = model.expected(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap();
+        let expected = model.expected_counts(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap();
         assert!(expected.iter().zip([1.0, 1.0, 2.0]).all(|(found, wanted)| (found - wanted).abs() < 1e-9));
-        assert_eq!(model.used(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap(), [0.0, 0.0, 3.0]);
+        assert_eq!(model.best_path_counts(&[(&b"ab"[..], 3)], 1, &Stop::default()).unwrap(), [0.0, 0.0, 3.0]);
     }
 
     #[test]

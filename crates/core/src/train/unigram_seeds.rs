@@ -1,10 +1,10 @@
-//! The stretches of characters that words share, from which unigram training starts.
+//! Finds the stretches of characters that words share, from which unigram training starts.
 //!
-//! A stretch counts if a longer one would lose an occurrence. Such stretches are the inner nodes of the suffix tree, which
-//! the suffix array and its common prefixes give, and the ends of words that the corpus has more than once. Those that
-//! cover most of the corpus come first.
+//! A stretch counts if every longer one would lose an occurrence. Such stretches are the inner nodes of the suffix
+//! tree, which the suffix array and its common prefixes give, and the ends of words that the corpus has more than once.
+//! Stretches that cover most of the corpus come first.
 
-#![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)] // a place is neither below 0 nor above 31 bits
+#![allow(clippy::cast_possible_wrap, clippy::cast_sign_loss)] // a place is at least 0 and below 2^31
 
 #[cfg(feature = "sais")]
 use libsais::SuffixArrayConstruction;
@@ -14,21 +14,21 @@ use suffixes_by_doubling as suffixes;
 use crate::error::{Error, Result};
 use crate::threads::parallel::Stop;
 
-/// Comes after every word; it is not a byte of any text.
+/// The separator after every word; no text contains this byte.
 const SEPARATOR: u8 = 0xFF;
 /// The most bytes of words, so that places fit 31 bits.
 const MOST: usize = i32::MAX as usize - 1;
 
-/// A stretch of characters, and how many characters of the corpus it covers.
+/// A stretch of characters, and the number of characters of the corpus that it covers.
 pub type Seed = (Vec<u8>, u64);
-/// Its score, where it starts, and how long it is.
+/// A stretch: its score, its start, and its length.
 type FoundStretch = (u64, u32, u32);
 
-/// The best stretches of 2 to `longest` characters that occur at least twice in the counted words: at most `most`.
+/// The `most` best stretches of 2 to `longest` characters that occur at least twice in the counted words.
 ///
 /// # Errors
-/// [`Error::Option`] for more words than fit; [`Error::Interrupted`], but not while the suffixes are sorted.
-pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -> Result<Vec<Seed>> {
+/// [`Error::Option`] if the words are too long together; [`Error::Interrupted`], but not while the suffixes are sorted.
+pub fn find_seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -> Result<Vec<Seed>> {
     let size = words.iter().map(|(word, _)| word.len() + 1).sum::<usize>();
     let refuse = |value: String| Error::Option {
         argument: "corpus",
@@ -52,15 +52,15 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -
     for &start in &suffixes {
         sums.push(sums[sums.len() - 1] + weights[start as usize]);
     }
-    let mut found: Vec<FoundStretch> = Vec::new();
-    intervals(&common, |from, to, depth, parent| {
+    let mut stretches: Vec<FoundStretch> = Vec::new();
+    visit_intervals(&common, |from, to, depth, parent| {
         stop.check()?;
         let start = suffixes[from] as usize;
         if let Some((bytes, chars)) = stretch(&text[start..(start + depth).min(text.len())], longest)
             && bytes > parent
             && chars > 1
         {
-            found.push(((sums[to] - sums[from]) * chars as u64, start as u32, bytes as u32));
+            stretches.push(((sums[to] - sums[from]) * chars as u64, start as u32, bytes as u32));
         }
         Ok(())
     })?;
@@ -75,29 +75,29 @@ pub fn seeds(words: &[(&[u8], u64)], most: usize, longest: usize, stop: &Stop) -
             && bytes > shared
             && chars > 1
         {
-            found.push((count * chars as u64, start as u32, bytes as u32));
+            stretches.push((count * chars as u64, start as u32, bytes as u32));
         }
     }
     drop(weights);
-    best(found, &text, most, stop)
+    best_stretches(stretches, &text, most, stop)
 }
 
 /// The stretches with the highest scores, the best first.
-fn best(mut found: Vec<FoundStretch>, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<Seed>> {
+fn best_stretches(mut stretches: Vec<FoundStretch>, text: &[u8], most: usize, stop: &Stop) -> Result<Vec<Seed>> {
     let text_of = |start: u32, len: u32| &text[start as usize..(start + len) as usize];
     let best_first = |left: &FoundStretch, right: &FoundStretch| {
         right.0.cmp(&left.0).then_with(|| text_of(left.1, left.2).cmp(text_of(right.1, right.2)))
     };
-    if most < found.len() {
-        found.select_nth_unstable_by(most, best_first);
-        found.truncate(most);
+    if most < stretches.len() {
+        stretches.select_nth_unstable_by(most, best_first);
+        stretches.truncate(most);
     }
     stop.check()?;
-    found.sort_unstable_by(best_first);
-    Ok(found.into_iter().map(|(score, start, len)| (text_of(start, len).to_vec(), score)).collect())
+    stretches.sort_unstable_by(best_first);
+    Ok(stretches.into_iter().map(|(score, start, len)| (text_of(start, len).to_vec(), score)).collect())
 }
 
-/// The suffix array, and how many bytes each suffix shares with the one before.
+/// The suffix array, and the number of bytes that each suffix shares with the one before.
 #[cfg(feature = "sais")]
 fn suffixes(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     if text.is_empty() {
@@ -109,12 +109,12 @@ fn suffixes(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     stop.check()?;
     let Ok(places) = sorted.plcp_construction().single_threaded().run() else { return Ok(None) };
     stop.check()?;
-    let Ok(done) = places.lcp_construction().single_threaded().run() else { return Ok(None) };
-    let (suffixes, common, ..) = done.into_parts();
+    let Ok(prefixes) = places.lcp_construction().single_threaded().run() else { return Ok(None) };
+    let (suffixes, common, ..) = prefixes.into_parts();
     Ok(Some((suffixes, common)))
 }
 
-/// The same without code in C, and slower: suffixes sorted by their first byte, then by twice as many each time.
+/// The same without C code, and slower: suffixes sorted by their first byte, then by twice as many each time.
 #[cfg(any(test, not(feature = "sais")))]
 fn suffixes_by_doubling(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Vec<i32>)>> {
     let mut ranks: Vec<i32> = text.iter().map(|&byte| i32::from(byte)).collect();
@@ -136,7 +136,7 @@ fn suffixes_by_doubling(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Ve
         }
         width = (2 * width).max(1);
     }
-    // A suffix shares at most one byte less with the one before it than the suffix that starts a byte earlier does.
+    // A suffix shares with the one before it at most one byte less than the suffix that starts a byte earlier does.
     let (mut common, mut shared) = (vec![0; text.len()], 0);
     for (at, &rank) in ranks.iter().enumerate() {
         if rank == 0 {
@@ -152,8 +152,8 @@ fn suffixes_by_doubling(text: &[u8], stop: &Stop) -> Result<Option<(Vec<i32>, Ve
     Ok(Some((sorted, common)))
 }
 
-/// Calls `each` with every inner node of the suffix tree: where its suffixes start and end, its depth and its parent's.
-fn intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize) -> Result<()>) -> Result<()> {
+/// Calls `each` with every inner node of the suffix tree: the range of its suffixes, its depth and its parent's.
+fn visit_intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize) -> Result<()>) -> Result<()> {
     let mut open: Vec<(usize, usize)> = Vec::new();
     for place in 1..=common.len() {
         let shared = common.get(place).map_or(0, |&shared| shared.max(0) as usize);
@@ -170,8 +170,8 @@ fn intervals(common: &[i32], mut each: impl FnMut(usize, usize, usize, usize) ->
     Ok(())
 }
 
-/// How many bytes and characters of `bytes` are whole characters of one word; None for more than `longest` characters, and
-/// where they begin inside a character.
+/// The bytes and characters at the start of `bytes` that are whole characters of one word; None for more than `longest`
+/// characters, and if they begin inside a character.
 fn stretch(bytes: &[u8], longest: usize) -> Option<(usize, usize)> {
     if bytes.first().is_none_or(|&byte| byte == SEPARATOR || byte & 0xC0 == 0x80) {
         return None;
@@ -205,7 +205,7 @@ mod tests {
                 if let (Ok(Some(left)), Ok(Some(right))) = (&left, &mut right)
                     && end > 0
                 {
-                    right.1[0] = left.1[0]; // nothing comes before it
+                    right.1[0] = left.1[0]; // it has no predecessor
                 }
                 assert_eq!(left, right);
             }
@@ -242,12 +242,12 @@ mod tests {
         }
         expected.sort();
         expected.dedup();
-        let mut found = seeds(&counted, 100, 16, &Stop::default()).unwrap();
+        let mut found = find_seeds(&counted, 100, 16, &Stop::default()).unwrap();
         found.sort();
         assert_eq!(found, expected);
-        assert_eq!(seeds(&counted, 1, 16, &Stop::default()).unwrap().len(), 1);
+        assert_eq!(find_seeds(&counted, 1, 16, &Stop::default()).unwrap().len(), 1);
         assert!(
-            seeds(&counted, 9, 2, &Stop::default()).unwrap().iter().all(|(seed, _)| std::str::from_utf8(seed)
+            find_seeds(&counted, 9, 2, &Stop::default()).unwrap().iter().all(|(seed, _)| std::str::from_utf8(seed)
                 .unwrap()
                 .chars()
                 .count()

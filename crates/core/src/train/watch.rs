@@ -1,4 +1,4 @@
-//! What training has learned so far, and its reports to the caller.
+//! Records the progress of training, and reports it to the caller.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -6,38 +6,38 @@ use std::time::{Duration, Instant};
 use super::options::LearnedMerge;
 use crate::threads::now;
 
-/// Why training ended.
+/// The reason why training ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopReason {
     /// The limit was reached.
     Limit,
-    /// No pair was left.
+    /// No pair is left.
     NoPairs,
-    /// Every pair that was left had a lower count than `min_count`.
+    /// Every remaining pair has a lower count than `min_count`.
     MinCount,
-    /// The caller asked to stop.
+    /// The caller requested a stop.
     Interrupted,
 }
 
-/// The merges, those that were given and those that training learned.
+/// The merges: the given and the learned ones.
 #[derive(Debug)]
 pub struct Trained {
     /// Each merge.
     pub merges: Vec<LearnedMerge>,
     /// The count of its pair when it merged.
     pub counts: Vec<u64>,
-    /// By how much that count was above that of any other pair; 0 for a merge that was given.
+    /// The lead of that count over any other pair's; 0 for a given merge.
     pub leads: Vec<u64>,
-    /// The symbols left in the corpus after it.
+    /// The symbols of the corpus after it.
     pub left: Vec<u64>,
     /// The symbols before the first merge.
     pub symbols: u64,
-    /// Why training ended.
-    pub stopped: Stopped,
+    /// The reason why training ended.
+    pub stopped: StopReason,
 }
 
 impl Trained {
-    /// The same without the first merges.
+    /// The same without the first `merges` merges.
     #[must_use]
     pub fn since(&self, merges: usize) -> Self {
         Self {
@@ -50,12 +50,12 @@ impl Trained {
     }
 }
 
-/// How many places are visited between two looks at the clock.
+/// The places visited between two checks of the clock.
 pub(super) const PLACES_PER_LOOK: usize = 1 << 16;
-/// How long training runs between two reports.
+/// The time between two reports.
 pub(super) const REPORT_EVERY: Duration = Duration::from_millis(50);
 
-/// Holds what was learned, reports it, and hears whether to go on.
+/// Holds the progress, reports it, and gets the caller's decision to continue.
 pub(super) struct Watch<'w> {
     pub(super) trained: Trained,
     reported: Option<Instant>,
@@ -63,7 +63,7 @@ pub(super) struct Watch<'w> {
 }
 
 impl<'w> Watch<'w> {
-    /// Nothing learned yet.
+    /// The state before the first merge.
     pub(super) fn new(report: &'w mut dyn FnMut(&Trained) -> ControlFlow<()>) -> Self {
         let empty = Trained {
             merges: vec![],
@@ -71,13 +71,13 @@ impl<'w> Watch<'w> {
             leads: vec![],
             left: vec![],
             symbols: 0,
-            stopped: Stopped::Limit,
+            stopped: StopReason::Limit,
         };
         Self { trained: empty, reported: None, report }
     }
 
-    /// Whether to go on; costs next to nothing until a report is due.
-    pub(super) fn go_on(&mut self) -> Option<()> {
+    /// Whether to continue; costs almost nothing until a report is due.
+    pub(super) fn should_continue(&mut self) -> Option<()> {
         if self.reported.is_some_and(|last| last.elapsed() < REPORT_EVERY) {
             return Some(());
         }
@@ -86,15 +86,15 @@ impl<'w> Watch<'w> {
     }
 
     /// The same, inside a long loop.
-    pub(super) fn look(&mut self, step: usize) -> Option<()> {
-        if step.is_multiple_of(PLACES_PER_LOOK) { self.go_on() } else { Some(()) }
+    pub(super) fn check_at(&mut self, step: usize) -> Option<()> {
+        if step.is_multiple_of(PLACES_PER_LOOK) { self.should_continue() } else { Some(()) }
     }
 
-    pub(super) fn learned(&mut self, merge: LearnedMerge, (count, lead): (u64, u64), gone: u64) {
+    pub(super) fn record(&mut self, merge: LearnedMerge, (count, lead): (u64, u64), removed: u64) {
         let before = self.trained.left.last().copied().unwrap_or(self.trained.symbols);
         self.trained.merges.push(merge);
         self.trained.counts.push(count);
         self.trained.leads.push(lead);
-        self.trained.left.push(before - gone);
+        self.trained.left.push(before - removed);
     }
 }

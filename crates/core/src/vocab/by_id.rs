@@ -1,17 +1,17 @@
-//! A value for each id of a vocabulary, in memory that grows with the number of tokens and not with the largest id.
+//! A table by id, whose memory grows with the number of tokens and not with the largest id.
 //!
-//! A file chooses its ids, and even a single id may be as high as a vocabulary allows. An array holds the values of ids
-//! below a limit that grows with the number of tokens. A hash table holds the few above it, which no published vocabulary
-//! has.
+//! A file chooses its ids, and a single id can be as high as a vocabulary allows. An array holds the values of ids
+//! below a limit that grows with the number of tokens. A hash table holds the few above it, which no published
+//! vocabulary has.
 
 use hashbrown::HashMap;
 
-/// An array has at most this many values for each token, and …
+/// The most values of the array for each token.
 const PER_TOKEN: usize = 4;
-/// … this many more.
+/// The values of the array in addition.
 const FREE: usize = 1 << 16;
 
-/// See the module.
+/// A value for each id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ById<T> {
     /// The values of the lower ids, those of holes included.
@@ -21,7 +21,7 @@ pub struct ById<T> {
 }
 
 impl<T> ById<T> {
-    /// The same value for each of `ids`, in which an id may occur several times.
+    /// The same value for each of `ids`, in which an id can occur several times.
     pub fn filled(ids: impl Iterator<Item = u32> + Clone, value: impl Fn() -> T) -> Self {
         let most = ids.clone().count() * PER_TOKEN + FREE;
         let (mut near, mut size) = (0, 0);
@@ -44,13 +44,13 @@ impl<T> ById<T> {
         self.size
     }
 
-    /// The memory of the table, without what its values hold elsewhere.
+    /// The memory of the table in bytes, without memory that its values own.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.near) + self.far.capacity() * size_of::<(u32, T)>()
     }
 
-    /// The value of an id. An id that was not named has no value, or the value that all had first.
+    /// The value of an id. An id that is not in the table has no value, or the initial value.
     #[inline(always)]
     #[must_use]
     pub fn get(&self, id: u32) -> Option<&T> {
@@ -60,7 +60,7 @@ impl<T> ById<T> {
         }
     }
 
-    /// The same, to change it.
+    /// The value of an id, to change it.
     #[inline(always)]
     pub fn get_mut(&mut self, id: u32) -> Option<&mut T> {
         match self.near.get_mut(id as usize) {
@@ -69,10 +69,10 @@ impl<T> ById<T> {
         }
     }
 
-    /// The values of the lower ids by id: all that most vocabularies have.
+    /// The values of the lower ids by id, which are all in most vocabularies.
     #[inline(always)]
     #[must_use]
-    pub fn near(&self) -> &[T] {
+    pub fn dense(&self) -> &[T] {
         &self.near
     }
 
@@ -81,7 +81,7 @@ impl<T> ById<T> {
         self.far.get(&id)
     }
 
-    /// All ids below the limit, and those above it that were named, ascending.
+    /// All ids below the limit, and those in the table above it, ascending.
     pub fn ids(&self) -> impl Iterator<Item = u32> {
         let mut far: Vec<u32> = self.far.keys().copied().collect();
         far.sort_unstable();
@@ -90,7 +90,7 @@ impl<T> ById<T> {
 }
 
 impl<T: Default> ById<T> {
-    /// The default for each of `ids`.
+    /// The default value for each of `ids`.
     pub fn new(ids: impl Iterator<Item = u32> + Clone) -> Self {
         Self::filled(ids, T::default)
     }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_large_id_costs_no_more_than_a_small_one() {
         let mut table = ById::<u64>::new([3, 16_777_215, 0, 3].into_iter());
-        assert_eq!((table.near().len(), table.far.len(), table.size()), (4, 1, 16_777_216));
+        assert_eq!((table.dense().len(), table.far.len(), table.size()), (4, 1, 16_777_216));
         for id in [0, 3, 16_777_215] {
             *table.get_mut(id).unwrap() += u64::from(id) + 1;
         }
@@ -116,10 +116,10 @@ mod tests {
     fn an_array_holds_what_the_tokens_pay_for() {
         for (count, near) in [(1_000, FREE + 4_000), (20_000, 100_000)] {
             let table = ById::<u8>::new((0..count - 1).chain([near as u32 - 1]));
-            assert_eq!((table.near().len(), table.far.len()), (near, 0));
+            assert_eq!((table.dense().len(), table.far.len()), (near, 0));
         }
         let table = ById::<u8>::new((0..999).chain([FREE as u32 + 4_000]));
-        assert_eq!((table.near().len(), table.far.len(), table.size()), (999, 1, FREE + 4_001));
+        assert_eq!((table.dense().len(), table.far.len(), table.size()), (999, 1, FREE + 4_001));
         assert_eq!(ById::<u8>::new(std::iter::empty()).size(), 0);
     }
 }

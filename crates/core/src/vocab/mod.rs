@@ -1,14 +1,13 @@
-//! The vocabulary: an immutable table of tokens with their ids and ranks, and the pairs that merge.
+//! The vocabulary: an immutable table of tokens with ids and ranks, and the merging pairs.
 //!
-//! Inside the core a token is known by its **id**; the **rank** of a merge is its place in the merge order and is never
-//! assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding may rely on them:
-//! ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
+//! Inside the core a token is identified by its **id**; the **rank** of a merge is its place in the merge order and is
+//! never assumed equal to an id. [`Vocab::new`] checks every invariant once, so that encoding and decoding can rely on
+//! them: ids and token bytes are unique, and every merge joins two tokens into the token of their joined bytes.
 //!
 //! Reading order: this file; [`by_id`], tables by id; [`index`], tokens by their bytes, in a table of [`crate::slots`];
 //! [`trie`], tokens by their beginnings; [`widths`], the lengths of tokens.
 //!
-//! Left out: everything that merges ([`crate::merge`]) or speeds merging up, which belongs to the engine and not to the
-//! value.
+//! Left out: merging ([`crate::merge`]) and its acceleration, which belong to the engine and not to the value.
 
 pub mod by_id;
 pub mod index;
@@ -20,15 +19,15 @@ use hashbrown::HashMap;
 use crate::error::{Error, Result};
 use crate::slots::key::{SHORT, Window};
 use crate::vocab::by_id::ById;
-use crate::vocab::index::{Index, IndexView, PLACE_BITS, Sought};
+use crate::vocab::index::{Index, IndexView, LookupKey, PLACE_BITS};
 
-/// The largest id + 1 that a vocabulary may hold, so that an id fits beside other things in one word.
+/// The limit of ids, so that an id fits into one word with other values.
 pub const ID_LIMIT: u32 = 1 << PLACE_BITS;
 
-/// The most merges that a vocabulary may hold, so that a rank and a position fit one word.
+/// The limit of merges, so that a rank and a position fit one word.
 pub const MERGE_LIMIT: usize = 1 << 26;
 
-/// What a piece is made of before the first merge.
+/// The symbols of a piece before the first merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Single bytes; all 256 must be tokens.
@@ -39,7 +38,7 @@ pub enum Unit {
     Piece,
 }
 
-/// Which neighbours may merge.
+/// The neighbours that can merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeRule {
     /// The pairs of an explicit list, by their place in it.
@@ -53,7 +52,7 @@ pub enum MergeRule {
 pub struct Tables<'a> {
     /// Token bytes, one after another.
     pub blob: &'a [u8],
-    /// Where each token ends in `blob`.
+    /// The end of each token in `blob`.
     pub ends: &'a [u32],
     /// The id of each token.
     pub ids: &'a [u32],
@@ -70,22 +69,22 @@ pub struct Merge {
     pub id: u32,
 }
 
-/// See the module.
+/// An immutable, checked vocabulary.
 #[derive(Debug)]
 pub struct Vocab {
     unit: Unit,
     merge_rule: MergeRule,
     whole_piece: bool,
     blob: Box<[u8]>,
-    /// By place: where the token ends in `blob`.
+    /// By place: the end of the token in `blob`.
     ends: Box<[u32]>,
     /// By place: the token's id.
     ids: Box<[u32]>,
-    /// Whether every id is its place.
+    /// Whether every id equals its place.
     ids_are_places: bool,
     /// By id: the token's place; [`HOLE`] for none.
     places: ById<u32>,
-    /// Places, found by bytes.
+    /// The places by bytes.
     index: Index,
     pairs: HashMap<(u32, u32), Merge>,
     merges: Box<[[u32; 3]]>,
@@ -94,7 +93,7 @@ pub struct Vocab {
 const HOLE: u32 = u32::MAX;
 
 impl Vocab {
-    /// The vocabulary of `tables`, checked.
+    /// Checks `tables` and builds the vocabulary.
     ///
     /// # Errors
     /// [`Error::Model`] names the first invariant that does not hold.
@@ -102,10 +101,10 @@ impl Vocab {
         Self::with_prefix(unit, merge_rule, whole_piece, tables, b"")
     }
 
-    /// The vocabulary of `tables`, where tokens that continue a piece start with `prefix`, and lose it in a merge.
+    /// The same where tokens that continue a piece start with `prefix`, and lose it in a merge.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// As [`Self::new`].
     pub fn with_prefix(
         unit: Unit,
         merge_rule: MergeRule,
@@ -130,9 +129,9 @@ impl Vocab {
             ends: tables.ends.into(),
             ids: tables.ids.into(),
             ids_are_places: tables.ids.iter().zip(0..).all(|(&id, place)| id == place),
-            // Checks the tables, so that the other fields may rely on them.
+            // Checks the tables, so that the other fields can rely on them.
             places: places_by_id(tables)?,
-            index: index(tables)?,
+            index: build_index(tables)?,
             pairs: HashMap::default(),
             merges: tables.merges.into(),
         };
@@ -143,7 +142,7 @@ impl Vocab {
         Ok(vocab)
     }
 
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let by_place = size_of_val(&*self.ends) + size_of_val(&*self.ids) + size_of_val(&*self.merges);
@@ -153,7 +152,7 @@ impl Vocab {
     fn check_bytes(&self) -> Result<()> {
         let missing = (0..=u8::MAX).find(|&byte| self.id(&[byte]).is_none());
         missing.map_or(Ok(()), |byte| {
-            Err(Error::model(format!("the byte 0x{byte:02X} is no token; all 256 must be"), None))
+            Err(Error::model(format!("the byte 0x{byte:02X} is not a token; all 256 must be"), None))
         })
     }
 
@@ -184,19 +183,19 @@ impl Vocab {
         Ok(())
     }
 
-    /// What a piece is made of before the first merge.
+    /// The symbols of a piece before the first merge.
     #[must_use]
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// Whether a piece that is a token is that token, without merging.
+    /// Whether a piece that is a token becomes that token, without merging.
     #[must_use]
     pub fn whole_piece(&self) -> bool {
         self.whole_piece
     }
 
-    /// Which neighbours may merge.
+    /// The neighbours that can merge.
     #[must_use]
     pub fn merge_rule(&self) -> MergeRule {
         self.merge_rule
@@ -208,7 +207,7 @@ impl Vocab {
         self.ids.len()
     }
 
-    /// Whether there is no token at all.
+    /// Whether there are no tokens.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -264,13 +263,13 @@ impl Vocab {
     /// The place of the token with these bytes.
     #[inline]
     fn place(&self, token: &[u8]) -> Option<u32> {
-        let sought = self.index.sought(token);
+        let sought = self.index.lookup_key(token);
         let index = self.index.view();
-        let found = || index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
-        if index.may_have(sought) { found() } else { None }
+        let find = || index.find(sought, token, |place| token_at(&self.blob, &self.ends, place));
+        if index.can_contain(sought) { find() } else { None }
     }
 
-    /// The tables for many look-ups in a row.
+    /// The tables for many lookups in a row.
     #[inline(always)]
     #[must_use]
     pub fn lookup(&self) -> Lookup<'_> {
@@ -290,7 +289,7 @@ impl Vocab {
         self.pairs.get(&(left, right)).copied()
     }
 
-    /// The merge of two neighbours, if they may merge. `joined` are the bytes of both.
+    /// The merge of two neighbours, if they can merge. `joined` are the bytes of both.
     #[inline]
     #[must_use]
     pub fn merge(&self, left: u32, right: u32, joined: &[u8]) -> Option<Merge> {
@@ -307,30 +306,30 @@ impl Vocab {
     }
 }
 
-/// Looks tokens up by their bytes: first asks for them, then has them when memory has answered.
+/// Looks tokens up by their bytes in two steps: prefetch, then compare.
 #[derive(Debug, Clone, Copy)]
 pub struct Lookup<'v> {
     index: IndexView<'v>,
     blob: &'v [u8],
     ends: &'v [u32],
-    /// By place; none if every id is its place.
+    /// By place; empty if every id equals its place.
     ids: &'v [u32],
 }
 
 impl Lookup<'_> {
-    /// Prefetches the token of at most [`crate::slots::key::LONGEST`] bytes at `start` of the window's text, which will be
-    /// looked up soon; and says whether there may be such a token.
+    /// Prefetches the token of at most [`crate::slots::key::LONGEST`] bytes at `start` of the window's text, which is
+    /// looked up soon, and returns whether it can exist.
     #[inline(always)]
     #[must_use]
-    pub fn seek(&self, window: &Window<'_>, start: usize, len: usize) -> (Sought, bool) {
-        self.index.seek(window, start, len)
+    pub fn prefetch(&self, window: &Window<'_>, start: usize, len: usize) -> (LookupKey, bool) {
+        self.index.prefetch(window, start, len)
     }
 
-    /// The token with these bytes, which was asked for: its place, and its id. Under [`MergeRule::Bytes`], this is the
+    /// The token with these bytes, which was prefetched: its place, and its id. Under [`MergeRule::Bytes`], this is the
     /// merge that makes it.
     #[inline(always)]
     #[must_use]
-    pub fn found(&self, sought: Sought, bytes: &[u8]) -> Option<Merge> {
+    pub fn find_prefetched(&self, sought: LookupKey, bytes: &[u8]) -> Option<Merge> {
         let place = self.index.find(sought, bytes, |place| token_at(self.blob, self.ends, place))?;
         Some(Merge { rank: place, id: self.ids.get(place as usize).copied().unwrap_or(place) })
     }
@@ -342,24 +341,24 @@ fn token_at<'a>(blob: &'a [u8], ends: &[u32], place: u32) -> &'a [u8] {
     &blob[start as usize..ends[place as usize] as usize]
 }
 
-/// How many tokens ask for their place in memory before the first is put there.
+/// The tokens that are prefetched before the first of them is inserted.
 const AHEAD: usize = 64;
 
 /// The places of all tokens by their bytes.
-fn index(tables: Tables<'_>) -> Result<Index> {
+fn build_index(tables: Tables<'_>) -> Result<Index> {
     let token = |place| token_at(tables.blob, tables.ends, place);
     let places = 0..tables.ids.len() as u32;
     let short = places.clone().filter(|&place| token(place).len() <= SHORT).count();
     let mut index = Index::new(short, tables.ids.len() - short);
     let window = Window::new(tables.blob);
-    let (mut start, mut sought) = (0, [Sought::default(); AHEAD]);
+    let (mut start, mut sought) = (0, [LookupKey::default(); AHEAD]);
     for first in places.step_by(AHEAD) {
-        let some = first..(first + AHEAD as u32).min(tables.ids.len() as u32);
-        for (place, sought) in some.clone().zip(&mut sought) {
+        let group = first..(first + AHEAD as u32).min(tables.ids.len() as u32);
+        for (place, sought) in group.clone().zip(&mut sought) {
             *sought = index.expect_room(&window, start, token(place));
             start += token(place).len();
         }
-        for (place, sought) in some.zip(sought) {
+        for (place, sought) in group.zip(sought) {
             if let Some(other) = index.insert(sought, place, token(place), token) {
                 let other = tables.ids[other as usize];
                 let invariant = format!("the token {} has the id {other} as well", token(place).escape_ascii());
@@ -377,7 +376,7 @@ fn places_by_id(tables: Tables<'_>) -> Result<ById<u32>> {
     }
     let size = ids.iter().max().map_or(0, |&id| id.saturating_add(1));
     if size > ID_LIMIT {
-        return Err(Error::model(format!("ids must lie below {ID_LIMIT}"), Some(size - 1)));
+        return Err(Error::model(format!("ids must be below {ID_LIMIT}"), Some(size - 1)));
     }
     let mut places = ById::filled(ids.iter().copied(), || HOLE);
     let mut start = 0;

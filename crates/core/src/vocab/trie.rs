@@ -1,10 +1,10 @@
-//! Byte strings found from their beginning on, one byte after the other: a trie in a double array.
+//! Finds byte strings byte by byte from their beginning: a trie in a double array.
 //!
-//! A node's child by a byte lies at the node's base with that byte's bits flipped, and names its parent. Bases lie in
-//! blocks of 256 slots, so that a child never lies outside its block. It is the one trie: whoever needs more than a value
-//! for each key, such as something for each beginning, keeps it by node.
+//! A node's child by a byte is at the node's base with that byte's bits flipped, and stores its parent. Bases are in
+//! blocks of 256 slots, so that a child is never outside its block. There is only this one trie: users that need other
+//! data, for example for each beginning, store it by node.
 
-/// Where a search stands. [`ROOT`] is its beginning.
+/// The state of a search. [`ROOT`] is its beginning.
 pub type Node = u32;
 
 /// The node of the empty string.
@@ -12,9 +12,9 @@ pub const ROOT: Node = 0;
 
 const NOTHING: u32 = u32::MAX;
 const BLOCK: usize = 256;
-/// At most so many slots are asked for before it is known how many are needed. Memory that nobody touches costs nothing.
+/// The most slots reserved before the needed number is known. Untouched memory costs nothing.
 const MOST_SPARE: usize = 1 << 22;
-/// How many blocks with free slots are looked through for room.
+/// The blocks with free slots that are searched for room.
 const OPEN: usize = 12;
 
 #[derive(Debug, Clone, Copy)]
@@ -24,26 +24,26 @@ struct TrieSlot {
     value: u32,
 }
 
-/// See the module.
+/// A trie of byte strings with values.
 #[derive(Debug)]
 pub struct Trie {
     slots: Vec<TrieSlot>,
 }
 
 impl Trie {
-    /// The memory of the slots.
+    /// The memory of the slots in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.slots.capacity() * size_of::<TrieSlot>()
     }
 
-    /// The nodes lie below this number.
+    /// The limit of node numbers.
     #[must_use]
     pub fn nodes(&self) -> usize {
         self.slots.len()
     }
 
-    /// The trie of keys, which must be unique, with a value below `u32::MAX` for each.
+    /// Builds the trie of unique keys, with a value below `u32::MAX` for each.
     #[must_use]
     pub fn new(keys: Vec<(&[u8], u32)>) -> Self {
         let mut keys: Vec<TrieKey<'_>> = keys.into_iter().map(|(bytes, value)| TrieKey::new(bytes, value)).collect();
@@ -55,7 +55,7 @@ impl Trie {
             open: Vec::new(),
         };
         builder.add_block();
-        builder.take(ROOT, NOTHING);
+        builder.use_slot(ROOT, NOTHING);
         let mut waiting = vec![KeyRange { node: ROOT, from: 0, to: keys.len(), depth: 0 }];
         let mut labels: Vec<(u8, usize)> = Vec::new();
         while let Some(KeyRange { node, mut from, to, depth }) = waiting.pop() {
@@ -82,7 +82,7 @@ impl Trie {
             builder.slots[node as usize].base = base;
             for (at, &(label, first)) in labels.iter().enumerate() {
                 let child = base ^ u32::from(label);
-                builder.take(child, node);
+                builder.use_slot(child, node);
                 let to = labels.get(at + 1).map_or(to, |next| next.1);
                 waiting.push(KeyRange { node: child, from: first, to, depth: depth + 1 });
             }
@@ -91,7 +91,7 @@ impl Trie {
         Self { slots: builder.slots }
     }
 
-    /// The node one byte further on.
+    /// The child of a node by a byte.
     #[inline(always)]
     #[must_use]
     pub fn step(&self, node: Node, byte: u8) -> Option<Node> {
@@ -107,7 +107,7 @@ impl Trie {
         (value != NOTHING).then_some(value)
     }
 
-    /// The node after these bytes.
+    /// The descendant of a node by these bytes.
     #[must_use]
     pub fn walk(&self, from: Node, bytes: &[u8]) -> Option<Node> {
         bytes.iter().try_fold(from, |node, &byte| self.step(node, byte))
@@ -120,10 +120,10 @@ impl Trie {
     }
 }
 
-/// A key in the order of its bytes. Its head decides most comparisons without a look at the bytes.
+/// A key in the order of its bytes. Its head decides most comparisons without a look at the other bytes.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct TrieKey<'k> {
-    /// The first eight bytes, zeros after them.
+    /// The first eight bytes, padded with zeros.
     head: u64,
     bytes: &'k [u8],
     value: u32,
@@ -143,23 +143,23 @@ impl<'k> TrieKey<'k> {
     }
 }
 
-/// Keys that begin alike, in a trie that is being built.
+/// Keys with a common prefix, in a trie being built.
 struct KeyRange {
-    /// The node of what they begin with.
+    /// The node of the prefix.
     node: Node,
-    /// The first of them.
+    /// The first key.
     from: usize,
-    /// The first behind them.
+    /// The key after the last one.
     to: usize,
-    /// How many bytes they begin with.
+    /// The bytes of the prefix.
     depth: usize,
 }
 
 struct Builder {
     slots: Vec<TrieSlot>,
-    /// By block: the slots that are free, a bit each.
+    /// By block: a bit for each free slot.
     free: Vec<[u64; 4]>,
-    /// The blocks that may have room.
+    /// The blocks that can have room.
     open: Vec<usize>,
 }
 
@@ -174,7 +174,7 @@ impl Builder {
         self.slots.resize(self.slots.len() + BLOCK, empty);
     }
 
-    fn take(&mut self, slot: u32, parent: u32) {
+    fn use_slot(&mut self, slot: u32, parent: u32) {
         let (block, place) = (slot as usize / BLOCK, slot as usize % BLOCK);
         self.slots[slot as usize].parent = parent;
         let free = &mut self.free[block];
@@ -184,49 +184,49 @@ impl Builder {
         }
     }
 
-    /// The node after these bytes, each with a node of its own.
+    /// Adds a chain of nodes for these bytes and returns the last.
     fn add_chain(&mut self, from: Node, bytes: &[u8]) -> Node {
         bytes.iter().fold(from, |node, &byte| {
-            let child = self.slot(first);
+            let child = self.slot(first_bit);
             self.slots[node as usize].base = child ^ u32::from(byte);
-            self.take(child, node);
+            self.use_slot(child, node);
             child
         })
     }
 
     fn base_for(&mut self, labels: &[(u8, usize)]) -> u32 {
-        self.slot(|free| fitting(free, labels))
+        self.slot(|free| fitting_base(free, labels))
     }
 
-    /// The slot that `search` finds among the free ones of a block, or the first of a new block.
+    /// The slot that `search` finds among the free slots of a block, or the first of a new block.
     #[inline(always)]
     fn slot(&mut self, search: impl Fn(&[u64; 4]) -> Option<usize>) -> u32 {
-        let found = self.open.iter().rev().find_map(|&block| Some((block * BLOCK + search(&self.free[block])?) as u32));
-        found.unwrap_or_else(|| {
+        let free = self.open.iter().rev().find_map(|&block| Some((block * BLOCK + search(&self.free[block])?) as u32));
+        free.unwrap_or_else(|| {
             self.add_block();
             (self.slots.len() - BLOCK) as u32
         })
     }
 }
 
-/// The base, counted from the block's beginning, whose slots for all labels are free.
-fn fitting(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
+/// The base, relative to the block's beginning, whose slots for all labels are free.
+fn fitting_base(free: &[u64; 4], labels: &[(u8, usize)]) -> Option<usize> {
     (0..4).find_map(|word| {
         let bases = labels.iter().fold(u64::MAX, |bases, &(label, _)| {
-            if bases == 0 { 0 } else { bases & flipped(free[word ^ usize::from(label / 64)], u32::from(label % 64)) }
+            if bases == 0 { 0 } else { bases & flip_bits(free[word ^ usize::from(label / 64)], u32::from(label % 64)) }
         });
         (bases != 0).then_some(word * 64 + bases.trailing_zeros() as usize)
     })
 }
 
 /// The place of the first bit.
-fn first(bits: &[u64; 4]) -> Option<usize> {
+fn first_bit(bits: &[u64; 4]) -> Option<usize> {
     let word = bits.iter().position(|&bits| bits != 0)?;
     Some(word * 64 + bits[word].trailing_zeros() as usize)
 }
 
 /// The word whose bit `at` is the bit `at ^ by` of this one.
-fn flipped(word: u64, by: u32) -> u64 {
+fn flip_bits(word: u64, by: u32) -> u64 {
     const LOWER: [u64; 6] = [
         0x5555_5555_5555_5555,
         0x3333_3333_3333_3333,
@@ -275,7 +275,7 @@ mod tests {
     fn the_bits_of_a_word_are_flipped_as_places_are() {
         let word = 0x0123_4567_89AB_CDEF;
         for by in 0..64 {
-            assert!((0..64).all(|at| flipped(word, by) >> at & 1 == word >> (at ^ by) & 1));
+            assert!((0..64).all(|at| flip_bits(word, by) >> at & 1 == word >> (at ^ by) & 1));
         }
     }
 }

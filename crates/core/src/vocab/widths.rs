@@ -1,10 +1,9 @@
-//! How many bytes the token of an id has. The table has one byte an id, so that it stays near the processor while id after
-//! id is looked up.
+//! The bytes of each id's token. The table has one byte per id, so that it stays in the cache over many lookups.
 
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// The width in the table of a longer token, which is looked up.
+/// Marks a longer token, whose width is looked up.
 const LONG: u8 = u8::MAX;
 
 /// By id: the bytes of its token; 0 for an id without one.
@@ -24,16 +23,16 @@ impl Widths {
         Self(widths)
     }
 
-    /// The memory of the table.
+    /// The memory of the table in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }
 
-    /// The width of an id, equal to [`Vocab::width`] of the vocabulary that this was made from.
+    /// The width of an id, equal to [`Vocab::width`] of the vocabulary that the table was made from.
     #[inline(always)]
     #[must_use]
-    pub fn of(&self, vocab: &Vocab, id: u32) -> usize {
+    pub fn width(&self, vocab: &Vocab, id: u32) -> usize {
         match self.0.get(id) {
             Some(&LONG) => vocab.width(id),
             Some(&width) => usize::from(width),
@@ -52,7 +51,7 @@ mod tests {
         let long: Vec<String> = [2, 254, 255, 256, 1000].iter().map(|&length| "x".repeat(length)).collect();
         let vocab = bytes_vocab(&long.iter().map(String::as_str).collect::<Vec<_>>());
         let widths = Widths::new(&vocab);
-        assert!((0..300).all(|id| widths.of(&vocab, id) == vocab.width(id)));
-        assert_eq!([256, 257, 258, 259, 260, 261].map(|id| widths.of(&vocab, id)), [2, 254, 255, 256, 1000, 0]);
+        assert!((0..300).all(|id| widths.width(&vocab, id) == vocab.width(id)));
+        assert_eq!([256, 257, 258, 259, 260, 261].map(|id| widths.width(&vocab, id)), [2, 254, 255, 256, 1000, 0]);
     }
 }

@@ -1,40 +1,39 @@
-//! Rows of `.jsonl` to a column: the texts of a block one after another, made on several threads.
+//! Reads rows of `.jsonl` into a column: the texts of a block one after another, on several threads.
 
 use std::ops::Range;
 
 use crate::count::jsonl::{Fields, RowName, Rows, text_and_name};
 use crate::error::{Error, Result};
-use crate::threads::parallel::{Stop, map};
+use crate::threads::parallel::{Stop, map_items};
 
-/// A thread takes about so many bytes of rows at a time.
+/// The approximate bytes of rows that a thread takes at a time.
 const PART: usize = 1 << 18;
 
-/// The rows without a text. There may be as many as lines, so what is wrong with one is said when it is asked for
-/// ([`problem_of`]).
+/// The rows without a text. There can be as many as lines, so [`problem_of`] finds the problem of one on request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BadRows {
-    /// The number of each one's line in the block.
+    /// The line number of each row in the block.
     pub lines: Vec<u64>,
-    /// Where each starts in the block.
+    /// The start of each row in the block.
     pub starts: Vec<u64>,
 }
 
-/// What is wrong with a row; `None` if it has a text.
+/// Returns the problem of a row; `None` if it has a text.
 #[must_use]
 pub fn problem_of(row: &[u8], fields: Fields<'_>) -> Option<String> {
     text_and_name(row, fields).err()
 }
 
-/// The names of rows that have a text: their bytes one after another.
+/// The names of the rows that have a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowNames {
     /// All names, one after another.
     pub bytes: Vec<u8>,
-    /// Where each name ends.
+    /// The end of each name.
     pub ends: Vec<u64>,
-    /// Whether each row has a name here.
+    /// Whether the name of each row is stored here.
     pub known: Vec<bool>,
-    /// The places of those that have a name which the caller reads.
+    /// The rows whose name the caller must read.
     pub unread: Vec<u64>,
 }
 
@@ -63,36 +62,36 @@ impl RowNames {
 pub struct Column {
     /// All texts, one after another.
     pub texts: Vec<u8>,
-    /// Where each text ends.
+    /// The end of each text.
     pub ends: Vec<u64>,
-    /// The number of each text's line in the block.
+    /// The line number of each text in the block.
     pub lines: Vec<u64>,
-    /// Where each text's row starts in the block.
+    /// The start of each text's row in the block.
     pub starts: Vec<u64>,
-    /// Their names; empty if no field has them.
+    /// The names of the rows; empty if no name field is requested.
     pub names: RowNames,
     /// The rows without a text.
     pub bad: BadRows,
-    /// How many lines the block has, blank ones included.
+    /// The number of lines in the block, blank ones included.
     pub count: u64,
 }
 
 impl Column {
-    /// The column of a block of whole lines.
+    /// Reads a block of whole lines.
     ///
     /// # Errors
     /// [`Error::Interrupted`], and [`Error::Corpus`] if there is not enough memory.
     pub fn new(block: &[u8], fields: Fields<'_>, threads: usize, stop: &Stop) -> Result<Self> {
         let rows = Rows::new(block);
-        let parts = in_parts(&rows);
+        let parts = divide_rows(&rows);
         let threads = if block.len() <= PART { 1 } else { threads };
-        let columns = map(parts.len(), threads, stop, |items| {
-            items.each_item(|part| Self::part(&rows, parts[part].clone(), fields, stop));
+        let columns = map_items(parts.len(), threads, stop, |items| {
+            items.for_each_item(|part| Self::read_part(&rows, parts[part].clone(), fields, stop));
         })?;
         let mut columns = columns.into_iter();
         let mut whole = columns.next().unwrap_or_default();
         let rest: Vec<_> = columns.collect();
-        make_room(&mut whole.texts, rest.iter().map(|column| column.texts.len()).sum())?;
+        reserve_text(&mut whole.texts, rest.iter().map(|column| column.texts.len()).sum())?;
         for column in rest {
             whole.append(column);
         }
@@ -100,13 +99,13 @@ impl Column {
         Ok(whole)
     }
 
-    /// The column of some of the rows.
-    fn part(rows: &Rows<'_>, part: Range<usize>, fields: Fields<'_>, stop: &Stop) -> Result<Self> {
+    /// Reads some of the rows.
+    fn read_part(rows: &Rows<'_>, part: Range<usize>, fields: Fields<'_>, stop: &Stop) -> Result<Self> {
         let mut column = Self::default();
         let places = &rows.places[part.clone()];
         // A text is never longer than its row.
         let size = places.last().map_or(0, |last| last.bytes.end) - places.first().map_or(0, |first| first.bytes.start);
-        make_room(&mut column.texts, size)?;
+        reserve_text(&mut column.texts, size)?;
         for (number, place) in part.zip(places) {
             stop.check()?;
             let start = place.bytes.start as u64;
@@ -126,7 +125,7 @@ impl Column {
         Ok(column)
     }
 
-    /// Adds the column of the rows that follow.
+    /// Appends the column of the following rows.
     fn append(&mut self, next: Self) {
         let before = self.texts.len() as u64;
         self.texts.extend_from_slice(&next.texts);
@@ -139,7 +138,7 @@ impl Column {
     }
 }
 
-fn make_room(texts: &mut Vec<u8>, more: usize) -> Result<()> {
+fn reserve_text(texts: &mut Vec<u8>, more: usize) -> Result<()> {
     texts.try_reserve(more).map_err(|_| Error::Corpus {
         path: String::new(),
         problem: format!("cannot be read: there is not enough memory for {more} bytes of rows"),
@@ -147,7 +146,7 @@ fn make_room(texts: &mut Vec<u8>, more: usize) -> Result<()> {
 }
 
 /// The rows in parts of about [`PART`] bytes.
-fn in_parts(rows: &Rows<'_>) -> Vec<Range<usize>> {
+fn divide_rows(rows: &Rows<'_>) -> Vec<Range<usize>> {
     let (mut parts, mut first) = (Vec::new(), 0);
     for (number, place) in rows.places.iter().enumerate() {
         if place.bytes.end - rows.places[first].bytes.start >= PART {
@@ -195,8 +194,8 @@ mod tests {
         };
         let block: String = (0..6000).map(row).collect();
         let rows = Rows::new(block.as_bytes());
-        assert!(in_parts(&rows).len() > 4);
-        let mut whole = Column::part(&rows, 0..rows.places.len(), NAMED, &Stop::default()).unwrap();
+        assert!(divide_rows(&rows).len() > 4);
+        let mut whole = Column::read_part(&rows, 0..rows.places.len(), NAMED, &Stop::default()).unwrap();
         whole.count = 6000;
         assert!(whole.names.unread.len() > 500);
         for threads in [1, 2, 7] {

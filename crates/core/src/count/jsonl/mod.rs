@@ -1,12 +1,12 @@
-//! Rows of `.jsonl` to texts: what a row must be, and the value of one field of it. `docs/spec.md` has the rule.
+//! Rows of `.jsonl` to texts: the rule for a row, and the value of one field. `docs/spec.md` has the rule.
 //!
-//! Reading order: [`Rows`], which all who read rows walk over: counting row by row, [`mod@column`] many at a time. [`read`] is
-//! the rule for one row, and `walk` reads JSON for it. [`text`] asks serde first, which is faster and understands nearly
-//! every row. It leaves to `read` what serde refuses: `NaN`, names with escapes of lone surrogates, and lines that are not
-//! rows.
+//! Reading order: [`Rows`] finds the rows for all readers; counting takes them row by row, [`mod@column`] many at a
+//! time. [`row_text_slowly`] is the rule for one row, and `walk` parses JSON for it. [`row_text`] tries serde first,
+//! which is faster and accepts nearly every row. The rest goes to `row_text_slowly`: `NaN`, names with escapes of lone
+//! surrogates, and lines that are not rows.
 //!
-//! Left out: opening and unpacking files, which the Python package does, and what is done with a bad row, which the
-//! caller says.
+//! Left out: opening and unpacking files, which the Python package does, and the handling of bad rows, which the caller
+//! decides.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,35 +19,35 @@ use crate::text::utf8::text_of;
 pub mod column;
 mod walk;
 
-use walk::{FieldFound, Json, unescaped};
+use walk::{FieldValue, JsonWalk, unescape};
 
-/// What some programs write at the start of a file.
+/// The byte order mark that some programs write at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// How many characters of a field's name an error quotes.
+/// The most characters of a field's name that an error quotes.
 const QUOTED: usize = 100;
 
-/// Where a row is in its block: the number of its line, and its bytes.
+/// The place of a row in its block: its line number, and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowPlace {
     /// The number among all lines, blank ones included.
     pub line: u64,
-    /// The bytes, with the line feed.
+    /// The byte range, with the line feed.
     pub bytes: Range<usize>,
 }
 
-/// The rows of a block of whole lines, of which the last may have no line feed. It finds them; whoever takes a row reads
-/// it, on any thread.
+/// The rows of a block of whole lines; the last line needs no line feed. Only the places are found here: a row is
+/// parsed when taken, on any thread.
 #[derive(Debug)]
 pub struct Rows<'b> {
     block: &'b [u8],
-    /// Where they are. A blank line is not a row.
+    /// The place of each row. A blank line is not a row.
     pub places: Vec<RowPlace>,
-    /// How many lines the block has, blank ones included.
+    /// The number of lines in the block, blank ones included.
     pub lines: u64,
 }
 
 impl<'b> Rows<'b> {
-    /// The rows of a block.
+    /// Finds the rows of a block.
     #[must_use]
     pub fn new(block: &'b [u8]) -> Self {
         let (mut places, mut lines, mut start) = (Vec::new(), 0, 0);
@@ -61,93 +61,94 @@ impl<'b> Rows<'b> {
         Self { block, places, lines }
     }
 
-    /// A row as it is in the block.
+    /// The bytes of a row, unchanged.
     #[must_use]
     pub fn row(&self, number: usize) -> &'b [u8] {
         &self.block[self.places[number].bytes.clone()]
     }
 }
 
-/// What is asked of a row.
+/// The fields to read from a row.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields<'f> {
     /// The field of the text.
     pub text: &'f str,
-    /// The field of the row's name, if that is asked for.
+    /// The field of the row's name, if requested.
     pub name: Option<&'f str>,
 }
 
-/// The name of a row: the value of a field, if it is one that has one spelling.
+/// The name of a row: the value of a field that has only one spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowName<'r> {
-    /// The field is missing or null, or was not asked for.
+    /// The field is missing or null, or was not requested.
     Missing,
     /// A string, or the digits of an integer.
     Known(Cow<'r, str>),
-    /// Anything else: the caller reads the row.
+    /// Any other value: the caller reads the row.
     Unread,
 }
 
-/// Whether a line holds nothing but white space, so that it is not a row.
+/// Whether a line holds only white space and so is not a row.
 #[must_use]
 pub fn is_blank(line: &[u8]) -> bool {
     let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
     line.iter().all(|byte| byte.is_ascii_whitespace() || *byte == 0x0B)
 }
 
-/// How many line feeds a block has.
+/// The number of line feeds in a block.
 #[must_use]
 pub fn line_feeds(block: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', block).count()
 }
 
-/// The text in the field of a row.
+/// Returns the text in the field of a row.
 ///
 /// # Errors
-/// What is wrong with the row, in words.
-pub fn text<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
+/// The problem of the row, in words.
+pub fn row_text<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
     text_and_name(row, Fields { text: field, name: None }).map(|(text, _)| text)
 }
 
-/// The text of a row, and its name.
+/// Returns the text and the name of a row.
 ///
 /// # Errors
-/// What is wrong with the row, in words. A name is never wrong.
+/// The problem of the row, in words. A name is never a problem.
 pub fn text_and_name<'r>(row: &'r [u8], fields: Fields<'_>) -> Result<(Cow<'r, str>, RowName<'r>), String> {
     let utf8 = utf8(row)?;
     let mut reader = serde_json::Deserializer::from_str(utf8);
-    let found = JsonRow(fields).deserialize(&mut reader).and_then(|found| reader.end().map(|()| found));
-    match found {
+    let result = JsonRow(fields).deserialize(&mut reader).and_then(|result| reader.end().map(|()| result));
+    match result {
         Ok((Some(text), name)) => Ok((text, name)),
-        _ => read(row, fields.text).map(|text| (text, fields.name.map_or(RowName::Missing, |_| RowName::Unread))),
+        _ => row_text_slowly(row, fields.text)
+            .map(|text| (text, fields.name.map_or(RowName::Missing, |_| RowName::Unread))),
     }
 }
 
 fn utf8(row: &[u8]) -> Result<&str, String> {
     let row = row.strip_prefix(BYTE_ORDER_MARK).unwrap_or(row);
-    let wrong = |at: usize| format!("is no UTF-8: byte {at} of the row is 0x{:02X}; save the file as UTF-8", row[at]);
+    let wrong = |at: usize| format!("is not UTF-8: byte {at} of the row is 0x{:02X}; save the file as UTF-8", row[at]);
     text_of(row).map_err(|problem| wrong(problem.valid_up_to()))
 }
 
-/// The twin of [`text`] that says what is wrong. It accepts numbers of any length and nesting of any depth.
+/// The twin of [`row_text`] that describes problems. It accepts numbers of any length and nesting of any depth.
 ///
 /// # Errors
-/// What is wrong with the row, in words.
-pub fn read<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
-    let found = Json::new(utf8(row)?).fields(field).map_err(|problem| {
+/// The problem of the row, in words.
+pub fn row_text_slowly<'r>(row: &'r [u8], field: &str) -> Result<Cow<'r, str>, String> {
+    let value = JsonWalk::new(utf8(row)?).find_field(field).map_err(|problem| {
         let at = problem.at;
-        format!("is no JSON object: {} at byte {at} of the row; expected one object in each line", problem.what)
+        format!("is not a JSON object: {} at byte {at} of the row; expected one object in each line", problem.what)
     })?;
-    let is = match found {
-        Some(FieldFound::Text(text)) => return Ok(text),
-        Some(FieldFound::Other(kind)) => format!("but {kind}"),
+    let is = match value {
+        Some(FieldValue::Text(text)) => return Ok(text),
+        Some(FieldValue::Other(kind)) => format!("but {kind}"),
         None => "which is missing".to_owned(),
     };
     let name: String = field.chars().take(QUOTED).collect();
     Err(format!("has no text in the field '{name}', {is}; name the field with field="))
 }
 
-/// The row, and the fields that are asked for.
+/// Reads the requested fields of a row.
 struct JsonRow<'f>(Fields<'f>);
 
 impl<'r> DeserializeSeed<'r> for JsonRow<'_> {
@@ -166,63 +167,63 @@ impl<'r> Visitor<'r> for JsonRow<'_> {
     }
 
     fn visit_map<M: MapAccess<'r>>(self, mut row: M) -> Result<Self::Value, M::Error> {
-        let (mut found, mut name) = (None, RowName::Missing);
+        let (mut text, mut name) = (None, RowName::Missing);
         while let Some(which) = row.next_key_seed(FieldName(self.0))? {
-            // Of several fields of one name the last counts.
+            // The last of several fields of one name counts.
             match which {
-                Which::Text => found = text_in(row.next_value()?),
-                Which::Name => name = row.next_value_seed(NameValue)?,
-                Which::Other => drop(row.next_value::<IgnoredAny>()?),
+                FieldKind::Text => text = string_value(row.next_value()?),
+                FieldKind::Name => name = row.next_value_seed(NameValue)?,
+                FieldKind::Other => drop(row.next_value::<IgnoredAny>()?),
             }
         }
         if self.0.name == Some(self.0.text) {
-            name = found.clone().map_or(RowName::Missing, RowName::Known);
+            name = text.clone().map_or(RowName::Missing, RowName::Known);
         }
-        Ok((found, name))
+        Ok((text, name))
     }
 }
 
-/// The text that a value is. Serde would collect it in a buffer that grows step by step, and then copy it.
-fn text_in(value: &RawValue) -> Option<Cow<'_, str>> {
+/// The text of a string value. Serde would collect it in a growing buffer and then copy it.
+fn string_value(value: &RawValue) -> Option<Cow<'_, str>> {
     let in_quotes = value.get().strip_prefix('"')?.strip_suffix('"')?;
-    Some(unescaped(in_quotes))
+    Some(unescape(in_quotes))
 }
 
-/// Which field a name is that of.
-enum Which {
+/// The field that a name belongs to.
+enum FieldKind {
     Text,
     Name,
     Other,
 }
 
-/// Which of the fields asked for has a name.
+/// Reads a name and returns the requested field that has it.
 struct FieldName<'f>(Fields<'f>);
 
 impl<'r> DeserializeSeed<'r> for FieldName<'_> {
-    type Value = Which;
+    type Value = FieldKind;
 
-    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<Which, D::Error> {
+    fn deserialize<D: Deserializer<'r>>(self, reader: D) -> Result<FieldKind, D::Error> {
         reader.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for FieldName<'_> {
-    type Value = Which;
+    type Value = FieldKind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Which, E> {
+    fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<FieldKind, E> {
         Ok(match name {
-            _ if name == self.0.text => Which::Text,
-            _ if Some(name) == self.0.name => Which::Name,
-            _ => Which::Other,
+            _ if name == self.0.text => FieldKind::Text,
+            _ if Some(name) == self.0.name => FieldKind::Name,
+            _ => FieldKind::Other,
         })
     }
 }
 
-/// A value that may be the name of a row.
+/// Reads a value that can be the name of a row.
 struct NameValue;
 
 impl<'r> DeserializeSeed<'r> for NameValue {
@@ -338,7 +339,7 @@ mod tests {
             (r#"{"text": "a", "text": 1}"#, Err("but a number")),
             (r#"{"text": null}"#, Err("but null")),
             (r#"["text"]"#, Err("does not begin with '{' at byte 0")),
-            (r#"{"text": "a"} {}"#, Err("something follows the object at byte 14")),
+            (r#"{"text": "a"} {}"#, Err("there is text after the object at byte 14")),
             (r#"{"text": "a", }"#, Err("a name in quotes")),
             (r#"{"text": "a" "b": 1}"#, Err("a comma")),
             (r#"{"text" "a"}"#, Err("a colon")),
@@ -354,7 +355,7 @@ mod tests {
             ("\u{FEFF}\u{FEFF}{\"text\": \"a\"}", Err("does not begin with '{'")),
         ];
         for (row, expected) in rows {
-            for found in [text(row.as_bytes(), "text"), read(row.as_bytes(), "text")] {
+            for found in [row_text(row.as_bytes(), "text"), row_text_slowly(row.as_bytes(), "text")] {
                 match (found, expected) {
                     (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{row}"),
                     (Err(found), Err(expected)) => assert!(found.contains(expected), "{row}: {found}"),
@@ -362,7 +363,7 @@ mod tests {
                 }
             }
         }
-        let problem = text(b"{\"n\": \"\xFF\", \"text\": \"a\"}", "text").unwrap_err();
+        let problem = row_text(b"{\"n\": \"\xFF\", \"text\": \"a\"}", "text").unwrap_err();
         assert!(problem.contains("byte 7 of the row is 0xFF"), "{problem}");
     }
 
@@ -377,11 +378,11 @@ mod tests {
                 ["{\"n\": #, \"text\": \"a\"}", "{\"text\": \"a\", \"n\": #}", "{\"text\": #, \"text\": \"a\"}"]
             {
                 let row = place.replace('#', &value);
-                assert_eq!(text(row.as_bytes(), "text").as_deref(), Ok("a"));
-                assert_eq!(read(row.as_bytes(), "text").as_deref(), Ok("a"));
+                assert_eq!(row_text(row.as_bytes(), "text").as_deref(), Ok("a"));
+                assert_eq!(row_text_slowly(row.as_bytes(), "text").as_deref(), Ok("a"));
             }
         }
-        assert!(text("[".repeat(200_000).as_bytes(), "text").is_err());
+        assert!(row_text("[".repeat(200_000).as_bytes(), "text").is_err());
     }
 
     #[test]
@@ -398,7 +399,7 @@ mod tests {
                 row.push_str(parts[draw.below(parts.len())]);
             }
             row.push_str(["}", "", "\"}", "]}"][rows / 4 % 4]);
-            let (fast, slow) = (text(row.as_bytes(), "text"), read(row.as_bytes(), "text"));
+            let (fast, slow) = (row_text(row.as_bytes(), "text"), row_text_slowly(row.as_bytes(), "text"));
             assert_eq!(fast, slow, "{row}");
             texts += usize::from(fast.is_ok());
             rows += 1;
@@ -414,7 +415,7 @@ mod tests {
         for _ in 0..20_000 {
             let string: String = (0..draw.below(12)).map(|_| parts[draw.below(parts.len())]).collect();
             let expected: String = serde_json::from_str(&format!("\"{string}\"")).unwrap();
-            assert_eq!(unescaped(&string), expected, "{string}");
+            assert_eq!(unescape(&string), expected, "{string}");
         }
     }
 

@@ -1,116 +1,116 @@
-//! What a row says: a walk over the JSON of one object that asks for one field.
+//! Parses the JSON of one row for the value of one field.
 //!
-//! The walk keeps and converts nothing that it passes, and no function calls itself. So numbers may have any length, and
+//! The walk stores and converts nothing that it skips, and no function recurses. So numbers can have any length, and
 //! values any depth.
 
 use std::borrow::Cow;
 
 /// The value of the field.
-pub enum FieldFound<'r> {
+pub enum FieldValue<'r> {
     Text(Cow<'r, str>),
     Other(&'static str),
 }
 
-/// What is wrong at a byte.
-pub struct Wrong {
+/// A problem at a byte.
+pub struct JsonProblem {
     pub what: &'static str,
     pub at: usize,
 }
 
-/// A walk over JSON, and over the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes.
-pub struct Json<'r> {
+/// A walk over JSON, including the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes.
+pub struct JsonWalk<'r> {
     row: &'r str,
     at: usize,
 }
 
-impl<'r> Json<'r> {
-    /// A walk that begins at the first byte.
+impl<'r> JsonWalk<'r> {
+    /// Starts at the first byte.
     pub fn new(row: &'r str) -> Self {
         Self { row, at: 0 }
     }
 
-    /// The field of the object that the row is; the last of several.
-    pub fn fields(&mut self, field: &str) -> Result<Option<FieldFound<'r>>, Wrong> {
-        self.space();
-        if !self.takes(b'{') {
-            return self.wrong("the row does not begin with '{'");
+    /// Returns the field of the row's object; the last of several.
+    pub fn find_field(&mut self, field: &str) -> Result<Option<FieldValue<'r>>, JsonProblem> {
+        self.skip_space();
+        if !self.accept(b'{') {
+            return self.fail("the row does not begin with '{'");
         }
-        let mut found = None;
-        self.space();
-        if !self.takes(b'}') {
+        let mut value = None;
+        self.skip_space();
+        if !self.accept(b'}') {
             loop {
-                let name = self.name()?;
+                let name = self.read_name()?;
                 if name == field {
-                    found = Some(self.found()?);
+                    value = Some(self.read_field()?);
                 } else {
-                    self.value()?;
+                    self.skip_value()?;
                 }
-                self.space();
-                if self.takes(b'}') {
+                self.skip_space();
+                if self.accept(b'}') {
                     break;
                 }
-                self.comma()?;
+                self.skip_comma()?;
             }
         }
-        self.space();
-        if self.at < self.row.len() { self.wrong("something follows the object") } else { Ok(found) }
+        self.skip_space();
+        if self.at < self.row.len() { self.fail("there is text after the object") } else { Ok(value) }
     }
 
-    fn found(&mut self) -> Result<FieldFound<'r>, Wrong> {
-        let kind = match self.next() {
-            Some(b'"') => return self.string().map(unescaped).map(FieldFound::Text),
+    fn read_field(&mut self) -> Result<FieldValue<'r>, JsonProblem> {
+        let kind = match self.peek() {
+            Some(b'"') => return self.read_string().map(unescape).map(FieldValue::Text),
             Some(b'{') => "an object",
             Some(b'[') => "a list",
             Some(b't' | b'f') => "true or false",
             Some(b'n') => "null",
             _ => "a number",
         };
-        self.value().map(|()| FieldFound::Other(kind))
+        self.skip_value().map(|()| FieldValue::Other(kind))
     }
 
-    /// A name with its colon and the space behind it.
-    fn name(&mut self) -> Result<Cow<'r, str>, Wrong> {
-        self.space();
-        if self.next() != Some(b'"') {
-            return self.wrong("a name in quotes is missing");
+    /// Reads a name with its colon and the space after it.
+    fn read_name(&mut self) -> Result<Cow<'r, str>, JsonProblem> {
+        self.skip_space();
+        if self.peek() != Some(b'"') {
+            return self.fail("a name in quotes is missing");
         }
-        let name = self.string()?;
-        self.space();
-        if !self.takes(b':') {
-            return self.wrong("a colon is missing");
+        let name = self.read_string()?;
+        self.skip_space();
+        if !self.accept(b':') {
+            return self.fail("a colon is missing");
         }
-        self.space();
-        Ok(unescaped(name))
+        self.skip_space();
+        Ok(unescape(name))
     }
 
-    fn comma(&mut self) -> Result<(), Wrong> {
-        if self.takes(b',') { Ok(()) } else { self.wrong("a comma or a closing bracket is missing") }
+    fn skip_comma(&mut self) -> Result<(), JsonProblem> {
+        if self.accept(b',') { Ok(()) } else { self.fail("a comma or a closing bracket is missing") }
     }
 
-    /// Passes a value. A list holds what is open inside it, so that depth takes no stack.
-    fn value(&mut self) -> Result<(), Wrong> {
+    /// Skips a value. A list holds its open brackets, so that depth takes no stack.
+    fn skip_value(&mut self) -> Result<(), JsonProblem> {
         let mut open = Vec::new();
         loop {
-            match self.next() {
+            match self.peek() {
                 Some(bracket @ (b'{' | b'[')) => {
                     self.at += 1;
-                    self.space();
+                    self.skip_space();
                     let end = bracket + 2;
-                    if !self.takes(end) {
+                    if !self.accept(end) {
                         open.push(end);
-                        self.begin(end)?;
+                        self.skip_to_value(end)?;
                         continue;
                     }
                 }
-                Some(b'"') => drop(self.string()?),
-                _ => self.plain()?,
+                Some(b'"') => drop(self.read_string()?),
+                _ => self.skip_plain()?,
             }
             loop {
-                self.space();
+                self.skip_space();
                 let Some(&end) = open.last() else { return Ok(()) };
-                if !self.takes(end) {
-                    self.comma()?;
-                    self.begin(end)?;
+                if !self.accept(end) {
+                    self.skip_comma()?;
+                    self.skip_to_value(end)?;
                     break;
                 }
                 open.pop();
@@ -118,34 +118,34 @@ impl<'r> Json<'r> {
         }
     }
 
-    /// What comes before the next value of an object or a list.
-    fn begin(&mut self, end: u8) -> Result<(), Wrong> {
+    /// Skips to the next value of an object or a list.
+    fn skip_to_value(&mut self, end: u8) -> Result<(), JsonProblem> {
         if end == b'}' {
-            self.name()?;
+            self.read_name()?;
         }
-        self.space();
+        self.skip_space();
         Ok(())
     }
 
-    /// The content of a string between its quotes. Its escapes must be right, and it must not hold control characters.
-    fn string(&mut self) -> Result<&'r str, Wrong> {
+    /// Returns a string without its quotes. Its escapes must be valid, and it must not hold control characters.
+    fn read_string(&mut self) -> Result<&'r str, JsonProblem> {
         let begun = self.at + 1;
         self.at = begun;
         loop {
-            match self.next() {
+            match self.peek() {
                 Some(b'"') => break,
                 Some(b'\\') => {
                     self.at += 1;
                     let hexadecimal = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-                    match self.next() {
+                    match self.peek() {
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
                         Some(b'u') if self.row.get(self.at + 1..self.at + 5).is_some_and(hexadecimal) => self.at += 4,
-                        _ => return self.wrong("an escape is none of JSON's"),
+                        _ => return self.fail("an escape is not one of JSON's"),
                     }
                 }
-                Some(0..0x20) => return self.wrong("a string holds a control character"),
+                Some(0..0x20) => return self.fail("a string holds a control character"),
                 Some(_) => {}
-                None => return self.wrong("the row ends inside a string"),
+                None => return self.fail("the row ends inside a string"),
             }
             self.at += 1;
         }
@@ -153,8 +153,8 @@ impl<'r> Json<'r> {
         Ok(&self.row[begun..self.at - 1])
     }
 
-    /// A number of any length, or a word.
-    fn plain(&mut self) -> Result<(), Wrong> {
+    /// Skips a number of any length, or a word.
+    fn skip_plain(&mut self) -> Result<(), JsonProblem> {
         let begun = self.at;
         for word in ["true", "false", "null", "NaN", "Infinity", "-Infinity"] {
             if self.row[self.at..].starts_with(word) {
@@ -162,102 +162,102 @@ impl<'r> Json<'r> {
                 return Ok(());
             }
         }
-        self.takes(b'-');
-        let zero = self.next() == Some(b'0');
+        self.accept(b'-');
+        let zero = self.peek() == Some(b'0');
         let mut right =
-            self.digits() && (!zero || self.at - begun == 1 + usize::from(self.row.as_bytes()[begun] == b'-'));
-        if right && self.takes(b'.') {
-            right = self.digits();
+            self.skip_digits() && (!zero || self.at - begun == 1 + usize::from(self.row.as_bytes()[begun] == b'-'));
+        if right && self.accept(b'.') {
+            right = self.skip_digits();
         }
-        if right && (self.takes(b'e') || self.takes(b'E')) {
-            let _ = self.takes(b'+') || self.takes(b'-');
-            right = self.digits();
+        if right && (self.accept(b'e') || self.accept(b'E')) {
+            let _ = self.accept(b'+') || self.accept(b'-');
+            right = self.skip_digits();
         }
-        if right { Ok(()) } else { self.wrong("a value is missing or none of JSON's") }
+        if right { Ok(()) } else { self.fail("a value is missing or not JSON") }
     }
 
-    /// Passes digits, and says whether there were any.
-    fn digits(&mut self) -> bool {
+    /// Skips digits and returns whether there were any.
+    fn skip_digits(&mut self) -> bool {
         let begun = self.at;
-        while self.next().is_some_and(|byte| byte.is_ascii_digit()) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
         self.at > begun
     }
 
-    fn space(&mut self) {
-        while matches!(self.next(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
             self.at += 1;
         }
     }
 
-    fn next(&self) -> Option<u8> {
+    fn peek(&self) -> Option<u8> {
         self.row.as_bytes().get(self.at).copied()
     }
 
-    fn takes(&mut self, byte: u8) -> bool {
-        let takes = self.next() == Some(byte);
+    fn accept(&mut self, byte: u8) -> bool {
+        let takes = self.peek() == Some(byte);
         self.at += usize::from(takes);
         takes
     }
 
-    fn wrong<T>(&self, what: &'static str) -> Result<T, Wrong> {
-        Err(Wrong { what, at: self.at })
+    fn fail<T>(&self, what: &'static str) -> Result<T, JsonProblem> {
+        Err(JsonProblem { what, at: self.at })
     }
 }
 
-/// The text of a string whose escapes are right. A lone surrogate becomes U+FFFD, as in a `str` (decision 6).
-pub fn unescaped(string: &str) -> Cow<'_, str> {
+/// Decodes a string with valid escapes. A lone surrogate becomes U+FFFD, as in a `str` (decision 6).
+pub fn unescape(string: &str) -> Cow<'_, str> {
     let bytes = string.as_bytes();
     let next = |start: usize| memchr::memchr(b'\\', &bytes[start..]).map(|at| start + at);
     let Some(mut at) = next(0) else { return Cow::Borrowed(string) };
     let (mut text, mut start) = (String::with_capacity(string.len()), 0);
     loop {
         text.push_str(&string[start..at]);
-        // Texts in other scripts may have nothing but escapes.
+        // Texts in other scripts can consist of escapes only.
         while let [b'\\', escape @ ..] = &bytes[at..] {
-            let (char, len) = escaped(escape);
+            let (char, len) = decode_escape(escape);
             text.push(char);
             at += 1 + len;
         }
         start = at;
-        let Some(more) = next(start) else { break };
-        at = more;
+        let Some(escape_start) = next(start) else { break };
+        at = escape_start;
     }
     text.push_str(&string[start..]);
     Cow::Owned(text)
 }
 
-/// The character of an escape that begins behind its backslash, and how many bytes it has there.
-fn escaped(escape: &[u8]) -> (char, usize) {
+/// Returns the character of an escape, given the bytes after its backslash, and how many of them it takes.
+fn decode_escape(escape: &[u8]) -> (char, usize) {
     let char = match escape {
         [b'b', ..] => '\u{8}',
         [b'f', ..] => '\u{C}',
         [b'n', ..] => '\n',
         [b'r', ..] => '\r',
         [b't', ..] => '\t',
-        &[b'u', a, b, c, d, ref rest @ ..] => return escaped_units(unit([a, b, c, d]), rest),
+        &[b'u', a, b, c, d, ref rest @ ..] => return decode_units(parse_unit([a, b, c, d]), rest),
         [other, ..] => char::from(*other),
         [] => char::REPLACEMENT_CHARACTER,
     };
     (char, 1)
 }
 
-/// The same of one unit of UTF-16, or of two that are one character.
-fn escaped_units(first: u16, rest: &[u8]) -> (char, usize) {
+/// The same for one UTF-16 unit, or two that form one character.
+fn decode_units(first: u16, rest: &[u8]) -> (char, usize) {
     if let Some(char) = char::from_u32(u32::from(first)) {
         return (char, 5);
     }
     if let &[b'\\', b'u', a, b, c, d, ..] = rest
-        && let Some(Ok(char)) = char::decode_utf16([first, unit([a, b, c, d])]).next()
+        && let Some(Ok(char)) = char::decode_utf16([first, parse_unit([a, b, c, d])]).next()
     {
         return (char, 11);
     }
     (char::REPLACEMENT_CHARACTER, 5)
 }
 
-/// The number that four hex digits say.
-fn unit(digits: [u8; 4]) -> u16 {
+/// The number of four hex digits.
+fn parse_unit(digits: [u8; 4]) -> u16 {
     digits.iter().fold(0, |unit, &digit| unit << 4 | HEX[usize::from(digit)])
 }
 

@@ -1,4 +1,4 @@
-//! Tokens of characters by their bytes.
+//! A hash index of character tokens by their bytes.
 
 use crate::vocab::Merge;
 use crate::vocab::index::Index;
@@ -8,27 +8,27 @@ use crate::vocab::index::Index;
 pub struct CharIndex {
     index: Index,
     blob: Vec<u8>,
-    /// By place: where the token ends in `blob`.
+    /// By place: the end of the token in `blob`.
     ends: Vec<u32>,
-    /// By place.
+    /// By place: the merge.
     merges: Vec<Merge>,
 }
 
 impl CharIndex {
-    /// Room for so many tokens.
+    /// An empty index with room for `tokens` tokens.
     #[must_use]
     pub fn new(tokens: usize) -> Self {
         Self { index: Index::new(tokens, tokens), blob: Vec::new(), ends: Vec::new(), merges: Vec::new() }
     }
 
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let places = self.ends.capacity() * size_of::<u32>() + self.merges.capacity() * size_of::<Merge>();
         self.index.bytes() + self.blob.capacity() + places
     }
 
-    /// Puts a token in, which must not be there yet.
+    /// Inserts a token, which must be absent.
     pub fn insert(&mut self, token: &[u8], merge: Merge) {
         let place = self.merges.len() as u32;
         self.blob.extend_from_slice(token);
@@ -38,7 +38,7 @@ impl CharIndex {
         self.index.insert(self.index.sought(token), place, token, |place| token_at(blob, ends, place));
     }
 
-    /// The merge that makes the token of these bytes.
+    /// The merge that makes the token with these bytes.
     #[inline]
     #[must_use]
     pub fn find(&self, token: &[u8]) -> Option<Merge> {

@@ -1,9 +1,9 @@
-//! A stretch of characters to ids, where any two neighbours merge whose joined bytes are a token, in the order of the
-//! tokens' scores: the highest first, and the leftmost of equals.
+//! Merges a stretch of characters: two neighbours whose joined bytes are a token merge, by the tokens' scores: the
+//! highest first, and the leftmost of equals.
 //!
-//! A character without a token is a symbol like any other, and may merge; what is left of such characters at the end
-//! becomes the ids of its bytes, or the unknown id. Here a space stands for `▁` where spaces are escaped, in texts and in
-//! tokens alike, which makes both shorter.
+//! A character without a token is a symbol like any other, and can merge; those that remain at the end become the ids
+//! of their bytes, or the unknown id. Where spaces are escaped, a space replaces `▁` here in texts and tokens alike,
+//! which makes both shorter.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -11,23 +11,23 @@ use std::ops::Range;
 use hashbrown::HashSet;
 
 use crate::error::{Error, Result};
-use crate::kinds::sentencepiece::normalize::{BLOCK, written};
+use crate::kinds::sentencepiece::normalize::{SPACE_MARK, write_form};
 use crate::kinds::sentencepiece::safe_cuts::char_len;
-use crate::merge::heap::{Dropout, Heap, Until};
-use crate::merge::rule::{Symbols, fits};
+use crate::merge::heap::{Dropout, Heap, MergeLimits};
+use crate::merge::rule::{Symbols, check_size};
 use crate::threads::parallel::Stop;
 use crate::vocab::{Merge, MergeRule, Tables, Unit, Vocab};
 
-/// The id of a character without a token while it is merged. No token has it.
+/// The id of a character without a token during merging. No token has it.
 const MISSING: u32 = u32::MAX;
 const NEVER: u32 = u32::MAX;
 
-/// What a character without a token becomes.
+/// The result of a character without a token.
 #[derive(Debug, Clone)]
-pub enum Missing {
+pub enum MissingRule {
     /// The ids of its bytes.
     Bytes(Box<[u32; 256]>),
-    /// One id, and one for several such characters in a row.
+    /// One id, and only one for several such characters in a row.
     Unknown(u32),
     /// An error.
     Error,
@@ -37,20 +37,20 @@ pub enum Missing {
 #[derive(Debug)]
 pub struct CharTokens {
     escape: bool,
-    /// The tokens as texts are written, and their ids.
+    /// The tokens as texts are written here, and their ids.
     pub(super) vocab: Vocab,
-    /// By place in `vocab`: the order of the tokens, in which several may be equal.
+    /// By place in `vocab`: the rank of the token; several can be equal.
     ranks: Vec<u32>,
     /// The ids of ASCII characters.
     ascii: [u32; 128],
     /// By first and second ASCII character: their merge.
     ascii_pairs: Box<[Merge]>,
-    missing: Missing,
+    missing: MissingRule,
     /// The ids that no text becomes.
     unused: HashSet<u32>,
 }
 
-/// Buffers that are kept from stretch to stretch.
+/// Buffers that are reused from stretch to stretch.
 #[derive(Debug, Default)]
 pub struct CharScratch {
     symbols: Symbols,
@@ -58,7 +58,7 @@ pub struct CharScratch {
 }
 
 impl CharScratch {
-    /// The memory of the buffers.
+    /// The memory of the buffers in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.symbols.bytes() + self.heap.bytes()
@@ -66,21 +66,21 @@ impl CharScratch {
 }
 
 impl CharTokens {
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.vocab.bytes() + size_of_val(&self.ranks[..]) + size_of_val(&*self.ascii_pairs)
     }
 
-    /// The tokens of a vocabulary that `mergeable` names, with a score for each place of the vocabulary.
+    /// The tokens of a vocabulary that `mergeable` accepts, with a score for each place of the vocabulary.
     ///
     /// # Errors
-    /// [`Error::Model`] for two tokens that texts write alike.
+    /// [`Error::Model`] for two tokens with the same written text.
     pub fn new(
         vocab: &Vocab,
         scores: Option<&[f64]>,
         mergeable: impl Fn(u32) -> bool,
-        missing: Missing,
+        missing: MissingRule,
         escape: bool,
     ) -> Result<Self> {
         let (mut blob, mut ends, mut ids, mut kept) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -88,7 +88,7 @@ impl CharTokens {
         for ((token, id), rank) in vocab.tokens().zip(ranks) {
             // No escaped text holds a space.
             if mergeable(id) && !(escape && token.contains(&b' ')) {
-                blob.extend_from_slice(&written(token, escape));
+                blob.extend_from_slice(&write_form(token, escape));
                 ends.push(blob.len() as u32);
                 ids.push(id);
                 kept.push(rank);
@@ -103,7 +103,7 @@ impl CharTokens {
         Ok(tokens)
     }
 
-    /// The same tokens, of which no text becomes these.
+    /// The same tokens with `unused` ids that no text becomes.
     #[must_use]
     pub fn with_unused(mut self, unused: &[u32]) -> Self {
         self.unused = unused.iter().copied().collect();
@@ -133,10 +133,10 @@ impl CharTokens {
         }
     }
 
-    /// The text as it is merged.
+    /// The text in the form that is merged.
     #[must_use]
-    pub fn written<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        written(text, self.escape)
+    pub fn write_form<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        write_form(text, self.escape)
     }
 
     #[inline]
@@ -159,44 +159,44 @@ impl CharTokens {
         (merge.rank != NEVER).then_some(merge)
     }
 
-    /// The merge that makes the token of these bytes.
+    /// The merge that makes the token with these bytes.
     #[inline]
     pub(super) fn find(&self, token: &[u8]) -> Option<Merge> {
-        self.vocab.merge(MISSING, MISSING, token).map(|merge| self.ranked(merge))
+        self.vocab.merge(MISSING, MISSING, token).map(|merge| self.with_rank(merge))
     }
 
     #[inline(always)]
-    pub(super) fn ranked(&self, Merge { rank: place, id }: Merge) -> Merge {
+    pub(super) fn with_rank(&self, Merge { rank: place, id }: Merge) -> Merge {
         Merge { rank: self.ranks[place as usize], id }
     }
 
-    /// Appends what a symbol becomes at the end.
+    /// Appends the ids of a symbol at the end of merging.
     #[inline]
     pub(super) fn push(&self, id: u32, char: &[u8], out: &mut Vec<u32>) -> Result<()> {
         if id != MISSING {
             out.push(id);
             return Ok(());
         }
-        self.push_missing(if self.escape && char == b" " { BLOCK } else { char }, out)
+        self.push_missing(if self.escape && char == b" " { SPACE_MARK } else { char }, out)
     }
 
-    /// Appends what a text without a token becomes.
+    /// Appends the ids of a text without a token.
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] where that is an error.
+    /// [`Error::NotInVocabulary`] for [`MissingRule::Error`].
     pub(super) fn push_missing(&self, content: &[u8], out: &mut Vec<u32>) -> Result<()> {
         match &self.missing {
-            Missing::Bytes(ids) => out.extend(content.iter().map(|&byte| ids[usize::from(byte)])),
-            Missing::Unknown(id) => out.push(*id),
-            Missing::Error => return Err(Error::NotInVocabulary { content: content.into(), offset: 0 }),
+            MissingRule::Bytes(ids) => out.extend(content.iter().map(|&byte| ids[usize::from(byte)])),
+            MissingRule::Unknown(id) => out.push(*id),
+            MissingRule::Error => return Err(Error::NotInVocabulary { content: content.into(), offset: 0 }),
         }
         Ok(())
     }
 
-    /// Appends the ids of a text as [`Self::written`] gives it.
+    /// Appends the ids of a text in the form of [`Self::write_form`].
     ///
     /// # Errors
-    /// [`Error::NotInVocabulary`] for a character without a token where that is an error; [`Error::Interrupted`].
+    /// [`Error::NotInVocabulary`] for a character without a token with [`MissingRule::Error`]; [`Error::Interrupted`].
     pub fn merge(&self, text: &[u8], stop: &Stop, scratch: &mut CharScratch, out: &mut Vec<u32>) -> Result<()> {
         self.merge_or_pass(text, None, stop, scratch, out)
     }
@@ -209,7 +209,7 @@ impl CharTokens {
         scratch: &mut CharScratch,
         out: &mut Vec<u32>,
     ) -> Result<()> {
-        fits(text.len())?;
+        check_size(text.len())?;
         let CharScratch { symbols, heap } = scratch;
         symbols.clear();
         for (start, char) in characters(text) {
@@ -218,26 +218,26 @@ impl CharTokens {
         }
         symbols.starts.push(text.len() as u32);
         let look = |_: [u32; 2], range: Range<usize>| self.pair(&text[range]);
-        heap.merge(symbols, look, Until { least: 1, stop }, dropout)?;
+        heap.merge(symbols, look, MergeLimits { least: 1, stop }, dropout)?;
         for (&id, ends) in symbols.ids.iter().zip(symbols.starts.windows(2)) {
             let (start, end) = (ends[0] as usize, ends[1] as usize);
-            self.push(id, &text[start..end], out).map_err(|error| error.shifted(start))?;
+            self.push(id, &text[start..end], out).map_err(|error| error.shift_offset(start))?;
         }
         Ok(())
     }
 
-    /// The same with merges that are passed over.
+    /// The same with merges that can be skipped.
     ///
     /// # Errors
-    /// Those of [`Self::merge`].
+    /// As [`Self::merge`].
     pub fn sample(&self, text: &[u8], dropout: Dropout<'_>, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         self.merge_or_pass(text, Some(dropout), stop, &mut CharScratch::default(), out)
     }
 
-    /// The id that stands for characters without a token, one for several in a row.
+    /// The id of characters without a token, one for several in a row.
     #[must_use]
     pub fn unknown(&self) -> Option<u32> {
-        if let Missing::Unknown(id) = self.missing { Some(id) } else { None }
+        if let MissingRule::Unknown(id) = self.missing { Some(id) } else { None }
     }
 }
 
@@ -254,7 +254,7 @@ fn ranks(scores: &[f64]) -> Vec<u32> {
     ranks
 }
 
-/// The characters of a text that is UTF-8, and where they start.
+/// The characters of a UTF-8 text, with their starts.
 #[inline]
 pub(super) fn characters(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;

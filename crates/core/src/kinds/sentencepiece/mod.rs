@@ -1,24 +1,24 @@
-//! Texts to ids where a whole text is one piece of characters, as `SentencePiece` does it: normalize, find the symbols
-//! that stay whole, and merge what lies between.
+//! Encodes texts as `SentencePiece` does, a whole text being one piece of characters: normalize, find the symbols that
+//! stay whole, and merge the text between them.
 //!
-//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and those with unused tokens go
-//! their own way (`whole`, `undo`). The slow way takes these steps one by one. The fast way (`segments`) cuts the text where
-//! no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment. `offsets` says where ids come from, with the table `widths`. [`decoded`]
-//! says what ids show.
+//! Reading order: this file, [`normalize`], [`mod@merge`]. Models of words and models with unused tokens take a
+//! separate path (`whole`, `unused`). The slow path takes these steps one by one. The fast path (`segments`) cuts the
+//! text where no merge crosses ([`mod@safe_cuts`]) and remembers the ids of each segment. `offsets` finds the ranges of
+//! ids, with the table `widths`. [`shown_texts`] has the texts that ids show.
 //!
 //! Left out: covering a text by scores ([`crate::kinds::unigram`]), reading `.model` files, which the Python package
 //! does, and added tokens that are not symbols of the model ([`crate::split::special`]).
 
 #![cfg_attr(not(feature = "fast"), allow(unused_variables, reason = "there is only the slow way"))]
 
-pub mod decoded;
 pub mod merge;
 pub mod normalize;
 pub(crate) mod offsets;
 pub mod safe_cuts;
 #[cfg(feature = "fast")]
 mod segments;
-mod undo;
+pub mod shown_texts;
+mod unused;
 mod whole;
 pub(crate) mod widths;
 
@@ -26,25 +26,25 @@ use aho_corasick::{AhoCorasick, StartKind};
 
 use crate::error::{Error, Result};
 #[cfg(feature = "fast")]
-use crate::fast::memory::Remembered;
+use crate::fast::memory::PieceLookup;
 use crate::kinds::Sampling;
-use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, Missing};
-use crate::kinds::sentencepiece::normalize::{Normalizer, written};
+use crate::kinds::sentencepiece::merge::{CharScratch, CharTokens, MissingRule};
+use crate::kinds::sentencepiece::normalize::{Normalizer, write_form};
 use crate::kinds::sentencepiece::safe_cuts::CharCuts;
 use crate::kinds::sentencepiece::widths::CharWidths;
 use crate::kinds::unigram::{self, Unigram, UnigramRules};
 use crate::merge::draws::Draws;
 use crate::merge::heap::Dropout;
 use crate::split::Text;
-use crate::split::special::automaton;
+use crate::split::special::build_automaton;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
-use crate::threads::sessions::{Kept, MOST_BUFFERS, Worth};
+use crate::threads::sessions::{MOST_BUFFERS, Pool, Reusable};
 use crate::vocab::Vocab;
 
-/// How a normalized text becomes tokens.
+/// The way a normalized text becomes tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CharsWay {
+pub enum CharRule {
     /// Characters merge.
     Merge,
     /// The tokens with the highest sum of scores cover the text.
@@ -53,46 +53,46 @@ pub enum CharsWay {
     Words,
 }
 
-/// What makes a vocabulary of characters run.
+/// The options of an engine for a vocabulary of characters.
 #[derive(Debug)]
-pub struct CharsOptions<'o> {
-    /// A score for each token of the vocabulary, in its order. With None, an earlier token is better.
+pub struct CharEngineOptions<'o> {
+    /// A score for each token of the vocabulary, in its order. None ranks earlier tokens higher.
     pub scores: Option<&'o [f64]>,
-    /// How a text becomes tokens.
-    pub way: CharsWay,
-    /// Ids of tokens that no text becomes.
+    /// The way a text becomes tokens.
+    pub way: CharRule,
+    /// The ids of tokens that no text becomes.
     pub unused: &'o [u32],
     /// Whether a character without a token becomes its bytes, whose tokens are written `<0x00>` to `<0xFF>`.
     pub byte_fallback: bool,
     /// The id of every other character without a token.
     pub unknown: Option<u32>,
-    /// Symbols that are found in the normalized text and stay whole, with their ids.
+    /// The symbols of the normalized text that stay whole, with their ids.
     pub frozen: Vec<(String, u32)>,
-    /// How a text is normalized.
+    /// The normalizer.
     pub normalizer: Normalizer,
 }
 
-/// See the module.
+/// The engine of `SentencePiece` models; see the module.
 #[derive(Debug)]
-pub struct Chars {
+pub struct CharEngine {
     pub(crate) tokens: CharTokens,
     cuts: CharCuts,
-    way: CharsWay,
+    way: CharRule,
     unigram: Option<Unigram>,
     pub(crate) normalizer: Normalizer,
     pub(crate) frozen: Option<AhoCorasick>,
     frozen_ids: Vec<u32>,
     pub(crate) widths: CharWidths,
-    sessions: Kept<CharSession>,
+    sessions: Pool<CharSession>,
 }
 
-/// What one call at a time works with.
+/// The state of one call at a time.
 #[derive(Debug, Default)]
 struct CharSession {
     scratch: CharScratch,
-    unigram: unigram::BestPaths,
+    unigram: unigram::UnigramScratch,
     #[cfg(feature = "fast")]
-    remembered: Remembered,
+    lookup: PieceLookup,
 }
 
 impl CharSession {
@@ -101,11 +101,11 @@ impl CharSession {
     }
 }
 
-impl Worth for CharSession {
+impl Reusable for CharSession {
     fn bytes(&self) -> usize {
         let bytes = size_of::<Self>() + self.buffers();
         #[cfg(feature = "fast")]
-        let bytes = bytes + self.remembered.bytes();
+        let bytes = bytes + self.lookup.bytes();
         bytes
     }
 
@@ -116,13 +116,13 @@ impl Worth for CharSession {
     }
 }
 
-impl Chars {
+impl CharEngine {
     /// The engine of a vocabulary.
     ///
     /// # Errors
-    /// [`Error::Model`] when a token is not UTF-8, there are too few scores, or a byte has no token.
-    pub fn new(vocab: &Vocab, options: CharsOptions<'_>) -> Result<Self> {
-        let CharsOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer } = options;
+    /// [`Error::Model`] if a token is not UTF-8, there are too few scores, or a byte has no token.
+    pub fn new(vocab: &Vocab, options: CharEngineOptions<'_>) -> Result<Self> {
+        let CharEngineOptions { scores, way, unused, byte_fallback, unknown, frozen, normalizer } = options;
         if scores.is_some_and(|scores| scores.len() != vocab.len()) {
             return Err(Error::model("each token must have one score", None));
         }
@@ -138,12 +138,12 @@ impl Chars {
         }
         let cuts = CharCuts::new(texts.into_iter(), escape);
         let missing = match (<[u32; 256]>::try_from(&bytes[..]), unknown) {
-            (Ok(bytes), _) => Missing::Bytes(Box::new(bytes)),
-            (_, Some(id)) => Missing::Unknown(id),
-            _ => Missing::Error,
+            (Ok(bytes), _) => MissingRule::Bytes(Box::new(bytes)),
+            (_, Some(id)) => MissingRule::Unknown(id),
+            _ => MissingRule::Error,
         };
         let widths = CharWidths::new(vocab, &frozen, &bytes, unknown, escape);
-        let unigram = if way == CharsWay::Unigram {
+        let unigram = if way == CharRule::Unigram {
             let scores = scores.ok_or_else(|| Error::model("kind 'unigram' needs a score for each token", None))?;
             let (missing, silent) = (missing.clone(), &[&bytes[..], unused].concat());
             let rules = UnigramRules { scores, single: true, symbols: &frozen, silent, missing, unknown, escape };
@@ -153,7 +153,7 @@ impl Chars {
         };
         let tokens = CharTokens::new(vocab, scores, |id| !bytes.contains(&id), missing, escape)?.with_unused(unused);
         let (contents, frozen_ids): (Vec<_>, _) = frozen.into_iter().unzip();
-        let (frozen, sessions) = (automaton(&contents, StartKind::Both)?, Kept::default());
+        let (frozen, sessions) = (build_automaton(&contents, StartKind::Both)?, Pool::default());
         Ok(Self { tokens, cuts, way, unigram, normalizer, frozen, frozen_ids, widths, sessions })
     }
 
@@ -174,24 +174,24 @@ impl Chars {
     pub(crate) fn encode_all(&self, text: Text<'_>, slow: bool, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let result = match &self.unigram {
             Some(unigram) => {
-                let whole = self.whole(text, bounds)?;
+                let whole = self.write_normalized(text, bounds)?;
                 self.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
             }
             None if self.needs_whole() => {
-                let normal = self.normalizer.whole(text, self.frozen.as_ref(), bounds)?;
+                let normal = self.normalizer.normalize_whole(text, self.frozen.as_ref(), bounds)?;
                 self.encode_whole(&normal, None, bounds.stop(), out, &mut |_| {})
             }
             #[cfg(feature = "fast")]
             None if !slow => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
             None => self.encode_slowly(text, bounds, out),
         };
-        result.map_err(|error| self.located(error, text, bounds.stop()))
+        result.map_err(|error| self.locate_error(error, text, bounds.stop()))
     }
 
-    /// Appends the ids of an encoding of `text` that is drawn.
+    /// Appends the ids of a sampled encoding of `text`.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
+    /// As [`Self::encode`].
     pub fn sample(
         &self,
         text: Text<'_>,
@@ -203,35 +203,35 @@ impl Chars {
         let start = out.len();
         let result = match &self.unigram {
             Some(unigram) => {
-                let whole = self.whole(text, bounds)?;
-                let done = unigram.sample(&whole, sampling.alpha, draws, bounds.stop(), out);
-                done.map_err(|error| self.unwritten(error, &whole))
+                let whole = self.write_normalized(text, bounds)?;
+                let outcome = unigram.sample(&whole, sampling.alpha, draws, bounds.stop(), out);
+                outcome.map_err(|error| self.place_written_error(error, &whole))
             }
             None if self.needs_whole() => {
-                let normal = self.normalizer.whole(text, self.frozen.as_ref(), bounds)?;
+                let normal = self.normalizer.normalize_whole(text, self.frozen.as_ref(), bounds)?;
                 let dropout = Dropout { share: sampling.dropout, draws };
                 self.encode_whole(&normal, Some(dropout), bounds.stop(), out, &mut |_| {})
             }
-            None => self.parts(&self.normalized(text, bounds)?, out, |part, out| {
+            None => self.for_each_text(&self.normalize(text, bounds)?, out, |part, out| {
                 let dropout = Dropout { share: sampling.dropout, draws };
-                self.tokens.sample(&self.tokens.written(part), dropout, bounds.stop(), out)
+                self.tokens.sample(&self.tokens.write_form(part), dropout, bounds.stop(), out)
             }),
         };
         if let Some(unknown) = self.tokens.unknown() {
             join_unknown(unknown, start, out);
         }
-        result.map_err(|error| self.placed(error, text))
+        result.map_err(|error| self.place_error(error, text))
     }
 
-    /// The best encodings of a unigram model, the best first, with their sums of scores: at most `most`; none for others.
+    /// At most `most` encodings of a unigram model, the best first, with their sums of scores; none for other models.
     ///
     /// # Errors
-    /// Those of [`Self::encode`].
-    pub fn best_ways(&self, text: Text<'_>, most: usize, bounds: &Bounds<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
+    /// As [`Self::encode`].
+    pub fn best_encodings(&self, text: Text<'_>, most: usize, bounds: &Bounds<'_>) -> Result<Vec<(Vec<u32>, f64)>> {
         let Some(unigram) = &self.unigram else { return Ok(Vec::new()) };
-        let whole = self.whole(text, bounds)?;
-        let ways = unigram.best_ways(&whole, most, bounds.stop());
-        let mut ways = ways.map_err(|error| self.placed(self.unwritten(error, &whole), text))?;
+        let whole = self.write_normalized(text, bounds)?;
+        let ways = unigram.best_encodings(&whole, most, bounds.stop());
+        let mut ways = ways.map_err(|error| self.place_error(self.place_written_error(error, &whole), text))?;
         if let Some(unknown) = self.tokens.unknown() {
             for (ids, _) in &mut ways {
                 join_unknown(unknown, 0, ids);
@@ -241,10 +241,10 @@ impl Chars {
     }
 
     fn with_session<T>(&self, work: impl FnOnce(&mut CharSession) -> T) -> T {
-        self.sessions.lend(work)
+        self.sessions.with_session(work)
     }
 
-    /// The bytes of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn table_bytes(&self) -> usize {
         let frozen = self.frozen.as_ref().map_or(0, AhoCorasick::memory_usage) + size_of_val(&self.frozen_ids[..]);
@@ -252,47 +252,47 @@ impl Chars {
         self.tokens.bytes() + self.cuts.bytes() + self.widths.bytes() + unigram + frozen
     }
 
-    /// How many sessions wait for the next calls, and their bytes.
+    /// The number of idle sessions, and their bytes.
     #[must_use]
     pub fn sessions(&self) -> (usize, usize) {
-        self.sessions.held()
+        self.sessions.idle()
     }
 
-    /// Drops the sessions that wait.
+    /// Drops the idle sessions.
     pub fn release(&self) {
         self.sessions.release();
     }
 
     fn encode_slowly(&self, text: Text<'_>, bounds: &Bounds<'_>, out: &mut Vec<u32>) -> Result<()> {
         let mut scratch = CharScratch::default();
-        self.parts(&self.normalized(text, bounds)?, out, |part, out| {
-            self.tokens.merge(&self.tokens.written(part), bounds.stop(), &mut scratch, out)
+        self.for_each_text(&self.normalize(text, bounds)?, out, |part, out| {
+            self.tokens.merge(&self.tokens.write_form(part), bounds.stop(), &mut scratch, out)
         })
     }
 
-    /// The normalized text in the form in which it is merged.
-    fn whole(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+    /// The normalized text in the form that is merged.
+    fn write_normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
         let normal = self.normalizer.apply(text, self.frozen.as_ref(), bounds)?;
         let mut whole = if normal.prefix { b" ".to_vec() } else { Vec::new() };
-        whole.extend_from_slice(&written(&normal.text, self.normalizer.escape));
+        whole.extend_from_slice(&write_form(&normal.text, self.normalizer.escape));
         Ok(whole)
     }
 
     /// The normalized text, with all its spaces escaped.
-    fn normalized(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
-        self.normalizer.whole(text, self.frozen.as_ref(), bounds)
+    fn normalize(&self, text: Text<'_>, bounds: &Bounds<'_>) -> Result<Vec<u8>> {
+        self.normalizer.normalize_whole(text, self.frozen.as_ref(), bounds)
     }
 
-    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with the text
-    /// between them.
-    fn parts(
+    /// Appends the ids of the frozen symbols in a normalized text, leftmost and then longest, and calls `each` with the
+    /// text between them.
+    fn for_each_text(
         &self,
         text: &[u8],
         out: &mut Vec<u32>,
         mut each: impl FnMut(&[u8], &mut Vec<u32>) -> Result<()>,
     ) -> Result<()> {
         let mut from = 0;
-        self.each_part(text, |part, frozen| {
+        self.for_each_part(text, |part, frozen| {
             let start = from;
             from += part.len();
             match frozen {
@@ -300,18 +300,22 @@ impl Chars {
                     out.push(id);
                     Ok(())
                 }
-                None => {
-                    each(part, out).map_err(|error| self.unwritten(error, &self.tokens.written(part)).shifted(start))
-                }
+                None => each(part, out).map_err(|error| {
+                    self.place_written_error(error, &self.tokens.write_form(part)).shift_offset(start)
+                }),
             }
         })
     }
 
     /// Calls `each` with the frozen symbols and their ids, and with the text between them. Unigram models freeze none.
-    pub(crate) fn each_part(&self, text: &[u8], mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>) -> Result<()> {
+    pub(crate) fn for_each_part(
+        &self,
+        text: &[u8],
+        mut each: impl FnMut(&[u8], Option<u32>) -> Result<()>,
+    ) -> Result<()> {
         let mut start = 0;
         for found in
-            self.frozen.iter().filter(|_| self.way == CharsWay::Merge).flat_map(|frozen| frozen.find_iter(text))
+            self.frozen.iter().filter(|_| self.way == CharRule::Merge).flat_map(|frozen| frozen.find_iter(text))
         {
             each(&text[start..found.start()], None)?;
             start = found.end();
@@ -320,24 +324,24 @@ impl Chars {
         each(&text[start..], None)
     }
 
-    /// Appends the ids of a text that [`Self::each_part`] gives, with one unknown id for each unknown character.
+    /// Appends the ids of a part from [`Self::for_each_part`], with one unknown id for each unknown character.
     pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         if let Some(unigram) = &self.unigram {
-            let written = self.tokens.written(part);
+            let written = self.tokens.write_form(part);
             return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
         }
         #[cfg(feature = "fast")]
         if !slow {
-            return self.with_session(|session| self.segments(part, stop, session, out));
+            return self.with_session(|session| self.encode_segments(part, stop, session, out));
         }
-        self.tokens.merge(&self.tokens.written(part), stop, &mut CharScratch::default(), out)
+        self.tokens.merge(&self.tokens.write_form(part), stop, &mut CharScratch::default(), out)
     }
 }
 
 /// The ids of the 256 byte tokens.
 ///
 /// # Errors
-/// [`Error::Model`] for one that is missing.
+/// [`Error::Model`] if one is missing.
 pub fn byte_ids(vocab: &Vocab) -> Result<Vec<u32>> {
     let id = |byte: u8| {
         let token = format!("<0x{byte:02X}>");

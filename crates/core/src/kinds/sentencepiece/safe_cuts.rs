@@ -1,14 +1,14 @@
-//! Where a text of characters may be cut without changing an id.
+//! Finds places where a text of characters can be cut without changing an id.
 //!
 //! A merge makes a token. So nothing merges across a place unless some token holds the characters on both sides of it,
-//! one after the other. A segment ends where no token does. One table says exactly which pairs of nearest bytes tokens
-//! hold. A table of bits says it for whole characters; it may say yes too often, but never no too often. A missing cut
-//! costs time and changes no id.
+//! next to each other. A segment ends where no token does. One table holds exactly the pairs of nearest bytes in
+//! tokens. A table of bits does the same for whole characters; it can have false positives, but no false negatives. A
+//! missing cut costs time and changes no id.
 
-use crate::kinds::sentencepiece::normalize::BLOCK;
+use crate::kinds::sentencepiece::normalize::SPACE_MARK;
 use crate::simd::{self, planes};
 
-/// How many places are looked at together.
+/// The places examined together.
 const STRIDE: usize = simd::BLOCK;
 /// The binary logarithm of the bits in the table of characters.
 const BITS: u32 = 20;
@@ -18,7 +18,7 @@ const CUT: u8 = 1;
 /// In the table of bytes: the characters decide, the next bit.
 const ASK: u8 = 2;
 
-/// What can be crossed, for one vocabulary.
+/// The pairs that tokens of one vocabulary hold.
 #[derive(Debug)]
 pub struct CharCuts {
     /// By the bytes before and after a place: no cut (0), `CUT` or `ASK`.
@@ -28,13 +28,13 @@ pub struct CharCuts {
 }
 
 impl CharCuts {
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         size_of_val(&*self.bytes) + size_of_val(&*self.characters)
     }
 
-    /// What the tokens can cross. With `escape`, a space in a text means what `▁` does in a token.
+    /// Makes the tables of the tokens. With `escape`, a space in a text means `▁` in a token.
     #[must_use]
     pub fn new<'t>(tokens: impl Iterator<Item = &'t str>, escape: bool) -> Self {
         let mut cuts = Self { bytes: vec![CUT; 1 << 16].into(), characters: vec![0; 1 << (BITS - 6)].into() };
@@ -42,22 +42,22 @@ impl CharCuts {
             cuts.bytes[pair(left, inside)] = 0;
         }
         let forms = |char: &'t str| {
-            let space = (escape && char.as_bytes() == BLOCK).then_some(" ");
+            let space = (escape && char.as_bytes() == SPACE_MARK).then_some(" ");
             std::iter::once(char).chain(space)
         };
         for token in tokens {
             let characters = token.split_inclusive(|_| true);
             for (left, right) in characters.clone().zip(characters.skip(1)) {
                 for left in forms(left) {
-                    forms(right).for_each(|right| cuts.join(left.as_bytes(), right.as_bytes()));
+                    forms(right).for_each(|right| cuts.add_pair(left.as_bytes(), right.as_bytes()));
                 }
             }
         }
         cuts
     }
 
-    /// Notes that some token holds these characters side by side.
-    fn join(&mut self, left: &[u8], right: &[u8]) {
+    /// Records that some token holds these characters next to each other.
+    fn add_pair(&mut self, left: &[u8], right: &[u8]) {
         let bit = bit(window(left, right));
         self.characters[bit / 64] |= 1 << (bit % 64);
         let ascii = left.len() + right.len() == 2;
@@ -67,12 +67,16 @@ impl CharCuts {
     /// Calls `each` with the start and end of every segment of `text`, which is UTF-8, in order.
     ///
     /// # Errors
-    /// Whatever `each` returns.
-    pub fn each<E>(&self, text: &[u8], mut each: impl FnMut(usize, usize) -> Result<(), E>) -> Result<(), E> {
+    /// The errors of `each`.
+    pub fn for_each_segment<E>(
+        &self,
+        text: &[u8],
+        mut each: impl FnMut(usize, usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         let (mut start, mut at) = (0, 1);
         while at < text.len() {
             let stretch = &text[at - 1..text.len().min(at + STRIDE)];
-            let mut cuts = self.places(text, at, stretch);
+            let mut cuts = self.cut_bits(text, at, stretch);
             while cuts != 0 {
                 let end = at + cuts.trailing_zeros() as usize;
                 each(start, end)?;
@@ -84,15 +88,15 @@ impl CharCuts {
         if start < text.len() { each(start, text.len()) } else { Ok(()) }
     }
 
-    /// Where the first segment of `text` ends.
+    /// The end of the first segment of `text`.
     #[must_use]
-    pub fn first(&self, text: &[u8]) -> usize {
-        self.each(text, |_, end| Err(end)).err().unwrap_or(text.len())
+    pub fn first_end(&self, text: &[u8]) -> usize {
+        self.for_each_segment(text, |_, end| Err(end)).err().unwrap_or(text.len())
     }
 
     /// A bit for each cut among the places from `at` on; the first place is after the first byte of `stretch`.
     #[inline]
-    fn places(&self, text: &[u8], at: usize, stretch: &[u8]) -> u64 {
+    fn cut_bits(&self, text: &[u8], at: usize, stretch: &[u8]) -> u64 {
         let mut kinds = [0; STRIDE];
         if let Ok(full) = <&[u8; STRIDE + 1]>::try_from(stretch) {
             for (place, kind) in kinds.iter_mut().enumerate() {
@@ -106,15 +110,15 @@ impl CharCuts {
         let [mut cuts, mut asked, ..] = planes(&kinds);
         while asked != 0 {
             let place = asked.trailing_zeros();
-            cuts |= u64::from(self.apart(text, at + place as usize)) << place;
+            cuts |= u64::from(self.is_cut(text, at + place as usize)) << place;
             asked &= asked - 1;
         }
         cuts
     }
 
-    /// Whether no token holds the characters on both sides of `at`.
+    /// Whether no token holds the characters on both sides of `at` next to each other.
     #[inline]
-    fn apart(&self, text: &[u8], at: usize) -> bool {
+    fn is_cut(&self, text: &[u8], at: usize) -> bool {
         let bytes = if let Some(bytes) = at.checked_sub(4).and_then(|start| text[start..].first_chunk()) {
             neighbours(u64::from_le_bytes(*bytes))
         } else {
@@ -126,11 +130,11 @@ impl CharCuts {
     }
 }
 
-/// The characters before and after the middle of eight bytes, as [`window`] has them. Nothing here branches on their lengths.
+/// The characters before and after the middle of eight bytes, as from [`window`], without branches on their lengths.
 #[inline]
 fn neighbours(bytes: u64) -> u64 {
     let begins = !(bytes >> 7 & !(bytes >> 6)) as u32 & 0x0101_0101;
-    // The bits of the bytes before the left character, and of those behind the right one.
+    // The bits of the bytes before the left character, and of those after the right one.
     let before = (begins | 1).ilog2();
     let behind = 32 - 8 * ((bytes >> 32) as u8).leading_ones().clamp(1, 4);
     let kept = bytes >> before << before;
@@ -178,9 +182,9 @@ mod tests {
             found.push(&text[start..end]);
             Ok(())
         };
-        cuts.each(text.as_bytes(), each).unwrap();
+        cuts.for_each_segment(text.as_bytes(), each).unwrap();
         assert_eq!(found.concat(), text);
-        assert_eq!(cuts.first(text.as_bytes()), found.first().map_or(0, |first| first.len()));
+        assert_eq!(cuts.first_end(text.as_bytes()), found.first().map_or(0, |first| first.len()));
         found
     }
 

@@ -1,5 +1,4 @@
-//! Texts whose ids follow from the text as a whole, and not from its parts one by one: those of models of words, and of models
-//! that merge and have unused tokens.
+//! Encodes texts whose ids depend on the whole text: models of words, and merging models with unused tokens.
 
 use std::ops::Range;
 
@@ -7,19 +6,19 @@ use aho_corasick::{Anchored, Input};
 use memchr::memmem::find;
 
 use crate::error::Result;
-use crate::kinds::sentencepiece::normalize::BLOCK;
-use crate::kinds::sentencepiece::undo::Undoing;
-use crate::kinds::sentencepiece::{Chars, CharsWay};
+use crate::kinds::sentencepiece::normalize::SPACE_MARK;
+use crate::kinds::sentencepiece::unused::UnusedMerger;
+use crate::kinds::sentencepiece::{CharEngine, CharRule};
 use crate::merge::heap::Dropout;
 use crate::threads::parallel::Stop;
 
-impl Chars {
-    /// Whether the ids of a text follow from the text as a whole, and not from its parts one by one.
+impl CharEngine {
+    /// Whether the ids of a text depend on the whole text, so that it cannot be cut.
     pub(crate) fn needs_whole(&self) -> bool {
-        self.way == CharsWay::Words || (self.way == CharsWay::Merge && self.tokens.has_unused())
+        self.way == CharRule::Words || (self.way == CharRule::Merge && self.tokens.has_unused())
     }
 
-    /// Appends the ids of a normalized text where [`Self::needs_whole`], and calls `ended` with where each ends.
+    /// Appends the ids of a normalized text if [`Self::needs_whole`], and calls `ended` with the end of each.
     pub(crate) fn encode_whole(
         &self,
         text: &[u8],
@@ -34,38 +33,38 @@ impl Chars {
                 out.push(id);
             } else {
                 let missing = self.tokens.push_missing(&text[range.clone()], out);
-                missing.map_err(|error| error.shifted(range.start))?;
+                missing.map_err(|error| error.shift_offset(range.start))?;
             }
             let bytes = self.tokens.unknown().is_none() && id.is_none();
-            let made = out.len() - before;
-            (1..=made).for_each(|count| ended(if bytes { range.start + count } else { range.end }));
+            let new_ids = out.len() - before;
+            (1..=new_ids).for_each(|count| ended(if bytes { range.start + count } else { range.end }));
             Ok(())
         };
-        if self.way == CharsWay::Words {
-            return words(text).try_for_each(|range| push(self.word(&text[range.clone()]), range));
+        if self.way == CharRule::Words {
+            return words(text).try_for_each(|range| push(self.word_id(&text[range.clone()]), range));
         }
         let finder = self.frozen.iter().flat_map(|frozen| frozen.find_iter(text));
         let frozen: Vec<_> = finder.map(|found| (found.range(), self.frozen_ids[found.pattern().as_usize()])).collect();
-        Undoing::new(&self.tokens, text, &frozen).run(dropout, stop, push)
+        UnusedMerger::new(&self.tokens, text, &frozen).run(dropout, stop, push)
     }
 
     /// The id of a word.
-    fn word(&self, word: &[u8]) -> Option<u32> {
+    fn word_id(&self, word: &[u8]) -> Option<u32> {
         let symbol = self.frozen.as_ref().and_then(|frozen| frozen.find(Input::new(word).anchored(Anchored::Yes)));
         if let Some(symbol) = symbol.filter(|found| found.len() == word.len()) {
             return Some(self.frozen_ids[symbol.pattern().as_usize()]);
         }
-        let token = self.tokens.find(&self.tokens.written(word))?;
+        let token = self.tokens.find(&self.tokens.write_form(word))?;
         Some(token.id).filter(|id| !self.tokens.is_unused(*id))
     }
 }
 
-/// Where the words of a normalized text are.
+/// The ranges of the words of a normalized text.
 fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {
         let (begun, rest) = (start, text.get(start..).filter(|rest| !rest.is_empty())?);
-        start = find(&rest[1..], BLOCK).map_or(text.len(), |at| begun + 1 + at);
+        start = find(&rest[1..], SPACE_MARK).map_or(text.len(), |at| begun + 1 + at);
         Some(begun..start)
     })
 }

@@ -1,17 +1,17 @@
-//! How many bytes of a text each id covers.
+//! The bytes of a text that each id covers.
 
-use crate::kinds::sentencepiece::normalize::BLOCK;
+use crate::kinds::sentencepiece::normalize::SPACE_MARK;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// How much of a text the ids cover.
+/// The widths of the ids.
 #[derive(Debug)]
 pub(crate) struct CharWidths {
-    /// By id, how many bytes its token has: with `▁` written as it is, and as a space. 0 for an id without a token, and
-    /// [`UNKNOWN`] for the id of any one character.
+    /// By id, the bytes of its token: with `▁` unchanged, and as a space. 0 for an id without a token, and [`UNKNOWN`]
+    /// for the id of any one character.
     pub(crate) escaped: ById<u32>,
     pub(crate) spaced: ById<u32>,
-    /// Whether every id says how much of a text it covers, and a space has an id.
+    /// Whether every id determines the text that it covers, and a space has an id.
     pub(crate) plain: bool,
 }
 
@@ -19,12 +19,12 @@ pub(crate) struct CharWidths {
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 impl CharWidths {
-    /// The memory of the tables.
+    /// The memory of the tables in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.escaped.bytes() + self.spaced.bytes()
     }
 
-    /// The widths of the tokens of a vocabulary, given the ids of bytes and of what is unknown.
+    /// The widths of the tokens of a vocabulary, given the ids of bytes and the unknown id.
     pub(crate) fn new(
         vocab: &Vocab,
         frozen: &[(String, u32)],
@@ -36,8 +36,9 @@ impl CharWidths {
         let mut widths = Self { escaped: ById::new(ids.clone()), spaced: ById::new(ids), plain: true };
         let frozen_tokens = frozen.iter().map(|(content, id)| (content.as_bytes(), *id));
         for (token, id) in frozen_tokens.chain(vocab.tokens()) {
-            let blocks = if escape { token.windows(BLOCK.len()).filter(|&part| part == BLOCK).count() } else { 0 };
-            widths.set(id, token.len(), token.len() - (BLOCK.len() - 1) * blocks);
+            let blocks =
+                if escape { token.windows(SPACE_MARK.len()).filter(|&part| part == SPACE_MARK).count() } else { 0 };
+            widths.set(id, token.len(), token.len() - (SPACE_MARK.len() - 1) * blocks);
         }
         for &id in bytes {
             widths.set(id, 1, 1);
@@ -49,15 +50,15 @@ impl CharWidths {
             let token = vocab.token(*id).is_some_and(|token| token == content.as_bytes());
             token && !bytes.contains(id) && unknown != Some(*id)
         };
-        let has_space = !escape || bytes.is_empty() || vocab.id(BLOCK).is_some();
+        let has_space = !escape || bytes.is_empty() || vocab.id(SPACE_MARK).is_some();
         widths.plain = has_space && frozen.iter().all(same);
         widths
     }
 
     fn set(&mut self, id: u32, escaped: usize, spaced: usize) {
         for (table, width) in [(&mut self.escaped, escaped), (&mut self.spaced, spaced)] {
-            if let Some(own) = table.get_mut(id) {
-                *own = width as u32;
+            if let Some(entry) = table.get_mut(id) {
+                *entry = width as u32;
             }
         }
     }

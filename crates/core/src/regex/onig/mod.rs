@@ -1,9 +1,9 @@
-//! The regexes of HF tokenizers, which are written for Oniguruma.
+//! Regexes of HF tokenizers, which are written for Oniguruma.
 //!
-//! Reading order: [`published`] says which of them have the same matches in the engine of all other regexes, and how they
-//! are spelled there. `search` runs Oniguruma itself for the rest; the feature `onig` holds it.
+//! Reading order: [`published`] lists the regexes with the same matches in the engine of all other regexes, and their
+//! spelling there. `search` runs Oniguruma itself for the rest, with the feature `onig`.
 //!
-//! Left out: who asks for which ([`crate::steps::find`]).
+//! Left out: the choice between both ([`crate::steps::find`]).
 
 pub mod published;
 #[cfg(feature = "onig")]

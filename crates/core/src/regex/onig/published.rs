@@ -1,8 +1,8 @@
-//! The regexes of published tokenizers that another engine runs as Oniguruma does.
+//! Regexes of published tokenizers that another engine runs as Oniguruma does.
 //!
-//! Each is compared as a whole, character by character. A regex that is not here runs in Oniguruma.
+//! Each is compared as a whole string. A regex that is not here runs in Oniguruma.
 
-/// Those that mean the same in both dialects as they are written.
+/// The regexes that mean the same unchanged in both dialects.
 pub const SAME: &[&str] = &[
     // GPT-2, with and without possessive quantifiers
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
@@ -85,10 +85,10 @@ pub const SAME: &[&str] = &[
     r" +\z",
 ];
 
-/// Those that mean something else, and how the other dialect spells what they mean.
+/// The regexes that mean different things, each with its spelling in the other dialect.
 ///
-/// `{1,3}+` repeats what `{1,3}` finds. `$` is the end of any line. `\w` holds more characters outside of a class than in
-/// one, and no joiners. `\b` asks for the first.
+/// `{1,3}+` repeats what `{1,3}` finds. `$` is the end of any line. `\w` holds more characters outside of a class than
+/// in one, and no joiners. `\b` uses the former.
 pub const OTHER: &[(&str, &str)] = &[
     // GPT-4 as in tiktoken
     (
@@ -109,7 +109,7 @@ pub const OTHER: &[(&str, &str)] = &[
     (r"\w+|[^\w\s]+", r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}²³¹¼½¾]+|[^\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\s]+"),
 ];
 
-/// How the Rust dialect spells a regex of Oniguruma that is in one of the tables.
+/// The Rust spelling of an Oniguruma regex that is in one of the tables.
 #[must_use]
 pub fn in_rust(pattern: &str) -> Option<&'static str> {
     let other = OTHER.iter().find(|(onig, _)| *onig == pattern).map(|(_, rust)| *rust);

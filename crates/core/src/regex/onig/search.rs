@@ -1,29 +1,29 @@
-//! Where a regex of Oniguruma matches, within the bounds of a text.
+//! Searches a text for matches of an Oniguruma regex, within bounds.
 //!
-//! Oniguruma bounds how often it steps back from one start, and does not say how often it did. So a window of starts is
-//! first searched with a low bound that costs the text nothing, because every search takes about that much. If the bound
-//! is too low, each start is tried on its own with higher and higher bounds, and the text pays each of them in full.
+//! Oniguruma bounds the backtracking steps from one start, and does not report their number. So a window of starts is
+//! first searched with a low bound at no charge, because every search takes about that much. If the bound is too low,
+//! each start is tried separately with higher and higher bounds, and the text is charged for each in full.
 
 use onig::{MatchParam, Regex, Region, SearchOptions};
 
 use crate::error::Result;
-use crate::regex::{check_length, gave_up, refused};
+use crate::regex::{check_length, compile_error, search_error};
 use crate::text::bounds::Bounds;
 
-/// How many bytes are searched at once.
+/// The bytes searched at once.
 const WINDOW: usize = 1 << 16;
-/// How often a start may step back for nothing.
-const FREE: u32 = 1 << 8;
-/// The most that one start may ever step back.
-const MOST: u32 = 10_000_000;
-/// How many times as often the next try may step back.
-const MORE: u32 = 4;
-/// The most places that the engine keeps to step back to.
-const STACK: u32 = 1 << 24;
-/// The number by which the engine says that a bound was too low.
-const OVER: i32 = -17;
+/// The steps of a start that are not charged.
+const FREE_STEPS: u32 = 1 << 8;
+/// The most steps of one start.
+const MAX_STEPS: u32 = 10_000_000;
+/// The factor from one try's steps to the next.
+const STEP_FACTOR: u32 = 4;
+/// The most places that the engine stores to backtrack to.
+const STACK_LIMIT: u32 = 1 << 24;
+/// The engine's error number for a bound that was too low.
+const LIMIT_EXCEEDED: i32 = -17;
 
-/// A regex of Oniguruma. An empty match counts unless it is where the match before it ended.
+/// An Oniguruma regex. An empty match counts unless it is at the end of the match before.
 #[derive(Debug)]
 pub struct OnigSearch {
     regex: Regex,
@@ -31,27 +31,27 @@ pub struct OnigSearch {
 }
 
 impl OnigSearch {
-    /// The search for a regex.
+    /// Compiles a regex.
     ///
     /// # Errors
-    /// [`crate::Error::Option`] for one that does not compile, with the engine's reason, or is too long.
+    /// [`crate::Error::Option`] for a regex that does not compile, with the engine's reason, or is too long.
     pub fn new(pattern: &str) -> Result<Self> {
         check_length(pattern)?;
-        let regex = Regex::new(pattern).map_err(|error| refused(pattern, "Oniguruma", &error))?;
+        let regex = Regex::new(pattern).map_err(|error| compile_error(pattern, "Oniguruma", &error))?;
         Ok(Self { regex, pattern: pattern.into() })
     }
 
     /// Calls `each` with the start and end of every match, in order.
     ///
     /// # Errors
-    /// [`crate::Error::Pattern`] when the engine gives up or the bounds end the search, and [`crate::Error::Interrupted`].
-    pub fn each(&self, text: &str, bounds: &Bounds<'_>, mut each: impl FnMut(usize, usize)) -> Result<()> {
+    /// [`crate::Error::Pattern`] if the engine gives up or the bounds are spent, and [`crate::Error::Interrupted`].
+    pub fn for_each_match(&self, text: &str, bounds: &Bounds<'_>, mut each: impl FnMut(usize, usize)) -> Result<()> {
         let Self { regex, pattern } = self;
-        // `\G` is where a search starts, so that the text must not be cut into windows.
+        // `\G` is the start of a search, so the text must not be cut into windows.
         let window = if pattern.contains(r"\G") { text.len() } else { WINDOW };
         let mut search = BoundedText { regex, pattern, text, bounds, region: Region::new() };
         let (mut at, mut last) = (0, None);
-        while let Some((start, end)) = search.first(at, window)? {
+        while let Some((start, end)) = search.first_match(at, window)? {
             if start == end && last == Some(end) {
                 at += char_len(text, at);
                 if at > text.len() {
@@ -66,7 +66,7 @@ impl OnigSearch {
     }
 }
 
-/// A text that is being searched.
+/// A text being searched.
 struct BoundedText<'s> {
     regex: &'s Regex,
     pattern: &'s str,
@@ -76,25 +76,26 @@ struct BoundedText<'s> {
 }
 
 impl BoundedText<'_> {
-    /// The first match that starts at `at` or after it.
-    fn first(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
+    /// The first match that starts at `at` or later.
+    fn first_match(&mut self, mut at: usize, window: usize) -> Result<Option<(usize, usize)>> {
         let text = self.text;
         loop {
-            self.bounds.look().map_err(|spent| spent.error(self.pattern, at))?;
+            self.bounds.check_stop().map_err(|spent| spent.error(self.pattern, at))?;
             let ends = at.saturating_add(window)..;
             let to = ends.take_while(|&end| end < text.len()).find(|&end| text.is_char_boundary(end));
             let to = to.unwrap_or(text.len());
             self.region.clear();
             let options = SearchOptions::SEARCH_OPTION_NONE;
-            let found = self.regex.search_with_param(text, at, to, options, Some(&mut self.region), param(FREE));
-            match found {
+            let result =
+                self.regex.search_with_param(text, at, to, options, Some(&mut self.region), match_param(FREE_STEPS));
+            match result {
                 Ok(Some(_)) => return Ok(self.region.pos(0)),
-                Err(error) if error.code() == OVER => {
-                    if let Some(found) = self.start_by_start(at, to)? {
-                        return Ok(Some(found));
+                Err(error) if error.code() == LIMIT_EXCEEDED => {
+                    if let Some(result) = self.search_starts(at, to)? {
+                        return Ok(Some(result));
                     }
                 }
-                Err(error) => return Err(gave_up(self.pattern, &error, at)),
+                Err(error) => return Err(search_error(self.pattern, &error, at)),
                 Ok(None) => {}
             }
             if to == text.len() {
@@ -104,11 +105,11 @@ impl BoundedText<'_> {
         }
     }
 
-    /// The first match that starts at one of these places.
-    fn start_by_start(&mut self, from: usize, to: usize) -> Result<Option<(usize, usize)>> {
+    /// The first match that starts at a place from `from` to `to`.
+    fn search_starts(&mut self, from: usize, to: usize) -> Result<Option<(usize, usize)>> {
         let mut at = from;
         while at <= to {
-            if self.starts(at)? {
+            if self.starts_match(at)? {
                 return Ok(self.region.pos(0));
             }
             at += char_len(self.text, at);
@@ -117,29 +118,30 @@ impl BoundedText<'_> {
     }
 
     /// Whether a match starts at `at`.
-    fn starts(&mut self, at: usize) -> Result<bool> {
-        let mut retries = FREE;
+    fn starts_match(&mut self, at: usize) -> Result<bool> {
+        let mut retries = FREE_STEPS;
         loop {
-            self.bounds.look().map_err(|spent| spent.error(self.pattern, at))?;
+            self.bounds.check_stop().map_err(|spent| spent.error(self.pattern, at))?;
             self.region.clear();
             let options = SearchOptions::SEARCH_OPTION_NONE;
-            let found = self.regex.match_with_param(self.text, at, options, Some(&mut self.region), param(retries));
-            match found {
-                Err(error) if error.code() == OVER && retries < MOST => {
-                    retries = retries.saturating_mul(MORE).min(MOST);
-                    self.bounds.pay(u64::from(retries)).map_err(|spent| spent.error(self.pattern, at))?;
+            let result =
+                self.regex.match_with_param(self.text, at, options, Some(&mut self.region), match_param(retries));
+            match result {
+                Err(error) if error.code() == LIMIT_EXCEEDED && retries < MAX_STEPS => {
+                    retries = retries.saturating_mul(STEP_FACTOR).min(MAX_STEPS);
+                    self.bounds.charge_steps(u64::from(retries)).map_err(|spent| spent.error(self.pattern, at))?;
                 }
-                Err(error) => return Err(gave_up(self.pattern, &error, at)),
-                Ok(found) => return Ok(found.is_some()),
+                Err(error) => return Err(search_error(self.pattern, &error, at)),
+                Ok(result) => return Ok(result.is_some()),
             }
         }
     }
 }
 
-fn param(retries: u32) -> MatchParam {
+fn match_param(retries: u32) -> MatchParam {
     let mut param = MatchParam::default();
     param.set_retry_limit_in_match(retries);
-    param.set_match_stack_limit(STACK);
+    param.set_match_stack_limit(STACK_LIMIT);
     param
 }
 
@@ -156,7 +158,8 @@ mod tests {
 
     fn matches(pattern: &str, text: &str) -> Result<Vec<(usize, usize)>> {
         let (stop, mut all) = (Stop::default(), Vec::new());
-        OnigSearch::new(pattern)?.each(text, &Bounds::new(text.len(), &stop), |start, end| all.push((start, end)))?;
+        OnigSearch::new(pattern)?
+            .for_each_match(text, &Bounds::new(text.len(), &stop), |start, end| all.push((start, end)))?;
         Ok(all)
     }
 

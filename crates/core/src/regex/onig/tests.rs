@@ -1,21 +1,21 @@
-//! Every regex of the table against Oniguruma itself. `TOKSMITH_EXHAUSTIVE=1` draws twenty times as much, and looks at
-//! every code point.
+//! Compares every regex of the table with Oniguruma. `TOKSMITH_EXHAUSTIVE=1` draws twenty times as many texts, and
+//! tests every code point.
 
 use super::published::{OTHER, SAME, in_rust};
 use super::search::OnigSearch;
 use crate::drawn::Draw;
-use crate::regex::Found;
+use crate::regex::MatchSpan;
 use crate::steps::find::Finder;
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
-/// Characters that some class, fold or anchor tells from others.
+/// Characters that some class, fold or anchor distinguishes.
 const HARD: &str = "\
     abcABsSfiltnkz019_  \n\n\r\t\x0B\x0C\x1C\0\x07\x08'!-^&~[]{}()|:,.$+\\/\u{85}\u{a0}\u{ad}ª²½µßẞſKŉʼǰİıéÉǅʰΣσςι\u{345}ΐ\
     \u{1fbe}ᾳևեւﬀﬆ\u{300}\u{301}\u{30c}\u{307}\u{903}\u{20dd}Жжאع٣०๓ไⅧⅷⒶⓐ①一龥ひァ゠가。、…，€©‿▁▁\u{1680}\u{180e}\u{2003}\
     \u{200b}\u{200c}\u{200d}\u{2028}\u{2029}\u{202f}\u{2060}\u{3000}\u{feff}\u{fffd}\u{e000}😀\u{1f3fb}🇩𐐀𐐨𝟙𑀀\u{10d40}\u{1e5d0}\
     \u{11f50}\u{10ffff}\u{378}";
-/// The parts of contractions, and what ignoring case may take for them.
+/// The parts of contractions, and characters that ignoring case can match to them.
 const CONTRACTED: &str = "'''sSſtTrReEvVmMlLdDßﬆ’ 1a\n";
 
 impl Draw {
@@ -34,12 +34,12 @@ fn regexes() -> impl Iterator<Item = &'static str> {
     SAME.iter().copied().chain(OTHER.iter().map(|(onig, _)| *onig))
 }
 
-fn finds(finder: &Finder, text: &str) -> Vec<Found> {
+fn finds(finder: &Finder, text: &str) -> Vec<MatchSpan> {
     let stop = Stop::default();
     finder.find(text, &Bounds::new(text.len(), &stop)).unwrap()
 }
 
-/// Holds every regex of the table to Oniguruma's finds in texts, and each must find something.
+/// Compares the matches of every regex of the table with Oniguruma's in texts; each regex must have some.
 fn hold(texts: &[String]) {
     for regex in regexes() {
         let peer = Finder::Onig(Box::new(OnigSearch::new(regex).unwrap()));

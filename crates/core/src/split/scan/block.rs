@@ -1,21 +1,21 @@
-//! Piece starts in a block of text, by bit algebra instead of a walk.
+//! Finds the piece starts in a block of text by bit algebra.
 //!
-//! A block starts where a piece starts. No pattern looks behind, so that only the bytes from there on decide where the
-//! pieces of the block start. Starts that depend on bytes after the block are left out, and so is everything from the first
-//! place that needs a closer look. The next block starts at the last start found. Every byte has the kind of its
+//! A block starts where a piece starts. No pattern looks behind, so only the bytes from there on decide the piece
+//! starts of the block. Starts that depend on bytes after the block are left out, and so is everything from the first
+//! place that bit algebra cannot decide. The next block starts at the last start found. Every byte has the kind of its
 //! character, so that "the character before" is the byte before. A start bit is set for every byte whose piece does not
 //! hold the byte before.
 
 use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use crate::simd::{BLOCK, Masks};
 
-/// How many bytes are read for a block: its own, and those that its last character may reach into.
+/// The bytes read for a block: its own, and those that its last character can extend into.
 pub const READ: usize = BLOCK + 3;
 
-/// What the bytes of a block are. Every byte before `end` is of exactly one of `letter`, `number`, `blank`, `newline` and
-/// `other`.
+/// The kinds of the bytes of a block. Every byte before `end` is exactly one of `letter`, `number`, `blank`, `newline`
+/// and `other`.
 pub struct Kinds {
-    /// What words are made of, with marks if the row says so.
+    /// The characters of words, including marks if the row has them in words.
     pub letter: u64,
     pub upper: u64,
     pub lower: u64,
@@ -70,7 +70,7 @@ impl Kinds {
         kinds
     }
 
-    /// Adds the letters that need no closer look.
+    /// Adds the letters that byte values alone decide.
     #[inline(always)]
     fn add_letters(&mut self, masks: &Masks) {
         let three = masks.han | masks.han << 1 | masks.han << 2;
@@ -88,7 +88,7 @@ impl Kinds {
         while firsts != 0 {
             let at = firsts.trailing_zeros() as usize;
             firsts &= firsts - 1;
-            let (class, len) = wide(&text[at..], classes);
+            let (class, len) = wide_class(&text[at..], classes);
             if at + len > BLOCK {
                 self.whole = (1 << at) - 1;
             }
@@ -109,22 +109,21 @@ impl Kinds {
         self.blank |= blank;
     }
 
-    /// The first bytes of characters whose start bits do not depend on what comes after the whole characters
-    /// of the block, nor on anything from the white space before the first bit of `odd` on. The block's first byte is left
-    /// out.
+    /// The first bytes of characters whose start bits depend neither on bytes after the whole characters of the block,
+    /// nor on anything from the white space before the first bit of `odd` on. The block's first byte is left out.
     #[inline(always)]
-    pub fn certain(&self, odd: u64) -> u64 {
-        // Where an apostrophe is too near to the end to see whether it begins a contraction, or the long s may follow.
+    pub fn certain_starts(&self, odd: u64) -> u64 {
+        // An apostrophe too near the end to decide whether it begins a contraction, or one that the long s can follow.
         let odd = odd | self.apostrophe & (0b11 << 62 | self.not_ascii >> 1);
         let before_odd = (odd & odd.wrapping_neg()).wrapping_sub(1);
         let solid = !self.white & self.whole & before_odd;
-        // The last byte that is not white space, which may be a start, and all bytes before it.
+        // The last byte that is not white space, which can be a start, and all bytes before it.
         u64::MAX.checked_shr(solid.leading_zeros()).unwrap_or(0) & !(self.inner | 1)
     }
 
     /// Starts of numbers: every third digit of a run.
     #[inline(always)]
-    pub fn threes(&self) -> u64 {
+    pub fn number_starts(&self) -> u64 {
         let digit = self.number;
         // A fourth digit starts a piece if the digit three before it does.
         let mut passed_on = digit & digit << 1 & digit << 2 & digit << 3;
@@ -138,7 +137,7 @@ impl Kinds {
         starts
     }
 
-    /// Starts of others: runs of them, which take one space before.
+    /// Starts of others: runs of them, which take one space before them.
     #[inline(always)]
     pub fn other_starts(&self) -> u64 {
         self.other & !(self.other << 1) & !(self.space << 1)
@@ -165,8 +164,8 @@ impl Kinds {
         back(back(kind & !(kind >> 1)))
     }
 
-    /// Starts in white space. Newlines right after others belong to these. In the rest of a run, everything up to the last
-    /// newline is a piece. So are the blanks after it, except the last one, which belongs to what comes after.
+    /// Starts in white space. Newlines right after others belong to these. In the rest of a run, everything up to the
+    /// last newline is a piece. So are the blanks after it, except the last one, which belongs to the next piece.
     #[inline(always)]
     pub fn white_starts(&self) -> u64 {
         let newlines = self.newline & !(self.newline << 1) & !(self.other << 1);
@@ -190,17 +189,17 @@ impl Kinds {
 
 /// The class and length of a character that is not ASCII.
 #[inline(always)]
-fn wide(bytes: &[u8], classes: &Classes) -> (u8, usize) {
+fn wide_class(bytes: &[u8], classes: &Classes) -> (u8, usize) {
     let low = |byte: u8| u32::from(byte & 0x3F);
     match *bytes {
         [first @ 0xE0..0xF0, second, third, ..] => {
-            (classes.of(u32::from(first & 0x0F) << 12 | low(second) << 6 | low(third)), 3)
+            (classes.bits_of(u32::from(first & 0x0F) << 12 | low(second) << 6 | low(third)), 3)
         }
-        [first @ ..0xE0, second, ..] => (classes.of(u32::from(first & 0x1F) << 6 | low(second)), 2),
+        [first @ ..0xE0, second, ..] => (classes.bits_of(u32::from(first & 0x1F) << 6 | low(second)), 2),
         [first, second, third, fourth, ..] => {
-            (classes.of(u32::from(first & 0x07) << 18 | low(second) << 12 | low(third) << 6 | low(fourth)), 4)
+            (classes.bits_of(u32::from(first & 0x07) << 18 | low(second) << 12 | low(third) << 6 | low(fourth)), 4)
         }
-        // A block is read together with what its last character reaches into.
+        // A block is read with the bytes that its last character extends into.
         _ => (0, 1),
     }
 }

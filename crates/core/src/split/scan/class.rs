@@ -1,7 +1,7 @@
-//! The Unicode classes of the split patterns by code point.
+//! The table of the split patterns' Unicode classes by code point.
 //!
-//! The build script makes the table, from the class tables of the regex engine itself, so that scanners and regexes cannot
-//! disagree about a character. A process takes memory only for the parts that it looks at, and shares that with others.
+//! The build script makes the table from the class tables of the regex engine itself, so that scanners and regexes
+//! cannot disagree about a character. A process only loads the parts that it uses, and shares them with others.
 
 pub use super::class_bits::{CASELESS, END, LETTER, LOWER, NEWLINE, NUMBER, SPACE, UPPER};
 
@@ -13,7 +13,7 @@ static CLASSES: Classes = Classes(*include_bytes!(concat!(env!("OUT_DIR"), "/cla
 impl Classes {
     /// The bits of a code point.
     #[inline]
-    pub fn of(&self, code_point: u32) -> u8 {
+    pub fn bits_of(&self, code_point: u32) -> u8 {
         self.0[code_point as usize]
     }
 }
@@ -40,6 +40,6 @@ mod tests {
                 expected[char as usize] |= bit;
             }
         }
-        assert!((0..).zip(&expected).all(|(code_point, &bits)| classes().of(code_point) == bits));
+        assert!((0..).zip(&expected).all(|(code_point, &bits)| classes().bits_of(code_point) == bits));
     }
 }

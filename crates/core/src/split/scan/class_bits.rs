@@ -1,4 +1,4 @@
-//! The Unicode classes of the split patterns, each with a bit. The build script makes the table of [`super::class`] by them.
+//! The bits of the split patterns' Unicode classes, from which the build script makes the table of [`super::class`].
 
 /// `\p{L}`
 pub const LETTER: u8 = 1;

@@ -1,7 +1,7 @@
-//! Hand-written scanners: for a known pattern, where the piece that starts here ends.
+//! Hand-written scanners: they find the end of a piece for a known pattern.
 //!
-//! Each gives exactly the matches of its regex, on every text and in linear time; tests hold the two equal.
-//! `TOKSMITH_SLOW=1` leaves them out and changes no piece.
+//! Each gives exactly the matches of its regex, on every text and in linear time; tests compare both. `TOKSMITH_SLOW=1`
+//! leaves them out and changes no piece.
 //!
 //! Reading order: `row`, a file of `rows`, `text` and `scanner`; then `block`, the bit algebra on 64 bytes at a time,
 //! and `class`, the classes of characters, with `class_bits`.

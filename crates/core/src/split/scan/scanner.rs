@@ -1,4 +1,4 @@
-//! Runs a row's scanner over a text: in blocks, and from piece to piece where a block is not certain.
+//! Runs a row's scanner over a text: in blocks, and from piece to piece where a block is uncertain.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -6,18 +6,18 @@ use std::marker::PhantomData;
 use super::block::{Kinds, READ};
 use super::class;
 use super::text::ScanText;
-use crate::simd::{AsksMasks, BLOCK, Instructions, Masks, prefetch};
+use crate::simd::{BLOCK, Instructions, MaskWork, Masks, prefetch};
 
-/// The two ways in which a row finds its pieces; they agree.
+/// The two ways of a row to find its pieces; they agree.
 pub trait Scan {
     /// Whether marks belong to words.
     const MARKS_IN_WORDS: bool = false;
 
     /// The end of the piece that starts at `at`, which is not the end of the text.
-    fn end(text: ScanText<'_>, at: usize) -> usize;
+    fn piece_end(text: ScanText<'_>, at: usize) -> usize;
 
-    /// In a block, the bytes where a piece starts, and the bytes from which on only [`Self::end`] can tell.
-    fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64);
+    /// The bytes of a block where a piece starts, and the bytes from which on only [`Self::piece_end`] can decide.
+    fn piece_starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64);
 }
 
 /// The scanner of a row of the pattern table.
@@ -31,13 +31,13 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    pub(super) const fn of<S: Scan>() -> Self {
+    pub(super) const fn for_row<S: Scan>() -> Self {
         Self(|instructions, text, at, ends| {
-            instructions.run(Fill::<S> { text, at, ends, scan: PhantomData });
+            instructions.run(FillWork::<S> { text, at, ends, scan: PhantomData });
         })
     }
 
-    /// Appends the ends of the next pieces of `text`, which go on at `at`, until `ends` is full or the text ends.
+    /// Appends the ends of the pieces of `text` from `at` on, until `ends` is full or the text ends.
     #[inline]
     pub fn fill(self, text: &str, at: usize, ends: &mut Ends) {
         self.fill_with(Instructions::best(), text, at, ends);
@@ -50,7 +50,7 @@ impl Scanner {
     }
 }
 
-/// The ends of some pieces, one after another.
+/// A buffer of the ends of pieces.
 #[derive(Debug)]
 pub struct Ends {
     ends: [usize; Self::ROOM],
@@ -64,11 +64,11 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// There is always room for the ends in one block.
+    /// Enough room for the ends in one block.
     const ROOM: usize = 256;
     const FULL: usize = Self::ROOM - BLOCK;
 
-    /// Removes and gives the ends.
+    /// Returns the ends and empties the buffer.
     pub fn take(&mut self) -> &[usize] {
         &self.ends[..std::mem::take(&mut self.len)]
     }
@@ -78,7 +78,7 @@ impl Ends {
         self.len = 0;
     }
 
-    /// Whether it is time to take them.
+    /// Whether the ends must be taken before the next block.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.len >= Self::FULL
@@ -100,18 +100,18 @@ impl Ends {
     }
 }
 
-/// How far ahead of a block the text is asked for, in bytes. The processor itself foresees what is read one after another, but
-/// not across pages, and not the beginning of a text.
+/// The bytes that the text is prefetched ahead of a block. The processor itself prefetches sequential reads, but not
+/// across pages, and not the beginning of a text.
 const AHEAD: usize = 1024;
 
-struct Fill<'t, 'e, S> {
+struct FillWork<'t, 'e, S> {
     text: &'t str,
     at: usize,
     ends: &'e mut Ends,
     scan: PhantomData<S>,
 }
 
-impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
+impl<S: Scan> MaskWork for FillWork<'_, '_, S> {
     type Result = ();
 
     #[inline(always)]
@@ -124,7 +124,7 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
                 prefetch(&line[0]);
             }
         }
-        // The last bytes of the text and spaces: what is certain is so whatever comes after. That leaves few pieces.
+        // The last bytes of the text and spaces: a certain start is so whatever comes after. That leaves few pieces.
         let (mut tail, mut is_tail) = ([b' '; READ], false);
         while at < bytes.len() && !self.ends.is_full() {
             if let Some(later) = bytes.get(at + AHEAD) {
@@ -138,9 +138,9 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
                 }
                 block => block,
             };
-            let starts = block.map_or(0, |block| starts::<S>(block, view.classes, &masks));
+            let starts = block.map_or(0, |block| block_starts::<S>(block, view.classes, &masks));
             if starts == 0 {
-                at = S::end(view, at);
+                at = S::piece_end(view, at);
                 self.ends.push(at);
                 continue;
             }
@@ -150,11 +150,11 @@ impl<S: Scan> AsksMasks for Fill<'_, '_, S> {
     }
 }
 
-/// The starts of pieces in the block, the first byte's left out; 0 if nothing is certain.
+/// The starts of pieces in the block, without the first byte; 0 if none is certain.
 #[inline(always)]
-fn starts<S: Scan>(text: &[u8; READ], classes: &class::Classes, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> u64 {
+fn block_starts<S: Scan>(text: &[u8; READ], classes: &class::Classes, masks: impl Fn(&[u8; BLOCK]) -> Masks) -> u64 {
     let ascii = masks(text.first_chunk().unwrap_or(&[0; BLOCK]));
     let kinds = Kinds::new(text, ascii, classes, S::MARKS_IN_WORDS);
-    let (starts, odd) = S::starts(&kinds, text);
-    starts & kinds.certain(odd)
+    let (starts, odd) = S::piece_starts(&kinds, text);
+    starts & kinds.certain_starts(odd)
 }

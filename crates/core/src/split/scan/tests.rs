@@ -1,7 +1,7 @@
-//! Every scanner against its regex. `TOKSMITH_EXHAUSTIVE=1` goes to the full depth, which takes more than an hour.
+//! Compares every scanner with its regex. `TOKSMITH_EXHAUSTIVE=1` tests the full depth, which takes more than an hour.
 //!
-//! No pattern looks behind, so that the pieces from a piece's start on depend on nothing before it. The regex thus runs
-//! once for a text, and the scanner with each padding before it, which moves the text through the block.
+//! No pattern looks behind, so the pieces from a piece's start on depend on nothing before it. The regex thus runs once
+//! for a text, and the scanner with each padding before it, which moves the text through the block.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -16,25 +16,25 @@ use crate::split::scan::{Ends, Scanner};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
-/// One character of every class that some pattern tells apart, in each length of UTF-8 that has it.
+/// One character of every class that a pattern distinguishes, in each UTF-8 length that has it.
 const REPRESENTATIVES: &str = "\
     aslE'1\u{20}\t\n\r/!éÉſª²\u{85}\u{a0}\u{300}ǅʰא٣中\u{2003}…ᾨ𐐀𐐨𝟙😀𑀀\u{1f3fb}¡\u{816}०ა𐀀";
 
-/// One character for each way in which the patterns can go on.
+/// One character for each way that the patterns can continue.
 const REDUCED: &str = "aA1 \n'!中\u{300}";
 
-/// Paddings that end different kinds of pieces. A row takes those of which each byte is a piece, whatever follows but for
-/// the last.
+/// Paddings that end different kinds of pieces. A row uses paddings whose bytes are pieces, whatever follows except
+/// after the last.
 const PADDINGS: [&str; 4] = ["1a", "a1", "1\n", "1!"];
 
-/// What follows a text under test, so that it stands in a block, and what a block may have before its end.
+/// The text after a text under test, so that it is in a block, and everything that can precede its end.
 const AFTER: &str = "tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail Tail tail";
 
-/// Every place in a block, and those where a text is cut by its end.
+/// Every place in a block, and the places where the block's end cuts a text.
 const EVERY_OFFSET: RangeInclusive<usize> = 1..=BLOCK + 4;
-/// Places where texts of a few characters are cut by the end of the block.
+/// Places where the end of the block cuts texts of a few characters.
 const EDGE_OFFSETS: RangeInclusive<usize> = BLOCK - 6..=BLOCK;
-/// Where a text that ends right after the one under test is tried: behind a whole block, at its end, and in the next.
+/// Places of a text that ends right after the one under test: after a whole block, at its end, and in the next.
 const LAST_OFFSETS: [usize; 4] = [BLOCK - 1, BLOCK, BLOCK + 3, BLOCK + 8];
 
 fn depth(usual: usize, full: usize) -> usize {
@@ -47,9 +47,9 @@ struct Twins {
     scanner: Scanner,
     regex: Splitter,
     paddings: Vec<&'static str>,
-    /// What the scanner runs with, in turn.
+    /// The instruction sets that the scanner uses in turn.
     instructions: Vec<Instructions>,
-    /// How many texts the scanner has split.
+    /// The texts that the scanner has split.
     texts: usize,
     text: String,
     expected: Vec<usize>,
@@ -63,7 +63,7 @@ impl Twins {
         self.scan(text, "", 0);
     }
 
-    /// Fails if those of `text` differ, alone or before a block full of words.
+    /// Fails if the pieces of `text` differ, alone or before a block full of words.
     fn equal_with_tail(&mut self, text: &str) {
         self.equal(text);
         let mut longer = std::mem::take(&mut self.text);
@@ -90,7 +90,7 @@ impl Twins {
         }
     }
 
-    /// Fails if the scanner's pieces are not `offset - 1` single bytes and then those of `expected`.
+    /// Fails if the scanner's pieces are not `offset - 1` single bytes followed by those of `expected`.
     fn scan(&mut self, text: &str, padding: &str, offset: usize) {
         let instructions = self.instructions[self.texts % self.instructions.len()];
         scanned(self.scanner, instructions, text, &mut self.found);
@@ -129,7 +129,7 @@ fn scanned(scanner: Scanner, instructions: Instructions, text: &str, found: &mut
     }
 }
 
-/// Runs `check` for every row with a scanner; `--nocapture` shows how many texts were compared.
+/// Runs `check` for every row with a scanner; `--nocapture` prints the number of compared texts.
 fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
     for row in PATTERNS {
         let Some(scanner) = row.scanner else { continue };
@@ -198,7 +198,7 @@ fn named_classes() -> Vec<Vec<(char, char)>> {
     let ranges = |name: &&str| match regex_syntax::parse(name).unwrap().into_kind() {
         HirKind::Class(Class::Unicode(class)) => class.iter().map(|range| (range.start(), range.end())).collect(),
         HirKind::Literal(_) => Vec::new(),
-        other => panic!("{name} is no class but {other:?}"),
+        other => panic!("{name} is not a class but {other:?}"),
     };
     names.iter().map(ranges).collect()
 }
@@ -303,12 +303,12 @@ fn a_padding_is_what_the_regex_makes_of_it() {
     });
 }
 
-/// What texts are drawn from, between `|`; the first 33 more often.
+/// The parts of drawn texts, separated by `|`; the first 33 are drawn more often.
 const WORDS: &str = "a|B|word|Word|HTTP|camelCase|'s|'ll|'LL|'re|'x|'|''|don't|it'ſ|1|12|123|1234|1234567| |  |   |\t|\t\t|\n|\n\n|\
     \r\n| \n|!|?!|/|//|!\n|!\n/|é|É|中文|\u{300}|\u{a0}|\u{3000}|😀|_|\u{b}|слово|Слово|ДА|हिन्दी|한국어|٣|½|…|’|。|ぁ|ſ|ǅ|ʰ|\
     𐐀|𝟙";
 
-/// Texts of ASCII and a little else, long enough for blocks, with every run and edge at every offset sooner or later.
+/// Texts of ASCII and a few other characters, long enough for blocks, with every run and edge at every offset.
 #[test]
 fn drawn_texts_longer_than_a_block() {
     let rounds = depth(20_000, 1_000_000);

@@ -1,4 +1,4 @@
-//! GPT-4's pattern: words with any one character before, three digits at a time, newlines after other characters.
+//! GPT-4's pattern: words with any one character before them, three digits at a time, newlines after other characters.
 
 use crate::split::scan::block::{Kinds, READ, bit, contraction};
 use crate::split::scan::class::{END, LETTER, NEWLINE, NUMBER, SPACE};
@@ -14,14 +14,14 @@ pub const ROW: Pattern = Pattern {
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+",
         r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
     )],
-    scanner: Some(Scanner::of::<Cl100k<3, true>>()),
+    scanner: Some(Scanner::for_row::<Cl100k<3, true>>()),
     has_cuts: true,
     hard_texts: &[
         ("the long s folds to s", &["I", "'M", " it", "'ſ"]),
         ("white space gives up its last character", &["a", " ", " b"]),
         ("any one character belongs to a word", &["\t", "\tif"]),
         ("three digits at a time", &["123", "456", "7"]),
-        ("a mark is no letter", &["ह", "िन", "्द", "ी"]),
+        ("a mark is not a letter", &["ह", "िन", "्द", "ी"]),
         ("white space stays whole at the end", &["a", "\n  "]),
     ],
 };
@@ -32,31 +32,31 @@ pub struct Cl100k<const DIGITS: usize, const WHOLE_AT_END: bool>;
 
 impl<const DIGITS: usize, const WHOLE_AT_END: bool> Scan for Cl100k<DIGITS, WHOLE_AT_END> {
     #[inline]
-    fn end(text: ScanText<'_>, at: usize) -> usize {
-        let (class, len) = text.look(at);
+    fn piece_end(text: ScanText<'_>, at: usize) -> usize {
+        let (class, len) = text.char_at(at);
         if class & LETTER != 0 {
-            return text.run(at + len, LETTER);
+            return text.run_end(at + len, LETTER);
         }
         if class & NUMBER != 0 {
-            return text.numbers(at, DIGITS);
+            return text.numbers_end(at, DIGITS);
         }
-        let after = text.contraction(at);
+        let after = text.contraction_end(at);
         if after > at {
             return after;
         }
-        let (next, next_len) = text.look(at + len);
+        let (next, next_len) = text.char_at(at + len);
         if class & NEWLINE == 0 && next & LETTER != 0 {
-            return text.run(at + len + next_len, LETTER);
+            return text.run_end(at + len + next_len, LETTER);
         }
         let other = SPACE | LETTER | NUMBER;
         if class & SPACE != 0 && (text.byte(at) != Some(b' ') || next & (other | END) != 0) {
-            return text.white_space(at, true, WHOLE_AT_END);
+            return text.white_space_end(at, true, WHOLE_AT_END);
         }
-        text.run(text.run_without(at + len, other), NEWLINE)
+        text.run_end(text.other_run_end(at + len, other), NEWLINE)
     }
 
     #[inline(always)]
-    fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
+    fn piece_starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
         let other = kinds.other_starts();
         let (numbers, odd) = numbers::<DIGITS>(kinds);
         let mut starts = kinds.word_starts(other) | numbers | other | kinds.white_starts();
@@ -72,11 +72,11 @@ impl<const DIGITS: usize, const WHOLE_AT_END: bool> Scan for Cl100k<DIGITS, WHOL
     }
 }
 
-/// Where numbers start, and where that takes a closer look: three digits may be more than three bytes.
+/// The starts of numbers, and the places that need a closer look: three digits can be more than three bytes.
 #[inline(always)]
 fn numbers<const DIGITS: usize>(kinds: &Kinds) -> (u64, u64) {
     match DIGITS {
         1 => (kinds.number, 0),
-        _ => (kinds.threes(), kinds.number & kinds.not_ascii),
+        _ => (kinds.number_starts(), kinds.number & kinds.not_ascii),
     }
 }

@@ -1,4 +1,4 @@
-//! GPT-2's pattern: letters, digits and other characters, each with one space before; contractions in lower case.
+//! GPT-2's pattern: letters, digits and other characters, each with one space before them; contractions in lower case.
 
 use crate::split::scan::block::{Kinds, READ, bit, contraction};
 use crate::split::scan::class::{END, LETTER, NUMBER, SPACE};
@@ -11,7 +11,7 @@ pub const ROW: Pattern = Pattern {
     name: "gpt2",
     source: "GPT-2, GPT-3 and Codex, as spelt in tiktoken 0.14",
     regexes: &[r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"],
-    scanner: Some(Scanner::of::<Gpt2>()),
+    scanner: Some(Scanner::for_row::<Gpt2>()),
     has_cuts: true,
     hard_texts: &[
         ("contractions are in lower case", &["I", "'", "M", " it", "'", "ſ", " I", "'m"]),
@@ -26,25 +26,25 @@ pub struct Gpt2;
 
 impl Scan for Gpt2 {
     #[inline]
-    fn end(text: ScanText<'_>, at: usize) -> usize {
+    fn piece_end(text: ScanText<'_>, at: usize) -> usize {
         let after = lower_contraction(text, at);
         if after > at {
             return after;
         }
         let start = at + usize::from(text.byte(at) == Some(b' '));
-        let (class, _) = text.look(start);
+        let (class, _) = text.char_at(start);
         if class & (SPACE | END) != 0 {
-            return text.white_space(at, false, true);
+            return text.white_space_end(at, false, true);
         }
         match class & (LETTER | NUMBER) {
-            LETTER => text.run(start, LETTER),
-            NUMBER => text.run(start, NUMBER),
-            _ => text.run_without(start, SPACE | LETTER | NUMBER),
+            LETTER => text.run_end(start, LETTER),
+            NUMBER => text.run_end(start, NUMBER),
+            _ => text.other_run_end(start, SPACE | LETTER | NUMBER),
         }
     }
 
     #[inline(always)]
-    fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
+    fn piece_starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
         let space = kinds.space << 1;
         let other = kinds.other_starts();
         let words = kinds.letter & !(kinds.letter << 1) & !space;
@@ -63,7 +63,7 @@ impl Scan for Gpt2 {
     }
 }
 
-/// Unlike later patterns', in lower case only.
+/// Unlike in later patterns, in lower case only.
 #[inline]
 fn lower_contraction(text: ScanText<'_>, at: usize) -> usize {
     let rest = &text.text.as_bytes()[at..];

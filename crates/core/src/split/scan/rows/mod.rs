@@ -1,8 +1,8 @@
-//! The table of split patterns: a file for each row, which this list names once.
+//! The table of split patterns: one file for each row.
 //!
 //! Reading order: `gpt2`, the plainest row; the others differ from it or from `cl100k` in a branch or two.
 //!
-//! Left out: what a row must say (`row` of the folder above), and how a scanner runs (`scanner` there).
+//! Left out: the fields of a row (`row` of the folder above), and running a scanner (`scanner` there).
 
 use super::row::Pattern;
 

@@ -15,7 +15,7 @@ pub const ROW: Pattern = Pattern {
         r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
         r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
     )],
-    scanner: Some(Scanner::of::<O200k>()),
+    scanner: Some(Scanner::for_row::<O200k>()),
     has_cuts: true,
     hard_texts: &[
         ("words take marks in", &["हिन्दी"]),
@@ -35,20 +35,20 @@ impl Scan for O200k {
     const MARKS_IN_WORDS: bool = true;
 
     #[inline]
-    fn end(text: ScanText<'_>, at: usize) -> usize {
-        let (class, len) = text.look(at);
+    fn piece_end(text: ScanText<'_>, at: usize) -> usize {
+        let (class, len) = text.char_at(at);
         if class & NUMBER != 0 {
-            return text.numbers(at, 3);
+            return text.numbers_end(at, 3);
         }
         if let Some(end) = word(text, at, class, at + len) {
-            return text.contraction(end);
+            return text.contraction_end(end);
         }
-        let (next, _) = text.look(at + len);
+        let (next, _) = text.char_at(at + len);
         let other = SPACE | LETTER | NUMBER;
         if class & SPACE != 0 && (text.byte(at) != Some(b' ') || next & (other | END) != 0) {
-            return text.white_space(at, true, false);
+            return text.white_space_end(at, true, false);
         }
-        let mut end = text.run_without(at + len, other);
+        let mut end = text.other_run_end(at + len, other);
         while text.byte(end).is_some_and(|byte| matches!(byte, b'\r' | b'\n' | b'/')) {
             end += 1;
         }
@@ -56,12 +56,12 @@ impl Scan for O200k {
     }
 
     #[inline(always)]
-    fn starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
+    fn piece_starts(kinds: &Kinds, text: &[u8; READ]) -> (u64, u64) {
         let other = kinds.other_starts();
         let humps = kinds.upper & kinds.lower << 1;
-        let numbers = kinds.threes();
+        let numbers = kinds.number_starts();
         let mut starts = kinds.word_starts(other) | humps | numbers | other | kinds.white_starts();
-        // A contraction belongs to the word before it, and none belongs to what follows it.
+        // A contraction belongs to the word before it, and none belongs to the text after it.
         let mut apostrophes = kinds.apostrophe & kinds.letter << 1 & kinds.letter >> 1;
         let mut after_last = 0;
         while apostrophes != 0 {
@@ -80,8 +80,8 @@ impl Scan for O200k {
     }
 }
 
-/// Upper case after letters without case, where a word may have to give some back; and marks without a word before
-/// them, which may belong to others.
+/// Upper case after letters without case, where a word sometimes gives some back; and marks without a word before
+/// them, which can belong to others.
 #[inline(always)]
 fn odd_word(kinds: &Kinds) -> u64 {
     kinds.upper & kinds.caseless << 1 | kinds.mark & !kinds.inner & !(kinds.letter << 1)
@@ -102,7 +102,7 @@ fn word(text: ScanText<'_>, at: usize, class: u8, after_prefix: usize) -> Option
 fn lower_word(text: ScanText<'_>, start: usize) -> Option<usize> {
     let (mut end, mut after_caseless) = (start, start);
     loop {
-        let (class, len) = text.look(end);
+        let (class, len) = text.char_at(end);
         if class & (UPPER | CASELESS) == 0 {
             break;
         }
@@ -111,13 +111,13 @@ fn lower_word(text: ScanText<'_>, start: usize) -> Option<usize> {
             after_caseless = end;
         }
     }
-    let lower_end = text.run(end, LOWER | CASELESS);
+    let lower_end = text.run_end(end, LOWER | CASELESS);
     if lower_end > end { Some(lower_end) } else { (after_caseless > start).then_some(after_caseless) }
 }
 
 /// `[UC]+[lC]*`
 #[inline]
 fn upper_word(text: ScanText<'_>, start: usize) -> Option<usize> {
-    let end = text.run(start, UPPER | CASELESS);
-    (end > start).then(|| text.run(end, LOWER | CASELESS))
+    let end = text.run_end(start, UPPER | CASELESS);
+    (end > start).then(|| text.run_end(end, LOWER | CASELESS))
 }

@@ -12,7 +12,7 @@ pub const ROW: Pattern = Pattern {
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*",
         r"|\s*[\r\n]+|\s+(?!\S)|\s+"
     )],
-    scanner: Some(Scanner::of::<Cl100k<1, false>>()),
+    scanner: Some(Scanner::for_row::<Cl100k<1, false>>()),
     has_cuts: true,
     hard_texts: &[
         ("digits stand alone", &["a", " ", "1", "2", "½", "b"]),

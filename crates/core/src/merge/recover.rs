@@ -1,18 +1,18 @@
-//! The list of merges that follows from a table of tokens.
+//! Recovers the list of merges from a table of tokens.
 
 use std::ops::Range;
 
-use crate::merge::heap::{Heap, Until};
+use crate::merge::heap::{Heap, MergeLimits};
 use crate::merge::rule::{RESCAN_LIMIT, Symbols, rescan};
 use crate::threads::parallel::Stop;
 use crate::vocab::{MergeRule, Vocab};
 
-/// The merges as a list of left, right and result id, in rank order.
+/// Returns the merges as left, right and result id, in rank order.
 ///
-/// For [`MergeRule::Bytes`] a token's merge is the last one that happens when its own bytes are encoded without
-/// the whole-piece lookup; tokens that merging alone does not reach have none. Replacing the rule by this list
-/// changes no id: inside the bytes of a token that was merged from two neighbours no merge crossed an edge, so
-/// that the neighbours are those of the token alone.
+/// For [`MergeRule::Bytes`] a token's merge is the last one of encoding the token's bytes without the whole-piece
+/// lookup; tokens that merging alone does not reach have none. Replacing the rule by this list changes no id: inside
+/// the bytes of a token that was merged from two neighbours no merge crossed an edge, so the neighbours are those of
+/// the token alone.
 #[must_use]
 pub fn recover_merges(vocab: &Vocab) -> Vec<[u32; 3]> {
     if vocab.merge_rule() == MergeRule::Pair {
@@ -23,7 +23,7 @@ pub fn recover_merges(vocab: &Vocab) -> Vec<[u32; 3]> {
     merges.collect()
 }
 
-/// The two symbols that the last merge joins when merging makes a token of its own bytes.
+/// The two symbols that the last merge joins when merging turns a token's bytes into the token.
 fn last_merge(vocab: &Vocab, token: &[u8]) -> Option<[u32; 2]> {
     let mut symbols = Symbols::default();
     symbols.start(vocab, None, token).ok()?;
@@ -31,7 +31,7 @@ fn last_merge(vocab: &Vocab, token: &[u8]) -> Option<[u32; 2]> {
         rescan(vocab, token, &mut symbols, &mut Vec::new(), 2);
     } else {
         let look = |[left, right]: [u32; 2], range: Range<usize>| vocab.merge(left, right, &token[range]);
-        Heap::default().merge(&mut symbols, look, Until { least: 2, stop: &Stop::default() }, None).ok()?;
+        Heap::default().merge(&mut symbols, look, MergeLimits { least: 2, stop: &Stop::default() }, None).ok()?;
     }
     let [left, right] = symbols.ids[..] else { return None };
     vocab.merge(left, right, token).map(|_| [left, right])

@@ -1,8 +1,8 @@
-//! Merging several short stretches of bytes together, a step of each in turn.
+//! Merges a batch of short stretches of bytes, one step of each in turn.
 //!
-//! A merge waits for what it looks up, and a look-up for the merge before it. So one stretch alone leaves the processor
-//! idle most of the time. Here the look-ups of all stretches are asked for before the first is needed, and what is asked
-//! is collected without a branch on whether it is there, which nobody can guess.
+//! A merge waits for a lookup, and a lookup for the merge before it, so one stretch alone leaves the processor idle
+//! most of the time. Here the lookups of all stretches are prefetched before the first result is needed, and results
+//! are collected without a branch on whether a token exists, which would be mispredicted.
 //!
 //! The stretches begin with their certain pairs joined ([`crate::fast::byte_pairs`]); from then on each is
 //! [`ShortSymbols`].
@@ -10,53 +10,53 @@
 use std::ops::Range;
 
 use crate::fast::byte_pairs::{BytePair, BytePairs};
-use crate::fast::short::ShortSymbols;
-use crate::simd::{AsksMasks, BLOCK, Masks, with_masks};
+use crate::fast::short_symbols::ShortSymbols;
+use crate::simd::{BLOCK, MaskWork, Masks, with_masks};
 use crate::slots::key::{LONGEST, Window};
 use crate::slots::piece_walk::PiecePart;
-use crate::vocab::index::Sought;
+use crate::vocab::index::LookupKey;
 use crate::vocab::{Lookup, MergeRule, Vocab};
 
-/// How many stretches are merged together.
+/// The stretches of a batch.
 pub const LANES: usize = 16;
 
-/// How many look-ups are on their way at most.
-const ASKED: usize = 64;
+/// The most pending lookups.
+const MAX_LOOKUPS: usize = 64;
 
-/// A token that a stretch waits for.
+/// A pending lookup of a stretch.
 #[derive(Debug, Clone, Copy, Default)]
-struct Asked {
-    sought: Sought,
+struct PendingLookup {
+    sought: LookupKey,
     lane: u8,
-    /// Where its bytes are in the stretch.
+    /// The place of its bytes in the stretch.
     at: u8,
     end: u8,
 }
 
-/// The stretches, and buffers.
+/// The batch of stretches, and buffers.
 #[derive(Debug)]
-pub struct Together {
+pub struct MergeBatch {
     lanes: [ShortSymbols; LANES],
     starts: [usize; LANES],
-    asked: [Asked; ASKED],
-    found: [BytePair; LONGEST + 2],
-    /// The stretches that are not done yet.
+    lookups: [PendingLookup; MAX_LOOKUPS],
+    byte_pairs: [BytePair; LONGEST + 2],
+    /// The stretches that are not finished.
     active: [u8; LANES],
 }
 
-impl Default for Together {
+impl Default for MergeBatch {
     fn default() -> Self {
         Self {
             lanes: [ShortSymbols::default(); LANES],
             starts: [0; LANES],
-            asked: [Asked::default(); ASKED],
-            found: [BytePair::NONE; LONGEST + 2],
+            lookups: [PendingLookup::default(); MAX_LOOKUPS],
+            byte_pairs: [BytePair::NONE; LONGEST + 2],
             active: [0; LANES],
         }
     }
 }
 
-/// What stretches of bytes are merged by.
+/// The tables that stretches of bytes are merged by.
 #[derive(Clone, Copy)]
 pub struct ByteMerges<'m> {
     vocab: &'m Vocab,
@@ -85,31 +85,32 @@ impl<'m> ByteMerges<'m> {
     }
 }
 
-impl Together {
-    /// Merges stretches of the window's text of 1 to [`LONGEST`] bytes, at most [`LANES`]. Their ids are at [`Self::ids`].
+impl MergeBatch {
+    /// Merges at most [`LANES`] stretches of the window's text, of 1 to [`LONGEST`] bytes each. [`Self::ids`] returns
+    /// their ids.
     pub fn merge(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
-        with_masks(Merging { together: self, merges, stretches });
+        with_masks(BatchWork { together: self, merges, stretches });
     }
 
-    /// The ids of a stretch, by its place among those that were merged.
+    /// The ids of a stretch, by its place in the batch.
     #[inline]
     pub fn ids(&self, place: usize) -> impl Iterator<Item = u32> {
         self.symbols(place).map(|(_, id)| id)
     }
 
-    /// The same, and where in the stretch each of them is.
+    /// The same with the range of each in the stretch.
     #[inline]
     pub fn symbols(&self, place: usize) -> impl Iterator<Item = (Range<usize>, u32)> {
-        self.lanes[place].each()
+        self.lanes[place].symbols()
     }
 
     #[inline(always)]
     fn run(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
         let mut asks = 0;
         for (lane, stretch) in stretches.iter().enumerate() {
-            asks = self.begin(merges, lane, stretch, asks);
+            asks = self.begin_stretch(merges, lane, stretch, asks);
         }
-        self.answer(merges, asks);
+        self.apply_lookups(merges, asks);
         let mut active = stretches.len();
         for (lane, place) in (0..).zip(&mut self.active) {
             *place = lane;
@@ -118,97 +119,98 @@ impl Together {
             let (mut left, mut asks) = (0, 0);
             for at in 0..active {
                 let lane = self.active[at];
-                if let Some(pairs) = self.lanes[usize::from(lane)].join() {
+                if let Some(pairs) = self.lanes[usize::from(lane)].join_lowest() {
                     self.active[left] = lane;
                     left += 1;
                     for pair in pairs {
-                        asks = self.ask(merges, usize::from(lane), pair, asks);
+                        asks = self.add_lookup(merges, usize::from(lane), pair, asks);
                     }
                 }
             }
-            self.answer(merges, asks);
+            self.apply_lookups(merges, asks);
             active = left;
         }
     }
 
-    /// Begins a stretch: its certain pairs are joined, and its other pairs asked for.
+    /// Begins a stretch: joins its certain pairs, and adds lookups of its other pairs.
     #[inline(always)]
-    fn begin(&mut self, merges: ByteMerges<'_>, lane: usize, stretch: &PiecePart, mut asks: usize) -> usize {
+    fn begin_stretch(&mut self, merges: ByteMerges<'_>, lane: usize, stretch: &PiecePart, mut asks: usize) -> usize {
         let ByteMerges { pairs, window, .. } = merges;
         let (start, bytes) = (stretch.start, &window.text[stretch.start..][..stretch.len as usize]);
         let len = bytes.len().min(LONGEST);
         self.starts[lane] = start;
         // The pair at `at` is that of the bytes before and at it.
-        let found = &mut self.found;
-        for (pair, bytes) in found[1..].iter_mut().zip(bytes.windows(2)) {
+        let pairs_of_bytes = &mut self.byte_pairs;
+        for (pair, bytes) in pairs_of_bytes[1..].iter_mut().zip(bytes.windows(2)) {
             *pair = *pairs.pair(bytes[0], bytes[1]);
         }
-        found[len] = BytePair::NONE;
+        pairs_of_bytes[len] = BytePair::NONE;
         let mut certain = 0u64;
-        for (at, three) in found.windows(3).enumerate().take(len) {
+        for (at, three) in pairs_of_bytes.windows(3).enumerate().take(len) {
             certain |= u64::from(three[1].is_certain(&three[0], &three[2])) << at << 1;
         }
         let symbols = &mut self.lanes[lane];
         symbols.begin(len, ((1 << len) - 1) & !certain);
         for at in 0..len {
             let id = pairs.id(bytes[at]);
-            symbols.put(at, if certain >> at >> 1 & 1 != 0 { found[at + 1].id } else { id });
+            symbols.set_id(at, if certain >> at >> 1 & 1 != 0 { pairs_of_bytes[at + 1].id } else { id });
         }
         for pair in self.lanes[lane].pairs() {
             if pair.len() == 2 {
-                if let Some(merge) = self.found[pair.start + 1].merge() {
-                    self.lanes[lane].wait(pair.start, merge);
+                if let Some(merge) = self.byte_pairs[pair.start + 1].merge() {
+                    self.lanes[lane].set_merge(pair.start, merge);
                 }
             } else {
-                asks = self.ask(merges, lane, pair, asks);
+                asks = self.add_lookup(merges, lane, pair, asks);
             }
         }
         asks
     }
 
-    /// Asks for the merge of two symbols of a stretch. If there may be none it is not asked for.
+    /// Adds a lookup of the merge of two symbols of a stretch, unless they cannot merge.
     #[inline(always)]
-    fn ask(&mut self, merges: ByteMerges<'_>, lane: usize, pair: Range<usize>, asks: usize) -> usize {
+    fn add_lookup(&mut self, merges: ByteMerges<'_>, lane: usize, pair: Range<usize>, asks: usize) -> usize {
         let ByteMerges { vocab, lookup, window, .. } = merges;
         if vocab.merge_rule() == MergeRule::Pair {
             let [left, right] = self.lanes[lane].ids_at(pair.start);
             if let Some(merge) = vocab.pair(left, right).filter(|_| !pair.is_empty()) {
-                self.lanes[lane].wait(pair.start, merge);
+                self.lanes[lane].set_merge(pair.start, merge);
             }
             return asks;
         }
-        let (sought, may_be) = lookup.seek(window, self.starts[lane] + pair.start, pair.len());
-        self.asked[asks % ASKED] = Asked { sought, lane: lane as u8, at: pair.start as u8, end: pair.end as u8 };
+        let (sought, may_be) = lookup.prefetch(window, self.starts[lane] + pair.start, pair.len());
+        self.lookups[asks % MAX_LOOKUPS] =
+            PendingLookup { sought, lane: lane as u8, at: pair.start as u8, end: pair.end as u8 };
         let asks = asks + usize::from(may_be);
-        if asks == ASKED {
-            self.answer(merges, asks);
+        if asks == MAX_LOOKUPS {
+            self.apply_lookups(merges, asks);
             return 0;
         }
         asks
     }
 
-    /// Gives the stretches what they asked for.
+    /// Passes the results of the lookups to the stretches.
     #[inline(always)]
-    fn answer(&mut self, merges: ByteMerges<'_>, asks: usize) {
+    fn apply_lookups(&mut self, merges: ByteMerges<'_>, asks: usize) {
         let ByteMerges { lookup, window, .. } = merges;
-        for asked in &self.asked[..asks] {
-            let lane = usize::from(asked.lane);
+        for pending in &self.lookups[..asks] {
+            let lane = usize::from(pending.lane);
             let start = self.starts[lane];
-            let bytes = &window.text[start + usize::from(asked.at)..start + usize::from(asked.end)];
-            if let Some(merge) = lookup.found(asked.sought, bytes) {
-                self.lanes[lane].wait(usize::from(asked.at), merge);
+            let bytes = &window.text[start + usize::from(pending.at)..start + usize::from(pending.end)];
+            if let Some(merge) = lookup.find_prefetched(pending.sought, bytes) {
+                self.lanes[lane].set_merge(usize::from(pending.at), merge);
             }
         }
     }
 }
 
-struct Merging<'m> {
-    together: &'m mut Together,
+struct BatchWork<'m> {
+    together: &'m mut MergeBatch,
     merges: ByteMerges<'m>,
     stretches: &'m [PiecePart],
 }
 
-impl AsksMasks for Merging<'_> {
+impl MaskWork for BatchWork<'_> {
     type Result = ();
 
     #[inline(always)]
@@ -224,7 +226,7 @@ mod tests {
     use crate::fast::windows::tests::{drawn, slowly};
     use crate::kinds::PieceEncoder;
 
-    /// Stretches side by side give what each gives alone, merge after merge.
+    /// Compares the ids of stretches merged side by side with those of each merged alone by the rule.
     fn agree(encoder: &PieceEncoder, stretches: &[Vec<u8>]) {
         let text = stretches.concat();
         let window = Window::new(&text);
@@ -236,7 +238,7 @@ mod tests {
                 window.stretch(at - stretch.len(), at)
             })
             .collect();
-        let mut together = Together::default();
+        let mut together = MergeBatch::default();
         for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
             together
                 .merge(ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window), some);

@@ -1,9 +1,9 @@
-//! Merging a whole text where some tokens are unused: such a token merges as any other does, and if it is left at the end, it
-//! is taken apart into the two symbols that made it.
+//! Merges a whole text if some tokens are unused: such a token merges as any other does, and if it remains at the end,
+//! it is split into the two symbols that made it.
 //!
-//! A text may make the same token of different pairs. The pair that was found last, anywhere in the text, counts for all of
-//! them, as in `SentencePiece`. So the text is merged as a whole, with its symbols that stay whole, and nothing is remembered
-//! from text to text.
+//! A text can make the same token of different pairs. The pair found last, anywhere in the text, counts for all of
+//! them, as in `SentencePiece`. So the text is merged as a whole, including the symbols that stay whole, and nothing is
+//! remembered from text to text.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,12 +18,12 @@ use crate::merge::heap::Dropout;
 use crate::threads::parallel::Stop;
 use crate::vocab::Merge;
 
-/// What is nested deeper than this is not taken apart.
+/// The deepest nesting that is split.
 const DEEPEST: usize = 100;
-/// How many merges happen between two looks at the stop flag.
+/// The merges between two checks of the stop flag.
 const MERGES_PER_LOOK: usize = 1 << 16;
 
-/// A symbol of a text at the moment; one that was merged into another is empty.
+/// A symbol during merging; one that was merged into another is empty.
 #[derive(Debug, Clone)]
 struct LinkedSymbol {
     range: Range<usize>,
@@ -33,23 +33,23 @@ struct LinkedSymbol {
     frozen: Option<u32>,
 }
 
-/// A pair that waits, the first by rank and then by place: rank, left symbol, right symbol, where it ends.
+/// A waiting pair, the first by rank and then by place: rank, left symbol, right symbol, end.
 type UndoPair = Reverse<(u32, usize, usize, usize)>;
 
-/// One text while it is merged.
+/// One text during merging.
 #[derive(Debug)]
-pub(super) struct Undoing<'t> {
+pub(super) struct UnusedMerger<'t> {
     tokens: &'t CharTokens,
     /// The normalized text.
     text: &'t [u8],
     symbols: Vec<LinkedSymbol>,
     waiting: BinaryHeap<UndoPair>,
-    /// By the bytes of an unused token: how long the left symbol of the pair was that was found last.
+    /// By the bytes of an unused token: the length of the left symbol in the pair found last.
     pairs: HashMap<&'t [u8], usize>,
 }
 
-impl<'t> Undoing<'t> {
-    /// The symbols of a text, of which `frozen` stay whole.
+impl<'t> UnusedMerger<'t> {
+    /// The symbols of a text; those in `frozen` stay whole.
     pub(super) fn new(tokens: &'t CharTokens, text: &'t [u8], frozen: &[(Range<usize>, u32)]) -> Self {
         let (mut symbols, mut at, mut next) = (Vec::new(), 0, frozen.iter().peekable());
         while at < text.len() {
@@ -63,10 +63,10 @@ impl<'t> Undoing<'t> {
         Self { tokens, text, symbols, waiting: BinaryHeap::new(), pairs: HashMap::default() }
     }
 
-    /// Merges, and calls `each` with the id and the place of every symbol in order; None is the id of one without a token.
+    /// Merges, and calls `each` with the id (None without a token) and the range of every symbol in order.
     ///
     /// # Errors
-    /// [`crate::Error::Interrupted`], and those of `each`.
+    /// [`crate::Error::Interrupted`], and the errors of `each`.
     pub(super) fn run(
         mut self,
         mut dropout: Option<Dropout<'_>>,
@@ -74,7 +74,7 @@ impl<'t> Undoing<'t> {
         mut each: impl FnMut(Option<u32>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         for right in 1..self.symbols.len() {
-            self.look(Some(right - 1), Some(right));
+            self.push_pair(Some(right - 1), Some(right));
         }
         let mut merges = 0;
         while let Some(Reverse((_, left, right, end))) = self.waiting.pop() {
@@ -85,7 +85,7 @@ impl<'t> Undoing<'t> {
             {
                 continue;
             }
-            if dropout.as_mut().is_some_and(|dropout| dropout.draws.share() < dropout.share) {
+            if dropout.as_mut().is_some_and(|dropout| dropout.draws.next_fraction() < dropout.share) {
                 continue;
             }
             merges += 1;
@@ -99,27 +99,27 @@ impl<'t> Undoing<'t> {
             let symbol = &self.symbols[place];
             match symbol.frozen {
                 Some(id) => each(Some(id), symbol.range.clone())?,
-                None => self.take_apart(symbol.range.clone(), &mut each)?,
+                None => self.split_unused(symbol.range.clone(), &mut each)?,
             }
             at = symbol.after;
         }
         Ok(())
     }
 
-    /// The merge that makes a part of the text.
-    fn token(&self, range: Range<usize>) -> Option<Merge> {
-        self.tokens.find(&self.tokens.written(&self.text[range]))
+    /// The merge that makes a range of the text.
+    fn find_merge(&self, range: Range<usize>) -> Option<Merge> {
+        self.tokens.find(&self.tokens.write_form(&self.text[range]))
     }
 
-    /// Makes a pair wait if it is a token.
-    fn look(&mut self, left: Option<usize>, right: Option<usize>) {
+    /// Adds a pair to the queue if it is a token.
+    fn push_pair(&mut self, left: Option<usize>, right: Option<usize>) {
         let (Some(left), Some(right)) = (left, right) else { return };
         let (first, second) = (&self.symbols[left], &self.symbols[right]);
         if first.frozen.is_some() || second.frozen.is_some() {
             return;
         }
         let (start, end, len) = (first.range.start, second.range.end, first.range.len());
-        let Some(merge) = self.token(start..end) else { return };
+        let Some(merge) = self.find_merge(start..end) else { return };
         self.waiting.push(Reverse((merge.rank, left, right, end)));
         if self.tokens.is_unused(merge.id) {
             self.pairs.insert(&self.text[start..end], len);
@@ -134,19 +134,19 @@ impl<'t> Undoing<'t> {
         if let Some(after) = after {
             self.symbols[after].before = Some(left);
         }
-        self.look(self.symbols[left].before, Some(left));
-        self.look(Some(left), after);
+        self.push_pair(self.symbols[left].before, Some(left));
+        self.push_pair(Some(left), after);
     }
 
-    /// Calls `each` with what a symbol becomes at the end.
-    fn take_apart(
+    /// Calls `each` with the symbols that a symbol becomes at the end.
+    fn split_unused(
         &self,
         whole: Range<usize>,
         each: &mut impl FnMut(Option<u32>, Range<usize>) -> Result<()>,
     ) -> Result<()> {
         let mut left = vec![(whole, 0)];
         while let Some((range, depth)) = left.pop() {
-            let id = self.token(range.clone()).map(|merge| merge.id);
+            let id = self.find_merge(range.clone()).map(|merge| merge.id);
             let unused = id.is_some_and(|id| self.tokens.is_unused(id));
             match self.pairs.get(&self.text[range.clone()]) {
                 Some(&len) if unused && depth <= DEEPEST => {

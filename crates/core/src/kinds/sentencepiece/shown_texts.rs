@@ -1,10 +1,10 @@
-//! What `SentencePiece`'s tokens show when they are decoded. They are written in another way.
+//! The texts that `SentencePiece`'s tokens show when decoded, which differ from their bytes.
 //!
-//! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a text of its own.
-//! Decoding leaves out the space that normalizing put before a text.
+//! `▁` (U+2581) shows a space, a byte token its byte, a control token nothing and the unknown token a separate text.
+//! Decoding removes the space that normalizing put before a text.
 
 use crate::error::Result;
-use crate::kinds::sentencepiece::normalize::{BLOCK, Normalizer, written};
+use crate::kinds::sentencepiece::normalize::{Normalizer, SPACE_MARK, write_form};
 use crate::split::Text;
 use crate::split::special::AddedToken;
 use crate::text::bounds::Bounds;
@@ -12,45 +12,45 @@ use crate::threads::parallel::Stop;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// Which leading spaces decoding leaves out.
+/// The leading spaces that decoding removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strip {
     /// None.
     Nothing,
-    /// That of the first token that shows something.
+    /// The space of the first token that shows text.
     Once,
-    /// One of each token, until something is shown.
+    /// One space of each token, until a token shows text.
     Each,
 }
 
-/// What each id shows, in one table.
+/// The shown text of each id, in one table.
 #[derive(Debug)]
-pub struct Shown {
+pub struct ShownTexts {
     strip: Strip,
     blob: Vec<u8>,
-    spans: ById<Span>,
-    /// What rewrites a decoded text as a whole.
+    spans: ById<ShownSpan>,
+    /// Rewrites a whole decoded text.
     denormalizer: Option<Normalizer>,
 }
 
-/// What one id shows.
+/// The shown text of one id.
 #[derive(Debug, Clone, Copy, Default)]
-struct Span {
-    /// Where it starts and ends in the blob.
+struct ShownSpan {
+    /// Its start and end in the blob.
     start: u32,
     end: u32,
-    /// Whether it shows a leading space that decoding may leave out.
+    /// Whether it begins with a space that decoding can remove.
     leads: bool,
 }
 
-impl Shown {
-    /// The memory of the table.
+impl ShownTexts {
+    /// The memory of the table in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.blob.capacity() + self.spans.bytes()
     }
 
-    /// What the tokens of a vocabulary and the added ones show; `unknown` is the id of the unknown token, and its text.
+    /// The shown texts of a vocabulary and the added tokens; `unknown` is the id and the text of the unknown token.
     #[must_use]
     pub fn new(
         vocab: &Vocab,
@@ -60,63 +60,63 @@ impl Shown {
         strip: Strip,
     ) -> Self {
         let spans = ById::new(added.iter().map(|token| token.id).chain(vocab.ids()));
-        let mut shown = Self { strip, blob: Vec::new(), spans, denormalizer: None };
+        let mut texts = Self { strip, blob: Vec::new(), spans, denormalizer: None };
         for (token, id) in vocab.tokens() {
             match byte_of(token) {
-                Some(byte) if byte_fallback => shown.set(id, &[byte]),
-                _ => shown.set_text(id, token),
+                Some(byte) if byte_fallback => texts.set(id, &[byte]),
+                _ => texts.set_text(id, token),
             }
         }
         for token in added.iter().rev() {
-            if token.special { shown.set(token.id, b"") } else { shown.set_text(token.id, token.content.as_bytes()) }
+            if token.special { texts.set(token.id, b"") } else { texts.set_text(token.id, token.content.as_bytes()) }
         }
         if let Some((id, text)) = unknown {
-            shown.set(id, text.as_bytes());
+            texts.set(id, text.as_bytes());
         }
-        shown
+        texts
     }
 
-    /// The same, with what rewrites a decoded text as a whole.
+    /// The same with a normalizer that rewrites a whole decoded text.
     #[must_use]
     pub fn with_denormalizer(mut self, denormalizer: Option<Normalizer>) -> Self {
         self.denormalizer = denormalizer;
         self
     }
 
-    /// Whether a decoded text is rewritten as a whole.
+    /// Whether a decoded text is rewritten.
     #[must_use]
-    pub fn rewrites(&self) -> bool {
+    pub fn has_denormalizer(&self) -> bool {
         self.denormalizer.is_some()
     }
 
-    /// The text that is returned for a decoded text.
+    /// Rewrites a decoded text.
     ///
     /// # Errors
     /// [`crate::Error::TooLong`].
-    pub fn rewritten(&self, decoded: Vec<u8>, stop: &Stop) -> Result<Vec<u8>> {
+    pub fn rewrite_text(&self, decoded: Vec<u8>, stop: &Stop) -> Result<Vec<u8>> {
         let Some(denormalizer) = &self.denormalizer else { return Ok(decoded) };
-        denormalizer.whole(Text::Bytes(&decoded), None, &Bounds::new(decoded.len(), stop))
+        denormalizer.normalize_whole(Text::Bytes(&decoded), None, &Bounds::new(decoded.len(), stop))
     }
 
     fn set(&mut self, id: u32, bytes: &[u8]) {
         let start = self.blob.len() as u32;
         self.blob.extend_from_slice(bytes);
         if let Some(span) = self.spans.get_mut(id) {
-            *span = Span { start, end: self.blob.len() as u32, leads: false };
+            *span = ShownSpan { start, end: self.blob.len() as u32, leads: false };
         }
     }
 
     fn set_text(&mut self, id: u32, token: &[u8]) {
-        self.set(id, &written(token, true));
+        self.set(id, &write_form(token, true));
         if let Some(span) = self.spans.get_mut(id) {
-            span.leads = token.starts_with(BLOCK);
+            span.leads = token.starts_with(SPACE_MARK);
         }
     }
 
-    /// Appends what `id` shows, which must be the id of a token. `fresh` says whether nothing was shown or stripped before.
+    /// Appends the shown text of `id`, which must have a token. `fresh` is true until text is shown or stripped.
     #[inline]
     pub fn push(&self, id: u32, fresh: &mut bool, out: &mut Vec<u8>) {
-        let Span { start, end, leads } = self.spans.get(id).copied().unwrap_or_default();
+        let ShownSpan { start, end, leads } = self.spans.get(id).copied().unwrap_or_default();
         let mut bytes = &self.blob[start as usize..end as usize];
         if *fresh {
             if self.strip != Strip::Nothing && leads {

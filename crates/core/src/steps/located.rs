@@ -1,17 +1,17 @@
-//! A step, and where a model has it.
+//! A step with its place in a model.
 
 use std::ops::Deref;
 
-/// See the module.
+/// A step, its kind and its place in a model.
 #[derive(Debug)]
-pub struct Placed<T> {
+pub struct LocatedStep<T> {
     pub(super) step: T,
     pub(super) field: &'static str,
     pub(super) place: usize,
     pub(super) kind: &'static str,
 }
 
-impl<T> Deref for Placed<T> {
+impl<T> Deref for LocatedStep<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -19,8 +19,8 @@ impl<T> Deref for Placed<T> {
     }
 }
 
-impl<T> Placed<T> {
-    /// The place and the kind, as errors name them.
+impl<T> LocatedStep<T> {
+    /// The place and the kind, for errors.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}[{}] ({})", self.field, self.place, self.kind)

@@ -1,35 +1,35 @@
-//! What counting leaves out, and how much that was.
+//! Sums of the pieces that counting leaves out.
 
-/// Occurrences of pieces that are not among the counts, and their bytes.
+/// Occurrences of pieces without a count, and their bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// How many.
+    /// The occurrences.
     pub pieces: u64,
-    /// All their bytes.
+    /// Their bytes.
     pub bytes: u64,
 }
 
-/// What is left out because it is rare.
+/// The rare pieces that are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Rare {
-    /// The occurrences.
+    /// Their occurrences and bytes.
     pub out: LeftOut,
-    /// The most occurrences of two bytes side by side. No pair of tokens occurs more often in what is left out.
+    /// The most occurrences of two adjacent bytes. No pair of tokens occurs more often in the rare pieces.
     pub pair: u64,
 }
 
-/// Adds up what is left out because it is rare.
+/// Sums the rare pieces.
 #[derive(Debug, Default)]
-pub struct Dropping {
+pub struct RareCounter {
     out: LeftOut,
-    /// The occurrences of every two bytes.
+    /// The occurrences of every pair of bytes.
     pairs: Vec<u64>,
 }
 
-impl Dropping {
-    /// Leaves a piece out.
+impl RareCounter {
+    /// Adds a rare piece.
     pub fn add(&mut self, piece: &[u8], count: u64) {
-        // Who adds up all bytes reports a sum that is too large.
+        // Saturates; the sum of all bytes reports the overflow.
         self.out.pieces = self.out.pieces.saturating_add(count);
         self.out.bytes = self.out.bytes.saturating_add(count.saturating_mul(piece.len() as u64));
         self.pairs.resize(1 << 16, 0);
@@ -39,9 +39,9 @@ impl Dropping {
         }
     }
 
-    /// All of it.
+    /// The final sums.
     #[must_use]
-    pub fn done(self) -> Rare {
+    pub fn finish(self) -> Rare {
         Rare { out: self.out, pair: self.pairs.into_iter().max().unwrap_or(0) }
     }
 }
