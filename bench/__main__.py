@@ -1,4 +1,4 @@
-"""`python -m bench`: chooses cells, runs them, prints the tables with what became slower, and keeps the record."""
+"""`python -m bench`: chooses cells, runs them, prints the tables and the regressions, and writes the record."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .comparison import refresh
 from .definitions import Question, file_question, questions, quick_questions
 from .expected import NoAnswer
 from .places import RECORDS, data
-from .records import Row, begun, record, rows, save
+from .records import Row, record, rows, save, start_facts
 from .report import report
-from .runner import LIMIT, MOST, RUNS, Settings, run
+from .runner import LIMIT, MOST, RUNS, Settings, run_question
 from .texts import CORPORA, GREETING, MB, SHORT, STREAM, Missing
 from .texts import FALLBACK as SOURCES
 from .vocabularies import FALLBACK, MissingVocabulary
@@ -26,7 +26,7 @@ from .vocabularies import FALLBACK, MissingVocabulary
 QUICK_CORPORA = ("english", "chinese", "russian")
 QUICK_RUNS = ("equal_a", "equal_space", "base64_line", "minified_json")
 QUICK = (*QUICK_CORPORA, *QUICK_RUNS, *SHORT, STREAM, GREETING, SOURCES)
-FILE = "only your own file: a text, or .jsonl with `text` in each row, also .gz; may be repeated"
+FILE = "only your own file: a text, or .jsonl with `text` in each row, also .gz; repeatable"
 COUNTS = "this is a whole run: python -m bench --readme writes the comparison in docs/perf.md and draws the pictures"
 BEFORE = "the interpreter of an earlier build to compare with; scripts/bench_before.sh COMMIT prints it"
 TIME = "On two quiet processors, everything takes about 40 minutes, and --quick about five minutes."
@@ -37,86 +37,86 @@ QUICKLY = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the chosen cells. Returns the exit code: 1 if nothing could be measured."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser().parse_args(given)
+    """Run the chosen cells. Return the exit code: 1 if nothing could be measured."""
+    command_line = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(command_line)
     if options.show:
         print(report(json.loads(options.show.read_text(encoding="utf-8"))))
         return 0
     if options.readme:
-        say(refresh(options.record))
+        print_progress(refresh(options.record))
         return 0
-    asked = list(chosen(options))
+    selected = list(select_questions(options))
     if options.list:
-        print("\n".join(dict.fromkeys(cell.group for question in asked for cell in question.cells)))
+        print("\n".join(dict.fromkeys(cell.group for question in selected for cell in question.cells)))
         return 0
-    return measure(asked, options, begun(given))
+    return measure(selected, options, start_facts(command_line))
 
 
 def measure(asked: Sequence[Question], options: argparse.Namespace, start: Row) -> int:
-    """Asks the questions, prints the tables and keeps the record. Returns the exit code."""
-    settings = chosen_settings(options)
+    """Run the questions, print the tables and write the record. Return the exit code."""
+    settings = make_settings(options)
     measured: list[Row] = []
     missing: dict[str, None] = {}
     began = monotonic()
     for place, question in enumerate(asked, 1):
         what = f"{question.cells[0].group}, {question.encoding} {question.text}"
-        say(f"[{place}/{len(asked)}, {(monotonic() - began) / 60:.1f} min] {what}")
+        print_progress(f"[{place}/{len(asked)}, {(monotonic() - began) / 60:.1f} min] {what}")
         try:
-            measured += rows(question, run(question, settings))
+            measured += rows(question, run_question(question, settings))
         except (Missing, MissingVocabulary, NoAnswer) as reason:
             missing[str(reason)] = None
         except KeyboardInterrupt:
-            say("stopped; the figures are those measured so far")
+            print_progress("stopped; the figures are those measured so far")
             break
     for reason_text in missing:
-        say(f"left out: {reason_text}")
+        print_progress(f"left out: {reason_text}")
     if not measured:
-        say("nothing was measured")
+        print_progress("nothing was measured")
         return 1
     result = record(measured, settings, start)
     print(report(result))
-    print(f"\n{regression.compared(result, options.record)}")
+    print(f"\n{regression.regression_report(result, options.record)}")
     if not options.no_record:
-        say(f"record: {save(result, options.record)}")
-        say(f"it does not count for docs/perf.md: {result['partial']}" if result["partial"] else COUNTS)
+        print_progress(f"record: {save(result, options.record)}")
+        print_progress(f"it does not count for docs/perf.md: {result['partial']}" if result["partial"] else COUNTS)
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(prog="python -m bench", description="measures toksmith and its peers", epilog=TIME)
-    made.add_argument("--only", type=words, default=(), help="groups of cells, by prefix of their names")
-    made.add_argument("--encodings", type=words, default=(), help="vocabularies, such as cl100k,o200k")
-    made.add_argument("--corpora", type=words, default=(), help="texts, such as english,chinese")
-    made.add_argument("--peers", type=words, default=ENGINES, help="engines that take part; toksmith always does")
-    made.add_argument("--file", action="append", default=[], help=FILE)
-    made.add_argument("--runs", type=int, help="timed processes per engine (5)")
-    made.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
-    made.add_argument("--timeout", type=float, help="time limit of one process in seconds (120; with --quick 30)")
-    made.add_argument("--before", default="", help=BEFORE)
-    made.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
-    made.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu is for a busy machine")
-    made.add_argument("--show", type=Path, help="print the tables of a record and stop")
-    made.add_argument(
+    cli = argparse.ArgumentParser(prog="python -m bench", description="measures toksmith and its peers", epilog=TIME)
+    cli.add_argument("--only", type=split_commas, default=(), help="groups of cells, by prefix of their names")
+    cli.add_argument("--encodings", type=split_commas, default=(), help="vocabularies, such as cl100k,o200k")
+    cli.add_argument("--corpora", type=split_commas, default=(), help="texts, such as english,chinese")
+    cli.add_argument("--peers", type=split_commas, default=ENGINES, help="engines that take part; toksmith always does")
+    cli.add_argument("--file", action="append", default=[], help=FILE)
+    cli.add_argument("--runs", type=int, help="timed processes per engine (5)")
+    cli.add_argument("--limit", type=float, help="megabytes of a text (20; with --quick 5)")
+    cli.add_argument("--timeout", type=float, help="time limit of one process in seconds (120; with --quick 30)")
+    cli.add_argument("--before", default="", help=BEFORE)
+    cli.add_argument("--threads", type=int, default=2, help="threads of the batch cells (2)")
+    cli.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="cpu is for a busy machine")
+    cli.add_argument("--show", type=Path, help="print the tables of a record and stop")
+    cli.add_argument(
         "--readme",
         action="store_true",
         help="write the comparison in docs/perf.md, draw its pictures and that of README.md, and stop",
     )
-    made.add_argument("--quick", action="store_true", help=QUICKLY)
-    made.add_argument("--list", action="store_true", help="list the groups and stop")
-    made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
-    made.add_argument("--no-record", action="store_true", help="print the tables only")
-    return made
+    cli.add_argument("--quick", action="store_true", help=QUICKLY)
+    cli.add_argument("--list", action="store_true", help="list the groups and stop")
+    cli.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
+    cli.add_argument("--no-record", action="store_true", help="print the tables only")
+    return cli
 
 
-def words(text: str) -> tuple[str, ...]:
+def split_commas(text: str) -> tuple[str, ...]:
     """The values of an option, separated by commas."""
     return tuple(word for word in text.split(",") if word)
 
 
-def chosen_settings(options: argparse.Namespace) -> Settings:
-    """How the run is done."""
+def make_settings(options: argparse.Namespace) -> Settings:
+    """The settings of the run."""
     quick = options.quick
     return Settings(
         runs=options.runs or RUNS,
@@ -129,51 +129,55 @@ def chosen_settings(options: argparse.Namespace) -> Settings:
     )
 
 
-def chosen(options: argparse.Namespace) -> Iterator[Question]:
-    """The questions that the filters leave, each with the cells that they leave."""
-    left = () if options.file else options.corpora or (QUICK if options.quick and not dozen(options) else ())
-    for question in available(options):
+def select_questions(options: argparse.Namespace) -> Iterator[Question]:
+    """The questions that the filters select, each with its selected cells."""
+    texts = (
+        () if options.file else options.corpora or (QUICK if options.quick and not uses_quick_cells(options) else ())
+    )
+    for question in available_questions(options):
         cells = tuple(cell for cell in question.cells if not options.only or cell.group.startswith(options.only))
-        if cells and wanted(question.encoding, options.encodings) and wanted_text(question.text, left):
+        if cells and matches_filter(question.encoding, options.encodings) and matches_text_filter(question.text, texts):
             figures = {cell.figure for cell in cells}
             again = tuple(name for name in question.again if name in figures or "again" in figures)
             yield replace(question, cells=cells, again=again)
 
 
-def dozen(options: argparse.Namespace) -> bool:
-    """Whether a quick run asks for its own cells, because no filter names others."""
+def uses_quick_cells(options: argparse.Namespace) -> bool:
+    """Whether a quick run uses its default cells, because no filter names others."""
     return options.quick and not (options.only or options.encodings or options.corpora or options.file)
 
 
-def available(options: argparse.Namespace) -> Iterable[Question]:
+def available_questions(options: argparse.Namespace) -> Iterable[Question]:
     """All questions, or those about the user's files."""
     vocabularies, corpora = (data() / "vocab").is_dir(), (data() / "corpora").is_dir()
     if options.file:
         encodings = options.encodings or (("cl100k", "o200k") if vocabularies else (FALLBACK,))
         return [file_question(encoding, path) for encoding in encodings for path in options.file]
-    found: Iterable[Question] = (quick_questions if dozen(options) else questions)(options.threads)
+    every: Iterable[Question] = (quick_questions if uses_quick_cells(options) else questions)(options.threads)
     if not corpora:
-        say(f"no {data() / 'corpora'}: the sources of Python's library replace the corpora (TOKSMITH_TEST_DATA)")
-        found = [replace(question, text=SOURCES if question.text == "english" else question.text) for question in found]
-        found = [question for question in found if question.text not in (*CORPORA, STREAM)]
+        print_progress(
+            f"no {data() / 'corpora'}: the sources of Python's library replace the corpora (TOKSMITH_TEST_DATA)"
+        )
+        every = [replace(question, text=SOURCES if question.text == "english" else question.text) for question in every]
+        every = [question for question in every if question.text not in (*CORPORA, STREAM)]
     if not vocabularies:
-        say(f"no {data() / 'vocab'}: a vocabulary trained on these sources replaces the published ones")
-        found = [replace(question, encoding=FALLBACK) for question in found if question.encoding == "cl100k"]
-    return found
+        print_progress(f"no {data() / 'vocab'}: a vocabulary trained on these sources replaces the published ones")
+        every = [replace(question, encoding=FALLBACK) for question in every if question.encoding == "cl100k"]
+    return every
 
 
-def wanted(name: str, names: Sequence[str]) -> bool:
-    """Whether a filter leaves a name."""
+def matches_filter(name: str, names: Sequence[str]) -> bool:
+    """Whether a filter selects a name."""
     return not names or name in names
 
 
-def wanted_text(text: str, names: Sequence[str]) -> bool:
-    """Whether a filter leaves a text, by its name or by the kind before its size."""
-    return wanted(text, names) or wanted(text.partition("-")[0], names)
+def matches_text_filter(text: str, names: Sequence[str]) -> bool:
+    """Whether a filter selects a text, by its name or by its name without the size."""
+    return matches_filter(text, names) or matches_filter(text.partition("-")[0], names)
 
 
-def say(message: str) -> None:
-    """Reports progress to the user."""
+def print_progress(message: str) -> None:
+    """Print progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

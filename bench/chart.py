@@ -1,6 +1,6 @@
-"""The pictures of README.md and docs/perf.md, made from a record of a whole run: one for each group, bars by text.
+"""The pictures of README.md and docs/perf.md, from the record of a whole run: one for each group, bars by text.
 
-Toksmith's bar is drawn beside those of the best peers, and of tiktoken where longer is faster. Wrong ids have no bar.
+Toksmith's bar is drawn next to the best peers', and next to tiktoken's where longer is faster. Wrong ids have no bar.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Bars = Mapping[str, float]
 
 FLOOR = "tiktoken"
 PEERS = 3
-# Each has a contrast of at least 3 to 1 with the ground of a light page and, as the site inverts pictures, of a dark one.
+# Each has a contrast of at least 3 to 1 with a light page and, because the site inverts pictures, with a dark page.
 COLORS = {
     OURS: "#c2255c",
     APART: "#e0709a",
@@ -42,7 +42,7 @@ class Panel:
     """The bars of one group with one vocabulary.
 
     Attributes:
-        texts: The texts from top to bottom; those that the record lacks are left out.
+        texts: The texts from top to bottom; texts that the record lacks are left out.
     """
 
     title: str
@@ -52,17 +52,17 @@ class Panel:
 
     def bars(self, rows: Sequence[Row]) -> dict[str, Bars]:
         """The figures of each text, by engine."""
-        found = {row["text"]: row for row in rows if (row["group"], row["encoding"]) == (self.group, self.encoding)}
-        kinds = {text.rpartition("-")[0] or text: row for text, row in found.items()}
+        by_text = {row["text"]: row for row in rows if (row["group"], row["encoding"]) == (self.group, self.encoding)}
+        kinds = {text.rpartition("-")[0] or text: row for text, row in by_text.items()}
         return {text: bars(kinds[text]) for text in self.texts if text in kinds}
 
 
 @dataclass(frozen=True)
 class Plot:
-    """One picture: its file, what it shows, and its panels, two beside each other.
+    """One picture: its file, its title, and its panels, two in a row.
 
     Attributes:
-        scaled: Whether the longest bar of each text has the full length, instead of the longest of the panel.
+        scaled: Whether the longest bar of each text, not of the panel, has the full length.
     """
 
     file: str
@@ -71,8 +71,8 @@ class Plot:
     scaled: bool = False
 
 
-def both(group: str, texts: Sequence[str] = CORPORA) -> tuple[Panel, Panel]:
-    """A group with the two vocabularies that every peer has."""
+def both_panels(group: str, texts: Sequence[str] = CORPORA) -> tuple[Panel, Panel]:
+    """A group with the two vocabularies of every peer."""
     return Panel("cl100k", group, "cl100k", texts), Panel("o200k", group, "o200k", texts)
 
 
@@ -86,9 +86,9 @@ README = Plot(
     ),
 )
 PLOTS = (
-    Plot("speed-cold.svg", f"First pass into arrays: {MBS}; one thread", both("cold")),
-    Plot("speed-hot.svg", f"Later passes into arrays: {MBS}; one thread", both("hot")),
-    Plot("speed-list.svg", f"Later passes into lists: {MBS}; one thread", both("list")),
+    Plot("speed-cold.svg", f"First pass into arrays: {MBS}; one thread", both_panels("cold")),
+    Plot("speed-hot.svg", f"Later passes into arrays: {MBS}; one thread", both_panels("hot")),
+    Plot("speed-list.svg", f"Later passes into lists: {MBS}; one thread", both_panels("list")),
     Plot(
         "speed-batch.svg",
         f"Batches: {MBS}; all threads of the run",
@@ -122,7 +122,7 @@ PLOTS = (
     Plot(
         "speed-short.svg",
         "Strings of about 20 and 200 characters: ns of a call, shorter is faster; each length has its own scale",
-        both("short", ("short20", "short200")),
+        both_panels("short", ("short20", "short200")),
         scaled=True,
     ),
     Plot(
@@ -138,7 +138,7 @@ PLOTS = (
 
 
 def bars(row: Row) -> Bars:
-    """The medians to draw: toksmith's, those of the best peers with right ids, and of speeds that of tiktoken even on a prefix."""
+    """The medians to draw: toksmith's, the best peers' with right ids, and for speeds tiktoken's even on a prefix."""
     speed = row["unit"].endswith("/s")
     right = {
         name: shown["median"]
@@ -150,62 +150,62 @@ def bars(row: Row) -> Bars:
     return {name: right[name] for name in COLORS if name in right and name in (OURS, APART, FLOOR, *best)}
 
 
-def svg(plot: Plot, rows: Sequence[Row]) -> str:
+def draw_plot(plot: Plot, rows: Sequence[Row]) -> str:
     """A picture."""
-    found = [(panel, panel.bars(rows)) for panel in plot.panels]
+    panels = [(panel, panel.bars(rows)) for panel in plot.panels]
     parts, top = [], float(HEAD)
-    for at in range(0, len(found), 2):
-        beside = found[at : at + 2]
-        for place, (panel, lines) in enumerate(beside):
-            parts.append(drawn(panel.title, lines, (place * WIDTH + LEFT, top), plot.scaled))
-        top += max(sum(map(height, lines.values())) for _, lines in beside) + 40
-    seen = [name for name in COLORS if any(name in each for _, lines in found for each in lines.values())]
+    for at in range(0, len(panels), 2):
+        pair_of_panels = panels[at : at + 2]
+        for place, (panel, lines) in enumerate(pair_of_panels):
+            parts.append(draw_panel(panel.title, lines, (place * WIDTH + LEFT, top), plot.scaled))
+        top += max(sum(map(bars_height, lines.values())) for _, lines in pair_of_panels) + 40
+    names = [name for name in COLORS if any(name in each for _, lines in panels for each in lines.values())]
     size = f'viewBox="0 0 {2 * WIDTH} {top - 40 + FOOT:.0f}"'
     start = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">'
     white = '<rect width="100%" height="100%" fill="#fff"/>'
-    return "\n".join([start, white, text(10, 18, plot.title), legend(seen), *parts, "</svg>", ""])
+    return "\n".join([start, white, draw_text(10, 18, plot.title), draw_legend(names), *parts, "</svg>", ""])
 
 
-def legend(names: Sequence[str]) -> str:
-    """The name of each engine beside its colour."""
+def draw_legend(names: Sequence[str]) -> str:
+    """The name of each engine next to its colour."""
     parts, left = [], 10.0
     for name in names:
         parts.append(f'<rect x="{left:.1f}" y="28" width="10" height="10" fill="{COLORS[name]}"/>')
-        parts.append(text(left + 14, 37, name))
+        parts.append(draw_text(left + 14, 37, name))
         left += 30 + 6.6 * len(name)
     return "\n".join(parts)
 
 
-def drawn(title: str, lines: Mapping[str, Bars], corner: tuple[float, float], scaled: bool) -> str:
-    """One panel below its title."""
+def draw_panel(title: str, lines: Mapping[str, Bars], corner: tuple[float, float], scaled: bool) -> str:
+    """One panel with its title above."""
     left, top = corner
     longest = max((figure for each in lines.values() for figure in each.values()), default=1.0)
-    parts = [text(left, top, title, weight="bold")]
+    parts = [draw_text(left, top, title, weight="bold")]
     top += 8
     for line, each in lines.items():
         most = max(each.values(), default=1.0) if scaled else longest
-        parts.append(text(left - 6, top + len(each) * BAR / 2 + 4, line.replace("_", " "), anchor="end"))
+        parts.append(draw_text(left - 6, top + len(each) * BAR / 2 + 4, line.replace("_", " "), anchor="end"))
         for place, (engine, figure) in enumerate(each.items()):
             length = figure / most * (WIDTH - LEFT - RIGHT)
-            parts.append(bar(left, top + place * BAR, length, (engine, figure)))
-        top += height(each)
+            parts.append(draw_bar(left, top + place * BAR, length, (engine, figure)))
+        top += bars_height(each)
     return "\n".join(parts)
 
 
-def height(each: Bars) -> int:
+def bars_height(each: Bars) -> int:
     """The height of the bars of a text."""
     return len(each) * BAR + GAP
 
 
-def bar(left: float, top: float, length: float, named: tuple[str, float]) -> str:
-    """One bar with its figure behind it."""
+def draw_bar(left: float, top: float, length: float, named: tuple[str, float]) -> str:
+    """One bar with its figure after it."""
     engine, figure = named
     rectangle = f'<rect x="{left}" y="{top:.0f}" width="{length:.1f}" height="{BAR - 1}" fill="{COLORS[engine]}"/>'
-    said = f"{figure:,.0f}" if figure >= 10 else f"{figure:.2g}"
-    return rectangle + text(left + length + 4, top + BAR - 2, said, size=10)
+    label = f"{figure:,.0f}" if figure >= 10 else f"{figure:.2g}"
+    return rectangle + draw_text(left + length + 4, top + BAR - 2, label, size=10)
 
 
-def text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "", size: int = 12) -> str:
+def draw_text(x: float, y: float, words: str, *, anchor: str = "start", weight: str = "", size: int = 12) -> str:
     """A text."""
     bold = f' font-weight="{weight}"' if weight else ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'

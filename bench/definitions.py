@@ -1,4 +1,4 @@
-"""The questions: every cell of the tables. `targets` compares them with what toksmith must reach.
+"""The questions: every cell of the tables. `targets` compares them with toksmith's targets.
 
 A question is one kind of fresh process and fills one or more cells. Only this module selects texts and vocabularies.
 The expected answer of each question comes from the reference engine of its vocabulary.
@@ -23,7 +23,7 @@ FLOOR_LIMIT = 1 * MB
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of a table: a figure of a question and the unit it is shown in: "MB/s", "Mtok/s", "ns/call", "ms", "MB"."""
+    """One row of a table: a figure of a question and its unit: "MB/s", "Mtok/s", "ns/call", "ms", "MB"."""
 
     group: str
     figure: str
@@ -39,8 +39,8 @@ class Question:
         engines: Measured on the same text.
         floor: Slow engines, measured once on a prefix, for comparison; never the best peer.
         kept: Engines that are always measured in all rounds, even if they are slow.
-        beside: Variants of toksmith that are measured in the same rounds.
-        passes: How often each operation of `again` is timed.
+        beside: Variants of toksmith, measured in the same rounds.
+        passes: The number of timings of each operation of `again`.
         warm: Whether each engine encodes one word before the clock starts.
         native: Whether toksmith loads its own format.
     """
@@ -95,7 +95,7 @@ def questions(threads: int) -> Iterator[Question]:
 
 
 def quick_questions(threads: int) -> Iterator[Question]:
-    """The questions with the cells of a quick run, and nothing that is shown for comparison only."""
+    """The questions with the cells of a quick run, without those for comparison only."""
     for question in questions(threads):
         cells = tuple(cell for cell in question.cells if (cell.group, question.encoding, question.text) in QUICK)
         if cells:
@@ -111,7 +111,7 @@ def document_questions() -> Iterator[Question]:
 
 
 def warmed_questions() -> Iterator[Question]:
-    """Cold passes after one encoded word: the time excludes what an engine sets up at its first call."""
+    """Cold passes after one encoded word: the time excludes the setup of an engine's first call."""
     cells = (Cell("cold after one word", "first", "MB/s"),)
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "chinese"):
@@ -119,13 +119,13 @@ def warmed_questions() -> Iterator[Question]:
 
 
 def file_question(encoding: str, path: str) -> Question:
-    """The cells of the corpora, for a file of the user's; no target is set for it."""
+    """The cells of the corpora, for a user's file; it has no targets."""
     text = f"file:{path}"
     return Question("documents", encoding, text, "arrays", DOCUMENTS, again=("arrays", "lists"), floor=FLOOR)
 
 
 def stream_questions() -> Iterator[Question]:
-    """Text that is never seen twice: all of english and code, each document once."""
+    """Text that is never repeated: all of english and code, each document once."""
     for encoding in ("cl100k", "o200k"):
         for first in ("arrays", "lists"):
             cells = (Cell(f"stream {first}", "first", "MB/s"),)
@@ -135,7 +135,7 @@ def stream_questions() -> Iterator[Question]:
 def batch_questions(threads: int) -> Iterator[Question]:
     """Whole batches on several threads; toksmith also on one, and in as many processes, to measure the gain from threads.
 
-    In each pass a thread gets other texts, so there are several until all threads know most words.
+    In each pass a thread gets different texts, so several passes run until all threads know most words.
     """
     for encoding in ("cl100k", "o200k"):
         for corpus in ("english", "code", "chinese"):
@@ -149,7 +149,7 @@ def batch_questions(threads: int) -> Iterator[Question]:
 
 
 def sentencepiece_questions() -> Iterator[Question]:
-    """SentencePiece BPE with byte fallback: there is no split, so a whole document is one piece."""
+    """SentencePiece BPE with byte fallback: without a split, a whole document is one piece."""
     cells = (Cell("sentencepiece cold", "first", "MB/s"), Cell("sentencepiece hot", "arrays", "MB/s"))
     floor = ("sentencepiece", "tokenizers")
     for corpus in ("english", "code", "chinese", "russian"):
@@ -179,8 +179,8 @@ def decode_questions() -> Iterator[Question]:
 def hostile_questions() -> Iterator[Question]:
     """Long runs and texts without spaces: with every peer at one size, and alone at growing sizes.
 
-    Every engine first encodes one word: the question is the cost of the run, not of the first call. What a first call with
-    much text costs beside the text, such as memory that the system has to give, is the difference from later calls.
+    Every engine first encodes one word: the figure is the cost of the run, not of the first call. The difference from
+    later calls is the extra cost of a first call with much text, such as memory from the system.
     """
     cells = (Cell("hostile", "first", "ms"), Cell("hostile, later calls", "arrays", "ms"))
     sizes = {"base64_line": 10 * MB, "minified_json": 5 * MB}
@@ -196,7 +196,7 @@ def hostile_questions() -> Iterator[Question]:
 
 
 def start_questions() -> Iterator[Question]:
-    """The time from the file to the first ids, without imports, that of the imports, and the memory that stays in use."""
+    """The time from the file to the first ids (without imports), the time of imports, and the memory in use."""
     ranks = (Cell("load", "first", "ms"), Cell("import", "import", "ms"))
     native = (Cell("load, native format", "first", "ms"),)
     for encoding in ("cl100k", "o200k"):

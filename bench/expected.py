@@ -1,7 +1,7 @@
-"""The expected answers: what the reference engine of a vocabulary returns, computed once per text and kept.
+"""The expected answers: the results of the reference engine of a vocabulary, computed once per text and stored.
 
-tiktoken is the reference for ranks and sentencepiece for its own models. If tiktoken's regex engine gives up on a run
-that the pattern keeps in one piece, its merge engine encodes that piece directly.
+tiktoken is the reference for ranks, sentencepiece for its own models. If tiktoken's regex engine gives up on a run that
+the pattern keeps in one piece, its merge engine encodes that piece directly.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from pathlib import Path
 
 from .adapters import Encoding
 from .places import scratch, write_whole
-from .process import ask
+from .process import run_worker
 from .request import Request
-from .texts import Laid
+from .texts import TextFile
 
 REFERENCE = {"ranks": "tiktoken", "sentencepiece": "sentencepiece"}
 SLOWEST = 900
 
 
 class NoAnswer(Exception):
-    """The reference engine gave none."""
+    """The reference engine gave no answer."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What every engine must return for a text.
+    """The required result of every engine for a text.
 
     Attributes:
         proof: The digests of `request.Reply.proof`, by name.
@@ -44,14 +44,14 @@ class Answer:
         return int(self.proof["tokens"])
 
 
-def answer(text: Laid, encoding: Encoding) -> Answer:
-    """The expected answer, from the scratch folder if it was computed before."""
+def expected_answer(text: TextFile, encoding: Encoding) -> Answer:
+    """The expected answer, read from the scratch folder if it exists there."""
     engine = REFERENCE[encoding.kind]
     question = f"{engine} {version(engine)} {encoding.regex} {digest(encoding.source)} {digest(text.path)}"
     name = hashlib.sha256(question.encode("utf-8")).hexdigest()[:16]
     path, ids = scratch("answers") / f"{name}.json", scratch("answers") / f"{name}.npz"
     if not path.is_file():
-        reply = ask(Request("answer", engine, encoding, text, ids=str(ids)), timeout=SLOWEST)
+        reply = run_worker(Request("answer", engine, encoding, text, ids=str(ids)), timeout=SLOWEST)
         if reply.problem:
             raise NoAnswer(f"{engine} on {text.name}: {reply.problem}")
         proof = reply.proof | {"text": digest(text.path)}

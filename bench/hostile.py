@@ -1,4 +1,4 @@
-"""Texts that are hard on an engine: long runs of one character, random letters and digits, encoded data, minified JSON, Chinese.
+"""Texts that are hard on an engine: long runs, random letters and digits, encoded data, minified JSON, Chinese.
 
 A name is a kind and a size in bytes or characters: "equal_a-1000000". Equal names give equal texts.
 """
@@ -36,13 +36,13 @@ def digits(size: int) -> str:
     return "".join(random.Random(SEED).choices(string.digits, k=size))
 
 
-def encoded(size: int) -> str:
+def base64_line(size: int) -> str:
     """One line of base64."""
     return base64.b64encode(random.Random(SEED).randbytes(size * 3 // 4)).decode("ascii")[:size]
 
 
-def minified(size: int) -> str:
-    """JSON without a space in it, cut at `size`."""
+def minified_json(size: int) -> str:
+    """JSON without spaces, cut at `size`."""
     draw = random.Random(SEED)
     rows = []
     total = 0
@@ -63,8 +63,8 @@ def minified(size: int) -> str:
     return ("[" + ",".join(rows) + "]")[:size]
 
 
-def unbroken(documents: Iterable[str], size: int) -> str:
-    """The Chinese characters of documents without all others, repeated up to `size`."""
+def chinese_run(documents: Iterable[str], size: int) -> str:
+    """Only the Chinese characters of documents, repeated up to `size`."""
     han = "".join(character for text in documents for character in text if "\u4e00" <= character <= "\u9fff")
     return (han * (size // max(len(han), 1) + 1))[:size]
 
@@ -72,11 +72,11 @@ def unbroken(documents: Iterable[str], size: int) -> str:
 DRAWN: dict[str, Callable[[int], str]] = {
     "random_letters": letters,
     "random_digits": digits,
-    "base64_line": encoded,
-    "minified_json": minified,
+    "base64_line": base64_line,
+    "minified_json": minified_json,
 }
 KINDS = (*EQUAL, *DRAWN)
-UNBROKEN = "chinese_letters"  # needs a corpus, so `texts` makes it
+UNBROKEN = "chinese_letters"  # needs a corpus, so `texts` builds it
 EVERY = (*KINDS, UNBROKEN)
 
 # The kinds that every pattern of the benchmark keeps in one piece; tiktoken's regex engine gives up on some of them.
@@ -84,6 +84,6 @@ ONE_PIECE = frozenset({"equal_a", "equal_space", "equal_newline", "equal_dot", "
 
 
 def text(name: str) -> str:
-    """The text of a name."""
+    """The text with a name."""
     kind, _, size = name.rpartition("-")
     return EQUAL[kind] * int(size) if kind in EQUAL else DRAWN[kind](int(size))

@@ -1,14 +1,15 @@
-"""How much fairer parity-aware training makes tokenizers, and how long it takes beside plain training.
+"""Measures how much fairer parity-aware training makes tokenizers, and its time relative to plain training.
 
     python -m bench.parity [--data ../shared/corpora] [--size 32000] [--rounds 3] [--only corpora]
 
-Two sets of languages. "declaration": the Universal Declaration of Human Rights in each language whose file shows its thirty
-articles; a language's corpus is its odd articles. "corpora": the corpora of six languages; the code and the texts of several
-European languages are text of no language, which only plain and hybrid training read. In both, the development texts are the
-odd articles, and the figures are of the even ones, which training did not see.
+Two sets of languages. "declaration": the Universal Declaration of Human Rights in each language whose file has its
+thirty articles; a language's corpus is its odd articles. "corpora": the corpora of six languages; the code and the
+texts of several European languages belong to no language, and only plain and hybrid training read them. In both sets
+the development texts are the odd articles, and the figures are of the even ones, which are not training text.
 
-Seconds are those of the process on its processors, because others may use the machine: medians of the rounds, in which plain
-training and each mode take turns on one thread. Each corpus is counted apart; merging begins with the counts.
+Seconds are processor time of the process, because other programs can use the machine: medians of the rounds, in which
+plain training and each mode take turns on one thread. Each corpus is counted separately; merging begins with the
+counts.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ import toksmith
 ARTICLES = 30
 LONGEST_HEADING = 30
 MODES = ("hybrid", "parity", "window")
-# The corpora of one language, English first, and the declaration in it. That in Japanese lacks a heading.
+# The corpora of one language, English first, and the declaration in it. The Japanese one lacks a heading.
 FILES = {"english": "eng", "arabic": "arb", "chinese": "cmn_hans", "hindi": "hin", "korean": "kor", "russian": "rus"}
 OTHERS = ("code", "european")
 SIZES = {"declaration": 8000, "corpora": 32_000}
 
 
 def articles(path: Path) -> list[str]:
-    """The articles of a declaration, without what comes before the first; nothing if the file does not show all of them.
+    """The articles of a declaration, without the text before the first; empty if the file lacks some of them.
 
-    The line before the last is the heading of the last article. Headings are the short lines that begin as it does.
+    The line before the last is the heading of the last article. Headings are the short lines with the same beginning.
     """
     lines = path.read_text(encoding="utf-8").strip("\n").split("\n")
     for length in (1, 2):
@@ -50,14 +51,14 @@ def articles(path: Path) -> list[str]:
 
 
 def declarations(folder: Path) -> dict[str, list[str]]:
-    """The articles of each language that has all of them; English first, with which the others are compared."""
-    found = {path.stem: articles(path) for path in sorted(folder.glob("*.txt"))}
-    whole = {name: each for name, each in found.items() if each}
+    """The articles of each language with a complete file; English first, as the reference for the others."""
+    texts = {path.stem: articles(path) for path in sorted(folder.glob("*.txt"))}
+    whole = {name: each for name, each in texts.items() if each}
     return {"eng": whole.pop("eng"), **whole}
 
 
 class Texts(NamedTuple):
-    """A set of languages: corpora, text of no language, the odd articles to develop on, and the even ones to measure on."""
+    """A set of languages: corpora, text of no language, odd articles for development, even ones to measure."""
 
     name: str
     corpora: dict[str, Any]
@@ -83,21 +84,21 @@ def sets(data: Path) -> Iterator[Texts]:
     )
 
 
-def counted(corpora: Mapping[str, Any]) -> tuple[dict[str, toksmith.PieceCounts], float]:
-    """The counts of each corpus, and the seconds that they took."""
+def count_corpora(corpora: Mapping[str, Any]) -> tuple[dict[str, toksmith.corpus.PieceCounts], float]:
+    """The counts of each corpus, and the seconds of counting."""
     start = time.process_time()
-    counts = {name: toksmith.count_pieces(each, threads=1, progress=False) for name, each in corpora.items()}
+    counts = {name: toksmith.corpus.count(each, threads=1, progress=False) for name, each in corpora.items()}
     return counts, time.process_time() - start
 
 
-def trained(mode: str, size: int, texts: Texts) -> tuple[toksmith.Tokenizer, float, float]:
+def train_once(mode: str, size: int, texts: Texts) -> tuple[toksmith.Tokenizer, float, float]:
     """One training, and its seconds of counting and of merging."""
     plain, others = mode.startswith("plain"), texts.others if mode in ("plain", "hybrid") else []
     if plain:
-        counts, count_s = counted({"all": [*texts.corpora.values(), *others]})
+        counts, count_s = count_corpora({"all": [*texts.corpora.values(), *others]})
     else:
-        counts, count_s = counted({**texts.corpora, **({"": others} if others else {})})
-        development, more_s = counted(texts.odd)
+        counts, count_s = count_corpora({**texts.corpora, **({"": others} if others else {})})
+        development, more_s = count_corpora(texts.odd)
         count_s += more_s
     other = counts.pop("", None)
     start = time.process_time()
@@ -110,31 +111,31 @@ def trained(mode: str, size: int, texts: Texts) -> tuple[toksmith.Tokenizer, flo
 
 
 def main() -> None:
-    """Measures the sets that are asked for."""
+    """Measure the requested sets."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/corpora"))
     parser.add_argument("--size", type=int, help="the size of all vocabularies")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=tuple(SIZES), help="one set of languages")
-    asked = parser.parse_args()
-    for texts in sets(asked.data):
-        if asked.only in (None, texts.name):
-            measure(texts, asked.size or SIZES[texts.name], asked.rounds)
+    args = parser.parse_args()
+    for texts in sets(args.data):
+        if args.only in (None, texts.name):
+            measure(texts, args.size or SIZES[texts.name], args.rounds)
 
 
 def measure(texts: Texts, size: int, rounds: int) -> None:
-    """Prints the table of one set."""
+    """Print the table of one set."""
     modes = ("plain", *(["plain, languages only"] if texts.others else []), *MODES)
     seconds: dict[str, list[tuple[float, float]]] = {mode: [] for mode in modes}
-    found: dict[str, tuple[int, toksmith.metrics.Parity]] = {}
+    results: dict[str, tuple[int, toksmith.metrics.Parity]] = {}
     for _ in range(rounds):
         for mode in modes:
-            tok, *took = trained(mode, size, texts)
+            tok, *took = train_once(mode, size, texts)
             seconds[mode].append((took[0], took[1]))
-            found[mode] = (len(tok), toksmith.parity(tok, texts.even))
+            results[mode] = (len(tok), toksmith.metrics.parity(tok, texts.even))
     print(f"\n{texts.name}: {len(texts.even)} languages, {size:,} tokens, {rounds} rounds")
     print("training | tokens | Gini | worst | tokens of all | English tokens | counting s | merging s")
-    for mode, (entries, parity) in found.items():
+    for mode, (entries, parity) in results.items():
         total = sum(each.tokens for each in parity.languages)
         count_s, merge_s = (statistics.median(each[place] for each in seconds[mode]) for place in (0, 1))
         print(

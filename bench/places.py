@@ -1,4 +1,4 @@
-"""The folders of the benchmark: its data, and files derived from it. They are not part of the project."""
+"""The folders of the benchmark: its data, and derived files. They are not part of the project."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ RECORDS = Path(__file__).resolve().parent / "records"
 
 
 def data() -> Path:
-    """The folder with `corpora/` and `vocab/`; it need not exist."""
+    """The folder with `corpora/` and `vocab/`; it can be missing."""
     return Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
 
 
 def scratch(kind: str) -> Path:
-    """A folder for derived files: laid-out texts, converted vocabularies, reference answers."""
+    """A folder for derived files: prepared texts, converted vocabularies, reference answers."""
     folder = Path(os.environ.get("TOKSMITH_BENCH_CACHE") or ROOT / "build" / "bench") / kind
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file completely or not at all, so an interrupted run leaves no incomplete file."""
+    """Write a file completely or not at all, so that an interrupted run leaves no incomplete file."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     partial.write_bytes(content)
     partial.replace(path)

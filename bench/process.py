@@ -24,19 +24,19 @@ class Asked(Protocol):
 
     @property
     def threads(self) -> int:
-        """How many threads the engine may use."""
+        """The number of threads that the engine can use."""
 
     def dump(self) -> str:
         """The line."""
 
 
-def ask(request: Asked, timeout: float, module: str = "bench.worker", python: str = sys.executable) -> Reply:
-    """Starts a worker with the request and waits for its reply, at most `timeout` seconds.
+def run_worker(request: Asked, timeout: float, module: str = "bench.worker", python: str = sys.executable) -> Reply:
+    """Start a worker with the request and wait for its reply, at most `timeout` seconds.
 
     Args:
         python: The interpreter of the worker, whose environment contains the engine.
     """
-    worker = started(request.threads, module, python)
+    worker = start_worker(request.threads, module, python)
     try:
         output, complaint = worker.communicate(request.dump(), timeout)
     except subprocess.TimeoutExpired:
@@ -47,27 +47,27 @@ def ask(request: Asked, timeout: float, module: str = "bench.worker", python: st
         worker.kill()
         worker.communicate()
         raise
-    return understood(worker.returncode, output, complaint)
+    return parse_reply(worker.returncode, output, complaint)
 
 
-def ask_together(requests: Sequence[Request], timeout: float) -> Reply:
-    """The reply of several workers that begin each of their calls at the same moment, each with its share of a text.
+def run_workers(requests: Sequence[Request], timeout: float) -> Reply:
+    """The reply of several workers that begin each of their calls at the same moment, each with a share of a text.
 
     A figure is the time from the start to the end of the last worker: "first", and "again", the median of the others.
     """
-    workers = [started(request.threads, "bench.worker", sys.executable) for request in requests]
+    workers = [start_worker(request.threads, "bench.worker", sys.executable) for request in requests]
     late = Event()
 
     def give_up() -> None:
         late.set()
-        end(workers)
+        end_workers(workers)
 
     stop = Timer(timeout, give_up)
     stop.start()
     starts: list[float] = []
     try:
         for worker, request in zip(workers, requests, strict=True):
-            tell(worker, request.dump())
+            send_line(worker, request.dump())
         early = [""] * len(workers)
         while all(worker.poll() is None for worker in workers) and len(starts) <= requests[0].passes:
             early = [worker.stdout.readline() if worker.stdout else "" for worker in workers]
@@ -75,25 +75,25 @@ def ask_together(requests: Sequence[Request], timeout: float) -> Reply:
                 break
             starts.append(perf_counter())
             for worker in workers:
-                tell(worker, "")
+                send_line(worker, "")
         ends = [worker.communicate() for worker in workers]
     finally:
         stop.cancel()
-        end(workers)
+        end_workers(workers)
     if late.is_set():
         return Reply(problem=f"timeout: more than {timeout:.0f} s")
     replies = [
-        understood(worker.returncode, line.replace(READY, "") + output, complaint)
+        parse_reply(worker.returncode, line.replace(READY, "") + output, complaint)
         for worker, line, (output, complaint) in zip(workers, early, ends, strict=True)
     ]
-    return together(replies, starts)
+    return merge_replies(replies, starts)
 
 
-def together(replies: Sequence[Reply], starts: Sequence[float]) -> Reply:
+def merge_replies(replies: Sequence[Reply], starts: Sequence[float]) -> Reply:
     """One reply of several workers.
 
     Args:
-        starts: When the workers began each call, on the clock of their ends.
+        starts: The start of each call, on the clock of the workers' ends.
     """
     problem = next((reply.problem for reply in replies if reply.problem), "")
     if problem or not starts:
@@ -105,14 +105,14 @@ def together(replies: Sequence[Reply], starts: Sequence[float]) -> Reply:
     )
 
 
-def end(workers: Sequence[subprocess.Popen[str]]) -> None:
-    """Ends all workers that still run."""
+def end_workers(workers: Sequence[subprocess.Popen[str]]) -> None:
+    """End all running workers."""
     for worker in workers:
         worker.kill()
 
 
-def tell(worker: subprocess.Popen[str], line: str) -> None:
-    """Sends a line to a worker; one that has ended is found by its reply."""
+def send_line(worker: subprocess.Popen[str], line: str) -> None:
+    """Send a line to a worker; a worker that has ended is reported by its reply."""
     try:
         if worker.stdin:
             worker.stdin.write(f"{line}\n")
@@ -121,7 +121,7 @@ def tell(worker: subprocess.Popen[str], line: str) -> None:
         pass
 
 
-def started(threads: int, module: str, python: str) -> subprocess.Popen[str]:
+def start_worker(threads: int, module: str, python: str) -> subprocess.Popen[str]:
     """A worker that waits for its request."""
     return subprocess.Popen(
         [python, "-m", module],
@@ -136,15 +136,15 @@ def started(threads: int, module: str, python: str) -> subprocess.Popen[str]:
     )
 
 
-def understood(code: int, output: str, complaint: str) -> Reply:
+def parse_reply(code: int, output: str, complaint: str) -> Reply:
     """The reply of a worker that has ended."""
     if code or not output.strip():
-        return Reply(problem=f"crashed: {reason(code, complaint)}")
+        return Reply(problem=f"crashed: {exit_reason(code, complaint)}")
     return Reply(**json.loads(output.splitlines()[-1]))
 
 
-def reason(code: int, complaint: str) -> str:
-    """How a process ended."""
+def exit_reason(code: int, complaint: str) -> str:
+    """The reason why a process ended."""
     if code < 0:
         return signal.Signals(-code).name
     lines = complaint.strip().splitlines()

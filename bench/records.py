@@ -1,4 +1,4 @@
-"""The record of a run: the results, the machine and the versions, as JSON. Tables and comparison are made from it."""
+"""The record of a run: results, machine and versions, as JSON. Tables and the comparison are made from it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .places import ROOT, write_whole
 from .runner import LIMIT, MOST, RUNS, Outcome, Settings
 from .targets import target_of, without_target
 from .texts import MB
-from .verdicts import judged
+from .verdicts import observed_in_row
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One engine's figure in one row: the median, and all runs behind it."""
+    """One engine's figure in one row: the median, and all runs."""
 
     median: float | None
     runs: list[float]
@@ -42,10 +42,10 @@ def rows(question: Question, outcomes: dict[str, Outcome]) -> list[Row]:
 
 
 def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
-    """A row: the engines' figures in the cell's unit; the ratio to the peer of the target, its spread and its standing."""
-    engines = {name: shown(question, cell, name, outcome) for name, outcome in outcomes.items()}
+    """A row: the engines' figures in the cell's unit; the ratio to the target's peer, its spread and its standing."""
+    engines = {name: engine_entry(question, cell, name, outcome) for name, outcome in outcomes.items()}
     target = target_of(cell.group, question.encoding, question.text)
-    found = {
+    facts = {
         "group": cell.group,
         "encoding": question.encoding,
         "text": question.text,
@@ -54,17 +54,17 @@ def row(question: Question, cell: Cell, outcomes: dict[str, Outcome]) -> Row:
         "target": asdict(target) if target else None,
         "engines": {name: asdict(figure) for name, figure in engines.items()},
     }
-    seen = judged(target or without_target(cell.unit), found)
-    return found | {
-        "ratio": seen.ratio.value if seen.ratio else None,
-        "spread": [seen.ratio.low, seen.ratio.high] if seen.ratio else None,
-        "peer": seen.peer,
-        "standing": seen.standing(target) if target else "",
+    verdict = observed_in_row(target or without_target(cell.unit), facts)
+    return facts | {
+        "ratio": verdict.ratio.value if verdict.ratio else None,
+        "spread": [verdict.ratio.low, verdict.ratio.high] if verdict.ratio else None,
+        "peer": verdict.peer,
+        "standing": verdict.standing(target) if target else "",
     }
 
 
-def shown(question: Question, cell: Cell, name: str, outcome: Outcome) -> Shown:
-    """An engine's figure; if there is none, `problem` says why."""
+def engine_entry(question: Question, cell: Cell, name: str, outcome: Outcome) -> Shown:
+    """An engine's figure; without one, `problem` is the reason."""
     runs = [in_unit(cell.unit, figure, outcome) for figure in outcome.figures.get(cell.figure, [])]
     problem = outcome.problem or ("" if runs else "unsupported")
     middle = statistics.median(runs) if runs and not outcome.problem else None
@@ -82,7 +82,7 @@ def in_unit(unit: str, figure: float, outcome: Outcome) -> float:
     return (outcome.tokens if unit == "Mtok/s" else outcome.text.bytes) / MB / figure
 
 
-def begun(arguments: Sequence[str]) -> Row:
+def start_facts(arguments: Sequence[str]) -> Row:
     """The facts at the start of a run: time, commit, and load of the machine."""
     return {
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
@@ -97,13 +97,13 @@ def record(rows: Sequence[Row], settings: Settings, start: Row) -> Row:
     """Everything about a run.
 
     Args:
-        start: The result of `begun`.
+        start: The result of `start_facts`.
     """
-    took = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
+    duration = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
     return {
         **start,
-        "took_s": round(took.total_seconds()),
-        "partial": partial(rows, settings, start),
+        "took_s": round(duration.total_seconds()),
+        "partial": partial_reason(rows, settings, start),
         "machine": machine(),
         "versions": versions(),
         "settings": asdict(settings),
@@ -111,8 +111,8 @@ def record(rows: Sequence[Row], settings: Settings, start: Row) -> Row:
     }
 
 
-def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
-    """Why a run is less than the whole that the comparison may be made from; "" if it is not."""
+def partial_reason(rows: Sequence[Row], settings: Settings, start: Row) -> str:
+    """The reason why a run is too small for the comparison; "" for a whole run."""
     due = {(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells}
     reasons = {
         "cells are left out": due - {(row["group"], row["encoding"], row["text"]) for row in rows},
@@ -125,7 +125,7 @@ def partial(rows: Sequence[Row], settings: Settings, start: Row) -> str:
     return ", ".join(reason for reason, applies in reasons.items() if applies)
 
 
-def kept(folder: Path) -> list[Path]:
+def list_records(folder: Path) -> list[Path]:
     """The records of encoding in a folder, newest first: their names begin with their dates."""
     return sorted(folder.glob("[0-9]*.json"), reverse=True)
 
@@ -137,13 +137,13 @@ def machine() -> Row:
         "cpus": os.cpu_count(),
         "memory_gb": round(memory_bytes() / 1e9, 1),
         "system": platform.platform(),
-        "huge_pages": read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "huge_pages": read_system_file("/sys/kernel/mm/transparent_hugepage/enabled"),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
     }
 
 
-def read(path: str) -> str:
-    """A file of the system; "" where there is none."""
+def read_system_file(path: str) -> str:
+    """The content of a system file; "" if it does not exist."""
     return Path(path).read_text(encoding="ascii").strip() if Path(path).is_file() else ""
 
 
@@ -178,7 +178,7 @@ def git(*arguments: str) -> str:
 
 
 def save(record: Row, folder: Path, prefix: str = "") -> Path:
-    """Writes a record under its date, with a prefix where it is none of encoding."""
+    """Write a record under its date; other benchmarks than encoding give a prefix."""
     folder.mkdir(parents=True, exist_ok=True)
     stamp = record["date"][:19].replace(":", "")
     path = folder / f"{prefix}{stamp}.json"

@@ -8,25 +8,37 @@ from itertools import groupby
 from typing import Any
 
 from .adapters import BEFORE, ENGINES, OURS, VARIANTS
-from .before import compared as beside_earlier_build
+from .before import comparison_table as beside_earlier_build
 from .targets import GOALS, OWN, TENTH, Goal, target_of, without_target
-from .verdicts import AHEAD, BEHIND, EVEN, STRONG, Seen, Verdict, cell_of, judged, race, seen, verdicts
+from .verdicts import (
+    AHEAD,
+    BEHIND,
+    EVEN,
+    STRONG,
+    Observed,
+    Verdict,
+    cell_of,
+    observed_in_row,
+    observed_ratios,
+    race,
+    verdicts,
+)
 
 Row = dict[str, Any]
 GROWTH = next(goal for goal in GOALS if goal.target.than == TENTH)
 
 
 def report(record: Row) -> str:
-    """The whole record: how it was made, the table of targets, and one table per group of cells."""
+    """The whole record: its settings, the table of targets, and one table per group of cells."""
     tables = (table(name, list(rows), record["rows"]) for name, rows in grouped(record["rows"]))
-    beside = [beside_earlier_build(record["rows"])] if record["settings"].get("before") else []
-    return "\n\n".join([head(record), goals(record["rows"]), *tables, *beside])
+    last_part = [beside_earlier_build(record["rows"])] if record["settings"].get("before") else []
+    return "\n\n".join([record_header(record), goals(record["rows"]), *tables, *last_part])
 
 
-def head(record: Row) -> str:
-    """How the record was made, and how the tables are to be read."""
+def record_header(record: Row) -> str:
+    """The settings of the record, and how to read the tables."""
     machine, settings = record["machine"], record["settings"]
-    took = f", {record['took_s'] / 60:.0f} minutes" if "took_s" in record else ""
+    duration = f", {record['took_s'] / 60:.0f} minutes" if "took_s" in record else ""
     return "\n".join(
         [
             f"# toksmith and its peers, {record['date'][:10]}",
@@ -34,7 +46,7 @@ def head(record: Row) -> str:
             f"{machine['cpu']}, {machine['cpus']} processors, {machine['memory_gb']} GB, {machine['python']}.",
             f"Commit {record['commit'][:12] or 'unknown'}{' with changes' if record['changed'] else ''}, "
             + f"median of {settings['runs']} processes per engine, engines in turn, {settings['clock']} clock, "
-            + f"load average {record['load']:.1f} at the start; `{record['command']}`{took}.",
+            + f"load average {record['load']:.1f} at the start; `{record['command']}`{duration}.",
             "",
             ", ".join(f"{name} {version}" for name, version in record["versions"].items()) + ".",
             "",
@@ -49,22 +61,22 @@ def head(record: Row) -> str:
 def goals(rows: Sequence[Row]) -> str:
     """The table of targets: the result of each row and its worst cell; rows without a cell are listed below it."""
     heads = ["what", "target", AHEAD, EVEN, BEHIND, f"≥ {STRONG} × the peer", "worst cell", "verdict"]
-    lines = ["## targets", "", joined(heads), joined(["---", "---", *["--:"] * 4, "---", "---"])]
-    found = verdicts(rows)
-    for verdict in found:
+    lines = ["## targets", "", table_line(heads), table_line(["---", "---", *["--:"] * 4, "---", "---"])]
+    results = verdicts(rows)
+    for verdict in results:
         if worst := verdict.worst():
             where = f"{worst.where}{f', relative to {worst.peer}' if worst.peer else ''}"
             lines.append(
-                joined([verdict.goal.title, verdict.goal.target.said(), *counts(verdict), where, verdict.said()])
+                table_line([verdict.goal.title, verdict.goal.target.said(), *counts(verdict), where, verdict.said()])
             )
-    left_out = [verdict.goal.title for verdict in found if not verdict.cells]
+    left_out = [verdict.goal.title for verdict in results if not verdict.cells]
     return "\n".join([*lines, "", sum_of(race(rows)), *([f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
 
 
 def counts(verdict: Verdict) -> list[str]:
-    """How many cells of a row are ahead, even, behind, and clearly faster than their peer."""
-    found = [str(verdict.count(standing)) for standing in (AHEAD, EVEN, BEHIND)]
-    return [*found, f"{verdict.strong()} of {len(verdict.cells)}" if verdict.goal.beside_peers() else ""]
+    """The numbers of cells of a row that are ahead, even, behind, and clearly faster than their peer."""
+    standings = [str(verdict.count(standing)) for standing in (AHEAD, EVEN, BEHIND)]
+    return [*standings, f"{verdict.strong()} of {len(verdict.cells)}" if verdict.goal.beside_peers() else ""]
 
 
 def sum_of(all_cells: Verdict) -> str:
@@ -78,7 +90,7 @@ def sum_of(all_cells: Verdict) -> str:
 
 
 def grouped(rows: Sequence[Row]) -> Iterable[tuple[str, Iterable[Row]]]:
-    """The rows of each group, in the order in which the groups first come."""
+    """The rows of each group, in the order of the groups' first rows."""
     order = {group: place for place, group in enumerate(dict.fromkeys(row["group"] for row in rows))}
     return groupby(sorted(rows, key=lambda row: order[row["group"]]), key=lambda row: str(row["group"]))
 
@@ -104,20 +116,20 @@ def table(name: str, rows: list[Row], every: Sequence[Row]) -> str:
     lines = [
         f"## {name} ({rows[0]['unit']})",
         "",
-        joined(heads),
-        joined(["---", "---", *["--:"] * (len(columns) + 1), *["---"] * (1 + len(further))]),
+        table_line(heads),
+        table_line(["---", "---", *["--:"] * (len(columns) + 1), *["---"] * (1 + len(further))]),
     ]
     for row in rows:
         target = target_of(*cell_of(row))
-        one = judged(target or without_target(row["unit"]), row)
-        cells = [row["encoding"], row["text"], *(figure(row, engine) for engine in columns), ratio(one)]
+        one = observed_in_row(target or without_target(row["unit"]), row)
+        cells = [row["encoding"], row["text"], *(format_figure(row, engine) for engine in columns), format_ratio(one)]
         cells.append(one.standing(target) if target else "")
-        lines.append(joined([*cells, *(own_verdict(goal, row, every) for goal in further)]))
+        lines.append(table_line([*cells, *(own_verdict(goal, row, every) for goal in further)]))
     return "\n".join(lines + notes(rows))
 
 
 def own_goals(rows: Sequence[Row], every: Sequence[Row]) -> list[Goal]:
-    """The goals of a group beyond that of its peers: those relative to toksmith itself."""
+    """The goals of a group relative to toksmith itself, besides the goal of its peers."""
     further = (goal for goal in GOALS if goal.target.than in (*OWN, *VARIANTS))
     return [
         goal
@@ -128,11 +140,14 @@ def own_goals(rows: Sequence[Row], every: Sequence[Row]) -> list[Goal]:
 
 
 def own_verdict(goal: Goal, row: Row, every: Sequence[Row]) -> str:
-    """The verdict of such a goal in one row; "" where it has none."""
-    found = next(
-        seen(replace(goal, texts=(row["text"],), encodings=(row["encoding"],), groups=(row["group"],)), every), None
+    """The verdict of such a goal in one row; "" if the row has none."""
+    result = next(
+        observed_ratios(
+            replace(goal, texts=(row["text"],), encodings=(row["encoding"],), groups=(row["group"],)), every
+        ),
+        None,
     )
-    return found.said(goal.target) if found else ""
+    return result.said(goal.target) if result else ""
 
 
 def growth_table(name: str, rows: list[Row]) -> str:
@@ -145,52 +160,52 @@ def growth_table(name: str, rows: list[Row]) -> str:
     lines = [
         f"## {name} ({rows[0]['unit']}; 10 is linear)",
         "",
-        joined(heads),
-        joined(["---", *["--:"] * len(sizes), "---"]),
+        table_line(heads),
+        table_line(["---", *["--:"] * len(sizes), "---"]),
     ]
-    for kind, found in kinds.items():
-        shown = {int(row["text"].rpartition("-")[2]): figure(row, OURS) for row in found}
-        of_kind = Verdict(GROWTH, tuple(seen(GROWTH, found)))
-        lines.append(joined([kind, *(shown.get(size, "") for size in sizes), of_kind.said()]))
+    for kind, members in kinds.items():
+        figures = {int(row["text"].rpartition("-")[2]): format_figure(row, OURS) for row in members}
+        of_kind = Verdict(GROWTH, tuple(observed_ratios(GROWTH, members)))
+        lines.append(table_line([kind, *(figures.get(size, "") for size in sizes), of_kind.said()]))
     return "\n".join(lines + notes(rows))
 
 
-def figure(row: Row, engine: str) -> str:
+def format_figure(row: Row, engine: str) -> str:
     """One engine's figure in a row."""
-    shown, ours = row["engines"].get(engine), row["engines"].get(OURS)
-    if shown is None:
+    entry, ours = row["engines"].get(engine), row["engines"].get(OURS)
+    if entry is None:
         return ""
-    if shown["median"] is None:
-        return str(shown["problem"]).partition(":")[0]
-    value = number(shown["median"])
-    if shown["wrong"]:
+    if entry["median"] is None:
+        return str(entry["problem"]).partition(":")[0]
+    value = format_number(entry["median"])
+    if entry["wrong"]:
         return f"~~{value}~~"
-    once = len(shown["runs"]) == 1 and ours and len(ours["runs"]) > 1
-    return f"~{value}" if shown["floor"] else f"{value}{'¹' if once else ''}"
+    once = len(entry["runs"]) == 1 and ours and len(ours["runs"]) > 1
+    return f"~{value}" if entry["floor"] else f"{value}{'¹' if once else ''}"
 
 
-def number(value: float) -> str:
-    """Three significant digits, and no fewer than the whole number."""
+def format_number(value: float) -> str:
+    """Three significant digits, or the whole number if it is longer."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def ratio(seen: Seen) -> str:
-    """Toksmith's figure relative to that of the peer, with its spread."""
+def format_ratio(seen: Observed) -> str:
+    """Toksmith's figure relative to the peer's, with its spread."""
     return f"{seen.ratio.said()} × {seen.peer}" if seen.ratio and seen.peer else ""
 
 
 def notes(rows: Iterable[Row]) -> list[str]:
-    """Why figures are missing or struck out, each reason once."""
-    found: dict[str, None] = {}
+    """The reasons why figures are missing or struck out, each once."""
+    reasons: dict[str, None] = {}
     for row in rows:
-        for engine, shown in row["engines"].items():
-            if shown["wrong"]:
-                found[f"{engine}: wrong {shown['wrong']} on {row['encoding']} / {row['text']}"] = None
-            elif shown["problem"] and (engine == OURS or not shown["problem"].startswith("unsupported")):
-                found[f"{engine}: {shown['problem']}"] = None
-    return ["", *(f"- {note}" for note in found)] if found else []
+        for engine, entry in row["engines"].items():
+            if entry["wrong"]:
+                reasons[f"{engine}: wrong {entry['wrong']} on {row['encoding']} / {row['text']}"] = None
+            elif entry["problem"] and (engine == OURS or not entry["problem"].startswith("unsupported")):
+                reasons[f"{engine}: {entry['problem']}"] = None
+    return ["", *(f"- {note}" for note in reasons)] if reasons else []
 
 
-def joined(cells: Iterable[str]) -> str:
+def table_line(cells: Iterable[str]) -> str:
     """A line of a table."""
     return "| " + " | ".join(cells) + " |"

@@ -1,11 +1,12 @@
-"""`python -m bench.servers`: what a server with an event loop pays for counting tokens, and what short requests wait for long ones.
+"""`python -m bench.servers`: the cost of counting tokens on an event loop, and how long requests delay short ones.
 
-A server of starlette under uvicorn gets a text with each request and answers with the number of its ids. 100 clients send short
-texts, each its next one when the answer is there; then 99 do, and one sends texts of 5 MB. The server encodes on the event loop,
-or through `asyncio.to_thread`. The row "nothing" does not encode: it is what the server and the clients cost themselves.
-
-A second table needs no server: how long the event loop of a process waits at most while a text is encoded in a thread. On a busy
-machine it waits for a processor: `sha256`, which holds no lock of the interpreter, shows how long.
+A server of starlette under uvicorn gets a text with each request and answers with the number of its ids. 100 clients
+send short texts, each its next one after the answer; then 99 clients do, and one sends texts of 5 MB. The server
+encodes on the event loop, or through `asyncio.to_thread`. The row "nothing" does not encode: it is the cost of the
+server and the clients.
+A second table needs no server: the longest wait of a process's event loop while a text is encoded in a thread. On a
+busy
+machine the loop waits for a processor: `sha256`, which holds no lock of the interpreter, shows how long.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ NOTHING = "nothing"
 ONE = "toksmith, threads=1"
 ENGINES = (NOTHING, "toksmith", ONE, "tiktoken", "tokenizers")
 LONG = 5 * MB
-IN_THREAD = 100_000  # bytes: the server encodes longer texts in a thread, where it is asked to
+IN_THREAD = 100_000  # bytes: with "long in thread" the server encodes longer texts in a thread
 WAYS = ("loop", "thread", "long in thread")
 RUNS = ((0, "loop"), (0, "thread"), (1, "loop"), (1, "long in thread"))
 SIZES = (1_000, 10_000, 100_000, MB, LONG)
-TRIES = 60  # seconds until the server answers
+TRIES = 60  # seconds to wait until the server answers
 
-HASHED = 12 * LONG  # sha256 of so many bytes, which needs no lock, takes about as long as encoding the longest text
+HASHED = 12 * LONG  # bytes; their sha256 needs no lock, and takes about as long as encoding the longest text
 
 Call = Callable[..., object]
 Encode = Callable[[str], int]
 
 
 def engine(name: str, vocabulary: str) -> Encode:
-    """The number of ids of a text, by an engine."""
+    """The function of an engine that returns the number of ids of a text."""
     if name == NOTHING:
         return len
     if name == ONE:
@@ -56,7 +57,7 @@ def engine(name: str, vocabulary: str) -> Encode:
     return lambda text: loaded.calls([text])[0]
 
 
-def served(name: str, vocabulary: str, port: int) -> None:
+def serve(name: str, vocabulary: str, port: int) -> None:
     """The server: `POST /loop`, `/thread` or `/long in thread`."""
     import uvicorn
     from starlette.applications import Starlette
@@ -87,7 +88,7 @@ class Client:
     way: str
 
     async def each(self, texts: Sequence[bytes], until: float, taken: list[float]) -> None:
-        """Sends texts until a time, and notes how long each answer takes."""
+        """Send texts until a time, and append the seconds of each answer to `taken`."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         try:
             for text in cycle(texts):
@@ -96,17 +97,17 @@ class Client:
                     return
                 head = f"POST /{self.way.replace(' ', '_')} HTTP/1.1\r\nhost: a\r\ncontent-length: {len(text)}\r\n\r\n"
                 writer.write(head.encode() + text)
-                await answered(reader)
+                await read_answer(reader)
                 taken.append(perf_counter() - begun)
         finally:
             writer.close()
 
 
-async def answered(reader: asyncio.StreamReader) -> None:
-    """Reads one answer.
+async def read_answer(reader: asyncio.StreamReader) -> None:
+    """Read one answer.
 
     Raises:
-        RuntimeError: It is not the answer of a server that encoded the text.
+        RuntimeError: The server did not encode the text.
     """
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     size = int(head.partition(b"content-length:")[2].split()[0])
@@ -115,8 +116,10 @@ async def answered(reader: asyncio.StreamReader) -> None:
         raise RuntimeError(content.decode(errors="replace"))
 
 
-async def asked(port: int, run: tuple[int, str], options: argparse.Namespace, texts: list[list[bytes]]) -> list[str]:
-    """One run: all clients at once. Returns the cells of its row."""
+async def run_clients(
+    port: int, run: tuple[int, str], options: argparse.Namespace, texts: list[list[bytes]]
+) -> list[str]:
+    """One run of all clients at once. Returns the cells of its row."""
     long, way = run
     short_s: list[float] = []
     long_s: list[float] = []
@@ -133,14 +136,14 @@ async def asked(port: int, run: tuple[int, str], options: argparse.Namespace, te
 
 
 def free_port() -> int:
-    """A port that nobody uses."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """An unused port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def answers(port: int, server: subprocess.Popen[bytes]) -> bool:
-    """Waits until the server answers; False if it ended."""
+    """Wait until the server answers; False if it ended."""
     for _ in range(TRIES * 20):
         if server.poll() is not None:
             return False
@@ -152,8 +155,8 @@ def answers(port: int, server: subprocess.Popen[bytes]) -> bool:
     return False
 
 
-def measured(name: str, options: argparse.Namespace, texts: list[list[bytes]]) -> None:
-    """Prints the rows of one engine."""
+def measure_engine(name: str, options: argparse.Namespace, texts: list[list[bytes]]) -> None:
+    """Print the rows of one engine."""
     port = free_port()
     command = [sys.executable, "-m", "bench.servers", "--serve", name, "--port", str(port)]
     server = subprocess.Popen([*command, "--encoding", options.encoding], cwd=ROOT)
@@ -163,7 +166,7 @@ def measured(name: str, options: argparse.Namespace, texts: list[list[bytes]]) -
             return
         for run in RUNS:
             clients = f"{options.clients - run[0]} short{', 1 of 5 MB' if run[0] else ''}"
-            cells = asyncio.run(asked(port, run, options, texts))
+            cells = asyncio.run(run_clients(port, run, options, texts))
             print(f"| {name} | {clients} | {run[1]} | {' | '.join(cells)} |", flush=True)
     finally:
         server.terminate()
@@ -171,13 +174,13 @@ def measured(name: str, options: argparse.Namespace, texts: list[list[bytes]]) -
 
 
 async def longest_pause(work: Callable[[], Awaitable[object]]) -> float:
-    """How long the event loop cannot run at most during some work."""
-    longest, done = 0.0, False
+    """The longest time that the event loop cannot run during some work."""
+    longest, finished = 0.0, False
 
     async def beat() -> None:
         nonlocal longest
         last = perf_counter()
-        while not done:
+        while not finished:
             await asyncio.sleep(0)
             now = perf_counter()
             longest, last = max(longest, now - last), now
@@ -185,32 +188,32 @@ async def longest_pause(work: Callable[[], Awaitable[object]]) -> float:
     beating = asyncio.create_task(beat())
     await asyncio.sleep(0)
     await work()
-    done = True
+    finished = True
     await beating
     return longest
 
 
 def pauses(vocabulary: str, text: str) -> None:
-    """Prints how long calls of toksmith hold up an event loop, by the length of the text."""
+    """Print how long calls of toksmith block an event loop, by the length of the text."""
     import toksmith
 
-    found = encoding(vocabulary)
-    tok = toksmith.load(found.source, pattern=found.pattern)
+    vocabulary_files = encoding(vocabulary)
+    tok = toksmith.load(vocabulary_files.source, pattern=vocabulary_files.pattern)
     calls: dict[str, Call] = {"encode": tok.encode, "encode_array": tok.encode_array, "count": tok.count}
     control = b" " * HASHED
     print(f"\n| bytes | on the loop: `encode` | in a thread: {' | '.join(f'`{name}`' for name in calls)} | sha256 |")
     print("|--:" * (len(calls) + 3) + "|")
     for size in SIZES:
-        part = text[:size]
-        on_loop = min(timed(tok.encode, part) for _ in range(5))
-        in_thread = [paused(call, part) for call in calls.values()]
-        hashed = paused(sha256, control[: HASHED * size // LONG])
+        beginning = text[:size]
+        on_loop = min(timed(tok.encode, beginning) for _ in range(5))
+        in_thread = [median_pause(call, beginning) for call in calls.values()]
+        hashed = median_pause(sha256, control[: HASHED * size // LONG])
         print(
             f"| {size:,} | {' | '.join(f'{each * 1e3:.2f} ms' for each in [on_loop, *in_thread, hashed])} |", flush=True
         )
 
 
-def paused(call: Call, argument: object) -> float:
+def median_pause(call: Call, argument: object) -> float:
     """The median of the longest pauses of an event loop while a call runs in a thread."""
     return median(asyncio.run(longest_pause(lambda: asyncio.to_thread(call, argument))) for _ in range(9))
 
@@ -222,8 +225,8 @@ def timed(call: Call, text: str) -> float:
     return perf_counter() - begun
 
 
-def sent(corpus: str, short: int) -> tuple[list[bytes], str]:
-    """Short texts, and a long one of ASCII, so that bytes are characters."""
+def request_texts(corpus: str, short: int) -> tuple[list[bytes], str]:
+    """Short texts, and a long ASCII text, so that bytes are characters."""
     long = ""
     for document in documents(corpus):
         long += document.encode("ascii", "ignore").decode()
@@ -234,24 +237,24 @@ def sent(corpus: str, short: int) -> tuple[list[bytes], str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the servers, and prints the tables."""
+    """Run the servers, and print the tables."""
     options = parser().parse_args(arguments)
     if options.serve:
-        served(options.serve, options.encoding, options.port)
+        serve(options.serve, options.encoding, options.port)
         return 0
     try:
         encoding(options.encoding)
-        short, long = sent("english", options.short)
-    except Exception as missing:  # noqa: BLE001 - the published files, or the corpora
+        short, long = request_texts("english", options.short)
+    except Exception as missing:  # noqa: BLE001 - the published files or the corpora are missing
         print(f"{missing}: a trained vocabulary and the sources of Python's library replace them", file=sys.stderr)
         options.encoding = FALLBACK
-        short, long = sent("stdlib", options.short)
+        short, long = request_texts("stdlib", options.short)
     print(f"{os.cpu_count()} processors, {options.encoding}, short texts of {options.short} bytes")
     print("| engine | clients | encodes on | short/s | median ms | 99 % ms | most ms | long, median ms |")
     print("|---|---|---|--:|--:|--:|--:|--:|", flush=True)
     for name in options.engines.split(";"):
         try:
-            measured(name, options, [short, [long.encode()]])
+            measure_engine(name, options, [short, [long.encode()]])
         except (Unsupported, MissingVocabulary) as reason:
             print(f"| {name} | {reason} | | | | | | |")
     if not options.no_pauses:
@@ -261,16 +264,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(prog="python -m bench.servers", description=(__doc__ or "").partition("\n")[0])
-    made.add_argument("--engines", default=";".join(ENGINES), help="separated by semicolons")
-    made.add_argument("--clients", type=int, default=100)
-    made.add_argument("--seconds", type=float, default=3, help="of each run")
-    made.add_argument("--short", type=int, default=SHORT["short200"], help="bytes of a short text")
-    made.add_argument("--encoding", default="cl100k")
-    made.add_argument("--no-pauses", action="store_true", help="leave out the second table")
-    made.add_argument("--serve", default="", help=argparse.SUPPRESS)
-    made.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
-    return made
+    cli = argparse.ArgumentParser(prog="python -m bench.servers", description=(__doc__ or "").partition("\n")[0])
+    cli.add_argument("--engines", default=";".join(ENGINES), help="separated by semicolons")
+    cli.add_argument("--clients", type=int, default=100)
+    cli.add_argument("--seconds", type=float, default=3, help="of each run")
+    cli.add_argument("--short", type=int, default=SHORT["short200"], help="bytes of a short text")
+    cli.add_argument("--encoding", default="cl100k")
+    cli.add_argument("--no-pauses", action="store_true", help="leave out the second table")
+    cli.add_argument("--serve", default="", help=argparse.SUPPRESS)
+    cli.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
+    return cli
 
 
 if __name__ == "__main__":

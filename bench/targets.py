@@ -1,7 +1,7 @@
 """The table of targets: what toksmith must reach, relative to which engine, in which cells.
 
-A row names a group of cells and, if it is not for all of them, their texts or vocabularies. `verdicts` compares them with
-the figures of a record.
+A row names a group of cells and, unless it covers all of them, their texts or vocabularies. `verdicts` compares them
+with the figures of a record.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ OWN = frozenset({TENTH, LOCK})
 
 @dataclass(frozen=True)
 class Target:
-    """What toksmith must reach: `factor` times the figure of `than`, or `factor` itself if `than` is empty.
+    """A goal for toksmith: `factor` times the figure of `than`, or `factor` itself if `than` is empty.
 
     Attributes:
         than: An engine (the best peer if its answers are wrong or missing), or `BEST`, the best peer with right
             answers, or toksmith itself: a variant that is measured in the same rounds, or a figure of `OWN`.
         sense: `SPEED` if the ratio must be at least the factor, `COST` if at most.
-        enough: A figure of toksmith that reaches the target whatever the ratio is; None for no such figure.
+        enough: A figure of toksmith that reaches the target at any ratio; None for none.
     """
 
     factor: float
@@ -38,7 +38,7 @@ class Target:
         return ratio <= self.factor if self.sense == COST else ratio >= self.factor
 
     def said(self) -> str:
-        """The target in words."""
+        """The target as text."""
         sign = "≤" if self.sense == COST else "≥"
         other = f", or {sign} {self.enough:g}" if self.enough is not None else ""
         return f"{sign} {self.factor:g}{f' × {self.than}' if self.than else ''}{other}"
@@ -46,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Goal:
-    """One row: a target and the cells that it is for, by group; empty `texts` or `encodings` are all that are asked."""
+    """One row: a target and its cells, by group; empty `texts` or `encodings` mean all."""
 
     title: str
     groups: tuple[str, ...]
@@ -98,35 +98,35 @@ GOALS = (
 
 
 def target_of(group: str, encoding: str, text: str) -> Target | None:
-    """The target of a cell relative to what is measured in the same rounds; None if there is none."""
-    found = (goal.target for goal in GOALS if goal.target.than not in OWN and goal.covers(group, encoding, text))
-    return next(found, None)
+    """The target of a cell relative to a figure of the same rounds; None if it has none."""
+    targets = (goal.target for goal in GOALS if goal.target.than not in OWN and goal.covers(group, encoding, text))
+    return next(targets, None)
 
 
 def without_target(unit: str) -> Target:
-    """What a cell without a target is compared with: the best peer."""
+    """The comparison for a cell without a target: the best peer."""
     return Target(0, sense=SPEED if unit.endswith("/s") else COST)
 
 
-def named(groups: Sequence[str]) -> set[str]:
-    """The engines that some target of these groups names."""
+def engines_in_targets(groups: Sequence[str]) -> set[str]:
+    """The engines in the targets of these groups."""
     return {goal.target.than for goal in GOALS if {*goal.groups} & {*groups}}
 
 
-def said(target: Target, ratio: float | None) -> str:
-    """A verdict in words: "target 2.0, seen 1.40: short"."""
+def verdict_text(target: Target, ratio: float | None) -> str:
+    """A verdict as text: "target 2.0, seen 1.40: short"."""
     if ratio is None:
-        return f"{due(target)}: no figure"
-    return f"{due(target)}, seen {amount(ratio)}: {'holds' if target.holds(ratio) else 'short'}"
+        return f"{target_text(target)}: no figure"
+    return f"{target_text(target)}, seen {format_ratio(ratio)}: {'holds' if target.holds(ratio) else 'short'}"
 
 
-def due(target: Target) -> str:
-    """The factor in words: "target 2.0"."""
+def target_text(target: Target) -> str:
+    """The factor as text: "target 2.0"."""
     if round(target.factor, 1) == target.factor < 10:
         return f"target {target.factor:.1f}"
     return f"target {target.factor:.3g}"
 
 
-def amount(ratio: float) -> str:
-    """A ratio with two digits behind the point, fewer where it is large."""
+def format_ratio(ratio: float) -> str:
+    """A ratio with two decimals, fewer if it is large."""
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}" if ratio < 100 else f"{ratio:,.0f}"

@@ -35,8 +35,8 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True)
-class Laid:
-    """A text as it lies in the scratch folder."""
+class TextFile:
+    """A text in the scratch folder."""
 
     name: str
     path: str
@@ -44,7 +44,7 @@ class Laid:
     bytes: int
 
     def load(self, share: tuple[int, int] = (0, 1)) -> list[str]:
-        """The documents, or one of several parts of about the same size: its place, and how many there are."""
+        """The documents, or one of several parts of about equal size: `share` is its number and the number of parts."""
         content = Path(self.path).read_bytes()
         ends = self.ends()
         place, parts = share
@@ -53,7 +53,7 @@ class Laid:
         return [content[start:end].decode("utf-8") for start, end in islice(spans, first, last)]
 
     def stream(self) -> Iterator[str]:
-        """The documents one by one, without holding the others."""
+        """The documents one by one; only one is in memory."""
         start = 0
         with Path(self.path).open("rb") as file:
             for end in self.ends():
@@ -67,23 +67,23 @@ class Laid:
         return ends
 
 
-def lay(name: str, limit: int) -> Laid:
-    """A text by name, made if it is not there yet.
+def lay_out_text(name: str, limit: int) -> TextFile:
+    """A text by name, written if it does not exist.
 
     Args:
         name: A corpus, "stream", "nine corpora", "short20", "short200", "stdlib", "file:PATH", or a name of `hostile`.
-        limit: The most bytes, in whole documents, but at least one document; no meaning for hostile and short texts.
+        limit: The maximum bytes of whole documents, but at least one document; ignored for hostile and short texts.
     """
     stamp = hashlib.sha256(f"{name} {limit} {source_stamp(name)}".encode()).hexdigest()[:12]
     path = scratch("texts") / f"{Path(name).name.replace(':', '-')}-{stamp}.utf8"
     about = path.with_suffix(".json")
     if not about.is_file():
-        write_whole(about, json.dumps(asdict(write(name, path, capped(documents(name), limit)))).encode())
-    return Laid(**json.loads(about.read_text(encoding="utf-8")))
+        write_whole(about, json.dumps(asdict(write(name, path, limit_documents(documents(name), limit)))).encode())
+    return TextFile(**json.loads(about.read_text(encoding="utf-8")))
 
 
-def write(name: str, path: Path, texts: Iterable[str]) -> Laid:
-    """Writes the documents and their ends."""
+def write(name: str, path: Path, texts: Iterable[str]) -> TextFile:
+    """Write the documents and their ends."""
     parts = [text.encode("utf-8", "replace") for text in texts]
     ends, total = array("Q"), 0
     for part in parts:
@@ -91,11 +91,11 @@ def write(name: str, path: Path, texts: Iterable[str]) -> Laid:
         ends.append(total)
     write_whole(path, b"".join(parts))
     write_whole(path.with_suffix(".ends"), ends.tobytes())
-    return Laid(name, str(path), len(parts), total)
+    return TextFile(name, str(path), len(parts), total)
 
 
-def capped(texts: Iterable[str], limit: int) -> Iterator[str]:
-    """Documents until the next one would go beyond the limit."""
+def limit_documents(texts: Iterable[str], limit: int) -> Iterator[str]:
+    """Documents until the next one would exceed the limit."""
     total = 0
     for text in texts:
         size = len(text.encode("utf-8", "replace"))
@@ -106,7 +106,7 @@ def capped(texts: Iterable[str], limit: int) -> Iterator[str]:
 
 
 def source_stamp(name: str) -> str:
-    """A stamp that changes when the file behind a text changes."""
+    """A stamp that changes with the source file of a text."""
     if name.startswith("file:"):
         paths = [Path(name.removeprefix("file:"))]
     else:
@@ -118,13 +118,13 @@ def source_stamp(name: str) -> str:
 
 
 def documents(name: str) -> Iterable[str]:
-    """The documents of a text, from where they come."""
+    """The documents of a text, from their source."""
     if name.startswith("file:"):
         return file_documents(Path(name.removeprefix("file:")))
     if name == FALLBACK:
         return stdlib_documents()
     if name == STREAM:
-        return alternating(corpus_documents("english"), corpus_documents("code"))
+        return alternate(corpus_documents("english"), corpus_documents("code"))
     if name == NINE:
         return chain.from_iterable(map(corpus_documents, CORPORA))
     if name in SHORT:
@@ -135,7 +135,7 @@ def documents(name: str) -> Iterable[str]:
     if kind in hostile.KINDS:
         return [hostile.text(name)]
     if kind == hostile.UNBROKEN:
-        return [hostile.unbroken(corpus_documents("chinese"), int(size))]
+        return [hostile.chinese_run(corpus_documents("chinese"), int(size))]
     return corpus_documents(name)
 
 
@@ -153,7 +153,7 @@ def corpus_documents(name: str) -> Iterable[str]:
 
 
 def file_documents(path: Path) -> Iterator[str]:
-    """The documents of a file: the rows' `text` of JSON lines, anything else is one document; `.gz` is opened."""
+    """The documents of a file: each row's `text` of JSON lines; any other file is one document; `.gz` is unpacked."""
     if not path.is_file():
         raise Missing(f"no file {path}")
     with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
@@ -172,7 +172,7 @@ def stdlib_documents() -> Iterator[str]:
             yield path.read_text(encoding="utf-8", errors="replace")
 
 
-def alternating(first: Iterable[str], second: Iterable[str]) -> Iterator[str]:
+def alternate(first: Iterable[str], second: Iterable[str]) -> Iterator[str]:
     """Documents of two corpora alternately, and the rest of the longer one."""
     for pair in zip_longest(first, second):
         yield from (text for text in pair if text is not None)
@@ -180,13 +180,13 @@ def alternating(first: Iterable[str], second: Iterable[str]) -> Iterator[str]:
 
 def short_strings(size: int) -> Iterator[str]:
     """Consecutive strings of about `size` characters, cut at spaces, from English or its replacement."""
-    left = SHORT_STRINGS
+    remaining = SHORT_STRINGS
     for document in corpus_documents("english") if corpus_path("english").is_file() else stdlib_documents():
         start = 0
-        while (end := document.find(" ", start + size)) > 0 and left:
+        while (end := document.find(" ", start + size)) > 0 and remaining:
             if end - start < 2 * size:
                 yield document[start:end]
-                left -= 1
+                remaining -= 1
             start = end
-        if not left:
+        if not remaining:
             return

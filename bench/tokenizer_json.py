@@ -1,8 +1,8 @@
 """Vocabularies in Hugging Face's `tokenizer.json`, for engines that load nothing else.
 
 A file of ranks has no merges: they are recovered by merging each token's bytes with the tokens of lower rank until two
-parts are left. Where that leaves more parts of some token (Llama 3), any two tokens that join to a token are a merge, as
-in the file that is published for it; `ignore_merges` then finds the tokens that no merge makes.
+parts are left. If more parts of some token are left (Llama 3), any two tokens that join to a token are a merge, as in
+the file that is published for it; `ignore_merges` then finds the tokens that no merge makes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def from_ranks(source: bytes, regex: str) -> str:
     ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in source.splitlines())}
     alphabet = byte_alphabet()
     spell = {token: "".join(alphabet[byte] for byte in token) for token in ranks}
-    merges = [[spell[left], spell[right]] for left, right in recovered_merges(ranks)]
+    merges = [[spell[left], spell[right]] for left, right in recover_merges(ranks)]
     split = {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
     in_bytes = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": not regex}
     return document(
@@ -53,7 +53,7 @@ def from_sentencepiece(source: bytes) -> str:
 
 
 def document(**parts: Any) -> str:
-    """A `tokenizer.json` with these parts and no others."""
+    """A `tokenizer.json` with only these parts."""
     names = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     whole = {"version": "1.0", "added_tokens": []} | dict.fromkeys(names) | parts
     return json.dumps(whole, ensure_ascii=False)
@@ -73,31 +73,31 @@ def byte_alphabet() -> list[str]:
     return [chr(byte if byte in printing else next(others)) for byte in range(256)]
 
 
-def recovered_merges(ranks: dict[bytes, int]) -> list[Pair]:
-    """The pair that makes each token, in rank order; every pair, if some token has none that makes it."""
-    found = []
+def recover_merges(ranks: dict[bytes, int]) -> list[Pair]:
+    """The pair that makes each token, in rank order; every possible pair, if some token has no such pair."""
+    pairs = []
     for token, rank in sorted(ranks.items(), key=lambda entry: entry[1]):
         if len(token) > 1:
-            parts = merged(token, rank, ranks)
+            parts = merge_below(token, rank, ranks)
             if len(parts) != 2:
                 return every_merge(ranks)
-            found.append((parts[0], parts[1]))
-    return found
+            pairs.append((parts[0], parts[1]))
+    return pairs
 
 
 def every_merge(ranks: dict[bytes, int]) -> list[Pair]:
     """All pairs of tokens that join to a token: by the rank of the whole, then of the parts."""
-    found = [
+    candidates = [
         (rank, ranks[token[:cut]], ranks[token[cut:]], token[:cut], token[cut:])
         for token, rank in ranks.items()
         for cut in range(1, len(token))
         if token[:cut] in ranks and token[cut:] in ranks
     ]
-    return [(left, right) for *_, left, right in sorted(found)]
+    return [(left, right) for *_, left, right in sorted(candidates)]
 
 
-def merged(token: bytes, below: int, ranks: dict[bytes, int]) -> list[bytes]:
-    """A token's bytes, merged as far as tokens of a rank below `below` go."""
+def merge_below(token: bytes, below: int, ranks: dict[bytes, int]) -> list[bytes]:
+    """A token's bytes, merged with tokens of a rank below `below`."""
     parts = [token[place : place + 1] for place in range(len(token))]
     while len(parts) > 2:
         candidates = [ranks.get(parts[place] + parts[place + 1], below) for place in range(len(parts) - 1)]

@@ -1,8 +1,8 @@
 """Ratios with their spread, and the result of every target, from the rows of a record.
 
-The engines take turns, so each round has a ratio of its own. The spread is the smallest and the largest of them, the
-ratio that of the medians. A cell whose spread includes the bound of its target is even with it, otherwise ahead or
-behind. Everything is computed from the single runs, so old records are judged by the targets of today.
+The engines take turns, so each round has a separate ratio. The spread is the smallest and the largest of them, the
+ratio that of the medians. A cell is even if its spread includes the bound of its target, otherwise ahead or behind.
+Everything is computed from the single runs, so old records are judged by today's targets.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .adapters import ALONE, APART, OURS, VARIANTS
-from .targets import BEST, COST, GOALS, OWN, SPEED, TENTH, Goal, Target, amount, due
+from .targets import BEST, COST, GOALS, OWN, SPEED, TENTH, Goal, Target, format_ratio, target_text
 
 Row = dict[str, Any]
 AHEAD, EVEN, BEHIND = "ahead", "even", "behind"
@@ -22,29 +22,29 @@ STRONG = 1.15
 
 @dataclass(frozen=True)
 class Ratio:
-    """Toksmith's figure by another: that of the medians, and the ends of its spread."""
+    """Toksmith's figure divided by another: of the medians, and the ends of its spread."""
 
     value: float
     low: float
     high: float
 
     def said(self) -> str:
-        """The ratio in words: "1.28 (1.20 – 1.35)"."""
-        ends = dict.fromkeys((amount(self.low), amount(self.high)))
-        return amount(self.value) if len(ends) == 1 else f"{amount(self.value)} ({' – '.join(ends)})"
+        """The ratio as text: "1.28 (1.20 – 1.35)"."""
+        ends = dict.fromkeys((format_ratio(self.low), format_ratio(self.high)))
+        return format_ratio(self.value) if len(ends) == 1 else f"{format_ratio(self.value)} ({' – '.join(ends)})"
 
     def inverse(self) -> Ratio:
-        """The other figure by toksmith's."""
+        """The other figure divided by toksmith's."""
         return Ratio(1 / self.value, 1 / self.high, 1 / self.low)
 
 
 @dataclass(frozen=True)
-class Seen:
+class Observed:
     """The observed ratio of a target in one cell; None if toksmith's or the other figure is missing.
 
     Attributes:
         peer: The engine that toksmith is compared with; "" for none.
-        enough: Whether toksmith's figure reaches the target whatever the ratio is.
+        enough: Whether toksmith's figure reaches the target at any ratio.
     """
 
     where: str
@@ -53,7 +53,7 @@ class Seen:
     enough: bool = False
 
     def standing(self, target: Target) -> str:
-        """Whether the cell is ahead of the bound, even with it or behind; "" without a ratio."""
+        """The standing of the cell: ahead of the bound, even with it or behind; "" without a ratio."""
         if self.ratio is None:
             return ""
         if self.enough:
@@ -63,84 +63,84 @@ class Seen:
         return AHEAD if target.holds(self.ratio.value) else BEHIND
 
     def said(self, target: Target) -> str:
-        """The verdict in words: "target 1.0, seen 1.28 (1.20 – 1.35): ahead"."""
+        """The verdict as text: "target 1.0, seen 1.28 (1.20 – 1.35): ahead"."""
         if self.ratio is None:
-            return f"{due(target)}: no figure"
-        return f"{due(target)}, seen {self.ratio.said()}: {self.standing(target)}"
+            return f"{target_text(target)}: no figure"
+        return f"{target_text(target)}, seen {self.ratio.said()}: {self.standing(target)}"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of one row of the table: its cells, and the one that is farthest from the target."""
+    """The result of one row of the table: its cells, and the cell farthest from the target."""
 
     goal: Goal
-    cells: tuple[Seen, ...]
+    cells: tuple[Observed, ...]
 
     def ratios(self) -> list[float]:
-        """The ratios of the cells that have one, best first."""
-        found = [cell.ratio.value for cell in self.cells if cell.ratio is not None]
-        return sorted(found, reverse=self.goal.target.sense == SPEED)
+        """The ratios of the cells, best first; cells without a ratio are left out."""
+        values = [cell.ratio.value for cell in self.cells if cell.ratio is not None]
+        return sorted(values, reverse=self.goal.target.sense == SPEED)
 
     def count(self, standing: str) -> int:
-        """How many cells are ahead, even or behind."""
+        """The number of cells with this standing: ahead, even or behind."""
         return sum(cell.standing(self.goal.target) == standing for cell in self.cells)
 
     def strong(self) -> int:
-        """How many cells are at least `STRONG` times as fast as their peer."""
+        """The number of cells at least `STRONG` times as fast as their peer."""
         cost = self.goal.target.sense == COST
         return sum((1 / ratio if cost else ratio) >= STRONG for ratio in self.ratios())
 
-    def worst(self) -> Seen | None:
+    def worst(self) -> Observed | None:
         """The cell that is farthest from the target; a cell without a figure comes first."""
         missing = next((cell for cell in self.cells if cell.ratio is None), None)
         last = self.ratios()[-1:]
         return missing or next((cell for cell in self.cells if cell.ratio and [cell.ratio.value] == last), None)
 
     def said(self) -> str:
-        """The verdict in words."""
+        """The verdict as text."""
         worst = self.worst()
-        return worst.said(self.goal.target) if worst else f"{due(self.goal.target)}: not measured"
+        return worst.said(self.goal.target) if worst else f"{target_text(self.goal.target)}: not measured"
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
     """The result of every row of the table, from a record's rows."""
-    return [Verdict(goal, tuple(seen(goal, rows))) for goal in GOALS]
+    return [Verdict(goal, tuple(observed_ratios(goal, rows))) for goal in GOALS]
 
 
 def race(rows: Sequence[Row]) -> Verdict:
-    """All cells that compare toksmith's speed with that of its peers, each relative to the best of them."""
+    """All cells that compare toksmith's speed with its peers', each relative to the best of them."""
     goal = Goal("all cells beside the best peer", (), Target(1.0))
     cells = []
     for each in filter(Goal.beside_peers, GOALS):
         target = Target(1.0, BEST, each.target.sense)
-        found = list(seen(replace(each, target=target), rows))
-        speeds = [cell.ratio.inverse() if cell.ratio and target.sense == COST else cell.ratio for cell in found]
-        cells += [replace(cell, ratio=speed) for cell, speed in zip(found, speeds, strict=True)]
+        cells_of_goal = list(observed_ratios(replace(each, target=target), rows))
+        speeds = [cell.ratio.inverse() if cell.ratio and target.sense == COST else cell.ratio for cell in cells_of_goal]
+        cells += [replace(cell, ratio=speed) for cell, speed in zip(cells_of_goal, speeds, strict=True)]
     return Verdict(goal, tuple(cells))
 
 
-def seen(goal: Goal, rows: Sequence[Row]) -> Iterator[Seen]:
+def observed_ratios(goal: Goal, rows: Sequence[Row]) -> Iterator[Observed]:
     """The observed ratio in each cell of a goal.
 
-    No cell: the shortest text of a kind, which has no tenth; and a row without the variant that the goal compares with.
+    Not included: the shortest text of a kind, which has no tenth, and a row without the goal's variant.
     """
     for row in rows:
         if not goal.covers(*cell_of(row)):
             continue
-        where = f"{row['group']}, {place(row)}" if len(goal.groups) > 1 else place(row)
+        where = f"{row['group']}, {cell_place(row)}" if len(goal.groups) > 1 else cell_place(row)
         if goal.target.than in OWN:
-            others = tenth(row, rows) if goal.target.than == TENTH else locked(row, rows)
+            others = tenth_runs(row, rows) if goal.target.than == TENTH else lock_limit(row, rows)
             if others is not None:
-                yield Seen(where, compared(right_runs(row, OURS), others))
+                yield Observed(where, ratio_of_runs(right_runs(row, OURS), others))
         elif goal.target.than not in VARIANTS or goal.target.than in row["engines"]:
-            yield replace(judged(goal.target, row), where=where)
+            yield replace(observed_in_row(goal.target, row), where=where)
 
 
-def judged(target: Target, row: Row) -> Seen:
-    """The ratio of toksmith's figure to that of the target's peer, or to the best peer's if that one has none."""
+def observed_in_row(target: Target, row: Row) -> Observed:
+    """The ratio of toksmith's figure to the target's peer's, or to the best peer's if that peer has none."""
     ours = right_runs(row, OURS)
     if not target.than:
-        return Seen(place(row), compared(ours, [1.0] * len(ours)))
+        return Observed(cell_place(row), ratio_of_runs(ours, [1.0] * len(ours)))
     figures = {name: statistics.median(runs) for name in row["engines"] if (runs := right_runs(row, name))}
     peers = {name: figure for name, figure in figures.items() if name not in (OURS, *VARIANTS)}
     choose = min if target.sense == COST else max
@@ -150,10 +150,10 @@ def judged(target: Target, row: Row) -> Seen:
     enough = (
         target.enough is not None and OURS in figures and replace(target, factor=target.enough).holds(figures[OURS])
     )
-    return Seen(place(row), compared(ours, right_runs(row, peer)), peer, enough)
+    return Observed(cell_place(row), ratio_of_runs(ours, right_runs(row, peer)), peer, enough)
 
 
-def compared(ours: Sequence[float], others: Sequence[float]) -> Ratio | None:
+def ratio_of_runs(ours: Sequence[float], others: Sequence[float]) -> Ratio | None:
     """The ratio of two figures from their runs, round by round; of all pairs if one was timed more often."""
     if not ours or not others:
         return None
@@ -165,23 +165,23 @@ def compared(ours: Sequence[float], others: Sequence[float]) -> Ratio | None:
 
 
 def right_runs(row: Row, engine: str) -> list[float]:
-    """The runs of an engine whose answers are right, and which was measured on the whole text; else none."""
-    shown = row["engines"].get(engine)
-    if not shown or shown["wrong"] or shown["floor"] or shown["median"] is None:
+    """The runs of an engine with right answers on the whole text; else none."""
+    entry = row["engines"].get(engine)
+    if not entry or entry["wrong"] or entry["floor"] or entry["median"] is None:
         return []
-    return list(shown["runs"])
+    return list(entry["runs"])
 
 
-def tenth(row: Row, rows: Sequence[Row]) -> list[float] | None:
+def tenth_runs(row: Row, rows: Sequence[Row]) -> list[float] | None:
     """Toksmith's runs with a text of a tenth of the length; None if that text was not measured."""
     kind, _, size = row["text"].rpartition("-")
     return next((right_runs(other, OURS) for other in like(row, rows, text=f"{kind}-{int(size) // 10}")), None)
 
 
-def locked(row: Row, rows: Sequence[Row]) -> list[float] | None:
-    """The most MB/s of lists that threads with one interpreter lock can reach, round by round.
+def lock_limit(row: Row, rows: Sequence[Row]) -> list[float] | None:
+    """The maximum MB/s of lists that threads with one interpreter lock can reach, round by round.
 
-    Only one thread at a time may build lists. How long that takes is the difference between lists and arrays on one
+    Only one thread at a time can build lists. The time for that is the difference between lists and arrays on one
     thread. The limit is the smaller of that speed and the speed of separate processes.
     """
     arrays = next(like(row, rows, group=row["group"].replace("lists", "arrays")), None)
@@ -196,13 +196,13 @@ def locked(row: Row, rows: Sequence[Row]) -> list[float] | None:
 
 
 def like(row: Row, rows: Sequence[Row], **other: str) -> Iterator[Row]:
-    """The rows of the same cell but for the fields that are named."""
-    wanted = cell_of(row | other)
-    return (found for found in rows if cell_of(found) == wanted)
+    """The rows of the same cell, except for the given fields."""
+    key = cell_of(row | other)
+    return (each for each in rows if cell_of(each) == key)
 
 
-def place(row: Row) -> str:
-    """Which cell of its group a row is."""
+def cell_place(row: Row) -> str:
+    """The vocabulary and text of a row."""
     return f"{row['encoding']} {row['text']}"
 
 

@@ -12,25 +12,25 @@ from .measures import MEASURES
 from .request import Reply, Request
 
 
-def answered(request: Request) -> Reply:
-    """The reply; whatever goes wrong in an engine becomes its problem, panics of Rust included."""
+def reply_to(request: Request) -> Reply:
+    """The reply; any failure of an engine becomes its problem, panics of Rust included."""
     try:
         return MEASURES[request.measure](request)
     except Unsupported as reason:
         return Reply(problem=f"unsupported: {reason}".rstrip(": "))
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # noqa: BLE001 - a panic that crosses into Python is no Exception
+    except BaseException as problem:  # noqa: BLE001 - a panic in Python is not an Exception
         line = str(problem).splitlines()[0] if str(problem) else ""
         return Reply(problem=f"failed: {type(problem).__name__}: {line[:200]}".rstrip(": "))
 
 
 def main() -> None:
-    """Pins this process and answers."""
+    """Pin this process, and answer."""
     request = Request.parse(sys.stdin.readline())
     if request.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, request.cpus)
-    print(json.dumps(asdict(answered(request))), flush=True)
+    print(json.dumps(asdict(reply_to(request))), flush=True)
     os._exit(0)  # freeing the texts and the engine takes long and measures nothing
 
 

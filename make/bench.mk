@@ -1,7 +1,7 @@
-# make bench | bench-quick | bench-train | bench-corpus: toksmith beside its peers, in an environment of their own. They measure the
-# wheel. make bench-quick measures the dozen cells that matter, in five minutes on two quiet processors.
+# make bench | bench-quick | bench-train | bench-corpus: toksmith and its peers, in a separate environment. They measure the wheel.
+# make bench-quick measures the dozen most important cells, in five minutes on two quiet processors.
 # OPTIONS="--only megatron" is passed on. make bench-corpus measures files to files of ids; its peers are programs of .venv-readers
-# and .venv-ray, and of TOKSMITH_MEGATRON=/path, a checkout. It skips those that are not there, and says what would add them.
+# and .venv-ray, and of TOKSMITH_MEGATRON=/path, a checkout. It skips missing programs, and prints how to add them.
 .PHONY: bench bench-quick bench-train bench-corpus
 
 bench-quick: .venv-bench/.made

@@ -1,4 +1,4 @@
-# make test-browser: the playground and snapshots in a headless Chromium, which it installs.
+# make test-browser: tests the playground and snapshots in a headless Chromium, which it installs.
 .PHONY: test-browser
 
 test-browser: .venv/.tools

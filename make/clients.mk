@@ -1,5 +1,5 @@
-# make test-clients: other libraries' own tests on our drop-ins, and libraries that take a tokenizer, run as their users run them;
-# in two environments of their own, of several GB. Source distributions are fetched from the package index, once.
+# make test-clients: runs other libraries' tests on the drop-ins, and libraries that take a tokenizer, with their usual calls;
+# in two separate environments of several GB. Source distributions are downloaded from the package index, once.
 # TOKSMITH_SUITES=/path adds suites of other repositories (minbpe, rustbpe, nanochat).
 .PHONY: test-clients
 

@@ -1,6 +1,6 @@
-# make docs: the documentation site in build/docs/site; a dead link fails. .venv-docs holds what builds it (docs/site/requirements.txt).
-# make docs-check: its pages in a headless Chromium. make docs-publish: the site as a version of the branch
-# gh-pages, which it commits and does not push; DOCS_VERSION=0.2 and DOCS_BRANCH=name choose others.
+# make docs: the documentation site in build/docs/site; a dead link fails. .venv-docs holds its tools (docs/site/requirements.txt).
+# make docs-check: tests its pages in a headless Chromium. make docs-publish: commits the site as a version to the branch
+# gh-pages, and does not push; DOCS_VERSION=0.2 and DOCS_BRANCH=name choose others.
 .PHONY: docs docs-check docs-publish
 
 STAGED := build/docs

@@ -1,5 +1,5 @@
-# make test-llama: llama.cpp's own tokenizer reads the GGUF files that we write, and gives their ids; in an environment of its own.
-# llama.cpp's sources are in the source distribution of llama-cpp-python, which is fetched from the package index, once. Only
+# make test-llama: llama.cpp's own tokenizer reads toksmith's GGUF files, and gives the same ids; in a separate environment.
+# llama.cpp's sources are in the source distribution of llama-cpp-python, which is downloaded from the package index, once. Only
 # the library is compiled, without a GPU and for any processor: 3 minutes on two cores. The tests take 10.
 .PHONY: test-llama
 

@@ -1,5 +1,5 @@
-# make test-model: transformers and torch load what `graft` writes, and compute the same logits; in an environment of their own, of
-# 5 GB, because the package index has torch for Linux only with what it needs on a GPU.
+# make test-model: transformers and torch load models of `graft`, and compute the same logits; in a separate environment of
+# 5 GB, because the package index has torch for Linux only with its GPU packages.
 .PHONY: test-model
 
 test-model: .venv-model/.made

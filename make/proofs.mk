@@ -1,8 +1,8 @@
-# make proofs: the long proofs of docs/proofs.md in full, which takes hours. make proofs-ci: the part of them that CI runs and
-# make test does not. WHICH="tests/tokenizer/test_paths.py -k drawn" chooses among those of the package, and leaves out the core's.
+# make proofs: the long proofs of docs/proofs.md in full, which take hours. make proofs-ci: the part of them that CI runs but
+# make test does not. WHICH="tests/tokenizer/test_paths.py -k drawn" chooses among the package's proofs, and skips the core's.
 .PHONY: proofs proofs-ci
 
-NONE_IS_FINE := $(if $(WHICH),|| [ $$? -eq 5 ])  # what is chosen may have none of one sort
+NONE_IS_FINE := $(if $(WHICH),|| [ $$? -eq 5 ])  # the choice can have no proof of one kind
 # The specification in Rust: both builds of the core give the ids of one digest (crates/core/tests/fuzz_seeds.rs).
 WITHOUT_FAST := cargo test --quiet --package toksmith-core --no-default-features --features onig,sais,zstd
 

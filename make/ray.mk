@@ -1,4 +1,4 @@
-# make test-ray: jobs as tasks of a real Ray, on two nodes of this machine, in an environment of its own.
+# make test-ray: jobs as tasks of a real Ray, on two nodes of this machine, in a separate environment.
 .PHONY: test-ray
 
 test-ray: .venv-ray/.made

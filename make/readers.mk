@@ -1,5 +1,5 @@
-# make test-readers: the real readers of each format, torch included, read what a job writes; in an environment of their own, of
-# several GB. TOKSMITH_MEGATRON=/path/to/Megatron-LM, a checkout, also compares its scripts. `make bench-corpus` takes its peers from here.
+# make test-readers: the real readers of each format, torch included, read the output of a job; in a separate environment of
+# several GB. TOKSMITH_MEGATRON=/path/to/Megatron-LM, a checkout, also compares its scripts. `make bench-corpus` uses its peers.
 .PHONY: test-readers
 
 READERS := tests/requirements-readers.txt tests/requirements-readers-alone.txt

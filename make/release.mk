@@ -1,7 +1,7 @@
 # make wheel: a wheel for the interpreter of .venv and a source distribution, in dist/. make wheels: a wheel for each CPython of
-# this machine, in build/wheels/. make try-wheels: installs each of them into a fresh folder and runs README.md's lines there.
-# make release-check: everything that a release must pass and that one machine can say. ONLY="wheel page" chooses checks.
-# make manual: writes the files that a program makes: the manual page, the page of the package, the URLs of the project.
+# this machine, in build/wheels/. make try-wheels: installs each wheel into a fresh folder and runs README.md's lines there.
+# make release-check: every check of a release that one machine can run. ONLY="wheel page" chooses checks.
+# make manual: writes the generated files: the manual page, the page of the package, the URLs of the project.
 # make notices: the licences of all crates, after a change of Cargo.lock. make bump VERSION=0.3.0: a new version, everywhere.
 .PHONY: wheel wheels try-wheels release-check manual notices bump
 
@@ -30,7 +30,7 @@ release-check: .venv/.built .venv-release/.made build/wheels/.built target/tools
 	PYTHONPATH=scripts .venv-release/bin/python -m release.ready $(ONLY)
 
 manual: .venv/.built
-	.venv/bin/toksmith help --man > $(MANUAL)
+	.venv/bin/toksmith --man > $(MANUAL)
 	$(RELEASE).package_page
 
 notices: target/tools/.made

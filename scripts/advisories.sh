@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/advisories.sh
-# Looks for known vulnerabilities in what toksmith is built from and what its developers install: the crates of Cargo.lock, the
-# packages of .venv (those of the package and of its tests), and the pinned packages of the other environments. It needs .venv (run
-# `make check` once) and the network, compiles cargo-deny, runs every check, and exits with 1 if one finds something.
+# Looks for known vulnerabilities in toksmith's dependencies and its developers' tools: the crates of Cargo.lock, the packages
+# of .venv (those of the package and of its tests), and the pinned packages of the other environments. It needs .venv (run
+# `make check` once) and the network, compiles cargo-deny, runs every check, and exits with 1 if a check finds a vulnerability.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,7 +19,7 @@ PYTHON=.venv/bin/python bash scripts/venv.sh .venv-advisories -r tests/requireme
 export PATH=$PWD/target/tools/bin:$PATH
 
 step cargo deny --locked check advisories
-# --strict: a package that nobody can look up is a failure, not a line in a table.
+# --strict: a package that cannot be looked up is a failure, not a line in a table.
 for file in .venv-advisories/installed.txt "${pinned[@]}"; do
     step .venv-advisories/bin/pip-audit --strict --progress-spinner=off --no-deps --disable-pip --requirement "$file"
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: scripts/bench_before.sh COMMIT
-# Builds that commit of toksmith into an environment of its own and prints its interpreter, for `python -m bench --before`.
+# Builds that commit of toksmith into a separate environment and prints its interpreter, for `python -m bench --before`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

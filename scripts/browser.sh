@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/browser.sh PYTHON TESTS [pytest argument ...]
 # Runs tests that drive pages in a real headless browser. Installs Playwright from PyPI into the environment, and Debian's Chromium
-# and fonts where there is no browser and this may (root, apt-get). TOKSMITH_BROWSER names another Chromium.
-# TOKSMITH_PICTURES=1 takes the screenshots of docs/playground anew; TOKSMITH_SPEED=1 measures.
+# and fonts if there is no browser and it has the rights (root, apt-get). TOKSMITH_BROWSER names another Chromium.
+# TOKSMITH_PICTURES=1 renews the screenshots of docs/playground; TOKSMITH_SPEED=1 measures.
 set -euo pipefail
 
 python=$1

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Usage: scripts/check.sh PYTHON
-# Every check of style and types. All of them run, so that one report names everything that is to be mended.
+# Runs every check of style and types. All of them run, so that one report lists everything to fix.
 # ONLY=clippy runs the checks whose command has this word in it; `make check ONLY=clippy` passes it on.
 set -uo pipefail
 
 python=$1
 failed=()
 ran=0
-# Tests hand over wrong values on purpose, and use peers that have no types.
+# Tests pass wrong values on purpose, and use peers without types.
 loose=(--allow-untyped-defs --allow-incomplete-defs --allow-untyped-calls --allow-untyped-decorators
     --no-warn-return-any --no-warn-unused-ignores --no-strict-equality
     --disable-error-code=arg-type --disable-error-code=import-untyped --disable-error-code=var-annotated
@@ -26,10 +26,10 @@ step "$python" -m mypy
 step "$python" -m mypy "${loose[@]}" tests
 step "$python" -m mypy.stubtest toksmith._core --mypy-config-file pyproject.toml --allowlist scripts/stubtest_allow.txt
 step cargo fmt --check
-# A macro names these files, so that cargo does not find them.
+# A macro names these files, so cargo does not find them.
 step rustfmt --check --edition 2024 $(find crates -path '*/scan/rows/*.rs')
 step cargo clippy --quiet --workspace --all-targets -- -D warnings
-# Without code in C.
+# Without C code.
 step cargo clippy --quiet --package toksmith-core --no-default-features -- -D warnings
 step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --no-deps --package toksmith-core
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/fuzz.sh [SECONDS] [TARGET...]
-# Runs each fuzz target of crates/core/fuzz and of tests/fuzz (or those named) for that long (600), from the inputs that are
-# committed and from seeds of hard and real texts, and prints a line for each: how many inputs it tried, and findings. Needs
-# a nightly toolchain and `cargo install cargo-fuzz`; the test data for encode_published; `make`, and a Python that atheris
-# has a wheel for. A finding fails, and stays in crates/core/fuzz/artifacts.
+# Runs each fuzz target of crates/core/fuzz and of tests/fuzz (or the named ones) for SECONDS (600), from the committed inputs
+# and from seeds of hard and real texts, and prints a line for each: the number of inputs and the findings. Needs
+# a nightly toolchain and `cargo install cargo-fuzz`; the test data for encode_published; `make`, and a Python with a wheel of
+# atheris. A finding fails, and stays in crates/core/fuzz/artifacts.
 # TOKSMITH_ROW=o200k limits the target `scan` to that row of the pattern table.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,7 +23,7 @@ wanted() { [[ " ${targets[*]} " =~ \ ($(IFS='|'; echo "$*"))\  ]]; }
 if wanted "${in_rust[@]}"; then (cd crates/core && cargo +nightly fuzz build); fi
 if wanted "${in_python[@]}"; then
     PYTHON=$python bash scripts/venv.sh .venv-fuzz -r tests/requirements-fuzz.txt
-    # What .venv has, the package itself among it, is found from here as well.
+    # The packages of .venv, toksmith included, are found from here as well.
     here=$(.venv-fuzz/bin/python -c 'import site; print(site.getsitepackages()[0])')
     there=$("$python" -c 'import site; print(site.getsitepackages()[0])')
     echo "import site; site.addsitedir('$there')" >"$here/toksmith.pth"

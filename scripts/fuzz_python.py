@@ -1,6 +1,6 @@
-"""Runs a fuzz target of tests/fuzz with atheris: `fuzz_python.py TARGET [what libFuzzer takes] [FOLDER…]`.
+"""Runs a fuzz target of tests/fuzz with atheris: `fuzz_python.py TARGET [libFuzzer arguments] [FOLDER…]`.
 
-A finding is an exception that a target lets through. With `--seeds FOLDER` it writes inputs to begin with, and ends.
+A finding is an exception that a target does not catch. With `--seeds FOLDER` it only writes seed inputs.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 
 def seeds(target: str) -> list[bytes]:
-    """Drawn inputs; for formats, files of every format that are right, and the hostile ones of the tests, by format."""
+    """Random inputs; for formats, valid files of every format and the hostile files of the tests, by format."""
     chance = random.Random(target)
     if target != "formats":
         return [chance.randbytes(chance.randrange(8, 200)) for _ in range(300)]
     from toksmith import train
     from toksmith._formats import FORMATS
 
-    found: list[bytes] = []
+    inputs: list[bytes] = []
     options: tuple[dict[str, Any], ...] = (
         {"vocab_size": 262, "special_tokens": ["<s>"]},
         {"vocab_size": 30, "kind": "unigram"},
@@ -32,7 +32,7 @@ def seeds(target: str) -> list[bytes]:
         {"vocab_size": 24, "unit": "char", "pattern": None},
         {"vocab_size": 262, "end_of_word_suffix": "</w>"},
     )
-    models = [train("low lower lowest slow", progress=False, **given).model for given in options]
+    models = [train("low lower lowest slow", progress=False, **training).model for training in options]
     for place, (name, row) in enumerate(FORMATS.items()):
         for model in models:
             try:
@@ -40,17 +40,17 @@ def seeds(target: str) -> list[bytes]:
             except ValueError:
                 continue
             data = saved if isinstance(saved, bytes) else b"\0\0".join(saved[: row.reads])
-            found.append(bytes([place, chance.choice((0, 1, 2))]) + data)
+            inputs.append(bytes([place, chance.choice((0, 1, 2))]) + data)
         folder = ROOT / "tests" / "hostile" / name
         for path in sorted(folder.glob("*")):
             data = path.read_bytes()
             if len(data) < LONGEST:
-                found.append(bytes([place, 1]) + data)
-    return found
+                inputs.append(bytes([place, 1]) + data)
+    return inputs
 
 
 def main() -> None:
-    """Writes seeds, or hands over to libFuzzer."""
+    """Write seeds, or start libFuzzer."""
     target, *rest = sys.argv[1:]
     if rest[:1] == ["--seeds"]:
         folder = Path(rest[1])

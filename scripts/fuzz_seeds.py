@@ -1,7 +1,7 @@
 """Seeds for the fuzz targets: `fuzz_seeds.py FOLDER TARGET` writes the hard texts and slices of real texts into FOLDER.
 
-What stands before a text in the input of each target is said in crates/core/fuzz/src. The slices are cut from the
-corpora of the test data at random places, the same at every run; without test data there are the hard texts only.
+crates/core/fuzz/src defines the header of a text in the input of each target. The slices are cut from the
+corpora of the test data at random places, the same in every run; without test data, only the hard texts are written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def real_texts(chance: random.Random) -> list[bytes]:
 
 
 def header(target: str, chance: random.Random) -> bytes:
-    """What stands before the text in the input of a target; the last byte says that the text comes as it is."""
+    """The header before the text in the input of a target; its last byte marks plain text."""
     if target == "split":
         return chance.randbytes(3) + b"\0"
     if target in ("encode", "decode"):
@@ -53,7 +53,7 @@ def header(target: str, chance: random.Random) -> bytes:
 
 
 def main() -> None:
-    """Writes the seeds."""
+    """Write the seeds."""
     folder, target = Path(sys.argv[1]), sys.argv[2]
     chance = random.Random(target)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/newest_peers.sh [PEER...]
-# Compares toksmith with the newest published version of each peer that defines exactness (or of those named), one at a time: the
-# others keep their pinned versions. Prints a table in Markdown with a row for each, then the tests that fail. It exits with 1 if
+# Compares toksmith with the newest published version of each peer that defines exactness (or the named peers), one at a time:
+# the others keep their pinned versions. Prints a table in Markdown with a row for each, then the failing tests. It exits with 1 if
 # a peer differs. Needs `make build`, and the network for .venv-newest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 install() { "$python" -m pip install "$@" >&2; }
 version() { "$python" -c 'import importlib.metadata as found, sys; print(found.version(sys.argv[1]))' "$1"; }
-# Old versions of Python have rows of their own.
+# Old versions of Python have separate rows.
 pins() { grep -hE "^($1)==" tests/requirements.txt "$alone" | grep -v 'python_version <' | cut -d ';' -f 1; }
 row() { echo "| $peer | ${pin#*==} | $1 | $2 |"; }
 
@@ -48,7 +48,7 @@ while read -r peer files; do
         row "$newest" 'is the pinned version'
         continue
     fi
-    # A warning of a newer version is no difference.
+    # A warning of a newer version is not a difference.
     code=0
     read -ra names <<<"$files"
     names=("${names[@]/#/tests/}")

@@ -1,8 +1,8 @@
 """Usage: scripts/notebooks.py FOLDER [PAGE...]: writes the pages of the lesson as Jupyter notebooks.
 
-Text becomes cells of text. The examples of a page become cells of code, each up to the next output, so that a notebook
-shows what the page shows. Commands of the shell get a `!`. A cell that the page expects to fail has Jupyter's tag for it.
-Left out: outputs; running a notebook makes them.
+Text becomes text cells. The examples of a page become code cells, each up to the next output, so that a notebook
+shows the same as the page. Shell commands get a `!`. A cell that the page expects to fail has Jupyter's tag for it.
+Outputs are left out; running a notebook makes them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def notebook(page: str) -> dict[str, Any]:
         cells += [cell | {"metadata": cell["metadata"] | {"needs": needs or ""}} for cell in code_cells(kind, body)]
         end = block.end()
     cells += text_cell(page[end:])
-    named = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
-    return {"cells": named, "metadata": {"kernelspec": KERNEL}, "nbformat": 4, "nbformat_minor": 5}
+    numbered = [{"id": f"cell-{number}", **cell} for number, cell in enumerate(cells)]
+    return {"cells": numbered, "metadata": {"kernelspec": KERNEL}, "nbformat": 4, "nbformat_minor": 5}
 
 
 def text_cell(text: str) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ def code_cells(kind: str, body: str) -> Iterator[dict[str, Any]]:
 
 
 def code_cell(source: str, shows: str, *, fails: bool = False) -> dict[str, Any]:
-    """A cell of code; `shows` is what the page says that it prints."""
+    """A cell of code; `shows` is its output on the page."""
     metadata: dict[str, Any] = {"shows": shows}
     if fails:
         metadata["tags"] = ["raises-exception"]
@@ -70,15 +70,15 @@ def code_cell(source: str, shows: str, *, fails: bool = False) -> dict[str, Any]
 
 
 def main() -> None:
-    """Writes the notebooks."""
+    """Write the notebooks."""
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for page in [*map(Path, sys.argv[2:])] or sorted(LESSON.glob("*.md")):
         target = folder / f"{page.stem}.ipynb"
-        made = json.dumps(notebook(page.read_text(encoding="utf-8")), ensure_ascii=False, indent=1)
-        target.write_text(made + "\n", encoding="utf-8")
+        content = json.dumps(notebook(page.read_text(encoding="utf-8")), ensure_ascii=False, indent=1)
+        target.write_text(content + "\n", encoding="utf-8")
         print(target)
 
 

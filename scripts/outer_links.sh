@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/outer_links.sh < FILE
-# Asks for each address of the lines, eight at a time, and prints those that nobody answers or that are gone (404, 410). A site that
-# refuses programs (401, 403, 429) counts as there. It exits with 1 if one is dead. Needs curl and the network.
+# Requests each address of the lines, eight at a time, and prints addresses without an answer and removed ones (404, 410). A site
+# that refuses programs (401, 403, 429) counts as alive. It exits with 1 if an address is dead. Needs curl and the network.
 set -euo pipefail
 
 ask() {

@@ -1,7 +1,7 @@
-"""Tries an installed toksmith as a user does, with nothing but Python: `python -I scripts/try_installed.py`.
+"""Tries an installed toksmith as a user, with only Python: `python -I scripts/try_installed.py`.
 
-It runs the Python lines of README.md, a round trip from training to another format through the API and the shell, and looks
-at what was installed beside the code. It needs no network and writes to a temporary folder only.
+It runs the Python lines of README.md, a round trip from training to another format through the API and the shell, and
+checks the other installed files. It needs no network and writes only to a temporary folder.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ COMMAND = shutil.which("toksmith", path=sysconfig.get_path("scripts"))
 
 
 class Checker(doctest.OutputChecker):
-    """Leaves out what `convert` says of another library, which need not be installed."""
+    """Ignores the lines of `convert` about another library, which can be missing."""
 
     def check_output(self, want: str, got: str, flags: int) -> bool:
         """Whether the other lines are equal."""
-        return super().check_output(alone(want), alone(got), flags)
+        return super().check_output(without_library_lines(want), without_library_lines(got), flags)
 
 
-def alone(said: str) -> str:
-    """What is left without lines about the library."""
+def without_library_lines(said: str) -> str:
+    """The text without lines about the library."""
     return re.sub(r"^(tokenizers \d|the real library was not run:).*\n", "", said, flags=re.MULTILINE)
 
 
-def readme() -> str:
-    """The lines of README.md print what it says."""
+def check_readme() -> str:
+    """The lines of README.md print the output that it shows."""
     blocks = re.findall(r"^```python\n(.*?)^```$", README.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README.md", str(README), 0)
     runner = doctest.DocTestRunner(Checker())
@@ -49,7 +49,7 @@ def readme() -> str:
     return f"{runner.tries} lines"
 
 
-def round_trip() -> str:
+def check_round_trip() -> str:
     """Training, encoding and decoding, saving and loading, converting."""
     tok = toksmith.train(TEXTS, 280, special_tokens=["<|endoftext|>"], progress=False)
     for text in TEXTS:
@@ -65,51 +65,51 @@ def round_trip() -> str:
     return f"{len(tok)} tokens"
 
 
-def said(*arguments: str, text: str = "") -> str:
-    """What the installed command prints."""
+def command_output(*arguments: str, text: str = "") -> str:
+    """The output of the installed command."""
     assert COMMAND is not None, "the command is not installed"
     command = [COMMAND, *arguments]
     return subprocess.run(command, input=text, check=True, stdout=subprocess.PIPE, text=True, encoding="utf-8").stdout
 
 
-def shell() -> str:
-    """The command trains, encodes and decodes, and knows its version."""
+def check_shell() -> str:
+    """The command trains, encodes and decodes, and prints its version."""
     version = toksmith.__version__
-    assert said("--version") == f"toksmith {version}\n"
-    said("train", "--text", "low lower lowest", "--merges", "3", "-o", "shell.toksmith", "--quiet")
-    ids = said("encode", "-t", "shell.toksmith", text="lowest")
-    assert said("decode", "-t", "shell.toksmith", text=ids).rstrip("\n") == "lowest"
-    assert "train" in said("--help")
+    assert command_output("--version") == f"toksmith {version}\n"
+    command_output("train", "--text", "low lower lowest", "--merges", "3", "-o", "shell.toksmith", "--quiet")
+    ids = command_output("encode", "-t", "shell.toksmith", text="lowest")
+    assert command_output("decode", "-t", "shell.toksmith", text=ids).rstrip("\n") == "lowest"
+    assert "train" in command_output("--help")
     return version
 
 
-def installed() -> str:
-    """The core is compiled for this interpreter, and the metadata, the licences and the manual page came along."""
-    found = importlib.metadata.distribution("toksmith")
-    assert found.version == toksmith.__version__
+def check_installed_files() -> str:
+    """The core is compiled for this interpreter, and the metadata, licences and manual page are installed."""
+    distribution = importlib.metadata.distribution("toksmith")
+    assert distribution.version == toksmith.__version__
     package = Path(toksmith.__file__).parent
     assert package.parent == Path(sysconfig.get_path("platlib")), package
     core = sys.modules["toksmith._core"]
     assert Path(str(core.__file__)).name.endswith(tuple(importlib.machinery.EXTENSION_SUFFIXES))
     assert (package / "py.typed").is_file() and (package / "__init__.pyi").is_file()
-    names = {Path(str(each)).name for each in found.files or ()}
+    names = {Path(str(each)).name for each in distribution.files or ()}
     assert {"LICENSE", "NOTICES.txt", "toksmith.1"} <= names
     assert any(name.endswith(".cyclonedx.json") for name in names)
     return Path(str(core.__file__)).name
 
 
-CHECKS: tuple[Callable[[], str], ...] = (installed, readme, round_trip, shell)
+CHECKS: tuple[Callable[[], str], ...] = (check_installed_files, check_readme, check_round_trip, check_shell)
 
 
 def main() -> None:
     """Run every check in a temporary folder."""
     if not sys.flags.isolated:
-        sys.exit("run me with python -I, so that nothing but the installed toksmith is found")
+        sys.exit("run this with python -I, so that only the installed toksmith is found")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for check in CHECKS:
             print(f"{check.__name__}: {check()}", flush=True)
-        os.chdir(README.parent)  # Windows removes no folder that a program is in
+        os.chdir(README.parent)  # Windows cannot remove the current folder of a program
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/try_wheel.sh DIR
 # Installs the wheels of DIR, each for its interpreter, as a user does: in a fresh folder, with an empty home directory and
-# nothing of the caller's environment but where packages come from. Then scripts/try_installed.py tries it there.
+# only the package sources of the caller's environment. Then scripts/try_installed.py tests it there.
 # PYTHON runs scripts/release/interpreters.py, which finds the interpreters.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Usage: scripts/venv.sh DIR [requirement ...]
-# Makes the virtual environment DIR and installs the requirements into it, with uv when it is there and pip when not.
-# PYTHON names the interpreter; without it an environment that works is kept, and a new one gets the first Python
-# that is new enough. UV= (empty) keeps uv out.
+# Makes the virtual environment DIR and installs the requirements into it, with uv if available, else with pip.
+# PYTHON names the interpreter; without it a working environment is kept, and a new one gets the first Python
+# that is new enough. UV= (empty) disables uv.
 set -euo pipefail
 
 dir=$1
@@ -14,7 +14,7 @@ stop() {
     exit 1
 }
 
-# Asks the interpreter itself: a launcher on PATH may stand for a version that is not installed.
+# Ask the interpreter itself: a launcher on PATH can stand for a version that is not installed.
 fits() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 10))' >/dev/null 2>&1; }
 version() { "$1" -c 'import sys; print(sys.base_prefix, sys.version)'; }
 
@@ -42,7 +42,7 @@ if ! fits "$dir/bin/python" || { [ -n "${PYTHON:-}" ] && [ "$(version "$dir/bin/
         "$python" -m venv "$dir" || stop "$python cannot make environments; install its venv package (python3-venv) or uv"
     fi
 fi
-# Windows calls the folder of programs Scripts. A junction gives it the name that it has elsewhere, which every command uses.
+# On Windows the folder of programs is Scripts. A junction adds the usual name, which every command uses.
 if [ -d "$dir/Scripts" ] && [ ! -e "$dir/bin" ]; then
     powershell -NoProfile -Command "New-Item -ItemType Junction -Path '$dir/bin' -Target '$dir/Scripts' | Out-Null"
 fi

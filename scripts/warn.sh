@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: NEEDS=JSON scripts/warn.sh FOLDER
 # Opens an issue for each job that failed or took too long, or adds a comment to the one that is open. NEEDS is the context `needs` of a workflow:
-# {"peers": {"result": "failure"}, …}. FOLDER/peers.md, where the job left one, says what failed. It needs `gh` with GH_TOKEN and
+# {"peers": {"result": "failure"}, …}. FOLDER/peers.md, if the job wrote it, has the failures. It needs `gh` with GH_TOKEN and
 # GH_REPO, and jq; RUN_URL is the page of the run.
 set -euo pipefail
 

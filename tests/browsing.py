@@ -1,7 +1,7 @@
-"""A page in a real headless Chromium, for the tests of pages: the browser, a playground, and what is seen of a page.
+"""A page in a real headless Chromium, for the tests of pages: the browser, a playground, and a recorder of a page.
 
-Every test of the playground holds the page to what is always true of it: no request leaves this machine, no script
-complains, and at most 3,000 nodes. The fixture `browser` is in conftest.py.
+Every test of the playground checks general rules of its page: no request leaves this machine, no script reports an
+error, and the page has at most 3,000 nodes. The fixture `browser` is in conftest.py.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STATIC = Path(toksmith.__file__).parent / "_playground" / "static"
 
 
 def tokenizers(folder: Path) -> dict[str, toksmith.Tokenizer]:
-    """Tokenizers of several sizes; the largest as ranks, which look whole pieces up."""
+    """Tokenizers of several sizes; the largest as ranks, which look up whole pieces."""
     sizes = {"bytes": 0, "small": 15, "medium": 30, "large": 60, "spare": 5}
     options: dict[str, Any] = {"special_tokens": ["<|end|>"], "progress": False}
     made = {name: toksmith.train(CORPUS, merges=merges, **options) for name, merges in sizes.items()}
@@ -48,7 +48,7 @@ def tokenizers(folder: Path) -> dict[str, toksmith.Tokenizer]:
 def launched() -> Iterator[Any]:
     """A running Chromium."""
     with api.sync_playwright() as playwright:
-        # Where the tests run as root Chromium has no sandbox to build.
+        # Chromium cannot build a sandbox as root.
         arguments = ["--no-sandbox"] if lacking("permissions") else []
         running = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield running
@@ -56,13 +56,13 @@ def launched() -> Iterator[Any]:
 
 
 class Seen:
-    """A page with what was seen of it: requests, complaints, and how it is used."""
+    """A page with a record of its requests, errors and use."""
 
     def __init__(self, page: Any, url: str) -> None:
         self.page, self.url = page, url
         self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.stopped: set[str] = set()  # by the policy, before they went out
+        self.stopped: set[str] = set()  # requests that the policy stopped before they went out
         page.set_default_timeout(1000 * LIMIT_S)
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("requestfailed", lambda failed: self.stopped.add(failed.url) if "csp" in str(failed.failure) else None)
@@ -79,7 +79,7 @@ class Seen:
         return self
 
     def type(self, text: str) -> None:
-        """Put a text into the box, and wait for its tokens."""
+        """Enter a text into the box, and wait for its tokens."""
         self.page.fill("#text", text)
         self.settle(len(text))
 
@@ -88,7 +88,7 @@ class Seen:
         self.until("said => document.querySelector('#counts').textContent.includes(said)", said)
 
     def until(self, true: str, given: Any = None) -> None:
-        """Wait until an expression of the page is true; asked from here, because the page's policy allows no `eval`."""
+        """Wait until an expression of the page is true; polled from here, as the page's policy allows no `eval`."""
         until(
             lambda: self.page.evaluate(true, given), f"{true} {given!r}", pause=lambda: self.page.wait_for_timeout(25)
         )
@@ -104,7 +104,7 @@ class Seen:
         return str(self.page.inner_text(selector))
 
     def wait(self, selector: str, said: str) -> None:
-        """Wait until an element says something."""
+        """Wait until an element has this text."""
         found = "([selector, said]) => document.querySelector(selector)?.innerText.includes(said)"
         self.until(found, [selector, said])
 
@@ -115,7 +115,7 @@ class Seen:
         return int(self.page.evaluate("document.querySelectorAll('*').length"))
 
     def drawn(self, which: int = 0) -> list[str]:
-        """The tokens in sight, in order, each with all that is drawn of it."""
+        """The visible tokens in order, each with everything that is drawn for it."""
         return [str(each) for each in self.page.evaluate(DRAWN, which)]
 
 
@@ -128,7 +128,7 @@ DRAWN = """which => {
 
 @contextlib.contextmanager
 def watched(browser: Any, url: str, *, most_nodes: int = MOST_NODES, **options: Any) -> Iterator[Seen]:
-    """A page of a playground that is held to what is always true of it."""
+    """A page of a playground, checked against the general rules."""
     viewport = {"width": 1200, "height": 900}
     context = browser.new_context(
         **{"viewport": viewport, "permissions": ["clipboard-read", "clipboard-write"], **options}

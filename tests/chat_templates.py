@@ -103,7 +103,7 @@ HARMONY = """\
 {%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}
 """
 
-# By family: the template, and the special tokens that its files list.
+# For each family: the template, and the special tokens of its files.
 FAMILIES = {
     "chatml": (
         CHATML,
@@ -151,7 +151,8 @@ NAMES = {
     "gemma": {"bos_token": "<bos>"},
     "deepseek": {"bos_token": "<｜begin▁of▁sentence｜>"},
 }
-# Added tokens that the files of the family do not call special: Qwen's and DeepSeek-R1's marks, and Gemma's words and white space.
+# Added tokens that the family's files do not mark as special: Qwen's and DeepSeek-R1's marks, and Gemma's words and
+# white space.
 NOT_SPECIAL = {
     "chatml": [
         *(

@@ -1,4 +1,4 @@
-"""The command line as tests call it: inside this process or as another one, and what each refusal looks like."""
+"""Calls of the command line in tests, inside this process or as another one, and checks of refusals."""
 
 import os
 import subprocess
@@ -12,12 +12,12 @@ from toksmith import _cli
 
 
 def run(*arguments: str | Path, stdin: bytes | str | None = None) -> Result:
-    """The command line inside this process."""
+    """Run the command line inside this process."""
     return CliRunner().invoke(_cli.app, [str(argument) for argument in arguments], input=stdin, prog_name="toksmith")
 
 
 def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The command line as another process."""
+    """Run the command line as another process."""
     command = [sys.executable, "-m", "toksmith", *map(str, arguments)]
     return subprocess.run(
         command, input=stdin, capture_output=True, check=False, env=os.environ | environment, timeout=LIMIT_S
@@ -25,7 +25,7 @@ def process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> s
 
 
 def refused(result: Result | subprocess.CompletedProcess[bytes], said: str) -> None:
-    """Exit code 1, nothing on stdout, and one line on stderr that says `said`."""
+    """Check for exit code 1, empty stdout, and one line on stderr that contains `said`."""
     if isinstance(result, Result):
         code, out, err = result.exit_code, result.stdout, result.stderr
     else:
@@ -37,7 +37,7 @@ def refused(result: Result | subprocess.CompletedProcess[bytes], said: str) -> N
 
 
 def misused(result: Result | subprocess.CompletedProcess[bytes], said: str) -> None:
-    """As `refused`, with the exit code of wrong usage, 2, and the place of help."""
+    """As `refused`, with exit code 2 for wrong usage, and a hint at the help."""
     if isinstance(result, Result):
         code, out, err = result.exit_code, result.stdout, result.stderr
     else:

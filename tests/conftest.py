@@ -1,8 +1,7 @@
-"""What every test finds: no network, no home directory, its own caches, and the shared data where there is any.
+"""The environment of every test: no network, no home directory, separate caches, and the shared data if available.
 
-Large texts and published vocabularies are not part of the project. They are looked for in the folder that
-`TOKSMITH_TEST_DATA` names (`../shared` beside the project without it: `vocab/` and `corpora/`), and a test that needs
-what is not there is skipped and says so.
+Large texts and published vocabularies are not part of the project. `TOKSMITH_TEST_DATA` names their folder (default:
+`../shared` next to the project, with `vocab/` and `corpora/`). A test that needs missing data is skipped with a reason.
 """
 
 import importlib.util
@@ -24,9 +23,9 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TOKSMITH_TEST_DATA") or ROOT.parent / "shared").resolve()
 HOMES = ("HOME", "USERPROFILE")
 CACHES = ("XDG_CACHE_HOME", "LOCALAPPDATA", "TOKSMITH_CACHE", "TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "HF_HOME")
-# No test may ask the network, and libraries read this when they are imported.
+# No test can use the network; libraries read these variables when they are imported.
 os.environ["HF_HUB_OFFLINE"] = "1"
-CLOSED_PORT = 9  # the discard port: who asks for the network is sent to a proxy there, which is closed
+CLOSED_PORT = 9  # the discard port: requests go to a proxy there, which is closed
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True, database=None, print_blob=True)
@@ -42,17 +41,17 @@ collect_ignore = [] if importlib.util.find_spec("pyarrow") else needing
 
 
 def pytest_report_header() -> list[str]:
-    """Says what is left out on this system."""
+    """Report what is left out on this system."""
     return [f"left out, for lack of pyarrow: {', '.join(collect_ignore)}"] if collect_ignore else []
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds what `make quick` asks for."""
+    """Add the option of `make quick`."""
     parser.addoption("--quick", action="store_true", help="one row of every table, without what is slow or a proof")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves, with `--quick`, the first row of each table that is not slow."""
+    """With `--quick`, keep the first row of each table that is not slow."""
     if not config.getoption("quick"):
         return
     first: dict[str, pytest.Item] = {}
@@ -65,7 +64,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Moves home and caches into a folder of this session, before any module of ours is imported."""
+    """Move home and caches into a folder of this session, before any module of toksmith is imported."""
     skip_flushing()
     if (named := os.environ.get("TOKSMITH_TEST_DATA")) and not Path(named).is_dir():
         raise pytest.UsageError(f"TOKSMITH_TEST_DATA={named} is not a directory")
@@ -89,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def guard_network(patch: pytest.MonkeyPatch) -> None:
-    """Makes any connection that leaves this machine a failed test, not an error that the code may catch."""
+    """Turn any connection that leaves this machine into a failed test, not into an error that the code can catch."""
     connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
 
     def check(host: object, port: object) -> None:
@@ -125,14 +124,14 @@ def is_loopback(host: str) -> bool:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A headless Chromium, for the modules that import `browsing` and so are skipped where there is none."""
+    """A headless Chromium, for modules that import `browsing`; they are skipped without Chromium."""
     from browsing import launched
 
     with launched() as running:
         yield running
 
 
-# What most of these modules look at; those that need other tokenizers or another page define their own.
+# Fixtures of most of these modules; modules with other tokenizers or another page define their own.
 @pytest.fixture(scope="module")
 def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Tokenizers of several sizes, by name."""
@@ -143,7 +142,7 @@ def toks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def playground(toks: dict[str, Any]) -> Iterator[Any]:
-    """A playground of these."""
+    """A playground of the tokenizers in `toks`."""
     import toksmith
 
     with toksmith.play(toks) as running:
@@ -152,7 +151,7 @@ def playground(toks: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.fixture
 def seen(browser: Any, playground: Any) -> Iterator[Any]:
-    """Its page in the browser, held to what is always true of it."""
+    """The playground's page in the browser, checked against the general rules."""
     from browsing import watched
 
     with watched(browser, playground.url) as seen:
@@ -178,7 +177,7 @@ def corpora_dir(data: Path) -> Path:
 
 
 def existing_or_skip(folder: Path) -> Path:
-    """The folder itself; the test is skipped where it is missing."""
+    """The folder; the test is skipped if it is missing."""
     if not folder.is_dir():
         pytest.skip(f"lacks {folder} (name a folder with vocab/ and corpora/ in TOKSMITH_TEST_DATA)")
     return folder

@@ -1,4 +1,4 @@
-"""How much a call does, counted and not timed: the lines of Python that it runs."""
+"""Measures the work of a call without a clock: the number of Python lines that it runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["lines_run"]
 
 
 def lines_run(call: Callable[[], object]) -> int:
-    """How many lines of toksmith's Python code run during the call; the same in every run."""
+    """The number of lines of toksmith's Python code that run during the call; the same in every run."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:

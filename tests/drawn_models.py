@@ -1,4 +1,4 @@
-"""Models drawn at random: every field of `Model`, also those that are held and not executed."""
+"""Random models: every field of `Model`, also fields that are held but not executed."""
 
 from random import Random
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from toksmith import AddedToken, Model, Step, TokenTable, TrainingRecord
+from toksmith import Model
+from toksmith.types import AddedToken, Step, TokenTable, TrainingRecord
 
 BYTES = [bytes([byte]) for byte in range(256)]
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -23,7 +24,7 @@ counts = st.integers(0, 2**64 - 1)
 
 @st.composite
 def merged(draw: st.DrawFn, most: int = 30) -> tuple[list[bytes], list[tuple[int, int, int]]]:
-    """Tokens that come after the bytes, and merges of places among all; the results are unique."""
+    """Tokens after the bytes, and merges as places among all tokens; the results are unique."""
     tokens, merges = list(BYTES), []
     some = st.sampled_from([*range(97, 103), 32, 0xC3, 0xA9, 0xE2, 0x80])
     for _ in range(draw(st.integers(0, most))):

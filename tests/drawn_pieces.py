@@ -1,4 +1,4 @@
-"""SentencePiece models and texts drawn at random, with everything that makes one differ from another."""
+"""Random SentencePiece models and texts, which vary every feature of a model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RANGES = [(0x20, 0x7F), (0xA0, 0x2000), (0x3000, 0xD7FF), (0x1F300, 0x1F700)]
 
 
 def drawn_text(random: Random, most: int = 80) -> str | bytes:
-    """Spaces, marks, symbols and any other characters; sometimes bytes that lack some."""
+    """Spaces, marks, symbols and any other characters; sometimes bytes with some missing."""
     length = random.randrange(random.choice([4, 12, 40, most]))
     chars = [random.choice(HARD) if random.random() < 0.8 else anything(random) for _ in range(length)]
     text = " " * random.randrange(3) * (random.random() < 0.1) + "".join(chars)
@@ -36,8 +36,8 @@ def anything(random: Random) -> str:
 def drawn_model(random: Random, charsmap: bytes = b"", rare: bool = False) -> bytes:
     """A byte-pair or unigram model with scores that tie, with or without fallback, user-defined symbols and each normalization.
 
-    With `rare`, it may also be a model of words or characters, with unused pieces, a denormalizer, and, where nothing adds
-    scores up, scores that are not finite.
+    With `rare`, it can also be a model of words or characters, with unused pieces, a denormalizer, and, where no code
+    adds scores up, infinite or NaN scores.
     """
     model = new_model()
     trainer, normalizer = model.trainer_spec, model.normalizer_spec
@@ -68,7 +68,7 @@ def drawn_model(random: Random, charsmap: bytes = b"", rare: bool = False) -> by
 
 
 def made_rare(random: Random, model: Any, pieces: dict[str, tuple[float, int]]) -> dict[str, tuple[float, int]]:
-    """The same pieces, some of them in rare forms, and a rare type of the model."""
+    """The same pieces, some in rare forms, and a rare type for the model."""
     trainer = model.trainer_spec
     trainer.model_type = random.choice([1, 2, 2, 2, 3, 4])
     if random.random() < 0.3:

@@ -1,4 +1,4 @@
-"""Strings drawn from a seed, full of what tokenizers get wrong; made by the hundred thousand, which hypothesis cannot.
+"""Random strings from a seed, full of hard cases; drawn by the hundred thousand, which hypothesis cannot do.
 
 A string is a few parts, joined and sometimes changed as a whole: fragments of the hard texts, white space of every
 kind, characters of each length of UTF-8, digits of all scripts, marks, joined emoji, lone surrogates, spellings of
@@ -38,13 +38,13 @@ class Drawing:
         self.kinds = common * 3 + rare + [self.special, self.surrogate, self.title, self.contraction, self.encoded]
 
     def texts(self, count: int) -> Iterator[str]:
-        """So many strings."""
+        """Draw `count` strings."""
         for _ in range(count):
             parts = self.chance.choices(self.kinds, k=self.chance.randint(1, 9))
             yield self.changed("".join(part() for part in parts))
 
     def changed(self, text: str) -> str:
-        """The text, and one time in six its NFD, its other case, its half, its double or its end turned round."""
+        """The text; one time in six in NFD, in the other case, halved, doubled or with its end reversed."""
         kind = self.chance.randrange(36)
         changes: list[Callable[[str], str]] = [str.upper, str.title, str.swapcase, decomposed]
         changes += [lambda text: text[: len(text) // 2], lambda text: text * 2]

@@ -1,7 +1,7 @@
-"""The n-th system call of a command fails, or the process dies there: what SQLite does to its own files.
+"""Makes the n-th system call of a command fail, or kills the process there, as SQLite's tests do.
 
-`Faults` lets through what happens outside of one folder. Inside it counts the calls that make, read, write, move and
-remove files. Run as a program, this file kills a child at each call in turn, and says what was found.
+`Faults` ignores calls outside of one folder. Inside it counts the calls that create, read, write, move and remove
+files. Run as a program, this file kills a child at each call in turn, and prints the resulting states.
 """
 
 import builtins
@@ -20,14 +20,16 @@ from typing import Any
 from unittest import mock
 
 import toksmith
-from toksmith import EncodedCorpus, FormatError, _formats, explain
+from toksmith import _formats, explain
 from toksmith._sources import encodings
+from toksmith.corpus import EncodedCorpus
+from toksmith.errors import FormatError
 
 CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(300)]
 
 
 class Raw(io.FileIO):
-    """A file whose calls are counted."""
+    """A file with counted calls."""
 
     def __init__(self, faults: "Faults", path: str, mode: str) -> None:
         self._faults = faults
@@ -37,7 +39,7 @@ class Raw(io.FileIO):
 
     def write(self, data: Any, /) -> int:
         view = memoryview(data).cast("B")
-        # What fails in writing has written a part.
+        # A failed write has written a part.
         self._faults.call("write", lambda: super(Raw, self).write(view[: len(view) // 2]))
         return super().write(view)
 
@@ -62,9 +64,9 @@ class Raw(io.FileIO):
 
 
 class Faults:
-    """The n-th call in a folder fails: once, or with all that write after it ("full"), or the process is killed.
+    """The n-th call in a folder fails: once, or with all later writes ("full"), or the process is killed.
 
-    Attributes: `calls` so far, by name; `fired` whether it came to the n-th.
+    Attributes: `calls` so far, by name; `fired` whether the n-th call was reached.
     """
 
     def __init__(self, folder: Path, n: int, mode: str) -> None:
@@ -76,8 +78,8 @@ class Faults:
         self._kept: list[tuple[Any, str, Any]] = []
 
     def call(self, name: str, half: Callable[[], object] = lambda: None) -> None:
-        """Counts a call, which may fail."""
-        with self._counting:  # several threads may write
+        """Count a call, which can fail."""
+        with self._counting:  # several threads can write
             self.calls.append(name)
             number = len(self.calls)
         if number < self.n:
@@ -92,7 +94,7 @@ class Faults:
             raise OSError(problem, os.strerror(problem))
 
     def inside(self, path: Any) -> bool:
-        """Whether a path or an open file lies in the folder."""
+        """Whether a path or an open file is in the folder."""
         if isinstance(path, int):
             return path in self.files
         return os.path.realpath(os.fsdecode(path)).startswith(self.folder)
@@ -140,7 +142,7 @@ class Faults:
         return self
 
     def put(self, where: Any, name: str, value: Any) -> None:
-        """Replaces a function until the block ends."""
+        """Replace a function until the block ends."""
         self._kept.append((where, name, getattr(where, name)))
         setattr(where, name, value)
 
@@ -150,11 +152,11 @@ class Faults:
 
 
 class Command:
-    """A command that writes files, and what its readers see.
+    """A command that writes files, and the content that readers find.
 
-    Attributes: `run` with "old" or "new" writes in a folder; `read` gives what is in it, None where nothing is; `refusals`
-    are what the command may raise; `passes` whether it does without the files that it could not write;
-    `grows` whether a beginning of the new content is a good state as well.
+    Attributes: `run` with "old" or "new" writes in a folder; `read` returns its content, None if it is empty;
+    `refusals` are the errors that the command can raise; `passes` whether it continues without the files that it could
+    not write; `grows` whether a beginning of the new content is also a good state.
     """
 
     def __init__(
@@ -170,12 +172,12 @@ class Command:
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Files that only a run in progress has."""
+    """Files that exist only during a run."""
     return [str(path) for path in folder.rglob("*") if path.name.endswith((".tmp", ".tmp.new", ".pending", ".partial"))]
 
 
 def start(command: Command, folder: Path, before: str) -> object:
-    """The folder as it is before the command: empty, or with what the old one wrote. Gives what a reader sees."""
+    """The folder before the command: empty, or with the files of "old". Returns the content for a reader."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     if before == "old":
@@ -184,7 +186,7 @@ def start(command: Command, folder: Path, before: str) -> object:
 
 
 def check(command: Command, folder: Path, sees: tuple[object, ...], said: str) -> None:
-    """The reader sees one of these; and the same command completes its work and leaves nothing else."""
+    """Check that the reader finds one of these; and that the command, repeated, completes and leaves no other files."""
     found = command.read(folder)
     new = sees[-1]
     grown = command.grows and isinstance(found, tuple) and isinstance(new, tuple) and found == new[: len(found)]
@@ -195,7 +197,7 @@ def check(command: Command, folder: Path, sees: tuple[object, ...], said: str) -
 
 
 def each_fault(command: Command, folder: Path, mode: str, before: str) -> int:
-    """Lets every call fail in turn, until a run finishes untouched; gives how many there are."""
+    """Let every call fail in turn, until a run finishes without a fault; return the number of calls."""
     start(command, folder, "new" if before == "new" else "")
     command.run(folder, "new")
     new = command.read(folder)
@@ -254,7 +256,7 @@ def encoding() -> Command:
         return found.ids.tolist(), found.ends.tolist()
 
     def run(folder: Path, version: str) -> None:
-        toksmith.encode_corpus(tok, texts[version], folder / "ids.npy", threads=1)
+        toksmith.corpus.encode(tok, texts[version], folder / "ids.npy", threads=1)
 
     return Command(run, read, (FormatError,))
 
@@ -266,7 +268,7 @@ def saving(name: str, suffix: str) -> Command:
 
     def read(folder: Path) -> object:
         try:
-            return _formats.read(folder / f"tok{suffix}", name).fingerprint()
+            return _formats.read_model(folder / f"tok{suffix}", name).fingerprint()
         except FormatError as error:
             if "there is no such file" in str(error) or "holds no file" in str(error):
                 return None
@@ -280,7 +282,7 @@ def saving(name: str, suffix: str) -> Command:
 def drawing(suffix: str) -> Command:
     """A result as a page or a picture."""
     tok = toksmith.train("low", 257)
-    results = {"old": explain.pieces(tok, "low"), "new": explain.pieces(tok, "lower " * 9)}
+    results = {"old": explain.text(tok, "low"), "new": explain.text(tok, "lower " * 9)}
 
     def run(folder: Path, version: str) -> None:
         save = results[version].save_html if suffix == ".html" else results[version].save_svg
@@ -295,17 +297,17 @@ def drawing(suffix: str) -> Command:
 
 def counting(suffix: str) -> Command:
     """Counts of pieces."""
-    counts = {"old": toksmith.count_pieces("low lower"), "new": toksmith.count_pieces(["sad", "sadder"] * 700)}
+    counts = {"old": toksmith.corpus.count("low lower"), "new": toksmith.corpus.count(["sad", "sadder"] * 700)}
 
     def read(folder: Path) -> object:
         path = folder / f"counts{suffix}"
-        return toksmith.PieceCounts.load(path).items() if path.exists() else None
+        return toksmith.corpus.PieceCounts.load(path).items() if path.exists() else None
 
     return Command(lambda folder, version: counts[version].save(folder / f"counts{suffix}"), read, (FormatError,))
 
 
 def downloading() -> Command:
-    """A published file, for which the cache has none, or one that is not what was published."""
+    """A published file; the cache has none, or a file with other content."""
     data = b"published" * 9999
     row = encodings.Published("x", "http://x/file.tiktoken", hashlib.sha256(data).hexdigest(), "gpt2")
 
@@ -316,7 +318,7 @@ def downloading() -> Command:
             return
         server = mock.patch("pooch.HTTPDownloader", return_value=lambda url, out, _: out.write(data))
         with mock.patch.dict(os.environ, TOKSMITH_CACHE=str(folder / "cache")), server:
-            place, found = next(encodings.cached(row), None) or encodings.downloaded(row)
+            place, found = next(encodings.cached_files(row), None) or encodings.download_file(row)
         assert found == data and place.startswith(str(folder))
 
     def read(folder: Path) -> object:
@@ -327,7 +329,7 @@ def downloading() -> Command:
 
 
 def checkpointing() -> Command:
-    """The merges of a training, of which "old" learns the first; a run goes on behind the last whole line."""
+    """The merges of a training, of which "old" learns the first; a run continues after the last whole line."""
 
     def run(folder: Path, version: str) -> None:
         size = 280 if version == "old" else 400
@@ -338,7 +340,7 @@ def checkpointing() -> Command:
         data = (folder / "kept").read_bytes() if (folder / "kept").exists() else b""
         return tuple(data[: data.rfind(b"\n") + 1].splitlines())
 
-    return Command(run, read, (toksmith.CheckpointError,), grows=True)
+    return Command(run, read, (toksmith.errors.CheckpointError,), grows=True)
 
 
 COMMANDS: dict[str, Callable[[], Command]] = {
@@ -356,7 +358,7 @@ COMMANDS: dict[str, Callable[[], Command]] = {
 
 
 def main() -> None:
-    """Kills a child at each call of a command."""
+    """Kill a child at each call of a command."""
     name, folder = sys.argv[1], Path(sys.argv[2])
     command = COMMANDS[name]()
     befores = ("", "old") if name in ("encode_corpus", "checkpoint") else ("old",)

@@ -1,7 +1,7 @@
-"""A call of every entry of the core, and a program that lets each place in them fail, one after the other.
+"""A call of every entry of the core, and a program that lets each fault point in them fail, one after the other.
 
-The program runs on a build with the feature `fault` and needs its path. It prints, as JSON, how many places each call
-passed, and what came back where that was not the error that a panic becomes.
+The program runs on a build with the feature `fault` and takes its path. It prints, as JSON, the number of fault points
+of each call, and every outcome that is not the error for a panic.
 """
 
 import gzip
@@ -22,7 +22,7 @@ FACTS = (1, (0, 0), (0, 0, 0))
 
 
 def entries(core: ModuleType) -> set[str]:
-    """The names of all classes that can be made, methods, properties and functions."""
+    """The names of all constructible classes, methods, properties and functions."""
     found = set()
     for name, value in vars(core).items():
         if isinstance(value, type):
@@ -38,7 +38,7 @@ def numbers(values: list[int], dtype: Any = np.uint32) -> Any:
 
 
 def calls_of(core: Any) -> Any:
-    """A class with the methods in Python that the fast calls on one text go on to."""
+    """A class with the Python methods that the fast calls on one text call."""
 
     class Calls(core.TextCalls):  # type: ignore[misc]
         def _encode(self, text: str, **_: object) -> list[int]:
@@ -51,7 +51,7 @@ def calls_of(core: Any) -> Any:
 
 
 class Sample:
-    """New objects of each class, so that no call sees what another left."""
+    """New objects of each class, so that calls do not affect each other."""
 
     def __init__(self, core: Any) -> None:
         self.core = core
@@ -261,7 +261,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
 
 
 def outcomes(core: Any, call: Callable[[Sample], object]) -> Iterator[str]:
-    """What comes of a call whose first place fails, its second, and so on, until none does; empty for the right error."""
+    """The outcomes of a call whose first fault point fails, then its second, and so on; empty for the right error."""
     from toksmith import ToksmithError
 
     for number in range(1, MOST_PLACES):
@@ -270,7 +270,7 @@ def outcomes(core: Any, call: Callable[[Sample], object]) -> Iterator[str]:
         core.fail_at(number)
         try:
             call(sample)
-        except BaseException as problem:  # noqa: BLE001 - a panic is no Exception
+        except BaseException as problem:  # noqa: BLE001 - a panic is not an Exception
             core.fail_at(0)
             if "a fault on purpose" in str(problem):
                 right = type(problem) is ToksmithError and str(problem).startswith("internal error, please report it: ")
@@ -281,7 +281,7 @@ def outcomes(core: Any, call: Callable[[Sample], object]) -> Iterator[str]:
 
 
 def main(path: str) -> None:
-    """Prints what comes of each call."""
+    """Print the outcomes of each call."""
     spec = importlib.util.spec_from_file_location("toksmith._core", path)
     assert spec is not None and spec.loader is not None
     core: Any = importlib.util.module_from_spec(spec)

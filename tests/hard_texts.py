@@ -1,8 +1,8 @@
 """Texts that tokenizers get wrong, and strategies that draw more of them.
 
-`HARD_TEXTS` is the table of texts that once went wrong somewhere, or that a rule exists for, with the reason. The
+`HARD_TEXTS` is the table of texts that some tokenizer got wrong, or that a rule exists for, with the reason. The
 strategies draw strings of the same kinds: `texts()` for split patterns, `small_texts()` for merges, where few letters
-make overlaps, runs and ties happen all the time.
+produce overlaps, runs and ties all the time.
 """
 
 import unicodedata
@@ -87,7 +87,7 @@ def texts(*, lone_surrogates: bool = True, longest: int = 24) -> st.SearchStrate
 
 
 def is_scalar(character: str) -> bool:
-    """Whether it is a character that UTF-8 has."""
+    """Whether UTF-8 can encode the character."""
     return not "\ud800" <= character <= "\udfff"
 
 
@@ -112,7 +112,7 @@ def digits(count: int, number: int, symbols: Sequence[str]) -> Iterator[str]:
 
 
 def broken_bytes() -> st.SearchStrategy[bytes]:
-    """Bytes that are UTF-8 in places: characters, cut characters, overlong forms, surrogates and stray bytes."""
+    """Partly valid UTF-8: characters, cut characters, overlong forms, surrogates and stray bytes."""
     wrong = [b"\x80", b"\xff", b"\xc3", b"\xe2\x98", b"\xf0\x9f\x98", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"]
     right = [b"a", b"b", b" ", b"\n", b"1", "é".encode(), "☀".encode(), "😄".encode()]
     parts = st.one_of(st.sampled_from(right), st.sampled_from(wrong), st.binary(max_size=3))

@@ -1,4 +1,4 @@
-"""A small corpus of every kind of file, the ids that its documents have, and what a job's folder contains."""
+"""A small corpus of every kind of file, the ids of its documents, and the content of a job's folder."""
 
 import gzip
 import hashlib
@@ -49,10 +49,10 @@ def joined(lists: Iterable[list[int]]) -> list[int]:
     return list(itertools.chain.from_iterable(lists))
 
 
-def job(folder: Path, name: str = "out", **options: Any) -> toksmith.Job:
+def job(folder: Path, name: str = "out", **options: Any) -> toksmith.corpus.Job:
     """A job of the corpus."""
     corpus = make(folder / "in") if not (folder / "in").exists() else sorted((folder / "in").iterdir())
-    return toksmith.plan(TOK, corpus, folder / name, **{"append": END, "shard_size": SHARD, **options})
+    return toksmith.corpus.plan(TOK, corpus, folder / name, **{"append": END, "shard_size": SHARD, **options})
 
 
 def content(folder: Path) -> dict[str, str]:

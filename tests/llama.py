@@ -1,4 +1,4 @@
-"""llama.cpp's tokenizer, by its C functions: `make test-llama` compiles it."""
+"""llama.cpp's tokenizer through its C functions: `make test-llama` compiles it."""
 
 import ctypes
 from pathlib import Path
@@ -13,14 +13,14 @@ cpp: Any = pytest.importorskip("llama_cpp", reason="lacks llama.cpp; run make te
 
 @cpp.llama_log_callback
 def silence(level: int, text: bytes, data: Any) -> None:
-    """Drops what llama.cpp would print."""
+    """Drop llama.cpp's output."""
 
 
 cpp.llama_log_set(silence, ctypes.c_void_p(0))
 
 
 class Llama:
-    """The vocabulary of a GGUF file, as a program that generates text loads it; no weights are needed."""
+    """The vocabulary of a GGUF file, loaded as a text generator does, without weights."""
 
     def __init__(self, path: Path) -> None:
         options = cpp.llama_model_default_params()
@@ -33,7 +33,7 @@ class Llama:
         cpp.llama_model_free(self.model)
 
     def encode(self, text: str, *, special: bool = False, around: bool = False) -> list[int]:
-        """The ids; with special tokens that are in the text, and with those around it."""
+        """The ids; with special tokens in the text, and with special tokens around it."""
         data = text.encode()
         ids = (cpp.llama_token * (len(data) + 8))()
         count = cpp.llama_tokenize(self.vocab, data, len(data), ids, len(ids), around, special)

@@ -1,4 +1,4 @@
-"""Checkpoints for the tests of `graft`: small ones of drawn numbers, written by the definition of safetensors."""
+"""Checkpoints for the tests of `graft`: small ones with random numbers, in the format's definition of safetensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from tensor_files import raw, safetensors
 
 import toksmith
-from toksmith._graft.weights import TYPES, doubles, header
+from toksmith._graft.weights import TYPES, read_header, to_float64
 
 CORPUS = ["low lower lowest slow slower slowest new newer newest wide wider widest"] * 3
 SPECIAL = ["<s>", "</s>", "<pad>"]
@@ -69,7 +69,7 @@ LAYOUTS = {
 
 
 def drawn(layout: Layout, rows: int, seed: int = 3) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
-    """The tensors with drawn numbers."""
+    """The tensors with random numbers."""
     draw = np.random.default_rng(seed)
     shapes = {name: [rows if size == V else size for size in shape] for name, shape in layout.tensors.items()}
     return {name: draw.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ def checkpoint(
 
 
 def write_json(path: Path, value: object) -> None:
-    """As transformers writes it."""
+    """Write JSON as transformers does."""
     path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")
 
 
@@ -127,22 +127,22 @@ def read_json(path: Path) -> Any:
 
 
 def numbers(folder: Path) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
-    """All tensors of a folder in float64, read by the definition."""
-    return {name: doubles(bits) for name, bits in stored(folder).items()}
+    """All tensors of a folder in float64, read by the format's definition."""
+    return {name: to_float64(bits) for name, bits in stored(folder).items()}
 
 
 def stored(folder: Path) -> dict[str, np.ndarray[Any, Any]]:
-    """All tensors of a folder as they are stored; BF16 as its bits."""
+    """All tensors of a folder as stored; BF16 as its bits."""
     found = {}
     for path in sorted(folder.glob("*.safetensors")):
         data = path.read_bytes()
-        for name, tensor in header(path).tensors.items():
+        for name, tensor in read_header(path).tensors.items():
             found[name] = np.frombuffer(data[tensor.begin : tensor.end], TYPES[tensor.dtype]).reshape(tensor.shape)
     return found
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder by its name."""
+    """The content of every file of a folder, by name."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
     }

@@ -1,7 +1,7 @@
-"""The vocabularies of the test data, each twice: ours, and run by the library that its ids come from.
+"""The vocabularies of the test data in pairs: in toksmith, and in the library that defines their ids.
 
-`PAIRS` is the table: a name, and what gives the pair where its file is. A vocabulary that is added to the test data, or
-whose reader is added to the package, gets a row here, and with it every test of exactness.
+`PAIRS` is the table: a name, and the function that makes the pair if its file exists. A vocabulary that is added to the
+test data, or whose reader is added to the package, gets a row here, and with it every test of exactness.
 """
 
 import gzip
@@ -16,13 +16,14 @@ import numpy as np
 import pytest
 
 import toksmith
-from toksmith import Model, TokenTable
+from toksmith import Model
 from toksmith._formats import FORMATS, UNSET
+from toksmith.types import TokenTable
 
 CORPORA = ["arabic", "chinese", "code", "english", "european", "hindi", "japanese", "korean", "russian"]
-# As Meta spells it; not read from our table, which is what is being tested.
+# Meta's spelling; not read from toksmith's table, which is under test.
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-# As tiktoken 0.14.0 spells them.
+# tiktoken 0.14.0's spelling.
 SPELLINGS = {
     "gpt2": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
     "llama3": LLAMA3,
@@ -33,19 +34,19 @@ IdsOf = Callable[[list[str]], Ids]
 
 
 class Twin(NamedTuple):
-    """One vocabulary twice: our model of it, and the ids that the peer gives for texts."""
+    """One vocabulary twice: toksmith's model, and the peer's function from texts to ids."""
 
     model: Model
     ids_of: IdsOf
 
 
 def scalar(text: str) -> str:
-    """The text without lone surrogates, as tiktoken replaces them."""
+    """The text without lone surrogates, replaced as in tiktoken."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def imported_transformers() -> Any:
-    """transformers, or the test is skipped. It asks for a newer `regex` than the one that is pinned, and runs with it."""
+    """transformers, or a skip. It requires a newer `regex` than the pinned one, but runs with it."""
     real = importlib.metadata.version
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.metadata, "version", lambda name: "9999.1" if name == "regex" else real(name))
@@ -84,7 +85,7 @@ def by_tokenizers(file: str) -> Callable[[Path], Twin]:
 
     def twin(folder: Path) -> Twin:
         tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
-        # Without its special tokens, which HF takes for what they are in any text.
+        # Without its special tokens, which HF recognizes in any text.
         content = json.dumps(json.loads((folder / file).read_text(encoding="utf-8")) | {"added_tokens": []})
         peer = tokenizers.Tokenizer.from_str(content)
 
@@ -118,7 +119,7 @@ def by_sentencepiece(file: str) -> Callable[[Path], Twin]:
 
 
 def by_passes(file: str) -> Callable[[Path], Twin]:
-    """Merges of a tutorial, applied as the tutorials do: one pass over the whole text for each, in order."""
+    """Merges of a tutorial, applied as in the tutorials: one pass over the whole text for each, in order."""
 
     def twin(folder: Path) -> Twin:
         pairs = json.loads((folder / file).read_text(encoding="utf-8"))
@@ -138,7 +139,7 @@ def by_passes(file: str) -> Callable[[Path], Twin]:
 
 
 def passes(text: bytes, merges: list[list[int]]) -> np.ndarray:
-    """The ids after one pass for each merge; in a run of one id, every second place from its start on is merged."""
+    """The ids after one pass for each merge; in a run of one id, every second place from its start is merged."""
     ids = np.frombuffer(text, np.uint8).astype(np.uint32)
     for left, right, result in merges:
         found = np.flatnonzero((ids[:-1] == left) & (ids[1:] == right))
@@ -175,7 +176,7 @@ def documents(path: Path) -> Iterator[str]:
 
 
 def batches(texts: Iterator[str], size_chars: int) -> Iterator[list[str]]:
-    """The texts in batches of about that many characters, the last one smaller."""
+    """The texts in batches of about `size_chars` characters; the last is smaller."""
     batch: list[str] = []
     size = 0
     for text in itertools.chain(texts):

@@ -1,4 +1,4 @@
-"""What each file of the Rust core imports from the others, read from its `use` lines and from the paths in its code."""
+"""The imports between the files of the Rust core, read from `use` lines and from paths in the code."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ COMMENT = re.compile(r"//[^\n]*")
 
 
 def files() -> dict[tuple[str, ...], str]:
-    """The files of the core by their module's path, tests left out."""
+    """The files of the core by module path, without tests."""
     found = {}
     for path in SOURCE.rglob("*.rs"):
         parts = path.relative_to(SOURCE).with_suffix("").parts
@@ -37,7 +37,7 @@ def leaves(tree: str) -> list[str]:
 
 
 def imports() -> dict[str, set[str]]:
-    """By file: the files that it imports."""
+    """For each file, the files that it imports."""
     known = files()
     found: dict[str, set[str]] = {}
     for module, name in known.items():
@@ -51,7 +51,7 @@ def imports() -> dict[str, set[str]]:
 
 
 def resolved(path: str, module: tuple[str, ...], known: dict[tuple[str, ...], str]) -> tuple[str, ...] | None:
-    """The module that a path leads into."""
+    """The module that contains a path."""
     parts = tuple(path.replace(" ", "").split("::"))
     here: tuple[str, ...] = ()
     if parts[0] == "self":
@@ -85,5 +85,5 @@ def circles(graph: dict[str, set[str]]) -> list[list[str]]:
 
 
 def folder(name: str) -> str:
-    """The folder of the core that a file is in, or the file itself in the root."""
+    """The folder of a file in the core, or the file itself in the root."""
     return name.split("/", maxsplit=1)[0] if "/" in name else name.removesuffix(".rs")

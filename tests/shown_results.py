@@ -1,4 +1,4 @@
-"""What every result is held to, in every medium: called by the tests of each part that has results."""
+"""Checks of every result in every medium, called by the tests of each part with results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from justhtml import JustHTML
 
 from toksmith._render import Shown
 
-# What a sanitiser with an allow list lets through when it allows colours and sides, as notebooks' sanitisers do.
+# The allow list of a sanitiser that permits colours and sides, as in notebooks.
 STYLES = {
     *("background-color", "border-collapse", "border-left", "border-right", "color", "font-family", "font-size"),
     *("font-style", "font-weight", "height", "line-height", "margin", "opacity", "overflow-wrap", "padding"),
@@ -26,18 +26,18 @@ def cleaned(fragment: str) -> str:
 
 
 def without_space(text: str) -> str:
-    """`text` without what a sanitiser may write in another way: spaces, and `;` at the end of a style."""
+    """`text` without the parts that a sanitiser can write differently: spaces, and `;` at the end of a style."""
     return re.sub(r"\s|;(?=\")", "", text)
 
 
 def check_fragment(fragment: str) -> None:
-    """The fragment comes through a sanitiser as it was, and loses no word where styles are taken away."""
+    """Check that a sanitiser leaves the fragment unchanged, and that it loses no word without styles."""
     assert without_space(cleaned(fragment)) == without_space(fragment)
     assert without_space(words(nh3.clean(fragment))) == without_space(words(fragment))
 
 
 def check_page(page: str) -> None:
-    """The page is valid, and nothing in it is run or fetched."""
+    """Check that the page is valid, and that nothing in it runs or is fetched."""
     JustHTML(page, strict=True)  # raises at the first error of the HTML standard's parser
     assert not re.search(r"<script|\bon\w+=|https?://|src=|href=|url\(", tags(page)), "something is run or fetched"
 
@@ -51,7 +51,7 @@ def words(fragment: str) -> str:
 
 
 def check_shown(result: Shown) -> None:
-    """`result` is shown in every medium."""
+    """Check that `result` is shown in every medium."""
     text, notebook = str(result), result._repr_html_()
     assert "\x1b" not in text
     assert text.splitlines()[0].strip()

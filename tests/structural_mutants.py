@@ -1,6 +1,6 @@
-"""Good files, and what becomes of their JSON when one value in it is another: of another type, too large, missing, twice.
+"""Valid files, and their JSON with one value replaced: by another type, too large, missing, doubled.
 
-`mutants` lists all of them, and `fuzz/mutants.py` draws some one after another.
+`mutants` lists all of them, and `fuzz/mutants.py` draws some in sequence.
 """
 
 import hashlib
@@ -10,21 +10,22 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import toksmith
-from toksmith import AddedToken, Model, Step
+from toksmith import Model
 from toksmith._formats import FORMATS, UNSET, Format
-from toksmith._formats.gguf import template
+from toksmith._formats.gguf import make_template
 from toksmith._formats.texts import FileContent
+from toksmith.types import AddedToken, Step
 
 __all__ = ["GOOD", "File", "at", "files", "mutants", "places", "respelt", "spellings"]
 
 TEXT = "low lower lowest newest widest"
-# What a value becomes, as it is spelt in JSON.
+# Replacements of a value, in JSON.
 VALUES = (
     *("null", "true", "false", "0", "-1", "1", "16777216", "9007199254740993", "1" + "0" * 400, "1e0", "0.5", "-0.0"),
     *('""', '"x"', '"\\u0000"', '"é"', '"<unk>"', '"\\ud800"', "[]", "[[]]", "[1]", '["x"]', "[null]", '[["x"]]'),
     *("{}", '{"a": 1}', '{"id": 0}', "[{}]", "[" * 40 + "]" * 40, "NaN", "Infinity", "1e999", "", "x"),
 )
-MOST = 3  # how many items of a list, and names of a long object, are looked into
+MOST = 3  # number of items of a list, and of names of a long object, that are changed
 Path = tuple[str | int, ...]
 
 
@@ -56,7 +57,7 @@ def trained(**options: Any) -> Model:
 
 
 def surrounded(step: Step) -> Model:
-    """Merges, an added token, metadata, and what is around texts."""
+    """Merges, an added token, metadata, and tokens around texts."""
     model = trained(merges=5, pattern="llama3")
     added = (AddedToken("<|end|>", 270), AddedToken("xx", 271, special=False, lstrip=True))
     fields = {**{name: getattr(model, name) for name in ("ids", "merges", "splitters", "training")}, "post": (step,)}
@@ -108,7 +109,7 @@ GOOD = {
     "GPT-2's pattern": lambda: trained(merges=5, pattern="gpt2_original"),
     "merges": lambda: trained(merges=5, pattern=None),
     "two patterns": lambda: trained(merges=5, pattern=["[0-9]", "gpt2_original"]),
-    "a template": lambda: surrounded(template((270, "<|end|>"), None)[0]),
+    "a template": lambda: surrounded(make_template((270, "<|end|>"), None)[0]),
     "as BERT": lambda: surrounded(Step("bert", (("cls", ["<|end|>", 270]), ("sep", ["<|end|>", 270])))),
     "pairs of characters": lambda: trained(vocab_size=300, unit="char", byte_fallback=True),
     "unigram": lambda: trained(vocab_size=20, kind="unigram"),
@@ -134,7 +135,7 @@ def files(name: str) -> list[File]:
     for format in JSON_FORMATS:
         try:
             saved = FORMATS[format].save(model)
-        except toksmith.CannotRepresent:
+        except toksmith.errors.CannotRepresent:
             continue
         first, *more = saved if isinstance(saved, tuple) else (saved,)
         found.append(File(format, b"", json.loads(first), b"", tuple(more[: FORMATS[format].reads - 1])))
@@ -142,7 +143,7 @@ def files(name: str) -> list[File]:
 
 
 def places(value: Any, path: Path = ()) -> Iterator[Path]:
-    """The path of each value, itself first; of long lists and objects only those of the first items."""
+    """The path of each value, starting with the root; in long lists and objects only the first items."""
     yield path
     if isinstance(value, dict):
         for name in [*value][: None if len(value) < 40 else MOST]:
@@ -153,7 +154,7 @@ def places(value: Any, path: Path = ()) -> Iterator[Path]:
 
 
 def spellings(value: Any) -> Iterator[str]:
-    """What may be there instead of a value."""
+    """The replacements of a value."""
     yield from VALUES
     spelt = json.dumps(value, ensure_ascii=False)
     if isinstance(value, dict):
@@ -169,13 +170,13 @@ def spellings(value: Any) -> Iterator[str]:
 
 
 def respelt(value: Any, path: Path, spelling: str) -> str:
-    """The JSON of a value, with another spelling of what is at a path."""
+    """The JSON of a value with other text at a path."""
     mark = "\ue000here\ue000"
     return json.dumps(put(value, path, mark), ensure_ascii=False).replace(f'"{mark}"', spelling)
 
 
 def put(value: Any, path: Path, new: Any) -> Any:
-    """A copy of a value, with another one at a path."""
+    """A copy of a value with `new` at a path."""
     if not path:
         return new
     if isinstance(value, dict):
@@ -184,7 +185,7 @@ def put(value: Any, path: Path, new: Any) -> Any:
 
 
 def at(value: Any, path: Path) -> Any:
-    """What is at a path."""
+    """The value at a path."""
     for step in path:
         value = value[step]
     return value

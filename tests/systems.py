@@ -1,9 +1,9 @@
-"""What tests need of the system that they run on, by name: a test that lacks it is skipped, and the skip says what.
+"""The needs of tests from their system, by name: without one the test is skipped, and the skip names it.
 
     @needs("fork", "proc")
     def test_...
 
-No other file of the tests asks which system this is (`test_system.py`). On Linux, as root or not, every need is met but
+No other file of the tests checks the system (`test_system.py`). On Linux, as root or not, every need is met but
 `permissions` for root, `free threads` for most interpreters, and `git` where it is not installed.
 """
 
@@ -26,14 +26,14 @@ WINDOWS = os.name == "nt"
 
 
 class Need(NamedTuple):
-    """What a skip says, and whether the system has it."""
+    """The text of a skip, and whether the system meets the need."""
 
     said: str
     met: Callable[[], bool]
 
 
 def has_links() -> bool:
-    """Whether this user may make symbolic links: Windows asks for a privilege."""
+    """Whether this user can make symbolic links: Windows requires a privilege."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             Path(folder, "link").symlink_to("nowhere")
@@ -78,18 +78,18 @@ NEEDS = {
 
 @cache
 def lacking(name: str) -> str:
-    """What the system lacks, in words; empty where the need is met."""
+    """What the system lacks, as text; empty if the need is met."""
     need = NEEDS[name]
     return "" if need.met() else f"lacks {need.said}"
 
 
 def needs(*names: str) -> pytest.MarkDecorator:
-    """The mark of a test that is skipped where the system lacks one of these."""
+    """The mark of a test that is skipped if the system lacks one of these."""
     lacks = list(filter(None, map(lacking, names)))
     return pytest.mark.skipif(bool(lacks), reason=", ".join(lacks) or "nothing is lacking")
 
 
 def require(*names: str) -> None:
-    """Skips the rest of a test where the system lacks one of these."""
+    """Skip the rest of a test if the system lacks one of these."""
     if lacks := list(filter(None, map(lacking, names))):
         pytest.skip(", ".join(lacks))

@@ -1,4 +1,4 @@
-"""Tokenizers that tests train. A tokenizer is a value, so a process trains each of them once and its tests share it.
+"""Tokenizers for tests. A tokenizer is a value, so a process trains each once and its tests share it.
 
 A test that compares two runs of training calls `toksmith.train` itself.
 """
@@ -14,12 +14,12 @@ SHORT = "low lower lowest slow it's 12 newer, hello world"
 
 
 def trained(corpus: Any = SHORT, vocab_size: int | None = None, **options: Any) -> Tokenizer:
-    """What `toksmith.train` makes of these arguments: the same object for the same arguments."""
+    """The result of `toksmith.train` for these arguments: the same object for the same arguments."""
     return once(frozen(corpus), vocab_size, tuple((name, frozen(value)) for name, value in sorted(options.items())))
 
 
 def trained_model(corpus: Any = SHORT, vocab_size: int | None = None, **options: Any) -> Model:
-    """The model of what is trained."""
+    """The model of the trained tokenizer."""
     return trained(corpus, vocab_size, **options).model
 
 

@@ -1,7 +1,7 @@
 """A stand-in for Windows on Linux: open files cannot be renamed or removed, folders cannot be opened, links are refused.
 
-`Windows` of `_base/system.py` becomes the system of every module of the package, and `msvcrt` is made of Linux's locks. `/proc`
-tells which files this process has open or mapped.
+`Windows` of `_base/system.py` becomes the system of every module of the package, and `msvcrt` uses Linux's locks.
+`/proc` lists the files that this process has open or mapped.
 """
 
 import ctypes
@@ -38,8 +38,8 @@ def located(path: Any, folder: int | None = None) -> str:
 
 
 def locking(file: int, mode: int, size: int) -> None:
-    """`msvcrt.locking`: a lock that is held elsewhere is a PermissionError."""
-    import fcntl  # Linux has it
+    """`msvcrt.locking`: a lock that another process holds is a PermissionError."""
+    import fcntl  # exists on Linux
 
     assert size == 1
     try:
@@ -53,7 +53,7 @@ MSVCRT.LK_UNLCK, MSVCRT.LK_NBLCK, MSVCRT.locking = 0, 2, locking
 
 
 def library(memory: Callable[..., int]) -> Callable[[str], Any]:
-    """`ctypes.WinDLL` for the library that tells the memory of a process, by this call."""
+    """`ctypes.WinDLL` for the library that reports the memory of a process, through this call."""
 
     def opened(name: str) -> Any:
         assert name == "kernel32"
@@ -63,10 +63,10 @@ def library(memory: Callable[..., int]) -> Callable[[str], Any]:
 
 
 def be_windows(patch: pytest.MonkeyPatch) -> system.Windows:
-    """Makes the package believe it is on Windows, and the calls of `os` behave so."""
+    """Make the package run as on Windows, and the calls of `os` behave so."""
     import toksmith
 
-    for name in toksmith.__all__:  # whatever is imported later would find the system of this machine
+    for name in toksmith.__all__:  # a later import would find this machine's system
         getattr(toksmith, name)
     windows = system.Windows()
     for name, module in [*sys.modules.items()]:
@@ -83,7 +83,7 @@ def be_windows(patch: pytest.MonkeyPatch) -> system.Windows:
 
 
 def refuse_open(*names: str) -> None:
-    """Refuses files that are open, as Windows does."""
+    """Refuse open files, as Windows does."""
     if {*names} & {*open_files()}:
         raise PermissionError(errno.EACCES, "The process cannot access the file because it is being used", names[0])
 

@@ -1,4 +1,4 @@
-"""The engines by name: one module each, with `load(encoding) -> Engine`.
+"""The engines by name: one module for each, with `load(encoding) -> Engine`.
 
 A module is imported only in the process that measures it.
 """
@@ -31,10 +31,10 @@ __all__ = [
 ]
 
 OURS = "toksmith"
-# Toksmith measured in another way beside itself, in the same rounds. None of them is a peer.
-BEFORE = "before"  # an earlier build, installed in an environment of its own
+# Variants of toksmith, measured in the same rounds. A variant is not a peer.
+BEFORE = "before"  # an earlier build, installed in a separate environment
 ALONE = "toksmith on one thread"
-APART = "toksmith in separate processes"  # one on each processor, each with its share of the text: the machine's limit
+APART = "toksmith in separate processes"  # one on each processor, each with a part of the text: the machine's limit
 RANKS = "toksmith from .tiktoken"
 VARIANTS = (BEFORE, ALONE, APART, RANKS)
 
@@ -55,7 +55,7 @@ NEED_TOKENIZER_JSON = frozenset({"gigatoken", "fastokens", "snaptokens", "tokeni
 
 
 def module(name: str) -> ModuleType:
-    """The adapter of an engine. Imports the engine."""
+    """The adapter of an engine. This imports the engine."""
     return importlib.import_module(f"._{OURS if name in VARIANTS else name}", __package__)
 
 
@@ -67,10 +67,10 @@ def load(name: str, encoding: Encoding) -> Engine:
 
 def versions(distributions: Mapping[str, str] = DISTRIBUTIONS) -> dict[str, str]:
     """The installed version of every engine that is installed."""
-    found = {}
+    installed = {}
     for name, distribution in distributions.items():
         try:
-            found[name] = version(distribution)
+            installed[name] = version(distribution)
         except PackageNotFoundError:
             continue
-    return found
+    return installed

@@ -1,8 +1,8 @@
-"""The interface of adapters: a loaded engine with the few operations that are measured.
+"""The interface of adapters: a loaded engine with the measured operations.
 
 The timed operations take many texts and loop themselves, so no engine pays for a wrapper at each call. They drop each
 result and return its size; `ids` returns the results for the untimed check. If a peer lacks an operation, its cells are
-shown as missing. Code that several peers share is here: decoding (`Engine`), and encoding to lists only (`ListEngine`).
+shown as missing. Code of several peers is here: decoding (`Engine`), and encoding to lists only (`ListEngine`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Unsupported(Exception):
     """The peer cannot do this, cannot load this encoding, or is not installed."""
 
 
-def installed(name: str) -> Any:
-    """A peer's module, imported by name, so that the project's checks need no peer."""
+def import_peer(name: str) -> Any:
+    """Import a peer's module by name, so that the project's checks need no peer."""
     try:
         return importlib.import_module(name)
     except ImportError as problem:
@@ -33,15 +33,15 @@ def installed(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Encoding:
-    """A vocabulary in each of the files that some engine wants.
+    """A vocabulary in the file formats that the engines need.
 
     Attributes:
         kind: "ranks" (byte-level, with a split regex) or "sentencepiece".
         source: The published file: `.tiktoken` ranks, or a SentencePiece `.model`.
         pattern: The split pattern's name in toksmith's table; "" without a split.
         regex: The split regex as its publisher spells it; "" without a split.
-        tokenizer_json: The same vocabulary in Hugging Face's format, if it was made.
-        native: The same vocabulary in toksmith's own format, if it was made.
+        tokenizer_json: The same vocabulary in Hugging Face's format, if it was converted.
+        native: The same vocabulary in toksmith's own format, if it was converted.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Encoding:
     native: str = ""
 
     def ranks(self) -> Path:
-        """The `.tiktoken` file, for engines that know only that kind."""
+        """The `.tiktoken` file, for engines that read only ranks."""
         if self.kind != "ranks":
             raise Unsupported(f"{self.name} is not a rank vocabulary")
         return Path(self.source)
@@ -66,7 +66,7 @@ class Encoding:
 
 
 class Engine:
-    """One peer's tokenizer, loaded. Every text is ordinary text: nothing in it is a special token."""
+    """One peer's loaded tokenizer. Special tokens in texts are ordinary text."""
 
     def __init__(self, tok: Any) -> None:
         self.tok = tok
@@ -84,11 +84,11 @@ class Engine:
         raise Unsupported
 
     def calls(self, texts: Sequence[str]) -> list[int]:
-        """As `lists`, by the call that a user makes for one short string."""
+        """As `lists`, by the call for one short string."""
         return self.lists(texts)
 
     def batch_arrays(self, texts: list[str], threads: int) -> Any:
-        """Encodes a batch at once into arrays of any form that `flatten` understands."""
+        """Encodes a batch at once into arrays, in any form that `flatten` accepts."""
         raise Unsupported
 
     def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
@@ -120,7 +120,7 @@ class Engine:
         return data
 
     def piece(self, text: str) -> Ids:
-        """The ids of a text that the pattern keeps in one piece; for a reference whose split gives up on it."""
+        """The ids of a text that the pattern keeps in one piece; for a reference whose split gives up on the text."""
         raise Unsupported
 
 
@@ -139,5 +139,5 @@ class ListEngine(Engine):
 
 
 def as_ids(ids: Any) -> Ids:
-    """Anything with ids in it as an array."""
+    """An array of any sequence of ids."""
     return np.asarray(ids, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""fastokens: its result is an object of its own, which knows its length and makes a list when asked for `ids`."""
+"""fastokens: its result is an object with a length, and its `ids` attribute makes a list."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from ._engine import Encoding, Engine, Ids, as_ids, installed
+from ._engine import Encoding, Engine, Ids, as_ids, import_peer
 
-fastokens = installed("fastokens._native")
+fastokens = import_peer("fastokens._native")
 
-# Its own names of the vocabularies: only by name does it take its fast path. Every other one is loaded from a
-# `tokenizer.json`; it refuses ranks with tokens that no merge makes, as Llama 3 has.
+# Its names of vocabularies: it takes its fast path by name only. Every other vocabulary is loaded from a
+# `tokenizer.json`; it refuses ranks with tokens that no merge makes, such as Llama 3's.
 NAMES = {"cl100k": "cl100k_base", "o200k": "o200k_base"}
 
 
 def load(encoding: Encoding) -> Engine:
-    """From ranks under their name where it has one, else from the converted file."""
+    """From ranks under the library's name for them, if it has one; else from the converted file."""
     if encoding.name in NAMES:
         return Fastokens(fastokens.Tokenizer.from_tiktoken(str(encoding.ranks()), encoding=NAMES[encoding.name]))
     return Fastokens(fastokens.Tokenizer.from_file(encoding.json()))
 
 
 class Fastokens(Engine):
-    """Calls of the native tokenizer, without the Python layer that makes it look like another library's.
+    """Calls of the native tokenizer, without the Python layer that imitates another library.
 
-    Batches have no call for ordinary text: the second argument adds no special tokens around each text, the third takes
-    those in it as text.
+    No batch call takes ordinary text only: the second argument adds no special tokens around each text, the third
+    treats special tokens in the text as text.
     """
 
     def ids(self, text: str) -> Ids:

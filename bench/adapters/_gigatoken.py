@@ -1,4 +1,4 @@
-"""gigatoken: arrays are its own kind of result; lists are made of them in Rust."""
+"""gigatoken: arrays are its own type; lists are made from them in Rust."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ._engine import Encoding, Engine, Ids, as_ids, installed
+from ._engine import Encoding, Engine, Ids, as_ids, import_peer
 
-gigatoken = installed("gigatoken")
+gigatoken = import_peer("gigatoken")
 
-# The names of its split schemes.
+# Names of its split schemes.
 SCHEMES = {"gpt2": "gpt2", "cl100k": "gpt4", "o200k": "o200k"}
 
 
 def load(encoding: Encoding) -> Engine:
     """From the published ranks, else from a `tokenizer.json`, always without special tokens.
 
-    It refuses Llama 3's ranks; and of a SentencePiece model it takes `<s>` in a text for the special token.
+    It refuses Llama 3's ranks; with a SentencePiece model it treats `<s>` in a text as the special token.
     """
     if encoding.pattern in SCHEMES:
         return Gigatoken(gigatoken.Tokenizer.from_tiktoken(encoding.ranks(), SCHEMES[encoding.pattern], {}))
@@ -26,7 +26,7 @@ def load(encoding: Encoding) -> Engine:
 
 
 class Gigatoken(Engine):
-    """Calls of `gigatoken.Tokenizer`, past its Python layer where that only forwards them."""
+    """Calls of `gigatoken.Tokenizer`, below its Python layer where that only forwards."""
 
     def __init__(self, tok: Any) -> None:
         self.tok = tok
@@ -40,7 +40,7 @@ class Gigatoken(Engine):
         return [len(encode(text)) for text in texts]
 
     def lists(self, texts: Sequence[str]) -> list[int]:
-        encode = self.backend.encode_batch_list  # for all but short texts faster than a list from the array
+        encode = self.backend.encode_batch_list  # faster than a list from the array, except for short texts
         return [len(encode([text], parallel=False)[0]) for text in texts]
 
     def calls(self, texts: Sequence[str]) -> list[int]:
@@ -55,7 +55,7 @@ class Gigatoken(Engine):
         return lists
 
     def flatten(self, batch: Any) -> Ids:
-        awkward = installed("awkward")
+        awkward = import_peer("awkward")
         return as_ids(awkward.to_numpy(awkward.flatten(batch)))
 
     def decode_lists(self, batch: Sequence[list[int]]) -> list[int]:

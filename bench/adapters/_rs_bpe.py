@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ._engine import Encoding, Engine, ListEngine, Unsupported, installed
+from ._engine import Encoding, Engine, ListEngine, Unsupported, import_peer
 
-openai = installed("rs_bpe.bpe").openai
+openai = import_peer("rs_bpe.bpe").openai
 
 
 def load(encoding: Encoding) -> Engine:

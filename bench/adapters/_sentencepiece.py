@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ._engine import Encoding, Engine, ListEngine, Unsupported, installed
+from ._engine import Encoding, Engine, ListEngine, Unsupported, import_peer
 
-sentencepiece = installed("sentencepiece")
+sentencepiece = import_peer("sentencepiece")
 
 
 def load(encoding: Encoding) -> Engine:

@@ -1,4 +1,4 @@
-"""What peers have in common that return an object of their own, which makes a list when asked for `ids`."""
+"""The common part of peers whose result is an object with an `ids` attribute that makes a list."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ._engine import Engine, Ids, as_ids
 
 
 class Objects(Engine):
-    """`encode(text, add_special_tokens=False)`, as Hugging Face's library spells it."""
+    """`encode(text, add_special_tokens=False)`, as in Hugging Face's library."""
 
     def ids(self, text: str) -> Ids:
         return as_ids(self.tok.encode(text, add_special_tokens=False).ids)

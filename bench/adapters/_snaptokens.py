@@ -1,4 +1,4 @@
-"""snaptokens, from a `tokenizer.json`: packed ids of a batch, or an object that makes a list when asked for `ids`."""
+"""snaptokens, from a `tokenizer.json`: packed ids of a batch, or an object whose `ids` attribute makes a list."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, installed
+from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, import_peer
 from ._shared import Objects
 
-snaptokens = installed("snaptokens")
+snaptokens = import_peer("snaptokens")
 
 
 def load(encoding: Encoding) -> Engine:
-    """From the converted file. It knows no normalizer that puts a space in front, which SentencePiece's models need."""
+    """From the converted file. It lacks a normalizer that adds a space in front, which SentencePiece's models need."""
     if encoding.kind == "sentencepiece":
         raise Unsupported("no normalizer `Prepend`")
     return Snaptokens(snaptokens.Tokenizer.from_file(encoding.json()))
 
 
 class Snaptokens(Objects):
-    """Calls of `snaptokens.Tokenizer`. For all but short texts, a batch of one text is faster than `encode`."""
+    """Calls of `snaptokens.Tokenizer`. A batch of one text is faster than `encode`, except for short texts."""
 
     def arrays(self, texts: Sequence[str]) -> list[int]:
         encode = self.tok.encode_batch_flat

@@ -1,17 +1,17 @@
-"""tiktoken: the reference for rank vocabularies, and the floor of the tables."""
+"""tiktoken: the reference for rank vocabularies, and the baseline of the tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ._engine import Encoding, Engine, Ids, as_ids, installed
+from ._engine import Encoding, Engine, Ids, as_ids, import_peer
 
-tiktoken = installed("tiktoken")
+tiktoken = import_peer("tiktoken")
 
 
 def load(encoding: Encoding) -> Engine:
     """From a local rank file and the published regex."""
-    ranks = installed("tiktoken.load").load_tiktoken_bpe(str(encoding.ranks()))
+    ranks = import_peer("tiktoken.load").load_tiktoken_bpe(str(encoding.ranks()))
     return Tiktoken(tiktoken.Encoding(encoding.name, pat_str=encoding.regex, mergeable_ranks=ranks, special_tokens={}))
 
 

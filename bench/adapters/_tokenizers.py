@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ._engine import Encoding, Engine, installed
+from ._engine import Encoding, Engine, import_peer
 from ._shared import Objects
 
-tokenizers = installed("tokenizers")
+tokenizers = import_peer("tokenizers")
 
 
 def load(encoding: Encoding) -> Engine:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ._engine import Encoding, Engine, installed
+from ._engine import Encoding, Engine, import_peer
 from ._shared import Objects
 
-tokie = installed("tokie")
+tokie = import_peer("tokie")
 
 
 def load(encoding: Encoding) -> Engine:

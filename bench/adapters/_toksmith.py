@@ -1,17 +1,17 @@
-"""toksmith itself, through its public calls only."""
+"""toksmith, through its public calls only."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import toksmith
-from toksmith import load as load_tokenizer  # now: the name imports what loading needs, as the imports of others do
+from toksmith import load as load_tokenizer  # imported here, as other engines import their loading code
 
 from ._engine import Encoding, Engine, Ids, Unsupported, as_ids
 
 
 def load(encoding: Encoding) -> Engine:
-    """The tokenizer of a published file, or of one in toksmith's own format."""
+    """The tokenizer of a published file, or of a file in toksmith's own format."""
     if encoding.native:
         return Toksmith(load_tokenizer(encoding.native))
     if encoding.kind == "ranks":
@@ -42,11 +42,11 @@ class Toksmith(Engine):
         encode = self.tok.encode
         return [len(encode(text)) for text in texts]
 
-    def batch_arrays(self, texts: list[str], threads: int) -> toksmith.Ragged:
+    def batch_arrays(self, texts: list[str], threads: int) -> toksmith.types.Ragged:
         return self.tok.encode_ragged(texts, special="text", threads=threads)
 
     def batch_lists(self, texts: list[str], threads: int) -> list[list[int]]:
         return self.tok.encode_batch(texts, special="text", threads=threads)
 
-    def flatten(self, batch: toksmith.Ragged) -> Ids:
+    def flatten(self, batch: toksmith.types.Ragged) -> Ids:
         return as_ids(batch.ids)

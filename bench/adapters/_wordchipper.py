@@ -1,4 +1,4 @@
-"""wordchipper: knows vocabularies by name only, so that the published file is laid into its cache under that name."""
+"""wordchipper: knows vocabularies by name only, so the published file is copied into its cache under that name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, installed
+from ._engine import Encoding, Engine, Ids, Unsupported, as_ids, import_peer
 
-wordchipper = installed("wordchipper")
+wordchipper = import_peer("wordchipper")
 
 NAMES = {"r50k": "r50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base"}
 
 
 def load(encoding: Encoding) -> Engine:
-    """From its cache. It takes a missing file for an empty vocabulary, so that the file is put there first."""
+    """From its cache. It treats a missing file as an empty vocabulary, so the file is copied there first."""
     if encoding.name not in NAMES:
         raise Unsupported(f"no name for {encoding.name}")
     name = NAMES[encoding.name]
@@ -28,7 +28,7 @@ def load(encoding: Encoding) -> Engine:
 
 
 class Wordchipper(Engine):
-    """Calls of the inner tokenizer, past a Python layer that only forwards them."""
+    """Calls of the inner tokenizer, below a Python layer that only forwards."""
 
     def __init__(self, tok: Any) -> None:
         self.tok = tok._tok

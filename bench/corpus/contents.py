@@ -1,6 +1,6 @@
-"""The ids that a program wrote, document by document, as one hash: equal if and only if documents and ids are equal.
+"""Hashes the ids that a program wrote: equal if and only if documents and ids are equal.
 
-Read here by the layouts of the formats, with none of toksmith's code.
+The readers follow the layouts of the formats, and use no code of toksmith.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 Array = Any
-Part = tuple[Array, Array]  # how many ids each document has; the ids of all
+Part = tuple[Array, Array]  # the number of ids of each document; all ids
 AT_ONCE = 1 << 24
 MEGATRON_TYPES = {1: np.uint8, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 8: np.uint16}
 
 
 def hash_of(folder: Path, form: str) -> str:
-    """The number of documents and ids, and a hash of them, of the files in a folder in the order of their names."""
+    """The number of documents and ids, and a hash of them, for the files in a folder in the order of their names."""
     lengths_hash, ids_hash = hashlib.sha256(), hashlib.sha256()
     documents = total = 0
     for lengths, ids in FORMS[form](folder):
@@ -51,7 +51,7 @@ def of_datatrove(folder: Path) -> Iterator[Part]:
 
 
 def of_datasets(folder: Path) -> Iterator[Part]:
-    """A dataset that was saved with `save_to_disk`: a column of lists in Arrow files that `state.json` names."""
+    """A dataset of `save_to_disk`: a column of lists in the Arrow files of `state.json`."""
     import pyarrow
 
     for file in json.loads((folder / "state.json").read_bytes())["_data_files"]:

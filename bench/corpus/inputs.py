@@ -1,7 +1,7 @@
-"""The inputs: documents of the test data as files of rows, and one vocabulary as each program reads it.
+"""The inputs: documents of the test data as files of rows, and one vocabulary in the format of each program.
 
-A corpus that is too short is repeated. From the second time on, each document begins with the number of the repetition, so that
-no two documents are equal.
+A corpus that is too short is repeated. In each repetition the documents begin with its number, so that no two documents
+are equal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ END = "<|endoftext|>"
 
 @dataclass(frozen=True)
 class Text:
-    """At least so many megabytes of a corpus, or of all nine one after another ("nine corpora"); 0 are one document."""
+    """At least `megabytes` of a corpus, or of all nine in order ("nine corpora"); 0 for one document."""
 
     corpus: str
     megabytes: int
 
     @cached_property
     def rows(self) -> Path:
-        """One `.jsonl` file of all documents, made if it is not there yet."""
+        """One `.jsonl` file of all documents, written if it does not exist."""
         path = self.place("jsonl")
         if not (path.exists() and self.place("size").exists()):
             size = 0
@@ -71,7 +71,7 @@ class Text:
 
     @cached_property
     def halves(self) -> list[Path]:
-        """The same rows in two files of a folder of their own, in the same order."""
+        """The same rows in two files of a separate folder, in the same order."""
         folder = self.place("halves")
         folder.mkdir(exist_ok=True)
         paths = [folder / f"{half}.jsonl" for half in range(2)]
@@ -83,43 +83,43 @@ class Text:
         return paths
 
     def place(self, kind: str) -> Path:
-        """Where a file of a kind lies."""
+        """The path of a file of this kind."""
         return scratch("corpus") / f"{Path(self.corpus).stem.replace(' ', '-')}-{self.megabytes}.{kind}"
 
     def documents(self) -> Iterator[str]:
         """Enough documents."""
         once = list(documents(self.corpus))
-        left = self.megabytes * 10**6
+        remaining = self.megabytes * 10**6
         for turn in count():
             for text in once:
-                yield (own := f"{turn}\n{text}" if turn else text)
-                left -= len(own.encode())
-                if left <= 0:
+                yield (document := f"{turn}\n{text}" if turn else text)
+                remaining -= len(document.encode())
+                if remaining <= 0:
                     return
 
 
 @cache
 def native() -> Path:
-    """The vocabulary with its end of a document, in toksmith's own format."""
+    """The vocabulary with its end-of-document token, in toksmith's own format."""
     import toksmith
 
-    known = encoding(VOCABULARY)
+    vocabulary = encoding(VOCABULARY)
     path = scratch("corpus") / f"{VOCABULARY}.toksmith"
-    size = toksmith.load(known.source, pattern=known.pattern).vocab_size
-    toksmith.load(known.source, pattern=known.pattern, special_tokens={END: size}).save(path)
+    size = toksmith.load(vocabulary.source, pattern=vocabulary.pattern).vocab_size
+    toksmith.load(vocabulary.source, pattern=vocabulary.pattern, special_tokens={END: size}).save(path)
     return path
 
 
 @cache
 def folder_of_hugging_face() -> Path:
-    """The same vocabulary as `transformers` and the programs on it read it: the next id is the end of a document."""
-    known = with_tokenizer_json(encoding(VOCABULARY))
-    made: dict[str, Any] = json.loads(Path(known.tokenizer_json).read_bytes())
+    """The same vocabulary for `transformers` and programs that use it: the next id is the end of a document."""
+    vocabulary = with_tokenizer_json(encoding(VOCABULARY))
+    document: dict[str, Any] = json.loads(Path(vocabulary.tokenizer_json).read_bytes())
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    made["added_tokens"] = [{"id": len(made["model"]["vocab"]), "content": END, **flags, "special": True}]
+    document["added_tokens"] = [{"id": len(document["model"]["vocab"]), "content": END, **flags, "special": True}]
     about = {"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": END, "model_max_length": 10**18}
     folder = scratch("corpus") / f"{VOCABULARY}-hf"
     folder.mkdir(exist_ok=True)
-    write_whole(folder / "tokenizer.json", json.dumps(made).encode())
+    write_whole(folder / "tokenizer.json", json.dumps(document).encode())
     write_whole(folder / "tokenizer_config.json", json.dumps(about).encode())
     return folder

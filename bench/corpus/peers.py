@@ -1,8 +1,8 @@
-"""Other programs that make the same files of ids, each as its users call it, beside the same `toksmith tokenize`.
+"""Other programs that write the same files of ids, each called as its users do, and the same `toksmith corpus tokenize`.
 
-Both run as commands, in turn, from the same rows to the format of the peer, on two processors. `whole` compares the commands.
-`without start` leaves out what each takes for one document: the interpreter, its imports and the vocabulary. A target
-is judged by the smaller of both. The files are read back, and must have the same ids document by document.
+Both run as commands, in turn, from the same rows to the format of the peer, on two processors. `whole` compares the
+commands. `without start` subtracts the time for one document: interpreter, imports and vocabulary. A target is judged
+by the smaller of both. The files are read back, and must have the same ids document by document.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..places import ROOT, scratch
-from .commands import Cost, best, run
+from .commands import Cost, best_cost, run_command
 from .contents import hash_of
 from .inputs import END, Text, folder_of_hugging_face, native
-from .settings import Outcome, Settings, reached
+from .settings import Outcome, Settings, target_verdict
 
 PROGRAMS = Path(__file__).parent / "programs"
 ONE_DOCUMENT = 0
@@ -28,7 +28,7 @@ Command = Callable[[Text, Path], "list[str | Path]"]
 
 @dataclass(frozen=True)
 class Peer:
-    """A program: what it needs, the format that it writes, and what is asked of toksmith beside it."""
+    """A program: its requirements, its output format, and toksmith's targets relative to it."""
 
     needs: tuple[str, ...]
     form: str
@@ -41,7 +41,7 @@ class Peer:
 
 
 def datatrove(text: Text, out: Path) -> list[str | Path]:
-    """The reader of JSON lines and the tokenizer of documents, two tasks of a file each."""
+    """The reader of JSON lines and the tokenizer of documents: two tasks of one file each."""
     folder = text.halves[0].parent
     return [PROGRAMS / "datatrove_tokens.py", folder, folder_of_hugging_face() / "tokenizer.json", END, out]
 
@@ -55,14 +55,14 @@ def megatron(tool: str, *options: str) -> Command:
     """A tool of a checkout of Megatron-LM."""
 
     def command(text: Text, out: Path) -> list[str | Path]:
-        given: list[str | Path] = ["--input", text.rows, "--output-prefix", out / "own", "--append-eod", *options]
+        words: list[str | Path] = ["--input", text.rows, "--output-prefix", out / "own", "--append-eod", *options]
         kind: list[str | Path] = [
             "--tokenizer-type",
             "HuggingFaceTokenizer",
             "--tokenizer-model",
             folder_of_hugging_face(),
         ]
-        return [PROGRAMS / "megatron_tool.py", f"tools/{tool}.py", *given, *kind]
+        return [PROGRAMS / "megatron_tool.py", f"tools/{tool}.py", *words, *kind]
 
     return command
 
@@ -79,15 +79,17 @@ PEERS = {
 }  # fmt: skip
 
 
-def section(peer: Peer) -> Callable[[Settings], Outcome]:
+def peer_section(peer: Peer) -> Callable[[Settings], Outcome]:
     """The section of a peer."""
     return lambda settings: (
-        Outcome([f"skipped: {lack}"]) if (lack := lacking(peer, settings)) else beside(peer, settings)
+        Outcome([f"skipped: {lack}"])
+        if (lack := missing_requirements(peer, settings))
+        else run_beside_peer(peer, settings)
     )
 
 
-def lacking(peer: Peer, settings: Settings) -> str:
-    """What the peer needs and is not there, with the command that adds it; "" if nothing."""
+def missing_requirements(peer: Peer, settings: Settings) -> str:
+    """The missing requirements of the peer, with the command that adds them; "" if nothing is missing."""
     if peer.megatron and not (settings.checkout and (settings.checkout / "tools" / "preprocess_data.py").is_file()):
         return "needs TOKSMITH_MEGATRON=/path, a checkout of github.com/NVIDIA/Megatron-LM"
     if not settings.peers.is_file():
@@ -105,8 +107,8 @@ def tokenize(text: Text, peer: Peer, out: Path) -> list[str | Path]:
     return [sys.executable, "-m", "toksmith", "tokenize", *rows, "-t", native(), "-o", out, *options]
 
 
-def beside(peer: Peer, settings: Settings) -> Outcome:
-    """Both in turn, and a table of one row."""
+def run_beside_peer(peer: Peer, settings: Settings) -> Outcome:
+    """Run both in turn, and make a table of one row."""
     text = settings.large if peer.large else settings.small
     one = Text(text.corpus, ONE_DOCUMENT)
     costs: dict[str, list[Cost]] = {name: [] for name in ("ours", "theirs", "our start", "their start")}
@@ -119,25 +121,25 @@ def beside(peer: Peer, settings: Settings) -> Outcome:
             else:
                 command = [settings.peers, *peer.command(input, out)]
                 cwd = settings.checkout if peer.megatron and settings.checkout else ROOT
-            costs[name].append(run([*map(str, command)], out, cwd, environment()))
+            costs[name].append(run_command([*map(str, command)], out, cwd, environment()))
             if input is text:
                 hashes.append(hash_of(out, peer.form))
             shutil.rmtree(out)
-    return Outcome(table(peer, text.size, costs, hashes), wrong=len({*hashes}) > 1)
+    return Outcome(peer_table(peer, text.size, costs, hashes), wrong=len({*hashes}) > 1)
 
 
-def table(peer: Peer, size: int, costs: dict[str, list[Cost]], hashes: list[str]) -> list[str]:
+def peer_table(peer: Peer, size: int, costs: dict[str, list[Cost]], hashes: list[str]) -> list[str]:
     """The lines of a peer."""
     ours, theirs, our_start, their_start = (
-        best(costs[name]) for name in ("ours", "theirs", "our start", "their start")
+        best_cost(costs[name]) for name in ("ours", "theirs", "our start", "their start")
     )
-    our_rest, their_rest = ours.less(our_start), theirs.less(their_start)
+    our_rest, their_rest = ours.subtract_start(our_start), theirs.subtract_start(their_start)
     whole, rest = theirs.wall_s / ours.wall_s, their_rest.wall_s / our_rest.wall_s
     pairs = [their.wall_s / our.wall_s for our, their in zip(costs["ours"], costs["theirs"], strict=True)]
     memory = ours.peak_mb / theirs.peak_mb
-    said = [reached(min(whole, rest), peer.least)]
+    judged = [target_verdict(min(whole, rest), peer.least)]
     if peer.most_memory:
-        said.append(
+        judged.append(
             f"memory: target {peer.most_memory}, seen {memory:.2f}: {'holds' if memory <= peer.most_memory else 'short'}"
         )
     return [
@@ -156,11 +158,11 @@ def table(peer: Peer, size: int, costs: dict[str, list[Cost]], hashes: list[str]
             f"Times as fast: whole command {whole:.2f} (pairs {min(pairs):.2f} to {max(pairs):.2f}), without start {rest:.2f}, "
             f"by processor time {their_rest.cpu_s / our_rest.cpu_s:.2f}; memory {memory:.2f} of the peer's."
         ),
-        "; ".join(said),
+        "; ".join(judged),
         f"equal: {hashes[0]}" if len({*hashes}) == 1 else f"The ids differ: {'; '.join(dict.fromkeys(hashes))}",
     ]
 
 
 def environment() -> dict[str, str]:
-    """No network; all else as the programs find it."""
+    """The environment without network; otherwise unchanged."""
     return {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": ""}

@@ -1,4 +1,4 @@
-"""Processes of `worker.py`: one that does what a mode says, or several at once that share nothing."""
+"""Runs `worker.py`: one process in some mode, or several independent ones at once."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ VOCABULARY = "o200k_base.tiktoken"
 Measured = dict[str, Any]
 
 
-def measured(text: Text, mode: str, python: str | Path = sys.executable, **options: Any) -> Measured:
-    """What one process says, in a mode of `worker.py` and with its options.
+def run_worker(text: Text, mode: str, python: str | Path = sys.executable, **options: Any) -> Measured:
+    """The report of one process, in a mode of `worker.py` and with its options.
 
     Raises:
         Failed: the process fails.
@@ -30,31 +30,31 @@ def measured(text: Text, mode: str, python: str | Path = sys.executable, **optio
     shutil.rmtree(folder, ignore_errors=True)
     if mode == "one file":
         folder.mkdir()
-    command = asked(text, mode, python, options)
+    command = worker_command(text, mode, python, options)
     env = {**os.environ, **more}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "bench", env=env)
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise Failed(f"{mode}: {said[-1] if said else done.returncode}")
+    process = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT / "bench", env=env)
+    if process.returncode:
+        error_lines = process.stderr.strip().splitlines()
+        raise Failed(f"{mode}: {error_lines[-1] if error_lines else process.returncode}")
     shutil.rmtree(folder, ignore_errors=True)
-    found: Measured = json.loads(done.stdout.splitlines()[-1])
-    return found
+    report: Measured = json.loads(process.stdout.splitlines()[-1])
+    return report
 
 
-def asked(text: Text, mode: str, python: str | Path, options: Measured) -> list[str]:
+def worker_command(text: Text, mode: str, python: str | Path, options: Measured) -> list[str]:
     """The command of a worker."""
     kind = options.get("kind", "jsonl")
     path = text.rows if kind == "jsonl" else text.kinds[kind]
-    given = {"mode": mode, "path": str(path), "rows": str(text.rows), "folder": str(scratch("corpus") / "out")}
-    given |= {"vocabulary": str(data() / "vocab" / VOCABULARY), **options}
-    return [str(python), "-c", WORKER, json.dumps(given)]
+    worker_options = {"mode": mode, "path": str(path), "rows": str(text.rows), "folder": str(scratch("corpus") / "out")}
+    worker_options |= {"vocabulary": str(data() / "vocab" / VOCABULARY), **options}
+    return [str(python), "-c", WORKER, json.dumps(worker_options)]
 
 
 def in_memory(text: Text, shares: int, times: int) -> float:
-    """The seconds until the last of so many processes has encoded its share from memory; they begin together."""
+    """The seconds until the last of `shares` processes has encoded its share from memory; they begin together."""
     started = [
         subprocess.Popen(
-            asked(text, "share", sys.executable, {"share": share, "shares": shares, "times": times}),
+            worker_command(text, "share", sys.executable, {"share": share, "shares": shares, "times": times}),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT / "bench",
         )
         for share in range(shares)

@@ -1,4 +1,4 @@
-"""What a run of `bench.corpus` was asked for, and what a section answers."""
+"""The settings of a run of `bench.corpus`, and the result of a section."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .inputs import Text
 
 @dataclass(frozen=True)
 class Settings:
-    """The texts, how often, and where the other programs are."""
+    """The texts, the number of runs, and the paths of the other programs."""
 
     small: Text
     large: Text
@@ -30,6 +30,6 @@ class Outcome:
     wrong: bool = False
 
 
-def reached(seen: float, least: float) -> str:
-    """A target and what was seen, in words."""
+def target_verdict(seen: float, least: float) -> str:
+    """A target and the measured ratio, as text."""
     return f"target {least:.3g}, seen {seen:.3g}: {'holds' if seen >= least else 'short'}"

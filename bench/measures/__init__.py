@@ -1,4 +1,4 @@
-"""What can be measured, by name: functions of a request that run in the fresh process."""
+"""The measurements by name: functions of a request that run in the fresh process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All documents in one call, on as many threads as the request gives; or a share of them beside other processes."""
+"""All documents in one call, on the threads of the request; or a share, while other processes encode the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measure(request: Request) -> Reply:
     have_memory()
     figures: dict[str, float] = {}
     figures["first"], result = timed(request.clock, call, texts, request.threads)
-    digest, sizes = ids_proof([flattened(engine, result)])
+    digest, sizes = ids_proof([flatten_ids(engine, result)])
     seconds = []
     for _ in range(request.passes if request.again else 0):
         del result
@@ -31,13 +31,13 @@ def measure(request: Request) -> Reply:
         seconds.append(took)
     if seconds:
         figures["again"] = middle(seconds)
-        last, _ = ids_proof([flattened(engine, result)])
+        last, _ = ids_proof([flatten_ids(engine, result)])
         digest = digest if digest == last else f"{digest} {last}"
     return Reply(figures, {"ids": digest, "tokens": sum(sizes)})
 
 
 def measure_share(request: Request) -> Reply:
-    """The end of each call with a share of the documents, on the clock that all processes of the machine share.
+    """The end of each call with a share of the documents, on a clock that all processes of the machine share.
 
     Before each call, this process reports that it is ready and waits for a line.
     """
@@ -53,12 +53,12 @@ def measure_share(request: Request) -> Reply:
         sys.stdin.readline()
         result = call(texts, request.threads)
         figures[str(place)] = time.perf_counter()
-        tokens = len(flattened(engine, result))
+        tokens = len(flatten_ids(engine, result))
         del result
     return Reply(figures, {"tokens": tokens})
 
 
-def flattened(engine: Engine, result: Any) -> Ids:
+def flatten_ids(engine: Engine, result: Any) -> Ids:
     """The ids of a batch, one text after another."""
     if isinstance(result, list) and isinstance(result[0], list):
         return as_ids([id for ids in result for id in ids])

@@ -1,4 +1,4 @@
-"""How time is taken, and how results become digests."""
+"""Takes times, and turns results into digests."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ LOOKS, BETWEEN_LOOKS_S = 100, 0.02
 
 
 def settle() -> None:
-    """Collects garbage, excludes what survives from later collections, and waits until no thread of this process works.
+    """Collect garbage, freeze the survivors, and wait until no thread of this process works.
 
-    No engine pays for the objects of another. The import of numpy starts threads of OpenBLAS, which keep the other
+    No engine pays for another's objects. The import of numpy starts threads of OpenBLAS, which keep the other
     processors busy for about 0.1 s without any work.
     """
     gc.collect()
     gc.freeze()
     for _ in range(LOOKS):
-        used = time.process_time()
+        before = time.process_time()
         time.sleep(BETWEEN_LOOKS_S)
-        if time.process_time() - used < BETWEEN_LOOKS_S / 10:
+        if time.process_time() - before < BETWEEN_LOOKS_S / 10:
             return
 
 
@@ -38,10 +38,10 @@ FIRST_MEMORY = 192 << 20  # bytes: more than any engine takes for a first pass
 
 
 def have_memory() -> None:
-    """Touches memory and frees it again, so that the system has it at hand.
+    """Touch memory and free it again, so that the system has pages ready.
 
-    A virtual machine gives memory that is free for a few seconds back to its host. At the next touch the host finds a page
-    for it, which takes longer than what an engine does with that page.
+    A virtual machine returns memory that is free for a few seconds to its host. At the next touch the host must find a
+    page, which takes longer than an engine's work with that page.
     """
     with mmap.mmap(-1, FIRST_MEMORY) as memory:
         if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -53,7 +53,7 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def timed(clock: str, call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
-    """The seconds that a call takes, and its result.
+    """The seconds of a call, and its result.
 
     Args:
         clock: "wall", or "cpu" for the processor time of all threads, which other processes disturb less.
@@ -70,12 +70,12 @@ def middle(seconds: Iterable[float]) -> float:
 
 
 def sizes_proof(sizes: Iterable[int]) -> str:
-    """A digest of how many ids each document has."""
+    """A digest of the numbers of ids of all documents."""
     return hashlib.sha256(array("Q", sizes).tobytes()).hexdigest()
 
 
 def ids_proof(parts: Iterable[Ids]) -> tuple[str, list[int]]:
-    """A digest of the ids of all documents, and how many each has."""
+    """A digest of the ids of all documents, and the number of ids of each."""
     digest, sizes = hashlib.sha256(), []
     for ids in parts:
         digest.update(as_ids(ids).tobytes())

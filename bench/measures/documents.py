@@ -1,8 +1,7 @@
-"""Documents one by one, in one thread: the first time, and again.
+"""Documents one by one, in one thread: the first pass, and later passes.
 
-The timed passes drop each result and keep only its size. That the ids are right is checked twice: a process of its own
-compares all ids of a first pass, and every timed process compares the sizes of all its passes and all ids of one pass
-after the first.
+The timed passes drop each result and keep only its size. The ids are checked twice: a separate process compares all ids
+of a first pass, and every timed process compares the sizes of all its passes and all ids of one pass after the first.
 """
 
 from __future__ import annotations
@@ -26,35 +25,35 @@ def measure(request: Request) -> Reply:
     figures: dict[str, float] = {}
     sizes: set[str] = set()
     if not request.check_only:
-        figures["first"], counted = timed(request.clock, getattr(engine, request.first), texts)
-        sizes.add(sizes_proof(counted))
-    digest, counted = ids_proof(engine.ids(text) for text in texts)
-    sizes.add(sizes_proof(counted))
+        figures["first"], sizes_of_pass = timed(request.clock, getattr(engine, request.first), texts)
+        sizes.add(sizes_proof(sizes_of_pass))
+    digest, sizes_of_pass = ids_proof(engine.ids(text) for text in texts)
+    sizes.add(sizes_proof(sizes_of_pass))
     for name in () if request.check_only else request.again:
         try:
             runs = [timed(request.clock, getattr(engine, name), texts) for _ in range(request.passes)]
         except adapters.Unsupported:
             continue
         figures[name] = middle(seconds for seconds, _ in runs)
-        sizes.update(sizes_proof(counted) for _, counted in runs)
-    return Reply(figures, {"ids": digest, "sizes": " ".join(sorted(sizes)), "tokens": sum(counted)})
+        sizes.update(sizes_proof(sizes_of_pass) for _, sizes_of_pass in runs)
+    return Reply(figures, {"ids": digest, "sizes": " ".join(sorted(sizes)), "tokens": sum(sizes_of_pass)})
 
 
 def answer(request: Request) -> Reply:
-    """What the reference engine returns for the documents; the ids go to the file `request.ids`, if one is named."""
+    """The answer of the reference engine for the documents; the ids go to the file `request.ids`, if given."""
     engine = adapters.load(request.engine, request.encoding)
-    parts = [asked(engine, request.text.name, text) for text in request.text.load()]
+    parts = [reference_ids(engine, request.text.name, text) for text in request.text.load()]
     digest, sizes = ids_proof(parts)
     if request.ids:
         np.savez(request.ids, ids=np.concatenate(parts), sizes=np.array(sizes, np.uint64))
     return Reply({}, {"ids": digest, "sizes": sizes_proof(sizes), "tokens": sum(sizes)})
 
 
-def asked(engine: Engine, name: str, text: str) -> Ids:
-    """The ids of a text; a run on which the engine's split gives up goes to its merges as the one piece that it is."""
+def reference_ids(engine: Engine, name: str, text: str) -> Ids:
+    """The ids of a text; a run on which the engine's split gives up goes to its merges as one piece."""
     try:
         return engine.ids(text)
-    except BaseException:  # a panic that crosses into Python is no Exception
+    except BaseException:  # a panic that crosses into Python is not an Exception
         if name.rpartition("-")[0] not in hostile.ONE_PIECE:
             raise
         return engine.piece(text)

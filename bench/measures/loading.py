@@ -9,7 +9,7 @@ from .clock import have_memory, ids_proof, settle, sizes_proof, timed
 
 
 def measure(request: Request) -> Reply:
-    """The seconds of loading the vocabulary and encoding the text once; `import` are those of importing the engine."""
+    """The seconds of loading the vocabulary and encoding the text once; `import` is the engine's import time."""
     texts = request.text.load()
     importing, _ = timed(request.clock, adapters.module, request.engine)
     settle()

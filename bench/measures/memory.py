@@ -13,7 +13,7 @@ from ..request import Reply, Request
 
 
 def measure(request: Request) -> Reply:
-    """Bytes over a bare interpreter: `loaded` after importing, loading and one word, `worked` after the whole text."""
+    """Bytes above a bare interpreter: `loaded` after importing, loading and one word, `worked` after the whole text."""
     bare = resident()
     engine = adapters.load(request.engine, request.encoding)
     engine.arrays(["word"])
@@ -25,7 +25,7 @@ def measure(request: Request) -> Reply:
 
 
 def resident() -> int:
-    """The bytes of this process that are in memory."""
+    """The resident bytes of this process."""
     status = Path("/proc/self/status")
     if not status.is_file():
         raise adapters.Unsupported("no /proc on this machine")

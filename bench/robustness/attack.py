@@ -1,4 +1,4 @@
-"""An attack: a name, the libraries with the entry point, and the calls that it tries on each."""
+"""An attack: a name, the libraries with the entry point, and the calls that it makes on each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SECONDS, SECONDS_LONG = 10, 30
 
 
 class Wrong(Exception):
-    """A library gave a result, and the result is wrong; the message says how."""
+    """A library returned a wrong result; the message describes it."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,10 @@ class Attack:
 
     Attributes:
         name: The row's first cell.
-        libraries: Those with the entry point.
-        tries: The calls, by the library's name and the folder of the inputs, always in the same order. If a call
-            returns a text, it describes the answer.
+        libraries: The libraries with the entry point.
+        tries: The calls, by the library's name and the folder of the inputs, always in the same order. A text that a
+        call
+            returns describes the answer.
         seconds: The limit on CPU seconds for all calls.
         idle_s: The limit on seconds without work, for a process that only waits.
         gigabytes: The limit on address space.
@@ -42,6 +43,6 @@ class Attack:
 
 
 def require(holds: bool, said: str) -> None:
-    """Raises `Wrong` if a condition does not hold."""
+    """Raise `Wrong` if a condition does not hold."""
     if not holds:
         raise Wrong(said)

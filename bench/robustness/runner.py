@@ -30,8 +30,8 @@ class Cell:
 
     Attributes:
         outcomes: The number of outcomes by kind and description.
-        seconds: Of the processor, in all processes.
-        mb: The highest peak of memory of a process.
+        seconds: Processor time of all processes.
+        mb: The highest peak memory of a process.
         cut: Whether calls were skipped, because too many calls had ended the process.
     """
 
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def tries(self) -> int:
-        """The calls that were made."""
+        """The number of calls that were made."""
         return self.outcomes.total()
 
     @property
@@ -51,22 +51,22 @@ class Cell:
         return sum(times for (kind, _), times in self.outcomes.items() if kind in FINDINGS)
 
 
-def run(attacks: Sequence[Attack], libraries: Sequence[str], folder: Path) -> dict[tuple[str, str], Cell]:
-    """Every attack on every library that has the entry and is installed, as many at once as there are processors."""
-    asked = [(attack, library) for attack in attacks for library in attack.libraries if library in libraries]
+def run_attacks(attacks: Sequence[Attack], libraries: Sequence[str], folder: Path) -> dict[tuple[str, str], Cell]:
+    """Run every attack on every installed library with the entry point, as many at once as there are processors."""
+    jobs = [(attack, library) for attack in attacks for library in attack.libraries if library in libraries]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        cells = pool.map(lambda pair: attacked(pair[0], pair[1], folder), asked)
-        return {(attack.name, library): cell for (attack, library), cell in zip(asked, cells, strict=True)}
+        cells = pool.map(lambda pair: run_attack(pair[0], pair[1], folder), jobs)
+        return {(attack.name, library): cell for (attack, library), cell in zip(jobs, cells, strict=True)}
 
 
-def attacked(attack: Attack, library: str, folder: Path) -> Cell:
-    """One attack on one library; a process that ends early is followed by one that begins behind the call that ended it."""
+def run_attack(attack: Attack, library: str, folder: Path) -> Cell:
+    """Run one attack on one library; after a call that ends the process, a new process continues with the next call."""
     cell = Cell()
     first: int | None = 0
     for _ in range(MOST_PROCESSES):
         if first is None:
             break
-        first = process(attack, library, (folder, first), cell)
+        first = run_process(attack, library, (folder, first), cell)
     cell.cut |= first is not None
     if cell.mb > attack.most_mb:
         cell.outcomes["memory", f"{cell.mb} MB"] += 1
@@ -74,38 +74,38 @@ def attacked(attack: Attack, library: str, folder: Path) -> Cell:
     return cell
 
 
-def process(attack: Attack, library: str, where: tuple[Path, int], cell: Cell) -> int | None:
-    """Runs one process from a call on; returns the next call, or None at the end."""
+def run_process(attack: Attack, library: str, where: tuple[Path, int], cell: Cell) -> int | None:
+    """Run one process from call `first` on; return the next call, or None at the end."""
     folder, first = where
-    given = [attack.name, library, str(attack.seconds), str(folder), str(first)]
-    command = [sys.executable, "-m", "bench.robustness.trial", *given]
-    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as complaint:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": told, "stderr": complaint}
+    command_line = [attack.name, library, str(attack.seconds), str(folder), str(first)]
+    command = [sys.executable, "-m", "bench.robustness.trial", *command_line]
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaint:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": complaint}
         child = subprocess.Popen(command, cwd=ROOT, env=environment(2), **pipes)  # type: ignore[call-overload]
-        late = ended(child, attack.idle_s, cell)
-        told.seek(0)
-        lines = told.read().decode().splitlines()
+        late = wait_for_end(child, attack.idle_s, cell)
+        output.seek(0)
+        lines = output.read().decode().splitlines()
         complaint.seek(0)
-        said = complaint.read().decode(errors="replace")[-1000:]
-    begun, finished = heard(lines, cell)
+        error_text = complaint.read().decode(errors="replace")[-1000:]
+    begun, finished = count_outcomes(lines, cell)
     if finished:
         return None
     if begun is None:
-        raise RuntimeError(f"{attack.name} on {library} ended without a call: {child.returncode}: {said}")
-    kind, what = how(child.returncode, late, attack)
+        raise RuntimeError(f"{attack.name} on {library} ended without a call: {child.returncode}: {error_text}")
+    kind, what = end_outcome(child.returncode, late, attack)
     cell.outcomes[kind, what] += 1
     cell.cut |= kind == "hang"
     return None if kind == "hang" else begun + 1
 
 
-def ended(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
-    """Waits for the end of a process, adds its CPU time, and returns whether it was killed because it was idle."""
+def wait_for_end(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
+    """Wait for the end of a process, add its CPU time, and return whether it was killed because it was idle."""
     worked, since, late = -1.0, time.monotonic(), False
     while True:
         pid, status, usage = os.wait4(child.pid, os.WNOHANG)
         if pid:
             break
-        if (now := work(child.pid)) > worked:
+        if (now := cpu_ticks(child.pid)) > worked:
             worked, since = now, time.monotonic()
         elif time.monotonic() > since + idle_s and not late:
             late = True
@@ -118,32 +118,32 @@ def ended(child: subprocess.Popen[bytes], idle_s: int, cell: Cell) -> bool:
     return late
 
 
-def work(pid: int) -> float:
-    """The ticks of the processor that a process has taken."""
+def cpu_ticks(pid: int) -> float:
+    """The processor ticks of a process so far."""
     with suppress(OSError):
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return float(fields[11]) + float(fields[12])
     return 0.0
 
 
-def heard(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
-    """Counts the outcomes that a process reported; returns the current call, and whether all calls were made."""
+def count_outcomes(lines: Sequence[str], cell: Cell) -> tuple[int | None, bool]:
+    """Count the outcomes that a process reported; return the current call, and whether all calls were made."""
     begun: int | None = None
     for line in lines:
         word, _, rest = line.partition(" ")
         if word == "begin":
             begun = int(rest)
         elif word == "end":
-            found = json.loads(rest.partition(" ")[2])
-            cell.outcomes[found["kind"], found["said"]] += 1
+            report = json.loads(rest.partition(" ")[2])
+            cell.outcomes[report["kind"], report["said"]] += 1
         elif word == "done":
             cell.mb = max(cell.mb, json.loads(rest)["mb"])
             return None, True
     return begun, False
 
 
-def how(code: int, late: bool, attack: Attack) -> tuple[str, str]:
-    """How a call ended its process."""
+def end_outcome(code: int, late: bool, attack: Attack) -> tuple[str, str]:
+    """The kind and description of the outcome for a call that ended its process."""
     if late:
         return "hang", "hangs"
     if code in (-signal.SIGXCPU, -signal.SIGKILL):

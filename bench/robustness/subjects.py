@@ -1,4 +1,4 @@
-"""How each library is asked: one small vocabulary in the file that it reads, and the same few calls.
+"""Calls each library: one small vocabulary in its file format, and the same few calls.
 
 The vocabulary is trained by toksmith on a few modules of Python's library, once, into the scratch folder.
 """
@@ -13,7 +13,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from ..adapters._engine import installed
+from ..adapters._engine import import_peer
 from ..places import write_whole
 
 OURS, TIKTOKEN, TOKENIZERS, SENTENCEPIECE = LIBRARIES = ("toksmith", "tiktoken", "tokenizers", "sentencepiece")
@@ -22,13 +22,13 @@ SOURCES = (argparse, contextlib, textwrap, os)
 
 
 def corpus() -> str:
-    """The text that the vocabularies are trained on."""
+    """The training text of the vocabularies."""
     return "\n".join(Path(module.__file__ or "").read_text(encoding="utf-8") for module in SOURCES)
 
 
-def lay(folder: Path) -> None:
-    """Writes the vocabulary in every format that an attack needs."""
-    toksmith = installed(OURS)
+def write_vocabularies(folder: Path) -> None:
+    """Write the vocabulary in every format that an attack needs."""
+    toksmith = import_peer(OURS)
     folder.mkdir(parents=True, exist_ok=True)
     tok = toksmith.train(corpus(), 1000, pattern="cl100k", special_tokens=[END], progress=False)
     for name in ("small.toksmith", "tokenizer.json"):
@@ -50,7 +50,7 @@ class Subject:
         self.tok = load(library, path)
 
     def encode(self, text: Any) -> list[int]:
-        """The ids of a text, in which nothing is a special token."""
+        """The ids of a text, in which special tokens are ordinary text."""
         if self.library == OURS:
             return list(self.tok.encode(text, special="text"))
         if self.library == TIKTOKEN:
@@ -60,7 +60,7 @@ class Subject:
         return list(self.tok.encode(text))
 
     def usual(self, text: Any) -> list[int]:
-        """The ids of a text by the call and with the options that a user meets first."""
+        """The ids of a text by the library's most common call and its default options."""
         if self.library in (OURS, TIKTOKEN, SENTENCEPIECE):
             return list(self.tok.encode(text))
         return list(self.tok.encode(text).ids)
@@ -76,11 +76,11 @@ class Subject:
 
 
 def load(library: str, path: Path) -> Any:
-    """A library's tokenizer of a file."""
-    module = installed(library)
+    """A library's tokenizer from a file."""
+    module = import_peer(library)
     if library == OURS:
-        given = {"pattern": "cl100k", "special_tokens": {END: 999}} if path.suffix == ".tiktoken" else {}
-        return module.load(path, **given)
+        options = {"pattern": "cl100k", "special_tokens": {END: 999}} if path.suffix == ".tiktoken" else {}
+        return module.load(path, **options)
     if library == TIKTOKEN:
         pattern = next(folder / "pattern" for folder in path.parents if (folder / "pattern").is_file())
         return encoding(ranks(path), pattern.read_text(encoding="utf-8"))
@@ -90,25 +90,25 @@ def load(library: str, path: Path) -> Any:
 
 
 def ranks(path: Path) -> dict[bytes, int]:
-    """The ranks of a file as tiktoken reads it."""
-    found: dict[bytes, int] = installed("tiktoken.load").load_tiktoken_bpe(str(path))
-    return found
+    """The ranks of a file, read by tiktoken."""
+    table: dict[bytes, int] = import_peer("tiktoken.load").load_tiktoken_bpe(str(path))
+    return table
 
 
 def encoding(found: dict[bytes, int], pattern: str, special: dict[str, int] | None = None) -> Any:
-    """tiktoken's encoding of ranks."""
-    named = {END: 999} if special is None else special
-    return installed(TIKTOKEN).Encoding(name="small", pat_str=pattern, mergeable_ranks=found, special_tokens=named)
+    """tiktoken's encoding from ranks."""
+    specials = {END: 999} if special is None else special
+    return import_peer(TIKTOKEN).Encoding(name="small", pat_str=pattern, mergeable_ranks=found, special_tokens=specials)
 
 
-def small(library: str, folder: Path) -> Subject:
+def small_subject(library: str, folder: Path) -> Subject:
     """The library with the small vocabulary."""
     names = {OURS: "small.toksmith", TIKTOKEN: "small.tiktoken", TOKENIZERS: "tokenizer.json"}
     return Subject(library, folder / names.get(library, "small.model"))
 
 
-def written(path: Path, content: bytes | dict[str, Any]) -> Path:
-    """A path with this in the file."""
+def write_file(path: Path, content: bytes | dict[str, Any]) -> Path:
+    """Write the content to a file, and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     write_whole(path, data)

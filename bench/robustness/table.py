@@ -1,4 +1,4 @@
-"""Writes the table of outcomes: one row for each attack, one column for each library, between two marks of the document."""
+"""Writes the table of outcomes: a row for each attack, a column for each library, between two marks of the document."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..places import ROOT, write_whole
-from ..report import joined
+from ..report import table_line
 from .attack import Attack
 from .runner import FINDINGS, Cell
 from .subjects import LIBRARIES
@@ -20,7 +20,7 @@ Cells = Mapping[tuple[str, str], Cell]
 
 
 def refresh(path: Path | None, page: str) -> str:
-    """Writes the table to the document; returns a message."""
+    """Write the table to the document; return a message."""
     document = path or DOCUMENT
     write_whole(document, with_table(document.read_text(encoding="utf-8"), page).encode("utf-8"))
     return f"{document.name}: updated the table"
@@ -36,37 +36,37 @@ def with_table(document: str, page: str) -> str:
 
 
 def report(attacks: Sequence[Attack], cells: Cells, start: Mapping[str, Any]) -> str:
-    """What was run and where, the table, and the sum of the findings."""
+    """The settings and the machine of the run, the table, and the number of findings."""
     libraries = [library for library in LIBRARIES if any(name == library for _, name in cells)]
     lines = [opening(libraries, start), ""]
-    lines += [joined(["attack", "tries", *libraries]), joined(["---", "--:", *["---"] * len(libraries)])]
+    lines += [table_line(["attack", "tries", *libraries]), table_line(["---", "--:", *["---"] * len(libraries)])]
     for attack in attacks:
         row = {library: cells[attack.name, library] for library in libraries if (attack.name, library) in cells}
         tries = max((cell.tries for cell in row.values() if not cell.cut), default=0)
         tries = tries or max((cell.tries for cell in row.values()), default=0)
-        told = [shown(row[library], tries) if library in row else "–" for library in libraries]
-        lines.append(joined([attack.name.replace("|", "\\|"), f"{tries:,}", *told]))
+        cells_text = [format_cell(row[library], tries) if library in row else "–" for library in libraries]
+        lines.append(table_line([attack.name.replace("|", "\\|"), f"{tries:,}", *cells_text]))
     totals = [sum(cell.findings for (_, name), cell in cells.items() if name == library) for library in libraries]
     tries = sum(cell.tries for cell in cells.values())
-    lines.append(joined(["**findings in all**", f"{tries:,}", *[f"**{total:,}**" for total in totals]]))
+    lines.append(table_line(["**findings in all**", f"{tries:,}", *[f"**{total:,}**" for total in totals]]))
     return "\n".join(lines)
 
 
 def opening(libraries: Sequence[str], start: Mapping[str, Any]) -> str:
-    """What was run, and where."""
-    named = ", ".join(f"{library} {start['versions'][library]}" for library in libraries)
+    """The settings and the machine of the run."""
+    libraries_text = ", ".join(f"{library} {start['versions'][library]}" for library in libraries)
     changed = " with uncommitted changes" if start["changed"] else ""
     machine = start["machine"]
     return (
         f"Run on {start['date'][:10]} at commit `{start['commit'][:12]}`{changed} on {machine['cpu']},\n"
-        f"{machine['cpus']} processors, {machine['python']}: {named}."
+        f"{machine['cpus']} processors, {machine['python']}: {libraries_text}."
     )
 
 
-def shown(cell: Cell, tries: int) -> str:
+def format_cell(cell: Cell, tries: int) -> str:
     """A cell: the outcomes of the calls, findings first and in bold, with time and memory."""
     order = sorted(cell.outcomes.items(), key=lambda each: (each[0][0] not in FINDINGS, -each[1], each[0]))
-    words = [said(kind, what, times, tries) for (kind, what), times in order[:MOST_SHOWN]]
+    words = [format_outcome(kind, what, times, tries) for (kind, what), times in order[:MOST_SHOWN]]
     if len(order) > MOST_SHOWN:
         words.append(f"and {sum(times for _, times in order[MOST_SHOWN:])} more")
     if cell.cut:
@@ -74,8 +74,8 @@ def shown(cell: Cell, tries: int) -> str:
     return f"{', '.join(words)}; {cell.seconds:.1f} s, {cell.mb:,} MB".replace("|", "\\|")
 
 
-def said(kind: str, what: str, times: int, tries: int) -> str:
-    """One kind of outcome, with how often it came."""
+def format_outcome(kind: str, what: str, times: int, tries: int) -> str:
+    """One kind of outcome, with its number of occurrences."""
     words = {"crash": f"crash: {what}", "wrong": f"wrong: {what}", "memory": f"memory: {what}"}.get(kind, what)
     often = f" ×{times:,}" if tries > 1 else ""
     return f"**{words}**{often}" if kind in FINDINGS else f"{words}{often}"

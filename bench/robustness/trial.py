@@ -1,4 +1,4 @@
-"""The fresh process of one attack on one library: it sets its own limits, makes the calls, and reports each on stdout.
+"""The fresh process of one attack on one library: sets its limits, makes the calls, and reports each on stdout.
 
 It prints `begin N` before each call and `end N {...}` after it, so the runner knows which call ended the process. At
 the end it prints CPU time and peak memory.
@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..adapters._engine import installed
-from ..training.worker import peak
+from ..adapters._engine import import_peer
+from ..training.worker import peak_memory
 from .attack import Attack, Call, Wrong
 from .attacks import ATTACKS
 
@@ -29,43 +29,43 @@ def outcome(call: Call) -> dict[str, str]:
         return {"kind": "wrong", "said": str(wrong)[:100]}
     except MemoryError:
         return {"kind": "memory", "said": "MemoryError"}
-    except Exception as error:  # noqa: BLE001 - any class is an answer, and is told
+    except Exception as error:  # noqa: BLE001 - any class is an answer, and is reported
         if "internal error" in str(error):
             return {"kind": "panic", "said": "internal error"}
         return {"kind": "refused", "said": type(error).__name__}
     except KeyboardInterrupt:
         return {"kind": "refused", "said": "KeyboardInterrupt"}
-    except BaseException as panic:  # noqa: BLE001 - a panic that crosses into Python is no Exception
+    except BaseException as panic:  # noqa: BLE001 - a panic in Python is not an Exception
         return {"kind": "panic", "said": type(panic).__name__}
     return {"kind": "answered", "said": answer if isinstance(answer, str) else "answers"}
 
 
-def limit(attack: Attack) -> None:
-    """Sets the limits of this process."""
+def set_limits(attack: Attack) -> None:
+    """Set the limits of this process."""
     space = attack.gigabytes << 30
     resource.setrlimit(resource.RLIMIT_AS, (space, space))
     resource.setrlimit(resource.RLIMIT_CPU, (attack.seconds, attack.seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def tell(*words: Any) -> None:
-    """Writes a line at once."""
+def print_line(*words: Any) -> None:
+    """Write a line, and flush."""
     os.write(1, (" ".join(map(str, words)) + "\n").encode())
 
 
 def main() -> None:
-    """Makes the calls of `NAME LIBRARY SECONDS FOLDER FIRST`, from number FIRST on."""
+    """Make the calls of `NAME LIBRARY SECONDS FOLDER FIRST`, from number FIRST on."""
     name, library, seconds, folder, first = sys.argv[1:]
     attack = replace(next(attack for attack in ATTACKS if attack.name == name), seconds=int(seconds))
-    installed(library)
-    limit(attack)
+    import_peer(library)
+    set_limits(attack)
     tries = attack.tries(library, Path(folder))
     for number, call in enumerate(tries):
         if number >= int(first):
-            tell("begin", number)
-            found = outcome(call)
-            tell("end", number, json.dumps(found))
-    tell("done", json.dumps({"mb": round(peak() / 1e6)}))
+            print_line("begin", number)
+            result = outcome(call)
+            print_line("end", number, json.dumps(result))
+    print_line("done", json.dumps({"mb": round(peak_memory() / 1e6)}))
     sys.stdout.flush()
     with suppress(OSError):
         os.close(1)

@@ -1,6 +1,6 @@
 """The training benchmark: `python -m bench.training` measures toksmith and other libraries that train.
 
-The walk: `cases` lists the trainings and the targets, `lay` writes the documents where every engine finds them,
-`runner` trains with each engine in a fresh process (`worker`, through one function of `trainers`), `report` writes the
-results, and `plot` draws how the time grows. Code that both benchmarks need is in the parent package.
+`cases` lists the trainings and the targets, `lay` writes the documents for every engine, `runner` trains with each
+engine in a fresh process (`worker`, through one function of `trainers`), `report` writes the results, and `plot` draws
+how the time grows. Code that both benchmarks need is in the parent package.
 """

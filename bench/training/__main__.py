@@ -1,4 +1,4 @@
-"""`python -m bench.training`: chooses cases, trains, prints the tables and keeps the record."""
+"""`python -m bench.training`: chooses cases, trains, prints the tables and writes the record."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import Any
 
 from ..adapters import OURS, versions
 from ..places import RECORDS, write_whole
-from ..records import begun, machine, save
+from ..records import machine, save, start_facts
 from ..texts import Missing
-from .cases import CASES, Case, scaled
-from .plot import svg
+from .cases import CASES, Case, scale_case
+from .plot import draw_series
 from .report import report
-from .runner import Outcome, run
+from .runner import Outcome, run_case
 from .trainers import TRAINERS
 
 RUNS, TIMEOUT, QUICK = 3, 300.0, 0.1
@@ -28,72 +28,72 @@ TIME = "On two quiet processors everything takes about half an hour, and --quick
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the chosen cases. Returns the exit code: 1 if nothing could be measured."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser().parse_args(given)
+    """Run the chosen cases. Return the exit code: 1 if nothing could be measured."""
+    command_line = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser().parse_args(command_line)
     if options.show:
         show(json.loads(options.show.read_text(encoding="utf-8")), options)
         return 0
-    cases = chosen(options)
+    cases = select_cases(options)
     if options.list:
         print("\n".join(case.name for case in cases))
         return 0
-    start = begun(given) | {"command": " ".join(["python -m bench.training", *given])}
-    rows = measured(cases, options)
+    start = start_facts(command_line) | {"command": " ".join(["python -m bench.training", *command_line])}
+    rows = measure_cases(cases, options)
     if not rows:
-        say("nothing was measured")
+        print_progress("nothing was measured")
         return 1
     result = record(rows, options, start)
     show(result, options)
     if not options.no_record:
-        say(f"record: {save(result, options.record, PREFIX)}")
+        print_progress(f"record: {save(result, options.record, PREFIX)}")
     return 0
 
 
 def parser() -> argparse.ArgumentParser:
     """The options."""
-    made = argparse.ArgumentParser(prog="python -m bench.training", description="training beside peers", epilog=TIME)
-    made.add_argument("--only", help="cases whose names contain this (see --list)")
-    made.add_argument("--peers", default=",".join(TRAINERS), help="engines that take part; toksmith always does")
-    made.add_argument("--runs", type=int, help="processes per engine (3; with --quick 1)")
-    made.add_argument("--before", default="", help=EARLIER)
-    made.add_argument("--timeout", type=float, default=TIMEOUT, help="time limit of one process in seconds (300)")
-    made.add_argument("--quick", action="store_true", help="a tenth of each text, and one run")
-    made.add_argument("--list", action="store_true", help="list the cases and stop")
-    made.add_argument("--show", type=Path, help="print the tables of a record and stop")
-    made.add_argument("--plot", type=Path, help="draw how the time grows into this .svg")
-    made.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
-    made.add_argument("--no-record", action="store_true", help="print the tables only")
-    return made
+    cli = argparse.ArgumentParser(prog="python -m bench.training", description="measures training", epilog=TIME)
+    cli.add_argument("--only", help="cases whose names contain this (see --list)")
+    cli.add_argument("--peers", default=",".join(TRAINERS), help="engines that take part; toksmith always does")
+    cli.add_argument("--runs", type=int, help="processes per engine (3; with --quick 1)")
+    cli.add_argument("--before", default="", help=EARLIER)
+    cli.add_argument("--timeout", type=float, default=TIMEOUT, help="time limit of one process in seconds (300)")
+    cli.add_argument("--quick", action="store_true", help="a tenth of each text, and one run")
+    cli.add_argument("--list", action="store_true", help="list the cases and stop")
+    cli.add_argument("--show", type=Path, help="print the tables of a record and stop")
+    cli.add_argument("--plot", type=Path, help="draw how the time grows into this .svg")
+    cli.add_argument("--record", type=Path, default=RECORDS, help="the folder of the record")
+    cli.add_argument("--no-record", action="store_true", help="print the tables only")
+    return cli
 
 
-def chosen(options: argparse.Namespace) -> list[Case]:
-    """The cases that the filter leaves."""
+def select_cases(options: argparse.Namespace) -> list[Case]:
+    """The cases that the filter selects."""
     return [case for case in CASES if options.only is None or options.only in case.name]
 
 
-def measured(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[str, Any]]:
+def measure_cases(cases: Sequence[Case], options: argparse.Namespace) -> list[dict[str, Any]]:
     """The rows of the record; after Ctrl-C, those measured so far."""
     rows: list[dict[str, Any]] = []
     began = monotonic()
     peers = {*options.peers.split(","), OURS}
     for place, case in enumerate(cases, 1):
-        say(f"[{place}/{len(cases)}, {(monotonic() - began) / 60:.1f} min] {case.name}")
-        part = scaled(case, QUICK) if options.quick else case
+        print_progress(f"[{place}/{len(cases)}, {(monotonic() - began) / 60:.1f} min] {case.name}")
+        training = scale_case(case, QUICK) if options.quick else case
         try:
-            rows.append(row(case, run(part, [*peers], runs(options), options.timeout, options.before)))
+            rows.append(row(case, run_case(training, [*peers], runs(options), options.timeout, options.before)))
         except Missing as reason:
-            say(f"left out: {reason}")
+            print_progress(f"left out: {reason}")
         except KeyboardInterrupt:
-            say("stopped; the figures are those measured so far")
+            print_progress("stopped; the figures are those measured so far")
             break
     return rows
 
 
 def runs(options: argparse.Namespace) -> int:
-    """Processes per engine."""
-    asked: int | None = options.runs
-    return asked or (1 if options.quick else RUNS)
+    """The number of processes per engine."""
+    count: int | None = options.runs
+    return count or (1 if options.quick else RUNS)
 
 
 def row(case: Case, outcomes: dict[str, Outcome]) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def row(case: Case, outcomes: dict[str, Outcome]) -> dict[str, Any]:
 
 def record(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict[str, Any]) -> dict[str, Any]:
     """Everything about a run."""
-    took = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
+    duration = datetime.now(timezone.utc) - datetime.fromisoformat(start["date"])
     return {
         **start,
-        "took_s": round(took.total_seconds()),
+        "took_s": round(duration.total_seconds()),
         "partial": partial(rows, options, start),
         "machine": machine(),
         "versions": versions({engine: trainer.distribution for engine, trainer in TRAINERS.items()}),
@@ -116,7 +116,7 @@ def record(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict[
 
 
 def partial(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict[str, Any]) -> str:
-    """Why a run is less than a whole one; "" if it is not."""
+    """The reason why a run is not a whole one; "" for a whole run."""
     engines = {case.name: {*case.engines} for case in CASES}
     reasons = {
         "cases are left out": {*engines} - {row["name"] for row in rows},
@@ -129,14 +129,14 @@ def partial(rows: list[dict[str, Any]], options: argparse.Namespace, start: dict
 
 
 def show(result: dict[str, Any], options: argparse.Namespace) -> None:
-    """Prints the tables of a record, and draws its plot where one is asked for."""
+    """Print the tables of a record, and draw its plot if requested."""
     print(report(result))
     if options.plot:
-        write_whole(options.plot, svg({row["name"]: row["engines"] for row in result["rows"]}).encode("utf-8"))
+        write_whole(options.plot, draw_series({row["name"]: row["engines"] for row in result["rows"]}).encode("utf-8"))
 
 
-def say(message: str) -> None:
-    """Reports progress to the user."""
+def print_progress(message: str) -> None:
+    """Print progress to the user."""
     print(message, file=sys.stderr, flush=True)
 
 

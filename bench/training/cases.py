@@ -1,7 +1,7 @@
-"""The trainings, the engines, and what toksmith must reach relative to them.
+"""The trainings, the engines, and toksmith's targets relative to them.
 
 A case is one training: a text, a split, a vocabulary size and the form of the documents. A vocabulary of 256 learns
-nothing, so it measures counting alone. `SERIES` are the cases along which the time may grow.
+no merge, so it measures counting alone. `SERIES` are the cases for the growth of time.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ class Case:
     """One training.
 
     Attributes:
-        text: A name that `texts.lay` knows.
-        mb: The most megabytes of it, in whole documents.
+        text: A name for `texts.lay`.
+        mb: The maximum megabytes of whole documents.
         split: A name of `vocabularies.REGEXES`, or `UNSPLIT`.
-        size: The number of tokens, the 256 bytes included.
+        size: The number of tokens, including the 256 bytes.
         form: `LIST` of documents in memory, `JSONL` file, or `STREAM`: all documents as one text.
-        engines: Who takes part.
+        engines: The engines that take part.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """The case in words."""
+        """The case as text."""
         what = "counting only" if self.size == COUNTING else f"{self.size:,}"
         threads = ", one thread" if self.threads == 1 else ""
         return f"{self.text} {self.mb:g} MB, {self.split}, {what}, {self.form}{threads}"
@@ -83,7 +83,7 @@ CASES = tuple(dict.fromkeys((*MAIN, *(case for series in SERIES.values() for cas
 
 @dataclass(frozen=True)
 class Goal:
-    """One row of the table of targets: the cases that it is for, which figure, and what toksmith must reach.
+    """One row of the table of targets: its cases, the figure, and toksmith's target.
 
     Attributes:
         figure: "seconds" or "peak".
@@ -129,12 +129,12 @@ GOALS = (
 )
 
 
-def scaled(case: Case, scale: float) -> Case:
-    """The same training of a part of the text."""
+def scale_case(case: Case, scale: float) -> Case:
+    """The same training with a part of the text."""
     return replace(case, mb=case.mb * scale)
 
 
-def along(name: str) -> Iterator[tuple[float, Case]]:
+def series_cases(name: str) -> Iterator[tuple[float, Case]]:
     """The cases of a series with their growing size, ascending: megabytes, or tokens."""
     for case in SERIES[name]:
         yield (case.mb if name == "corpus" else case.size), case

@@ -1,4 +1,4 @@
-"""The runner's request to one fresh process: one training by one engine. It is sent as JSON."""
+"""The runner's request to one fresh process: one training by one engine, as JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..texts import Laid
+from ..texts import TextFile
 from .cases import Case
 from .lay import Source
 
@@ -17,7 +17,7 @@ class Job:
 
     Attributes:
         cpus: The processors that the process is pinned to; empty for any.
-        check: Whether the tokens are held to their purpose afterwards.
+        check: Whether the worker encodes a sample with the learned tokens afterwards.
     """
 
     engine: str
@@ -34,9 +34,9 @@ class Job:
 
     @staticmethod
     def parse(line: str) -> Job:
-        """The job of a line of JSON."""
+        """The job in a line of JSON."""
         fields: dict[str, Any] = json.loads(line)
-        source = fields["source"] | {"laid": Laid(**fields["source"]["laid"])}
+        source = fields["source"] | {"laid": TextFile(**fields["source"]["laid"])}
         return Job(**fields | {"source": Source(**source), "cpus": tuple(fields["cpus"])})
 
 

@@ -1,4 +1,4 @@
-"""The documents of a case where every engine finds them: as they are laid out for encoding, and as JSON lines."""
+"""Writes the documents of a case for every engine: in the layout of the encode benchmark, and as JSON lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..texts import MB, Laid, lay
+from ..texts import MB, TextFile, lay_out_text
 from .cases import JSONL, STREAM, Case
 
 
@@ -14,23 +14,23 @@ from .cases import JSONL, STREAM, Case
 class Source:
     """The input of an engine: the documents, or their file."""
 
-    laid: Laid
+    laid: TextFile
     form: str
     file: str
 
     def texts(self) -> list[str]:
-        """The documents in memory, read one by one, so that nothing else is held."""
-        found = list(self.laid.stream())
-        return ["\n".join(found)] if self.form == STREAM else found
+        """The documents in memory, read one by one, so that nothing else is in memory."""
+        documents = list(self.laid.stream())
+        return ["\n".join(documents)] if self.form == STREAM else documents
 
 
 def source(case: Case) -> Source:
-    """The documents of a case, laid out if they are not yet."""
-    laid = lay(case.text, round(case.mb * MB))
-    return Source(laid, case.form, str(json_lines(laid)) if case.form == JSONL else "")
+    """The documents of a case, written if they do not exist."""
+    texts = lay_out_text(case.text, round(case.mb * MB))
+    return Source(texts, case.form, str(json_lines(texts)) if case.form == JSONL else "")
 
 
-def json_lines(laid: Laid) -> Path:
+def json_lines(laid: TextFile) -> Path:
     """The documents as a file of JSON lines."""
     path = Path(laid.path).with_suffix(".jsonl")
     if not path.is_file():

@@ -7,41 +7,43 @@ from operator import truediv
 from typing import Any
 
 from ..adapters import BEFORE, OURS
-from ..before import table as compared
-from ..report import joined, number
-from ..targets import amount
+from ..before import ratio_table as compared
+from ..report import format_number, table_line
+from ..targets import format_ratio
 from ..texts import MB
-from .cases import SERIES, along
+from .cases import SERIES, series_cases
 from .trainers import TRAINERS
-from .verdicts import Row, Rows, figure, ratio, target_in_words, verdicts
+from .verdicts import Row, Rows, ratio, right_figure, target_in_words, verdicts
 
 PEERS = tuple(name for name in TRAINERS if name != OURS)
 
 
 def report(record: Row) -> str:
-    """The whole record: how it was made, the targets, seconds, memory, and how the time grows."""
+    """The whole record: its settings, the targets, seconds, memory, and the growth of time."""
     rows: Rows = {row["name"]: row["engines"] for row in record["rows"]}
     parts = [head(record), goals(rows), seconds(rows), memory(rows), *(growth(name, rows) for name in SERIES)]
-    beside = earlier(rows)
-    return "\n\n".join([*parts, *([beside] if beside else []), *notes(rows)])
+    last_part = earlier(rows)
+    return "\n\n".join([*parts, *([last_part] if last_part else []), *notes(rows)])
 
 
 def earlier(rows: Rows) -> str:
     """The speed of this build relative to an earlier one; "" if none took part."""
-    found = [(case, engines.get(OURS, {}), engines.get(BEFORE, {})) for case, engines in rows.items()]
-    if not any(before for _, _, before in found):
+    figures = [(case, engines.get(OURS, {}), engines.get(BEFORE, {})) for case, engines in rows.items()]
+    if not any(before for _, _, before in figures):
         return ""
-    return compared((case, list(map(truediv, ran(before), ran(ours)))) for case, ours, before in found)
+    return compared(
+        (case, list(map(truediv, run_seconds(before), run_seconds(ours)))) for case, ours, before in figures
+    )
 
 
-def ran(outcome: Row) -> list[float]:
+def run_seconds(outcome: Row) -> list[float]:
     """The seconds of every process of an engine."""
     seconds: list[float] = outcome.get("runs", {}).get("seconds", [])
     return seconds
 
 
 def head(record: Row) -> str:
-    """How the record was made, and how the tables are to be read."""
+    """The settings of the record, and how to read the tables."""
     machine, settings = record["machine"], record["settings"]
     changed = " with changes" if record["changed"] else ""
     return "\n".join(
@@ -65,19 +67,19 @@ def head(record: Row) -> str:
 def goals(rows: Rows) -> str:
     """The table of targets: the result of each row by its worst case."""
     lines = table("targets", ["what", "target", "cases", "hold", "worst case", "verdict"], "ll--ll")
-    found = verdicts(rows)
-    for verdict in found:
+    results = verdicts(rows)
+    for verdict in results:
         if worst := verdict.worst():
             counts = [str(len(verdict.seen)), str(verdict.held())]
             goal = verdict.goal
-            lines.append(joined([goal.title, target_in_words(goal), *counts, worst.where, verdict.said()]))
-    left_out = [verdict.goal.title for verdict in found if not verdict.seen]
+            lines.append(table_line([goal.title, target_in_words(goal), *counts, worst.where, verdict.said()]))
+    left_out = [verdict.goal.title for verdict in results if not verdict.seen]
     return "\n".join([*lines, *(["", f"Not measured: {'; '.join(left_out)}."] if left_out else [])])
 
 
 def seconds(rows: Rows) -> str:
     """The seconds of every engine."""
-    return engines("seconds", rows, "seconds", number)
+    return engines("seconds", rows, "seconds", format_number)
 
 
 def memory(rows: Rows) -> str:
@@ -91,12 +93,12 @@ def engines(title: str, rows: Rows, name: str, shown: Callable[[float], str]) ->
     for case, outcomes in rows.items():
         ours = outcomes.get(OURS, {}).get(name)
         cells = [cell(outcomes.get(engine), name, ours, shown) for engine in PEERS]
-        lines.append(joined([case, cell(outcomes.get(OURS), name, None, shown), *cells]))
+        lines.append(table_line([case, cell(outcomes.get(OURS), name, None, shown), *cells]))
     return "\n".join(lines)
 
 
 def cell(outcome: Row | None, name: str, ours: float | None, shown: Callable[[float], str]) -> str:
-    """One engine's figure, and toksmith's by it."""
+    """One engine's figure, and toksmith's divided by it."""
     if outcome is None:
         return ""
     if outcome["at_least"]:
@@ -106,7 +108,7 @@ def cell(outcome: Row | None, name: str, ours: float | None, shown: Callable[[fl
     if outcome["wrong"]:
         return f"~~{shown(outcome[name])}~~"
     by = ratio(ours, outcome[name])
-    return shown(outcome[name]) + (f" ({amount(by)})" if by is not None else "")
+    return shown(outcome[name]) + (f" ({format_ratio(by)})" if by is not None else "")
 
 
 def growth(name: str, rows: Rows) -> str:
@@ -114,42 +116,42 @@ def growth(name: str, rows: Rows) -> str:
     unit = "MB" if name == "corpus" else "tokens"
     lines = table(f"time by size of the {name}", [unit, OURS, "of linear", "rustbpe", "of linear"], "-----")
     before: dict[str, tuple[float, float]] = {}
-    for size, case in along(name):
+    for size, case in series_cases(name):
         cells = []
         for engine in (OURS, "rustbpe"):
-            took = figure(rows, case, engine)
+            duration_s = right_figure(rows, case, engine)
             last = before.get(engine)
-            step = amount((took / last[1]) / (size / last[0])) if took and last else ""
-            cells += [number(took) if took else "", step]
-            if took:
-                before[engine] = (size, took)
-        lines.append(joined([f"{size:,g}", *cells]))
+            step = format_ratio((duration_s / last[1]) / (size / last[0])) if duration_s and last else ""
+            cells += [format_number(duration_s) if duration_s else "", step]
+            if duration_s:
+                before[engine] = (size, duration_s)
+        lines.append(table_line([f"{size:,g}", *cells]))
     return "\n".join(lines)
 
 
 def table(title: str, heads: Iterable[str], sides: str) -> list[str]:
     """The lines above a table: a column is `l`eft or, with `-`, right."""
     rules = ["---" if side == "l" else "--:" for side in sides]
-    return [f"## {title}", "", joined(heads), joined(rules)]
+    return [f"## {title}", "", table_line(heads), table_line(rules)]
 
 
 def notes(rows: Rows) -> list[str]:
-    """Why figures are missing or struck out, each reason once."""
-    found: dict[str, None] = {}
+    """The reasons why figures are missing or struck out, each once."""
+    reasons: dict[str, None] = {}
     for case, outcomes in rows.items():
         for engine, outcome in outcomes.items():
             for reason in (outcome["wrong"], outcome["problem"]):
                 if reason:
-                    found[f"- {engine}, {case}: {reason}"] = None
-    return ["\n".join(found)] if found else []
+                    reasons[f"- {engine}, {case}: {reason}"] = None
+    return ["\n".join(reasons)] if reasons else []
 
 
 def series(rows: Rows, name: str) -> dict[str, list[tuple[float, float]]]:
     """The points of a series by engine, for a plot."""
-    found: dict[str, list[tuple[float, float]]] = {}
-    for size, case in along(name):
+    points: dict[str, list[tuple[float, float]]] = {}
+    for size, case in series_cases(name):
         for engine in rows.get(case.name, {}):
-            took: Any = figure(rows, case, engine)
-            if took:
-                found.setdefault(engine, []).append((size, took))
-    return found
+            duration_s: Any = right_figure(rows, case, engine)
+            if duration_s:
+                points.setdefault(engine, []).append((size, duration_s))
+    return points

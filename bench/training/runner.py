@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..adapters import BEFORE, OURS
-from ..process import ask
+from ..process import run_worker
 from ..request import Reply
 from ..runner import processors
 from .cases import Case
@@ -31,7 +31,7 @@ class Outcome:
 
     Attributes:
         figures: "seconds", "processor", "peak" and "before" of every process.
-        proof: How many tokens it learned, and how many ids they make of the sample.
+        proof: The number of learned tokens, and of the sample's ids with them.
         at_least: The time limit that it exceeded, in seconds; 0 if it finished.
     """
 
@@ -42,7 +42,7 @@ class Outcome:
     at_least: float = 0.0
 
     def take(self, reply: Reply, timeout: float) -> None:
-        """Adds the reply of a process."""
+        """Add the reply of a process."""
         self.problem = reply.problem
         self.at_least = timeout if reply.problem.startswith("timeout") else 0.0
         self.proof = reply.proof or self.proof
@@ -54,7 +54,7 @@ class Outcome:
         return statistics.median(self.figures[name]) if self.figures.get(name) and not self.problem else None
 
     def row(self) -> dict[str, Any]:
-        """The outcome for a record."""
+        """The outcome in the form of a record."""
         return {
             "seconds": self.middle("seconds"),
             "peak": self.middle("peak"),
@@ -66,18 +66,18 @@ class Outcome:
         }
 
 
-def run(case: Case, peers: Sequence[str], runs: int, timeout: float, before: str = "") -> dict[str, Outcome]:
+def run_case(case: Case, peers: Sequence[str], runs: int, timeout: float, before: str = "") -> dict[str, Outcome]:
     """The outcome of every engine that takes part; `before` is the interpreter of an earlier build of toksmith."""
-    laid = source(case)
+    documents = source(case)
     outcomes = {engine: Outcome() for engine in taking_part(case, peers, before)}
     for _ in range(runs):
         for engine, outcome in outcomes.items():
             if not outcome.problem:
-                what = job(case, engine, laid, processors(case.threads))
+                what = job(case, engine, documents, processors(case.threads))
                 python = sys.executable
                 if engine == BEFORE:  # its environment has no peer that could check the tokens
                     what, python = replace(what, engine=OURS, check=False), before
-                outcome.take(ask(what, timeout, WORKER, python), timeout)
+                outcome.take(run_worker(what, timeout, WORKER, python), timeout)
     judge(case.size, outcomes)
     return outcomes
 
@@ -91,7 +91,7 @@ def taking_part(case: Case, peers: Sequence[str], before: str) -> list[str]:
 
 
 def judge(size: int, outcomes: dict[str, Outcome]) -> None:
-    """Records what is wrong with the tokens of each engine."""
+    """Record what is wrong with the tokens of each engine."""
     proofs = [(int(each.proof["tokens"]), int(each.proof["ids"])) for each in outcomes.values() if each.proof]
     most = min(max((tokens for tokens, _ in proofs), default=0), size)
     best = min((ids for _, ids in proofs), default=0)

@@ -1,4 +1,4 @@
-"""The trainers: how each library trains, and which tokens it learned. A library is imported by its own functions only.
+"""The trainers: each library's training, and its learned tokens. A library is imported by its own functions only.
 
 A trainer takes a `Job` and the documents (none if it reads a file), and returns its result in its own form. After the
 clock has stopped, `tokens` converts it to the rank of each token's bytes.
@@ -25,21 +25,21 @@ LONGEST = 1 << 16
 
 @dataclass(frozen=True)
 class Trainer:
-    """One library: how it trains, and how its result is read."""
+    """One library: its training, and the reader of its result."""
 
     distribution: str
     train: Callable[[Job, list[str]], Any]
     tokens: Callable[[Any], Ranks]
 
     def load(self) -> None:
-        """Imports the library, including the parts that it imports only for training."""
-        module = installed(self.distribution)
+        """Import the library, including the parts that it imports only for training."""
+        module = import_library(self.distribution)
         for name in ("train", "count_pieces"):
             getattr(module, name, None)
 
 
-def installed(name: str) -> Any:
-    """A library, if it is there."""
+def import_library(name: str) -> Any:
+    """An installed library, or `Unsupported`."""
     try:
         return importlib.import_module(name)
     except ImportError as missing:
@@ -47,22 +47,22 @@ def installed(name: str) -> Any:
 
 
 def regex(job: Job) -> str:
-    """The split as a regex in the dialect that most engines read; without a split, one match for everything."""
+    """The split as a regex in the dialect of most engines; without a split, one match for everything."""
     return WHOLE if job.split == UNSPLIT else REGEXES[job.split]
 
 
 def toksmith_train(job: Job, texts: list[str]) -> Any:
-    """Through the public calls, with all defaults but the progress bar; counting has a call of its own."""
-    toksmith = installed("toksmith")
+    """Through the public calls, with all defaults but the progress bar; counting is a separate call."""
+    toksmith = import_library("toksmith")
     corpus = Path(job.source.file) if job.source.form == JSONL else texts
     pattern = None if job.split == UNSPLIT else job.split
     if job.size == COUNTING:
-        return toksmith.count_pieces(corpus, pattern=pattern, threads=job.threads, progress=False)
+        return toksmith.corpus.count(corpus, pattern=pattern, threads=job.threads, progress=False)
     return toksmith.train(corpus, job.size, pattern=pattern, threads=job.threads, progress=False)
 
 
 def toksmith_tokens(made: Any) -> Ranks:
-    """The tokens in the order of their ids; the bytes where it has counted only."""
+    """The tokens in the order of their ids; only the bytes if it only counted."""
     if not hasattr(made, "token_bytes"):
         return {bytes([byte]): byte for byte in range(COUNTING)}
     return {made.token_bytes(id): id for id in range(len(made))}
@@ -70,28 +70,28 @@ def toksmith_tokens(made: Any) -> Ranks:
 
 def rustbpe_train(job: Job, texts: list[str]) -> Any:
     """From an iterator."""
-    made = installed("rustbpe").Tokenizer()
-    made.train_from_iterator(iter(texts), job.size, pattern=regex(job))
-    return made
+    tok = import_library("rustbpe").Tokenizer()
+    tok.train_from_iterator(iter(texts), job.size, pattern=regex(job))
+    return tok
 
 
 def rustbpe_tokens(made: Any) -> Ranks:
-    """The ranks as it gives them to tiktoken."""
+    """The ranks in the form for tiktoken."""
     return {bytes(token): rank for token, rank in made.get_mergeable_ranks()}
 
 
 def tokenizers_train(job: Job, texts: list[str]) -> Any:
-    """Byte-level, on the split that its own files spell."""
-    hf = installed("tokenizers")
+    """Byte-level, with the split of its own files."""
+    hf = import_library("tokenizers")
     in_bytes = hf.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     spelled = WHOLE if job.split == UNSPLIT else TOKENIZER_JSON_REGEXES[job.split] or REGEXES[job.split]
     split = hf.pre_tokenizers.Split(hf.Regex(spelled), "isolated")
-    made = hf.Tokenizer(hf.models.BPE())
-    made.pre_tokenizer = hf.pre_tokenizers.Sequence([split, in_bytes])
+    tok = hf.Tokenizer(hf.models.BPE())
+    tok.pre_tokenizer = hf.pre_tokenizers.Sequence([split, in_bytes])
     alphabet = hf.pre_tokenizers.ByteLevel.alphabet()
     trainer = hf.trainers.BpeTrainer(vocab_size=job.size, initial_alphabet=alphabet, show_progress=False)
-    made.train_from_iterator(texts, trainer)
-    return made
+    tok.train_from_iterator(texts, trainer)
+    return tok
 
 
 def tokenizers_tokens(made: Any) -> Ranks:
@@ -101,20 +101,20 @@ def tokenizers_tokens(made: Any) -> Ranks:
 
 
 def bpeasy_train(job: Job, texts: list[str]) -> Any:
-    """From an iterator, without a limit on tokens that would matter."""
-    return installed("bpeasy.bpeasy").train_bpe_stream(iter(texts), regex(job), LONGEST, job.size, 1000)
+    """From an iterator, with a limit on tokens that never applies."""
+    return import_library("bpeasy.bpeasy").train_bpe_stream(iter(texts), regex(job), LONGEST, job.size, 1000)
 
 
 def gigatoken_train(job: Job, texts: list[str]) -> Any:
-    """From a file of JSON lines; it knows GPT-2's split and no other."""
-    gigatoken = installed("gigatoken")
+    """From a file of JSON lines; it supports only GPT-2's split."""
+    gigatoken = import_library("gigatoken")
     if job.split != "gpt2" or job.source.form != JSONL:
         raise Unsupported("it trains with GPT-2's split, from files")
     return gigatoken.train_bpe(gigatoken.JsonlFileSource([job.source.file]), job.size, [])
 
 
 def gigatoken_tokens(made: Any) -> Ranks:
-    """The first of its two results, the other way round."""
+    """The first of its two results, inverted."""
     return {bytes(token): id for id, token in made[0].items()}
 
 

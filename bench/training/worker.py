@@ -2,7 +2,7 @@
 
 The time is that of the training call, and the processor time that of all its threads; the import of the engine is timed
 separately, and documents are already in memory. The peak of resident memory includes them if the engine gets a list.
-Afterwards one engine for all counts the learned tokens, and the ids that they make of a sample.
+Afterwards one common engine counts the learned tokens, and the ids of a sample with them.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ SAMPLE, UNSPLIT_SAMPLE = 200_000, 20_000
 FORGETS_PEAK = Path("/proc/self/clear_refs")
 
 
-def trained(job: Job) -> Reply:
-    """Trains and reports time, memory and quality of the tokens."""
+def train_and_measure(job: Job) -> Reply:
+    """Train, and report time, memory and quality of the tokens."""
     trainer = TRAINERS[job.engine]
     texts = [] if job.source.file else job.source.texts()
-    before = peak()
+    before = peak_memory()
     import_s, _ = timed("wall", trainer.load)
-    ready()
+    wait_until_idle()
     processor, (seconds, result) = timed("cpu", timed, "wall", trainer.train, job, texts)
-    figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak(), "before": before}
+    figures = {"import": import_s, "seconds": seconds, "processor": processor, "peak": peak_memory(), "before": before}
     ranks = trainer.tokens(result) if job.check else {}
-    return Reply(figures, {"tokens": len(ranks), "ids": worth(job, ranks)} if ranks else {})
+    return Reply(figures, {"tokens": len(ranks), "ids": sample_ids(job, ranks)} if ranks else {})
 
 
-def ready() -> None:
-    """Waits until no thread works, and has memory at hand if the system can forget the peak that this makes."""
+def wait_until_idle() -> None:
+    """Wait until no thread works, and touch memory if the system can reset the resulting peak."""
     settle()
     if FORGETS_PEAK.exists():
         have_memory()
         FORGETS_PEAK.write_text("5", encoding="ascii")
 
 
-def peak() -> float:
-    """The peak of this process's resident memory in bytes, since the system last forgot it.
+def peak_memory() -> float:
+    """The peak of this process's resident memory in bytes, since the system last reset it.
 
     It avoids `ru_maxrss` if possible, because a process inherits that figure from its parent.
     """
@@ -59,8 +59,8 @@ def peak() -> float:
     return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * unit
 
 
-def worth(job: Job, ranks: Ranks) -> int:
-    """How many ids the tokens make of the beginning of the text; 0 where nothing was to be learned."""
+def sample_ids(job: Job, ranks: Ranks) -> int:
+    """The number of ids of the beginning of the text with the learned tokens; 0 if nothing was to be learned."""
     if job.size == COUNTING:
         return 0
     import tiktoken
@@ -71,25 +71,25 @@ def worth(job: Job, ranks: Ranks) -> int:
     return len(counter.encode_ordinary(sample))
 
 
-def answered(job: Job) -> Reply:
-    """The reply; whatever goes wrong in an engine becomes its problem, panics of Rust included."""
+def reply_to(job: Job) -> Reply:
+    """The reply; any failure of an engine becomes its problem, panics of Rust included."""
     try:
-        return trained(job)
+        return train_and_measure(job)
     except adapters.Unsupported as reason:
         return Reply(problem=f"unsupported: {reason}")
     except KeyboardInterrupt:
         raise
-    except BaseException as problem:  # noqa: BLE001 - a panic that crosses into Python is no Exception
+    except BaseException as problem:  # noqa: BLE001 - a panic in Python is not an Exception
         line = str(problem).splitlines()[0] if str(problem) else ""
         return Reply(problem=f"failed: {type(problem).__name__}: {line[:200]}".rstrip(": "))
 
 
 def main() -> None:
-    """Pins this process and answers."""
+    """Pin this process, and answer."""
     job = Job.parse(sys.stdin.read())
     if job.cpus and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, job.cpus)
-    print("\n" + json.dumps(asdict(answered(job))), flush=True)
+    print("\n" + json.dumps(asdict(reply_to(job))), flush=True)
     os._exit(0)  # freeing the documents and the engine takes long and measures nothing
 
 

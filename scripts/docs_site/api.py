@@ -1,7 +1,7 @@
-"""The pages of the API: each public name has its place in one area, and its text is its docstring.
+"""The pages of the API: each public name is on one page, and its text is its docstring.
 
-A page is directives for mkdocstrings, which reads the sources and imports nothing. Names are read from the sources too:
-`toksmith.__init__.pyi` and the `__all__` of the public modules.
+A page consists of directives for mkdocstrings, which reads the sources and imports nothing. Names are read from the
+sources too: `toksmith.__init__.pyi` and the `__all__` of the public modules.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from .pages import ROOT
 
-__all__ = ["AREAS", "Area", "api_pages", "public_names", "unplaced"]
+__all__ = ["AREAS", "Area", "api_pages", "public_names", "table_errors"]
 
 PACKAGE = ROOT / "python" / "toksmith"
 
 
 class Area(NamedTuple):
-    """One page of the reference: its file, its title, what it is about, and the names of `toksmith` on it."""
+    """One page of the reference: its file, title and subject, and the names of `toksmith` on it."""
 
     place: str
     title: str
@@ -31,121 +31,134 @@ AREAS = (
     Area(
         "results",
         "What encoding returns",
-        "The results of the methods of `Tokenizer`, streams of text and ids, and texts that change.",
-        "Encoding RaggedEncoding Ragged Padded Chunk Fit Healing MemoryUse StreamEncoder StreamDecoder TextSession IdEdit",
+        "The results of the methods of `Tokenizer`, streams of text and ids, and edited texts.",
+        "types.Encoding types.RaggedEncoding types.Ragged types.Padded types.Chunk types.Fit types.Healing types.MemoryUse "
+        "types.StreamEncoder types.StreamDecoder types.TextSession types.IdEdit",
     ),
     Area(
         "load",
         "Load and convert",
-        "Published encodings, tokenizer files, and files of one format from files of another.",
-        "load encodings formats Format convert ConversionReport",
+        "Published encodings, tokenizer files, and conversion between formats.",
+        "load encodings models formats types.Format convert types.ConversionReport",
     ),
     Area(
         "train",
         "Train",
         "A tokenizer from texts, files or counts.",
-        "train training_kinds TrainingKind patterns Pattern files Files Progress sweep SweepRow rewind",
+        "train training_kinds types.TrainingKind patterns types.Pattern files types.Files types.Progress sweep types.SweepRow "
+        "rewind",
     ),
     Area(
         "counts",
         "Count a corpus",
         "Counts of pieces, from which tokenizers are trained.",
-        "count_pieces PieceCounts merge_counts MergedCounts plan_counts",
+        "corpus.count corpus.PieceCounts corpus.merge_counts corpus.MergedCounts corpus.plan_counts",
     ),
     Area(
         "surgery",
         "Change a vocabulary",
         "Tokens added to or removed from a trained tokenizer.",
-        "extend prune add_special IdMap",
+        "extend prune add_special types.IdMap",
     ),
     Area(
         "study",
         "Study sizes",
-        "Which vocabulary size, pattern and kind suit some texts and a planned model.",
-        "study Study",
+        "The vocabulary size, pattern and kind for some texts and a planned model.",
+        "study types.Study",
     ),
     Area(
         "graft",
         "Give a model another tokenizer",
-        "A checkpoint whose rows follow the ids.",
-        "graft GraftReport",
+        "A checkpoint with its rows in the order of the new ids.",
+        "graft types.GraftReport",
     ),
     Area(
         "prompts",
         "Prompts",
         "Conversations, and filling in the middle.",
-        "ChatEncoding fim fim_marks FimMarks",
+        "types.ChatEncoding fim fim_marks types.FimMarks",
     ),
     Area(
         "model",
         "Model",
-        "The value behind a tokenizer: what training makes, and what files hold.",
-        "Model AddedToken Step TokenTable TrainingRecord",
+        "The value of a tokenizer, which training produces and files store.",
+        "Model types.AddedToken types.Step types.TokenTable types.TrainingRecord",
     ),
     Area(
         "corpora",
         "Corpora and jobs",
         "A corpus as files of ids.",
-        "encode_corpus EncodedCorpus plan Job JobCost CostRow JobStatus JobEvent run_shard Receipt Tokenized SourceSums "
-        "verify Verified shards ShardContents FirstDocument LengthBin merge_shards",
+        "corpus.tokenize corpus.plan corpus.Job corpus.JobCost corpus.CostRow corpus.status corpus.JobStatus corpus.JobEvent "
+        "corpus.run_shard corpus.Receipt corpus.Tokenized corpus.SourceSums corpus.verify corpus.Verified corpus.show "
+        "corpus.ShardContents corpus.FirstDocument corpus.LengthBin corpus.merge corpus.encode corpus.EncodedCorpus",
     ),
-    Area("checks", "Checks", "What is wrong with a tokenizer.", "doctor Diagnosis"),
-    Area("play", "Playground", "The page that shows tokens and merges.", "play Playground snapshot Snapshot"),
+    Area(
+        "judge",
+        "Judge",
+        "Tokenizers on the same texts, and problems of one.",
+        "compare types.Comparison doctor types.Diagnosis",
+    ),
+    Area(
+        "play", "Playground", "The page that shows tokens and merges.", "play types.Playground snapshot types.Snapshot"
+    ),
     Area(
         "errors",
         "Errors",
-        "Every error of toksmith is a `ToksmithError`. `TrainingInterrupted` is none, so that Ctrl-C passes through "
+        "Every error of toksmith is a `ToksmithError`. `TrainingInterrupted` is not, so that Ctrl-C passes through "
         "`except Exception`.",
-        "ToksmithError FormatError CannotRepresent ModelError SpecialTokenInText UnknownId NotInVocabulary UnknownName "
-        "InvalidOption PatternError TextTooLong CorpusError CheckpointError JobError DownloadError TrainingInterrupted",
+        "errors.ToksmithError errors.FormatError errors.CannotRepresent errors.ModelError errors.SpecialTokenInText "
+        "errors.UnknownId errors.NotInVocabulary errors.UnknownName errors.InvalidOption errors.PatternError "
+        "errors.TextTooLong errors.CorpusError errors.CheckpointError errors.JobError errors.DownloadError "
+        "errors.TrainingInterrupted",
     ),
 )
 
-# The public modules, each a page of its own; the reference in plain Python is shown with its source.
+# The public modules, each on a separate page; the reference in plain Python is shown with its source.
 MODULES = {
     "explain": "Explain",
     "metrics": "Metrics",
     "compat": "Drop-ins",
     "reference": "The reference in plain Python",
 }
-# What mkdocstrings is told of a name beside its place: methods that are compiled are those of a private base class.
+# Further options of mkdocstrings for a name: compiled methods are those of a private base class.
 OPTIONS = {"Tokenizer": {"inherited_members": "[encode, encode_array]", "show_bases": "false"}}
-# The options of a module's page: its docstring without a heading; and with the source of what it defines.
+# The options of a module's page: its docstring without a heading; and with the source of its definitions.
 BARE = {"show_root_heading": "false"}
 WHOLE = {"show_source": "true", "members_order": "source"}
-# Public names that are a module's, and are on its page.
-OF_MODULES = {"parity": "metrics"}
+# Public modules whose names are on the pages of their subjects.
+BY_SUBJECT = {"corpus": "corpus.py", "errors": "errors.py", "types": "types.py"}
 
 
-def unplaced() -> list[str]:
-    """What is wrong with the table: public names without an area, and names of areas that are not public."""
-    public = {*public_names("__init__.pyi")}
+def table_errors() -> list[str]:
+    """The errors of the table: public names without an area, and names of areas that are not public."""
+    public = {*public_names("__init__.pyi")} - {*MODULES, *BY_SUBJECT, "ToksmithError"}
+    public |= {f"{module}.{name}" for module, path in BY_SUBJECT.items() for name in public_names(path)}
     placed = [name for area in AREAS for name in area.names.split()]
-    found = [f"toksmith.{name} is on no page" for name in sorted(public - {*placed} - {*MODULES} - {*OF_MODULES})]
-    found += [f"toksmith.{name} is on a page and is not public" for name in placed if name not in public]
-    return found + [f"toksmith.{name} is on two pages" for name in {*placed} if placed.count(name) > 1]
+    problems = [f"toksmith.{name} is on no page" for name in sorted(public - {*placed})]
+    problems += [f"toksmith.{name} is on a page and is not public" for name in placed if name not in public]
+    return problems + [f"toksmith.{name} is on two pages" for name in {*placed} if placed.count(name) > 1]
 
 
 def public_names(path: str) -> list[str]:
-    """The `__all__` of a source of the package, where it is written out."""
+    """The `__all__` of a source of the package, as a literal list."""
     for node in ast.parse((PACKAGE / path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
-            found: list[str] = ast.literal_eval(node.value)
-            return found
+            exported: list[str] = ast.literal_eval(node.value)
+            return exported
     raise SystemExit(f"{path} has no __all__ that is a list of names")
 
 
 def directive(name: str, **options: str) -> str:
-    """What mkdocstrings replaces with the documentation of a name."""
-    told = {"heading_level": "2", **OPTIONS.get(name, {}), **options}
+    """The directive that mkdocstrings replaces with the documentation of a name."""
+    merged = {"heading_level": "2", **OPTIONS.get(name, {}), **options}
     return "\n".join(
-        [f"::: toksmith.{name}", "    options:", *(f"      {key}: {value}" for key, value in told.items())]
+        [f"::: toksmith.{name}", "    options:", *(f"      {key}: {value}" for key, value in merged.items())]
     )
 
 
 def api_pages() -> Iterator[tuple[str, str, str]]:
-    """The pages: for each its path on the site, its title in the navigation, and its Markdown."""
-    if wrong := unplaced():
+    """The pages: the path on the site, the title in the navigation, and the Markdown of each."""
+    if wrong := table_errors():
         raise SystemExit(f"{wrong[0]}; mend AREAS in scripts/docs_site/api.py")
     rows = [(area.place, area.title, area.about, area.names.split()) for area in AREAS]
     rows += [module_row(name, name, MODULES[name], f"{name}/__init__.py") for name in ("explain", "metrics")]
@@ -160,8 +173,8 @@ def api_pages() -> Iterator[tuple[str, str, str]]:
     more = "\n\n".join(directive(f"reference.{each}", **WHOLE) for each in files)
     rows.append(("reference-files", "The rest of the reference", more, []))
     about = "Every public name of `toksmith`, from its docstring. `help(toksmith.train)` prints the same."
-    listed = [f"- [{title}]({place}.md): {linked_names(place, names)}".rstrip(": ") for place, title, _, names in rows]
-    yield "api/index.md", "All names", f"# The Python API\n\n{about}\n\n" + "\n".join(listed) + "\n"
+    lines = [f"- [{title}]({place}.md): {linked_names(place, names)}".rstrip(": ") for place, title, _, names in rows]
+    yield "api/index.md", "All names", f"# The Python API\n\n{about}\n\n" + "\n".join(lines) + "\n"
     for place, title, about, names in rows:
         yield f"api/{place}.md", title, "\n\n".join([f"# {title}", about, *map(directive, names)]) + "\n"
 

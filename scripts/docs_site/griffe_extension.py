@@ -1,7 +1,7 @@
-"""What griffe, which reads the sources for mkdocstrings, cannot see in them; it runs inside the site's generator.
+"""Completes the sources that griffe reads for mkdocstrings; it runs inside the site's generator.
 
 Every docstring becomes Markdown (`docstrings`). A method that a class takes from another module by assignment
-(`chat = _chat.chat`) becomes that function. The compiled methods of `Tokenizer` get the docstrings that the stage found.
+(`chat = _chat.chat`) becomes that function. The compiled methods of `Tokenizer` get the docstrings that `stage` wrote.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Sources(griffe.Extension):
         self.compiled: dict[str, str] = json.loads(Path(compiled).read_text(encoding="utf-8"))
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
-        """Mend a package when all of its modules are read."""
-        for each in members(pkg):
+        """Complete a package after all of its modules are read."""
+        for each in all_members(pkg):
             if each.path in self.compiled:
                 each.docstring = griffe.Docstring(
                     self.compiled[each.path],
@@ -44,14 +44,14 @@ class Sources(griffe.Extension):
                 take_methods(each, loader)
 
 
-def members(found: griffe.Object) -> list[griffe.Object]:
-    """An object with all that is defined in it, imports aside."""
-    own = [each for each in found.members.values() if isinstance(each, griffe.Object)]
-    return [found, *(deeper for each in own for deeper in members(each))]
+def all_members(found: griffe.Object) -> list[griffe.Object]:
+    """An object with all its definitions, without imports."""
+    direct = [each for each in found.members.values() if isinstance(each, griffe.Object)]
+    return [found, *(deeper for each in direct for deeper in all_members(each))]
 
 
 def take_methods(owner: griffe.Class, loader: griffe.GriffeLoader) -> None:
-    """Make functions of the attributes whose value is a function of another module."""
+    """Make functions of attributes whose value is a function of another module."""
     for name, each in [*owner.members.items()]:
         if not isinstance(each, griffe.Attribute) or not isinstance(each.value, griffe.ExprAttribute):
             continue

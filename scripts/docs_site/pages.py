@@ -1,4 +1,4 @@
-"""Which document of the repository is which page of the site: the table of its sections, in the order of its navigation."""
+"""The page of each document of the repository: the table of the site's sections, in the order of its navigation."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["API", "COMMAND_LINE", "ROOT", "SECTIONS", "Page", "pages", "place_of
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-# Pages that `api` and `commands` write are listed where these words are the source of a row.
+# These words as the source of a row stand for the pages that `api` and `commands` write.
 API, COMMAND_LINE = "the docstrings", "the commands"
 
-# Documents outside docs/ whose page has another name.
+# Documents outside docs/ with another page name.
 PLACES = {
     "ARCHITECTURE.md": "architecture/index.md",
     "CODE_OF_CONDUCT.md": "code-of-conduct.md",
@@ -77,7 +77,7 @@ SECTIONS: dict[str, dict[str, str]] = {
 
 
 def place_of(source: str) -> str:
-    """Where a file of the repository is on the site: `docs/guides/README.md` is `guides/index.md`."""
+    """The path of a repository file on the site: `docs/guides/README.md` is `guides/index.md`."""
     if source in PLACES:
         return PLACES[source]
     path = PurePosixPath(source.removeprefix("docs/"))
@@ -88,25 +88,25 @@ def place_of(source: str) -> str:
 
 
 def pages(root: Path = ROOT) -> list[Page]:
-    """Every page that a document of the repository is, in the order of the navigation.
+    """Every page of a document of the repository, in the order of the navigation.
 
     Raises:
         SystemExit: A document of docs/ has no row.
     """
-    found: dict[str, Page] = {}
+    pages_by_source: dict[str, Page] = {}
     for section, rows in SECTIONS.items():
         for pattern, title in rows.items():
             for source in sources(root, pattern):
-                own = title or title_of((root / source).read_text(encoding="utf-8"))
-                found.setdefault(source, Page(section, own, source, place_of(source)))
+                page_title = title or title_of((root / source).read_text(encoding="utf-8"))
+                pages_by_source.setdefault(source, Page(section, page_title, source, place_of(source)))
     documents = {path.relative_to(root).as_posix() for path in (root / "docs").rglob("*.md")}
-    if missing := sorted(documents - found.keys()):
+    if missing := sorted(documents - pages_by_source.keys()):
         raise SystemExit(f"{missing[0]} has no place on the site; add a row to SECTIONS in scripts/docs_site/pages.py")
-    return [*found.values()]
+    return [*pages_by_source.values()]
 
 
 def sources(root: Path, pattern: str) -> list[str]:
-    """The documents that match, in the order of the numbers in their names; `10-code` follows `9-languages`."""
+    """The matching documents, in the order of the numbers in their names; `10-code` follows `9-languages`."""
     matching = [path.relative_to(root).as_posix() for path in root.glob(pattern)]
     return sorted(
         matching, key=lambda path: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
@@ -114,8 +114,8 @@ def sources(root: Path, pattern: str) -> list[str]:
 
 
 def title_of(text: str) -> str:
-    """The first heading of a document, without its marks."""
-    found = re.search(r"^# (.+)$", text, re.MULTILINE)
-    if found is None:
+    """The first heading of a document, without markup."""
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    if heading is None:
         raise SystemExit(f"a document without a title begins with {text[:40]!r}; expected a line '# TITLE'")
-    return re.sub(r"[`*]", "", found[1]).strip()
+    return re.sub(r"[`*]", "", heading[1]).strip()

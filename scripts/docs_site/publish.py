@@ -1,9 +1,9 @@
-"""Usage: python -m docs_site.publish SITE VERSION [--branch NAME]: commits the built site as a version of the branch.
+"""Usage: python -m docs_site.publish SITE VERSION [--branch NAME]: commits the built site to the branch as a version.
 
-The branch holds each version in a folder of its own, the newest release once more in `latest/`, `versions.json` for the
-list of versions in the header, and a first page that leads to `latest/`: the layout of mike, which builds with MkDocs only.
-A version that is there already is replaced. The work tree and the index of the repository are not touched, and nothing is
-pushed. Left out: hosting.
+The branch holds each version in a separate folder, the newest release also in `latest/`, `versions.json` for the list
+of versions in the header, and a first page that redirects to `latest/`: the layout of mike, which builds with MkDocs
+only. An existing version is replaced. The work tree and the index of the repository are not touched, and nothing is
+pushed. Hosting is not part of this.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ FIRST_PAGE = """<!doctype html>
 
 
 def git(*words: str, repository: Path, **environment: str) -> str:
-    """What a git command prints, without the line's end.
+    """The output of a git command, without the last line end.
 
     Raises:
-        SystemExit: The command failed; its own words say why.
+        SystemExit: The command failed; the message has its error output.
     """
     ran = subprocess.run(
         ["git", *words],
@@ -54,63 +54,63 @@ def git(*words: str, repository: Path, **environment: str) -> str:
 
 
 def publish(site: Path, version: str, branch: str, repository: Path = ROOT) -> str:
-    """Commit `site` as `version` on `branch`, which is made if it is not there; returns the commit."""
-    known = git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}", repository=repository)
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made) / "tree"
+    """Commit `site` as `version` on `branch`, which is created if needed; return the commit."""
+    exists = git("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}", repository=repository)
+    with tempfile.TemporaryDirectory() as room:
+        folder = Path(room) / "tree"
         folder.mkdir()
-        own = {"GIT_INDEX_FILE": str(Path(made) / "index"), "GIT_WORK_TREE": str(folder)}
-        own["GIT_DIR"] = git("rev-parse", "--absolute-git-dir", repository=repository)
-        if known:
-            git("read-tree", known, repository=folder, **own)
-            git("checkout-index", "--all", repository=folder, **own)
+        variables = {"GIT_INDEX_FILE": str(Path(room) / "index"), "GIT_WORK_TREE": str(folder)}
+        variables["GIT_DIR"] = git("rev-parse", "--absolute-git-dir", repository=repository)
+        if exists:
+            git("read-tree", exists, repository=folder, **variables)
+            git("checkout-index", "--all", repository=folder, **variables)
         write_version(folder, site, version)
-        git("add", "--all", "--force", ".", repository=folder, **own)
-        tree = git("write-tree", repository=folder, **own)
-    parents = ["-p", known] if known else []
+        git("add", "--all", "--force", ".", repository=folder, **variables)
+        tree = git("write-tree", repository=folder, **variables)
+    parents = ["-p", exists] if exists else []
     commit = git("commit-tree", tree, *parents, "-m", f"docs: version {version}", repository=repository)
-    git("update-ref", f"refs/heads/{branch}", commit, known or "0" * len(commit), repository=repository)
+    git("update-ref", f"refs/heads/{branch}", commit, exists or "0" * len(commit), repository=repository)
     return commit
 
 
 def write_version(folder: Path, site: Path, version: str) -> None:
-    """Put a version into the folder of all versions."""
+    """Write a version into the folder of all versions."""
     index = folder / "versions.json"
     rows = json.loads(index.read_text(encoding="utf-8")) if index.is_file() else []
-    names = sorted({version, *(row["version"] for row in rows)}, key=order, reverse=True)
+    names = sorted({version, *(row["version"] for row in rows)}, key=version_key, reverse=True)
     replace(folder / version, site)
     replace(folder / LATEST, folder / names[0])
-    told = [{"version": name, "title": name, "aliases": [LATEST] if name == names[0] else []} for name in names]
-    index.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+    entries = [{"version": name, "title": name, "aliases": [LATEST] if name == names[0] else []} for name in names]
+    index.write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
     (folder / "index.html").write_text(FIRST_PAGE, encoding="utf-8")
-    (folder / ".nojekyll").touch()  # a host that runs Jekyll must leave names with an underscore alone
+    (folder / ".nojekyll").touch()  # a host with Jekyll must keep names with an underscore
 
 
 def replace(target: Path, source: Path) -> None:
-    """Make a folder the copy of another."""
+    """Replace a folder with a copy of another."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
 
 
-def order(version: str) -> list[int]:
-    """The numbers of a version, to compare: 0.10 is newer than 0.9."""
+def version_key(version: str) -> list[int]:
+    """The numbers of a version for comparison: 0.10 is newer than 0.9."""
     return [int(number) for number in version.split(".")]
 
 
 def main() -> None:
-    """Publish, and say what to do next."""
+    """Publish, and print the next step."""
     parser = argparse.ArgumentParser(description="Commit the built site as a version of a branch.")
     parser.add_argument("site", type=Path, help="the built site")
     parser.add_argument("version", help="the version, such as 0.2")
     parser.add_argument("--branch", default="gh-pages", help="the branch of all versions")
-    given = parser.parse_args()
-    if not re.fullmatch(r"\d+(\.\d+)*", given.version):
-        raise SystemExit(f"VERSION: expected numbers and dots, such as 0.2, not {given.version!r}")
-    if not (given.site / "index.html").is_file():
-        raise SystemExit(f"{given.site} has no index.html; run: make docs")
-    commit = publish(given.site, given.version, given.branch)
+    options = parser.parse_args()
+    if not re.fullmatch(r"\d+(\.\d+)*", options.version):
+        raise SystemExit(f"VERSION: expected numbers and dots, such as 0.2, not {options.version!r}")
+    if not (options.site / "index.html").is_file():
+        raise SystemExit(f"{options.site} has no index.html; run: make docs")
+    commit = publish(options.site, options.version, options.branch)
     print(
-        f"{given.branch} has version {given.version} in commit {commit[:12]}; publish it with: git push REMOTE {given.branch}"
+        f"{options.branch} has version {options.version} in commit {commit[:12]}; publish it with: git push REMOTE {options.branch}"
     )
 
 

@@ -1,7 +1,7 @@
-"""The settings of the generator: docs/site/zensical.toml, and what only a build knows: navigation, URLs, the version.
+"""The settings of the generator: docs/site/zensical.toml, and the values of a build: navigation, URLs, the version.
 
-URLs are those of scripts/release/settings.py. While they are unset, pages link relatively. A site with an address also has
-llms.txt, and beside each page its Markdown.
+URLs are those of scripts/release/settings.py. While they are unset, links are relative. A site with an address also has
+llms.txt, and the Markdown of each page next to it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Navigation = Mapping[str, Sequence[tuple[str, str]]]
 
 
 def settings(navigation: Navigation, version: str | None = None, repository: str = REPOSITORY, site: str = SITE) -> str:
-    """The settings of one build; with a version, those of a site that has several."""
+    """The settings of one build; with a version, for a site that has several versions."""
     quoted = json.dumps
     sections = []
     for title, rows in navigation.items():

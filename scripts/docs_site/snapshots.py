@@ -1,8 +1,8 @@
-"""Token views inside of pages, made when the site is built: `toksmith.snapshot` makes each, and a frame shows it.
+"""Token views in pages: `toksmith.snapshot` makes each when the site is built, and a frame shows it.
 
-A document asks for one by a comment on lines of its own, whose words are Python and give a snapshot:
-`<!-- snapshot: toksmith.snapshot({"low": toksmith.train("low lower", 260)}, "lower") -->`. It stays a comment where the
-document is read in the repository, and a build of toksmith without `snapshot` shows nothing.
+A document requests a view with a comment on separate lines, which holds a Python expression for a snapshot:
+`<!-- snapshot: toksmith.snapshot({"low": toksmith.train("low lower", 260)}, "lower") -->`. In the repository it stays a
+comment, and a build of toksmith without `snapshot` shows nothing.
 """
 
 from __future__ import annotations
@@ -12,33 +12,33 @@ from pathlib import Path
 
 import toksmith
 
-__all__ = ["embedded"]
+__all__ = ["embed_snapshot"]
 
 ASKED = re.compile(r"<!-- snapshot: (.+) -->", re.DOTALL)
 
 
-def embedded(comment: str, place: str, folder: Path) -> str:
-    """What a comment of the page at `place` becomes: a frame with the view, or nothing.
+def embed_snapshot(comment: str, place: str, folder: Path) -> str:
+    """The replacement of a comment of the page at `place`: a frame with the view, or nothing.
 
     Args:
         comment: The comment.
         place: The path of the page's Markdown on the site.
-        folder: The folder of all pages; the view is written beside this one.
+        folder: The folder of all pages; the view is written next to this page.
     Raises:
-        SystemExit: The words of the comment failed.
+        SystemExit: The expression of the comment failed.
     """
-    asked = ASKED.fullmatch(comment)
-    if asked is None or "snapshot" not in toksmith.__all__:
+    match = ASKED.fullmatch(comment)
+    if match is None or "snapshot" not in toksmith.__all__:
         return ""
     page = folder / place
     page.parent.mkdir(parents=True, exist_ok=True)
     number = len([*page.parent.glob(f"{page.stem}-view-*.html")]) + 1
     view = page.with_name(f"{page.stem}-view-{number}.html")
     try:
-        # The project's own words, as its examples are.
-        eval(asked[1], {"toksmith": toksmith}).save(view)
+        # The expression comes from the project, as its examples do.
+        eval(match[1], {"toksmith": toksmith}).save(view)
     except Exception as error:
         raise SystemExit(f"{place}: {comment} fails: {type(error).__name__}: {error}") from error
-    # Relative to the page's Markdown: the generator changes the addresses of frames as it does those of links.
+    # Relative to the page's Markdown: the generator rewrites addresses of frames and of links.
     frame = f'<iframe class="view" src="{view.name}" title="The tokens of a text" loading="lazy"></iframe>'
     return f"\n{frame}\n\n[The same view in a window of its own]({view.name})\n\n"

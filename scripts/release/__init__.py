@@ -1,1 +1,1 @@
-"""What a release needs: its number, its settings, its archives, and the checks of `make release-check`."""
+"""The parts of a release: its number, its settings, its archives, and the checks of `make release-check`."""

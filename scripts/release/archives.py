@@ -1,4 +1,4 @@
-"""What is in a wheel and in a source distribution: each function names what is missing and what should not be there."""
+"""Checks the contents of a wheel and a source distribution: each function reports missing and unexpected files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# Fields of the metadata, and what each must say.
+# Fields of the metadata, and their required values.
 FIELDS = {
     "Name": "toksmith",
     "Author": "The toksmith developers",
@@ -22,10 +22,10 @@ FIELDS = {
 LICENCES = ("LICENSE", "NOTICES.txt")
 MANUAL = "data/share/man/man1/toksmith.1"
 CORE = re.compile(r"toksmith/_core\.[^/]*\.(so|pyd)")
-# Leftovers of a working copy, which belong into no archive.
+# Leftovers of a working copy, which must not be in an archive.
 LEFTOVERS = re.compile(r"(^|/)(__pycache__|\.git|\.venv[^/]*|target|\.[a-z]+_cache|\.hypothesis)/|\.pyc$")
 COMPILED = re.compile(r"\.(so|pyd|dll|dylib)$")
-# What the tests of an unpacked source distribution need, and its build.
+# Files that the build and the tests of an unpacked source distribution need.
 FOLDERS = ("bench", "crates", "docs", "make", "python", "scripts", "tests")
 FILES = ("Cargo.lock", "Cargo.toml", "LICENSE", "Makefile", "NOTICES.txt", "PKG-INFO", "README.md", "pyproject.toml")
 
@@ -38,34 +38,34 @@ def package_files(root: Path) -> set[str]:
 
 
 def wheel(path: Path, root: Path, version: str) -> Iterator[str]:
-    """What is wrong with a wheel of that version."""
+    """The problems of a wheel of that version."""
     with zipfile.ZipFile(path) as archive:
         names = set(archive.namelist())
-        about, beside = f"toksmith-{version}.dist-info", f"toksmith-{version}.data"
-        own = {name for name in names if name.startswith("toksmith/")}
-        cores = {name for name in own if CORE.fullmatch(name)}
+        about, data = f"toksmith-{version}.dist-info", f"toksmith-{version}.data"
+        files = {name for name in names if name.startswith("toksmith/")}
+        cores = {name for name in files if CORE.fullmatch(name)}
         if len(cores) != 1:
             yield f"{path.name}: expected one compiled core, found {sorted(cores)}"
-        yield from (f"{path.name}: lacks {name}" for name in sorted(package_files(root) - own))
-        more = own - package_files(root) - cores
-        more |= {name for name in names if name.split("/")[0] not in ("toksmith", about, beside)}
+        yield from (f"{path.name}: lacks {name}" for name in sorted(package_files(root) - files))
+        more = files - package_files(root) - cores
+        more |= {name for name in names if name.split("/")[0] not in ("toksmith", about, data)}
         yield from (f"{path.name}: should not contain {name}" for name in sorted(more))
-        needed = {f"{about}/licenses/{name}" for name in LICENCES} | {f"{beside}/{MANUAL}", f"{about}/METADATA"}
+        needed = {f"{about}/licenses/{name}" for name in LICENCES} | {f"{data}/{MANUAL}", f"{about}/METADATA"}
         yield from (f"{path.name}: lacks {name}" for name in sorted(needed - names))
         if f"{about}/METADATA" in names:
-            said = email.message_from_bytes(archive.read(f"{about}/METADATA"))
-            yield from (f"{path.name}: {problem}" for problem in metadata(said, version))
+            fields = email.message_from_bytes(archive.read(f"{about}/METADATA"))
+            yield from (f"{path.name}: {problem}" for problem in metadata(fields, version))
         lists = [name for name in names if name.startswith(f"{about}/sboms/")]
         if not any(lists_crates(json.loads(archive.read(name)), version) for name in lists):
             yield f"{path.name}: lacks a list of its crates (CycloneDX) in {about}/sboms/"
 
 
 def metadata(said: email.message.Message, version: str) -> Iterator[str]:
-    """What is wrong with the metadata."""
-    for field, wanted in {**FIELDS, "Version": version}.items():
-        # A type of content may be followed by its charset and variant.
-        if said[field] is None or said[field].partition(";")[0] != wanted:
-            yield f"METADATA: {field} is {said[field]!r}, expected {wanted!r}"
+    """The problems of the metadata."""
+    for field, expected in {**FIELDS, "Version": version}.items():
+        # A content type can be followed by its charset and variant.
+        if said[field] is None or said[field].partition(";")[0] != expected:
+            yield f"METADATA: {field} is {said[field]!r}, expected {expected!r}"
     if "Typing :: Typed" not in said.get_all("Classifier", []):
         yield "METADATA: lacks the classifier 'Typing :: Typed'"
     if not said["Keywords"]:
@@ -75,14 +75,14 @@ def metadata(said: email.message.Message, version: str) -> Iterator[str]:
 
 
 def lists_crates(listed: dict[str, object], version: str) -> bool:
-    """Whether this is a list of crates that has the core, and the crates that it is built from."""
+    """Whether this list of crates has the core and the crates that it is built from."""
     components = listed.get("components")
-    found = {(each["name"], each["version"]) for each in components} if isinstance(components, list) else set()
-    return listed.get("bomFormat") == "CycloneDX" and ("toksmith-core", version) in found and len(found) > 20
+    crates = {(each["name"], each["version"]) for each in components} if isinstance(components, list) else set()
+    return listed.get("bomFormat") == "CycloneDX" and ("toksmith-core", version) in crates and len(crates) > 20
 
 
 def source(path: Path, root: Path, version: str) -> Iterator[str]:
-    """What is wrong with a source distribution of that version."""
+    """The problems of a source distribution of that version."""
     with tarfile.open(path) as archive:
         members = archive.getmembers()
     top = f"toksmith-{version}"
@@ -92,12 +92,12 @@ def source(path: Path, root: Path, version: str) -> Iterator[str]:
     yield from (f"{path.name}: lacks {name}" for name in sorted({*FILES} - names))
     bad = {name for name in names if LEFTOVERS.search(name) or COMPILED.search(name)}
     yield from (f"{path.name}: should not contain {name}" for name in sorted(bad))
-    yield from (f"{path.name}: lacks {name}" for name in sorted(kept(root) - names))
+    yield from (f"{path.name}: lacks {name}" for name in sorted(working_copy_files(root) - names))
 
 
-def kept(root: Path) -> set[str]:
-    """The files of the folders that a source distribution has, in a working copy."""
-    found = (path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).rglob("*"))
+def working_copy_files(root: Path) -> set[str]:
+    """The files of a working copy in the folders of a source distribution."""
+    paths = (path.relative_to(root).as_posix() for folder in FOLDERS for path in (root / folder).rglob("*"))
     return {
-        name for name in found if (root / name).is_file() and not LEFTOVERS.search(name) and not COMPILED.search(name)
+        name for name in paths if (root / name).is_file() and not LEFTOVERS.search(name) and not COMPILED.search(name)
     }

@@ -22,7 +22,7 @@ MANUAL = "make/wheel/data/share/man/man1/toksmith.1"
 
 
 class Place(NamedTuple):
-    """A file that repeats the number or the date, and what stands before it there."""
+    """A file that repeats the number or the date, and the text before it."""
 
     path: str
     before: str
@@ -41,46 +41,46 @@ DATES = (Place("CITATION.cff", r'^date-released: "?', value=r"\d{4}-\d\d-\d\d"),
 
 
 class Refused(Exception):
-    """The version cannot be given; the message says why."""
+    """The version is invalid; the message has the reason."""
 
 
-def found(root: Path, place: Place) -> list[str]:
+def read_values(root: Path, place: Place) -> list[str]:
     """The values at a place.
 
     Raises:
-        Refused: The file has more or fewer of them than the row says.
+        Refused: The number of values differs from the row's.
     """
     text = (root / place.path).read_text(encoding="utf-8")
     values = re.findall(f"{place.before}({place.value})", text, re.MULTILINE)
     if len(values) != place.times:
-        said = f"expected {place.times} times {place.before!r} with a value, found {len(values)}"
-        raise Refused(f"{place.path}: {said}; mend the file or its row in scripts/release/bump.py")
+        problem = f"expected {place.times} times {place.before!r} with a value, found {len(values)}"
+        raise Refused(f"{place.path}: {problem}; mend the file or its row in scripts/release/bump.py")
     return values
 
 
 def versions(root: Path) -> Iterator[tuple[str, str]]:
-    """Every place of the number with the number that it has."""
+    """Every place of the number, with its value."""
     for place in PLACES:
         if (root / place.path).exists():
-            yield from ((place.path, value) for value in found(root, place))
+            yield from ((place.path, value) for value in read_values(root, place))
 
 
-def current(root: Path) -> str:
+def current_version(root: Path) -> str:
     """The version of the project."""
-    return found(root, PLACES[0])[0]
+    return read_values(root, PLACES[0])[0]
 
 
-def write(root: Path, place: Place, value: str) -> None:
-    """Put a value at a place, where the file is there."""
+def write_value(root: Path, place: Place, value: str) -> None:
+    """Write a value at a place, if the file exists."""
     path = root / place.path
     if path.exists():
-        found(root, place)
+        read_values(root, place)
         text = path.read_text(encoding="utf-8")
         path.write_text(re.sub(f"({place.before}){place.value}", rf"\g<1>{value}", text, flags=re.MULTILINE), "utf-8")
 
 
-def headed(changelog: str, version: str, date: str) -> str:
-    """The changelog whose list under *Unreleased* is that of a version."""
+def with_version_heading(changelog: str, version: str, date: str) -> str:
+    """The changelog with the list under *Unreleased* as the section of a version."""
     _, mark, rest = changelog.partition(UNRELEASED)
     if not mark:
         raise Refused(f"{CHANGELOG}: has no line '{UNRELEASED.strip()}'; add it above the newest version")
@@ -93,24 +93,24 @@ def bump(root: Path, version: str, date: str) -> None:
     """Give the project in `root` a version.
 
     Raises:
-        Refused: The version is not newer, or a file is not as the rows say. Nothing is written then.
+        Refused: The version is not newer, or a file does not match its row. No file is changed then.
     """
     if not re.fullmatch(NUMBER, version):
         raise Refused(f"{version!r} is not a version; expected three numbers, such as VERSION=0.3.0")
-    old = current(root)
+    old = current_version(root)
     if [*map(int, version.split("."))] <= [*map(int, old.split("."))]:
         raise Refused(f"{version} is not newer than {old}; versions only go up")
-    changelog = headed((root / CHANGELOG).read_text(encoding="utf-8"), version, date)
+    changelog = with_version_heading((root / CHANGELOG).read_text(encoding="utf-8"), version, date)
     present = [place for place in (*PLACES, *DATES) if (root / place.path).exists()]
     for place in present:
-        found(root, place)
+        read_values(root, place)
     for place in present:
-        write(root, place, date if place in DATES else version)
+        write_value(root, place, date if place in DATES else version)
     (root / CHANGELOG).write_text(changelog, encoding="utf-8")
 
 
 def main() -> None:
-    """Give the version of the command line."""
+    """Set the version of the command line."""
     version = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
         bump(ROOT, version, datetime.date.today().isoformat())

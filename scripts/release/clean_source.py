@@ -1,6 +1,6 @@
-"""The source distribution as a stranger has it: unpacked, with cargo, without git, and with an empty home directory.
+"""Tests the source distribution in a clean environment: unpacked, with cargo, without git, and with an empty home.
 
-`make quick` is run there, which builds the package with what it finds and runs its tests.
+`make quick` runs there; it builds the package with the available programs and runs its tests.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-# Where packages come from; the rest of the caller's environment stays outside.
+# Variables for package sources; the rest of the caller's environment is left out.
 KEPT = ("PIP_", "SSL_", "CARGO_HTTP_", "CARGO_NET_")
 
 
 def programs(folder: Path, path: str) -> None:
-    """Fill a folder with links to every program on a path but those of git."""
+    """Fill a folder with links to every program on a path, except git."""
     for each in map(Path, path.split(os.pathsep)):
         for program in sorted(each.iterdir()) if each.is_dir() else ():
             link = folder / program.name
@@ -26,7 +26,7 @@ def programs(folder: Path, path: str) -> None:
 
 
 def environment(room: Path, target: Path, python: Path) -> dict[str, str]:
-    """The environment of a stranger: its home is empty, and cargo keeps the crates that it has."""
+    """A clean environment: its home is empty, and cargo keeps its downloaded crates."""
     (room / "bin").mkdir()
     (room / "home").mkdir()
     home = Path.home()
@@ -45,16 +45,16 @@ def environment(room: Path, target: Path, python: Path) -> dict[str, str]:
 
 
 def run(path: Path, target: Path, python: Path) -> list[str]:
-    """Unpack a source distribution and run its tests; the end of what failed."""
+    """Unpack a source distribution and run its tests; return the end of the output if they failed."""
     with tempfile.TemporaryDirectory() as folder:
         room = Path(folder)
-        given: Mapping[str, str] = environment(room, target, python)
+        variables: Mapping[str, str] = environment(room, target, python)
         with tarfile.open(path) as archive:
             archive.extractall(room / "source", filter="data")
         (source,) = (room / "source").iterdir()
         for each in source.rglob("*"):
-            os.utime(each)  # cargo goes by the time of a file
-        ran = subprocess.run(["make", "quick"], cwd=source, env=given, capture_output=True, text=True, check=False)
+            os.utime(each)  # cargo compares file times
+        ran = subprocess.run(["make", "quick"], cwd=source, env=variables, capture_output=True, text=True, check=False)
     print("".join(f"    {line}\n" for line in ran.stdout.splitlines()[-4:]), end="")
     return (
         [] if ran.returncode == 0 else [f"make quick: {line}" for line in (ran.stdout + ran.stderr).splitlines()[-30:]]

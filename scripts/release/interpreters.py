@@ -1,6 +1,6 @@
-"""The CPythons of this machine that toksmith supports, one of each version: a line each with its path and its tags.
+"""Lists the CPythons of this machine that toksmith supports, one of each version: a line with its path and tags.
 
-They are looked for on PATH, where pyenv and uv install them, and in the folders of `TOKSMITH_PYTHONS`.
+It searches PATH, the folders of pyenv and uv, and the folders of `TOKSMITH_PYTHONS`.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class Interpreter(NamedTuple):
     tags: str
 
 
-def tags(said: str) -> str | None:
-    """The tags for what an interpreter says of itself; none where toksmith does not support it."""
+def parse_tags(said: str) -> str | None:
+    """The tags for the version line of an interpreter; None if toksmith does not support it."""
     name, *version, free = said.strip().split(",")
     major, minor = map(int, version)
-    # The free-threaded build of 3.13 was an experiment, which extension modules need not support.
+    # The free-threaded build of 3.13 was experimental, and extension modules need not support it.
     if name != "CPython" or not OLDEST <= (major, minor) <= NEWEST or (free and minor < 14):
         return None
     return f"cp{major}{minor}-cp{major}{minor}{free}"
 
 
-def asked(path: Path) -> str | None:
-    """The tags of the interpreter at a path; none if it does not run, as a launcher of a missing version."""
+def read_tags(path: Path) -> str | None:
+    """The tags of the interpreter at a path; None if it does not run, such as a launcher of a missing version."""
     ran = subprocess.run([path, "-I", "-c", ASK], capture_output=True, text=True, check=False)
-    return tags(ran.stdout) if ran.returncode == 0 else None
+    return parse_tags(ran.stdout) if ran.returncode == 0 else None
 
 
 def candidates() -> Iterator[Path]:
-    """Every program that may be a Python, best known places last."""
+    """Every program that can be a Python, best known places last."""
     folders = [Path(each) for each in os.environ.get("TOKSMITH_PYTHONS", "").split(os.pathsep) if each]
     for place in PLACES:
         base, _, pattern = place.partition("*")
@@ -54,16 +54,16 @@ def candidates() -> Iterator[Path]:
         yield from sorted(folder.glob("python3.[0-9][0-9]")) + sorted(folder.glob("python3.[0-9][0-9]t"))
 
 
-def found() -> list[Interpreter]:
+def find_interpreters() -> list[Interpreter]:
     """One interpreter for each version, oldest first."""
     by_tags: dict[str, Interpreter] = {}
     for path in candidates():
-        tag = asked(path) if os.access(path, os.X_OK) else None
+        tag = read_tags(path) if os.access(path, os.X_OK) else None
         if tag is not None:
             by_tags.setdefault(tag, Interpreter(path, tag))
     return [by_tags[tag] for tag in sorted(by_tags)]
 
 
 if __name__ == "__main__":
-    for each in found():
+    for each in find_interpreters():
         print(each.path, each.tags)

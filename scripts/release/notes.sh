@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/release/notes.sh [TAG]
-# Prints what CHANGELOG.md says of the version in Cargo.toml, for the page of the release. With a TAG, which must be that version
-# (v0.2.0), the section must have its date. With REPOSITORY, its URL, links to files lead to what they were at the tag.
+# Prints the section of CHANGELOG.md for the version in Cargo.toml, for the page of the release. With a TAG, which must be that version
+# (v0.2.0), the section must have its date. With REPOSITORY, its URL, links to files lead to their state at the tag.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

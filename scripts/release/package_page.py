@@ -1,7 +1,7 @@
-"""The page of the package: README.md as the package index shows it, where no relative link leads anywhere.
+"""Writes the page of the package: README.md for the package index, where relative links do not work.
 
-A link into the repository becomes one to its page there, at the tag of the version. While the repository's URL is unset,
-the text of such a link stays and the link goes, and so do pictures. Blocks of code stay as they are.
+A link into the repository becomes an absolute one, at the tag of the version. While the repository's URL is unset, such
+a link becomes plain text, and pictures are removed. Blocks of code stay unchanged.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ ELSEWHERE = re.compile(r"[a-z]+:|#")
 
 
 def page(readme: str, url: str, version: str) -> str:
-    """The page for a README, of the repository at `url` (empty: unset), in a version."""
+    """The page for a README, of the repository at `url` (empty if unset), in a version."""
     parts: list[str] = []
     end = 0
     for block in BLOCK.finditer(readme):
-        parts += [linked(readme[end : block.start()], url, version), block[0]]
+        parts += [absolute_links(readme[end : block.start()], url, version), block[0]]
         end = block.end()
-    found = "".join([*parts, linked(readme[end:], url, version)])
-    return re.sub(r"\n{3,}", "\n\n", found)
+    joined = "".join([*parts, absolute_links(readme[end:], url, version)])
+    return re.sub(r"\n{3,}", "\n\n", joined)
 
 
-def linked(prose: str, url: str, version: str) -> str:
+def absolute_links(prose: str, url: str, version: str) -> str:
     """Prose with absolute links."""
 
     def link(match: re.Match[str]) -> str:
@@ -43,27 +43,27 @@ def linked(prose: str, url: str, version: str) -> str:
     return LINK.sub(link, prose)
 
 
-def relative(text: str) -> list[str]:
-    """The targets of the links that only work in the repository."""
+def relative_links(text: str) -> list[str]:
+    """The targets of the links that work only in the repository."""
     prose = BLOCK.sub("", text)
     return [match["target"] for match in LINK.finditer(prose) if not ELSEWHERE.match(match["target"])]
 
 
-def outdated(root: Path) -> dict[str, str]:
-    """By path, the text that each file that a program writes should have and has not."""
+def outdated_files(root: Path) -> dict[str, str]:
+    """The expected text of each outdated generated file, by path."""
     readme = (root / "README.md").read_text(encoding="utf-8")
-    wanted = page(readme, settings.REPOSITORY, bump.current(root))
+    expected = page(readme, settings.REPOSITORY, bump.current_version(root))
     path = root / PAGE
     has = path.read_text(encoding="utf-8") if path.exists() else None
-    return settings.outdated(root) | ({} if has == wanted else {PAGE: wanted})
+    return settings.outdated_files(root) | ({} if has == expected else {PAGE: expected})
 
 
 def main() -> None:
-    """Write what is outdated; with --check, name it and exit with 1."""
-    found = outdated(bump.ROOT)
+    """Write the outdated files; with --check, list them and exit with 1."""
+    texts = outdated_files(bump.ROOT)
     if "--check" in sys.argv:
-        sys.exit(f"outdated: {', '.join(found)}; run make manual" if found else 0)
-    for path, text in found.items():
+        sys.exit(f"outdated: {', '.join(texts)}; run make manual" if texts else 0)
+    for path, text in texts.items():
         (bump.ROOT / path).write_text(text, encoding="utf-8")
         print(f"wrote {path}")
 

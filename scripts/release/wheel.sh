@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/release/wheel.sh DIR PYTHON...
-# Makes DIR anew: a source distribution and, built from that, a wheel for each interpreter. On Linux with glibc, Zig compiles C
-# and links, so that a wheel needs no newer glibc than manylinux2014 has, wherever it is built.
+# Makes DIR anew: a source distribution and, built from it, a wheel for each interpreter. On Linux with glibc, Zig compiles C
+# and links, so that a wheel needs no newer glibc than that of manylinux2014, wherever it is built.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -21,7 +21,7 @@ fi
 rm -rf "$out" build/source
 mkdir -p "$out" build/source
 "$tools/maturin" sdist --out "$out"
-# -m: the files are new to cargo, which goes by their time.
+# -m: gives the files new times, which cargo compares.
 tar -xzmf "$out"/toksmith-*.tar.gz -C build/source --strip-components=1
 cd build/source
 export CARGO_TARGET_DIR=$root/target/wheel CARGO_ZIGBUILD_PYTHON_PATH=$tools/python PATH=$tools:$PATH

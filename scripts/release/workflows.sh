@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/release/workflows.sh
 # Checks .github/ without the network: the published schemas of workflows, actions and Dependabot, then zizmor, which looks
-# for what an attacker could use.
+# for security problems.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH=$PWD/.venv-release/bin:$PATH

@@ -111,7 +111,7 @@ def test_an_unsupported_platform(
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(sys, "maxsize", (1 << (bits - 1)) - 1)
     monkeypatch.setattr(platform, "python_implementation", lambda: python)
-    found = core_missing.told(ImportError("no module"), str(PACKAGE))
+    found = core_missing.explain_import_error(ImportError("no module"), str(PACKAGE))
     monkeypatch.undo()
     assert found.startswith("toksmith runs on CPython 3.10 or newer of 64 bits, on Linux, macOS and Windows; this is ")
     version = f"{platform.python_version()}{' free-threaded' if FREE else ''}"
@@ -122,4 +122,4 @@ def test_an_unsupported_platform(
 def test_an_interpreter_that_the_core_refuses() -> None:
     """A second interpreter in one process: the core says so itself."""
     refused = "PyO3 modules do not yet support subinterpreters"
-    assert core_missing.told(ImportError(refused), str(PACKAGE)) == refused
+    assert core_missing.explain_import_error(ImportError(refused), str(PACKAGE)) == refused

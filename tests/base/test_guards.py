@@ -17,10 +17,10 @@ import pytest
 import toksmith
 from toksmith import explain
 from toksmith._base import suggestions
-from toksmith._base.errors import InvalidOption, UnknownName
+from toksmith.errors import InvalidOption, UnknownName
 
 TOK = toksmith.train(["low lower lowest", "slow slower"], 262, special_tokens=["<|end|>"], progress=False)
-COUNTS = toksmith.count_pieces("low lower", progress=False)
+COUNTS = toksmith.corpus.count("low lower", progress=False)
 NAMES = {"toksmith": toksmith, "explain": explain, "tok": TOK, "counts": COUNTS, "Path": Path, "nan": float("nan")}
 
 # The call, its error, and what the message names.
@@ -83,8 +83,8 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("toksmith.prune(tok, 1.5)", TypeError, "n"),
     ("toksmith.extend(tok, 'low low', 1, min_count=1.5)", TypeError, "min_count"),
     ("toksmith.sweep(tok, '', 'low')", TypeError, "sizes"),
-    ("toksmith.Job.check_run(workers=1.5)", TypeError, "workers"),
-    ("explain.stability(tok, 'low', most=nan)", TypeError, "most"),
+    ("toksmith.corpus.Job.check_run(workers=1.5)", TypeError, "workers"),
+    ("explain.edits(tok, 'low', most=nan)", TypeError, "most"),
     ("explain.search(tok, 'low', most=-1)", InvalidOption, "most"),
     ("counts.filter(1.5)", TypeError, "min_count"),
     ("counts.moved(1.5)", TypeError, "documents"),
@@ -95,12 +95,12 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("toksmith.load('gpt2', download='no')", TypeError, "download"),
     ("toksmith.train('low', 40, kind='unigram', dummy_prefix='no')", TypeError, "dummy_prefix"),
     ("toksmith.convert(tok, 'a.toksmith', renumber='no')", TypeError, "renumber"),
-    ("toksmith.plan(tok, Path('.'), 'job', dry_run='no')", TypeError, "dry_run"),
-    ("toksmith.plan(tok, Path('.'), 'job', force='no')", TypeError, "force"),
-    ("toksmith.plan_counts(Path('.'), 'job', force='no')", TypeError, "force"),
-    ("toksmith.merge_counts(['a.tsv'], 'b.tsv', in_order='no')", TypeError, "in_order"),
+    ("toksmith.corpus.plan(tok, Path('.'), 'job', dry_run='no')", TypeError, "dry_run"),
+    ("toksmith.corpus.plan(tok, Path('.'), 'job', force='no')", TypeError, "force"),
+    ("toksmith.corpus.plan_counts(Path('.'), 'job', force='no')", TypeError, "force"),
+    ("toksmith.corpus.merge_counts(['a.tsv'], 'b.tsv', in_order='no')", TypeError, "in_order"),
     ("toksmith.graft('a', tok, 'b', dry_run='no')", TypeError, "dry_run"),
-    ("toksmith.verify('job', decode='no')", TypeError, "decode"),
+    ("toksmith.corpus.verify('job', decode='no')", TypeError, "decode"),
     ("explain.folder(tok, {'a': 'low'}, ignored='no')", TypeError, "ignored"),
     # A name that is not in a closed set.
     ("toksmith.train('low', 300, kind='wordpeice')", InvalidOption, "'wordpiece'"),
@@ -216,8 +216,8 @@ WORDPIECE: dict[str, Any] = {"kind": "wordpiece", "unit": "char", "unknown_id": 
 @pytest.mark.parametrize("value", [-1, 1 << 64, 1 << 16_000], ids=["negative", "64 bits", "16,000 bits"])
 @pytest.mark.parametrize("field", ["max_piece_chars", "unknown_id"])
 def test_numbers_of_a_model_that_fit_nowhere_are_a_model_error(field: str, value: int) -> None:
-    table = toksmith.TokenTable.of([b"[UNK]", b"a"])
-    with pytest.raises(toksmith.ModelError, match=field):
+    table = toksmith.types.TokenTable.of([b"[UNK]", b"a"])
+    with pytest.raises(toksmith.errors.ModelError, match=field):
         toksmith.Model(table, np.arange(2, dtype=np.uint32), **{**WORDPIECE, "max_piece_chars": 100, field: value})
 
 
@@ -228,7 +228,7 @@ def test_numbers_of_a_file_that_fit_nowhere_name_the_file(value: int, tmp_path: 
     found = json.loads(path.read_text(encoding="utf-8"))
     found["model"]["max_input_chars_per_word"] = value
     path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(toksmith.FormatError, match=r"tokenizer\.json"):
+    with pytest.raises(toksmith.errors.FormatError, match=r"tokenizer\.json"):
         toksmith.load(path)
 
 
@@ -238,6 +238,14 @@ def test_names_of_other_libraries_are_answered(name: str) -> None:
         getattr(TOK, name)
     for attribute in set(re.findall(r"\btok\.(\w+)", str(caught.value))):
         assert hasattr(TOK, attribute), "the error names what there is"
+
+
+@pytest.mark.parametrize(
+    ("name", "home"), [("InvalidOption", "errors"), ("Encoding", "types"), ("PieceCounts", "corpus")]
+)
+def test_a_name_of_a_module_is_found_at_the_top(name: str, home: str) -> None:
+    with pytest.raises(AttributeError, match=rf"use toksmith\.{home}\.{name}"):
+        getattr(toksmith, name)
 
 
 @pytest.mark.parametrize("name", suggestions.OF_THE_PACKAGE)
@@ -252,7 +260,7 @@ def test_other_names_are_of_what_there_is() -> None:
     known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *toksmith.metrics.names(), *SINKS}
     assert known | {"bpe", "unigram", "wordpiece", "chars", "words", "local", "ray"} >= {*suggestions.OTHER_NAMES}
     for others in suggestions.OTHER_NAMES.values():
-        assert all(suggestions.bare(name) == name for name in others.split())
+        assert all(suggestions.fold_name(name) == name for name in others.split())
 
 
 def test_a_message_lists_at_most_five_choices() -> None:

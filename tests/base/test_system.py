@@ -20,11 +20,11 @@ from systems import NEEDS, lacking, needs, require
 from windows import be_windows, library
 
 import toksmith
-from toksmith import FormatError
 from toksmith._base import system as _system
 from toksmith._base import threads as _threads
 from toksmith._cli import program
 from toksmith._storage import atomic_files
+from toksmith.errors import FormatError
 
 HERE = Path(__file__).parents[1]
 PACKAGE = Path(toksmith.__file__).parent
@@ -112,7 +112,7 @@ def test_a_job_runs_where_open_files_keep_their_names(tmp_path: Path, monkeypatc
     planned = job(tmp_path)
     planned.run(progress=False)
     assert planned.finished and not planned.missing()
-    assert toksmith.verify(planned.folder).ok
+    assert toksmith.corpus.verify(planned.folder).ok
     with pytest.raises(toksmith.ToksmithError):  # the folder has a job, which stays
         job(tmp_path, shard_size=7)
     assert not faults.leftovers(tmp_path)
@@ -239,7 +239,7 @@ def test_processors_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delattr(os, "process_cpu_count")
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert [system().processors() for system in (_system.Posix, _system.MacOS, _system.Windows)] == [1, 1, 1]
-    assert _threads.processors.__wrapped__("/nowhere") == 1
+    assert _threads.processor_count.__wrapped__("/nowhere") == 1
 
 
 def test_peak_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -292,6 +292,6 @@ def test_a_reader_that_left_ends_a_command_quietly_on_windows(system: str, code:
         _cli.main()
     """
     with select.epoll() as refusing:
-        command = [sys.executable, "-c", script, "formats"]
+        command = [sys.executable, "-c", script, "list", "formats"]
         done = subprocess.run(command, stdout=refusing.fileno(), stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, bool(done.stderr)) == (code, bool(code)), done.stderr

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: what it prints, what it refuses, and its exit codes."""
+"""The command line for its users: output, refusals and exit codes."""
 
 import ast
 import itertools
@@ -56,12 +56,12 @@ def text(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["trian"], "No such command 'trian'. Did you mean 'train'?"),
+        (["trian"], "There is no command 'trian'. Did you mean 'toksmith train'?"),
         (["encode", "x.txt"], "TOKSMITH_TOKENIZER"),
         (["encode", "-t", "gpt2", "--frobnicate"], "No such option '--frobnicate'"),
         (["train", "--vocab-size", "many"], "'--vocab-size': 'many'"),
         (["train", "x.txt"], "-o is missing; give a file for the tokenizer"),
-        (["show", "x.txt", "-t", "gpt2", "--text", "y"], "not both"),
+        (["explain", "text", "x.txt", "-t", "gpt2", "--text", "y"], "not both"),
         (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>"], "TOKEN=ID"),
         (["encode", "-t", "x.tiktoken", "--special-token", "<|end|>=-1"], "TOKEN=ID"),
     ],
@@ -178,7 +178,7 @@ def test_train_several_languages(tmp_path: Path) -> None:
     texts = {"en": "low lower lowest low", "hi": "नमस्ते नमन"}
     for name, text in texts.items():
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
-        toksmith.count_pieces(text).save(tmp_path / f"{name}.tsv")
+        toksmith.corpus.count(text).save(tmp_path / f"{name}.tsv")
     en, hi = tmp_path / "en.txt", tmp_path / "hi.txt"
     development = ["--development", en, "--development", f"hi={hi}"]
     out = tmp_path / "x.toksmith"
@@ -244,7 +244,7 @@ def test_an_interrupted_training_is_saved_beside(
     text: Path, tmp_path: Path, tok: toksmith.Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> None:
-        raise toksmith.TrainingInterrupted(tok, "merging")
+        raise toksmith.errors.TrainingInterrupted(tok, "merging")
 
     monkeypatch.setattr(toksmith, "train", interrupted)
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500")
@@ -266,7 +266,7 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
     learned: list[toksmith.Tokenizer | None] = [tok, None]
 
     def full(*_: object, **__: object) -> None:
-        raise toksmith.CheckpointError(28, "kept", "No space left on device", learned.pop(0))
+        raise toksmith.errors.CheckpointError(28, "kept", "No space left on device", learned.pop(0))
 
     monkeypatch.setattr(toksmith, "train", full)
     result = run("train", text, "-o", tmp_path / "out.toksmith", "--merges", "500", "--checkpoint", tmp_path / "kept")
@@ -281,7 +281,7 @@ def test_a_training_whose_checkpoint_cannot_be_kept_is_saved_beside(
 
 
 def interruptible(command: list[str]) -> subprocess.Popen[bytes]:
-    """A process that hears Ctrl-C also where the tests run in the background, which ignores it for all that it starts."""
+    """A process that handles Ctrl-C even if the tests run in the background, where child processes ignore it."""
     code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from toksmith._cli import main; main()"
     assert command[1:3] == ["-m", "toksmith"]
     command = [sys.executable, "-c", code, *command[3:]]
@@ -295,19 +295,19 @@ def test_ctrl_c_ends_a_training(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "toksmith", "train", "-o", out, "--merges", "4000000", "--pattern", "none"]
     with interruptible(command) as child:
         assert child.stdin is not None
-        child.stdin.write(noise(6_000_000))  # more than a pipe holds: the child reads, so it has started
+        child.stdin.write(noise(6_000_000))  # more than a pipe holds, so the child has started to read
         child.stdin.close()
         took = left_s(child, interrupt(child))
         code = child.wait(timeout=LIMIT_S)
         said = child.stderr.read().decode() if child.stderr else ""
     assert code == 130, said
     assert said.startswith("toksmith: ") and "interrupted" in said and "Traceback" not in said
-    assert took < 1.5  # of the processor; the whole training takes about 6
+    assert took < 1.5  # processor seconds; the whole training takes about 6
     assert not out.exists()
 
 
 def noise(size: int) -> bytes:
-    """Bytes without a pattern, the same at every call."""
+    """Random bytes, the same at every call."""
     state, parts = 1, []
     for _ in range(size // 8):
         state = state * 6364136223846793005 + 1442695040888963407 & (1 << 64) - 1
@@ -328,7 +328,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.
             ("merging", 3, 9, 121),
         ]:
             if say:
-                say(toksmith.Progress(phase, done, total, elapsed_s))
+                say(toksmith.types.Progress(phase, done, total, elapsed_s))
         return train(corpus, progress=False, **options)
 
     monkeypatch.setattr(toksmith, "train", slow)
@@ -418,7 +418,7 @@ def test_decode_refuses_what_is_no_id(given: str, said: str, saved: str) -> None
     refused(run("decode", "-t", saved, stdin=given), said)
 
 
-# count, show, encodings
+# count, explain text, list encodings
 
 
 def test_count(saved: str, text: Path, tmp_path: Path) -> None:
@@ -433,29 +433,50 @@ def test_count(saved: str, text: Path, tmp_path: Path) -> None:
     assert found == {"files": [{"file": str(other), **row}], "total": row}
 
 
-def test_show(saved: str, tmp_path: Path) -> None:
-    result = run("show", "-t", saved, "--text", "including\tus\n é", "--ids")
-    lines = result.stdout.splitlines()
-    assert lines[0] == "▏in▏c▏l▏u▏d▏ing▏→▏u▏s▏↵"
-    assert lines[1] == "▏256▏99▏108▏117▏100▏262▏9▏117▏115▏10"
-    assert lines[2:4] == ["▏·▏<C3>▏<A9>é", "▏32▏195▏169"]
-    assert lines[4] == "13 tokens, 15 characters, 16 bytes, 1.23 bytes per token"
+def lines_of_explain_text(printed: str) -> list[str]:
+    """The lines below the title, which takes two where the name of the tokenizer is long."""
+    lines = printed.splitlines()
+    return lines[next(place for place, line in enumerate(lines) if " bytes per token" in line) :]
+
+
+def test_explain_text(saved: str, tmp_path: Path) -> None:
+    result = run("explain", "text", "-t", saved, "--text", "including\tus\n é")
+    assert (
+        "".join(result.stdout.splitlines()[:2])
+        .replace(" ", "")
+        .startswith(f"piecesandtokensby{saved}".replace(" ", ""))
+    )
+    assert lines_of_explain_text(result.stdout) == [
+        "1 piece, 13 tokens, 15 characters, 16 bytes, 1.23 bytes per token",
+        "▏in▏c▏l▏u▏d▏ing▏→▏u▏s▏↵",
+        "▏·▏<C3>▏<A9>é",
+        "piece            tokens                          ids",
+        "including→us↵·é  ▏in▏c▏l▏u▏d▏ing▏→▏u▏s▏↵▏·▏<C3>  256 99 108 117 100 262 9 117",
+        "                 ▏<A9>                           115 10 32 195 169",
+    ]
     path = tmp_path / "x.txt"
     path.write_bytes(b"in")
-    for result in (run("show", path, "-t", saved), run("show", "-t", saved, stdin="in")):
-        assert result.stdout == "▏in\n1 token, 2 characters, 2 bytes, 2.00 bytes per token\n"
+    for result in (run("explain", "text", path, "-t", saved), run("explain", "text", "-t", saved, stdin="in")):
+        facts, drawn, *_ = lines_of_explain_text(result.stdout)
+        assert (facts, drawn) == ("1 piece, 1 token, 2 characters, 2 bytes, 2.00 bytes per token", "▏in")
 
 
-def test_show_is_not_folded_where_there_is_no_terminal(saved: str) -> None:
-    assert run("show", "-t", saved, stdin="x" * 300).stdout.splitlines()[0] == "▏x" * 300
+def test_explain_text_is_80_wide_where_there_is_no_terminal(saved: str) -> None:
+    lines = lines_of_explain_text(run("explain", "text", "-t", saved, stdin="x" * 300).stdout)
+    assert lines[1:9] == ["▏x" * 40] * 7 + ["▏x" * 20]
+    assert max(map(len, lines)) <= 80
 
 
-def test_show_special_tokens_and_json(saved: str) -> None:
-    assert run("show", "-t", saved, "--special", "allow", stdin="in<|end|>").stdout.startswith("▏in▏<|end|>\n2 tokens")
-    assert run("show", "-t", saved, stdin="<|end|>").stdout.startswith("▏<▏|▏en▏d▏|▏>\n")
-    found = json.loads(run("show", "-t", saved, "--special", "allow", "--json", stdin=b"\xff<|end|>").stdout)
-    assert found[0] == {"id": 255, "text": "\ufffd", "hex": "ff", "special": False}
-    assert found[1] == {"id": 276, "text": "<|end|>", "hex": b"<|end|>".hex(), "special": True}
+def test_explain_text_has_special_tokens_and_json(saved: str) -> None:
+    allowed = ("explain", "text", "-t", saved, "--special", "allow")
+    assert lines_of_explain_text(run(*allowed, stdin="in<|end|>").stdout)[1] == "▏in▏<|end|>"
+    ordinary = run("explain", "text", "-t", saved, stdin="<|end|>").stdout
+    assert lines_of_explain_text(ordinary)[1] == "▏<▏|▏en▏d▏|▏>"
+    found = json.loads(run(*allowed, "--json", stdin=b"\xff<|end|>").stdout)
+    assert (found["bytes"], found["chars"], found["piece_ends"]) == (8, 8, [1, 8])
+    byte = {"id": 255, "start": 0, "end": 1, "kind": "byte", "rank": None, "text": "\ufffd", "hex": "ff"}
+    end = {"id": 276, "start": 1, "end": 8, "kind": "special", "rank": None, "text": "<|end|>"}
+    assert found["tokens"] == [byte, end | {"hex": b"<|end|>".hex()}]
 
 
 @pytest.mark.slow
@@ -473,8 +494,8 @@ def test_a_closed_stdin_and_odd_names_are_told_on_one_line(tmp_path: Path, saved
 
 
 def test_encodings() -> None:
-    assert run("encodings").stdout.splitlines() == list(toksmith.encodings())
-    assert json.loads(run("encodings", "--json").stdout) == list(toksmith.encodings())
+    assert run("list", "encodings").stdout.splitlines() == list(toksmith.encodings())
+    assert json.loads(run("list", "encodings", "--json").stdout) == list(toksmith.encodings())
     assert "cl100k_base" in toksmith.encodings()
 
 
@@ -522,9 +543,9 @@ def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
     command = [sys.executable, "-m", "toksmith", "encode", "-t", saved]
     with interruptible(command) as child:
         assert child.stdin is not None
-        child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds: the child reads, so it has started
+        child.stdin.write(b"x" * 1_000_000)  # more than a pipe holds, so the child has started to read
         child.stdin.flush()
-        # A signal between two reads of the same call is seen only after the second: wait until nothing is left to read.
+        # A signal between two reads of one call takes effect after the second: wait until the pipe is empty.
         until(lambda: unread(child.stdin) == 0 and is_asleep(child), "the child waits for more")
         child.send_signal(signal.SIGINT)
         assert child.wait(timeout=LIMIT_S) == 130
@@ -533,7 +554,7 @@ def test_ctrl_c_while_reading_exits_130(saved: str) -> None:
 
 
 def unread(pipe: IO[bytes]) -> int:
-    """The bytes that wait in a pipe."""
+    """The number of unread bytes in a pipe."""
     import fcntl
     import termios
 
@@ -545,7 +566,9 @@ def unread(pipe: IO[bytes]) -> int:
 def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
     big = tmp_path / "big.txt"
     big.write_bytes(b"hello\n" * 50_000)
-    for command, unbuffered in itertools.product((["encode", str(big)], ["show", str(big)]), ("", "1")):
+    for command, unbuffered in itertools.product(
+        (["encode", str(big)], ["explain", "text", "--quiet", str(big)]), ("", "1")
+    ):
         arguments = [sys.executable, "-m", "toksmith", *command, "-t", saved]
         environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as child:
@@ -560,9 +583,9 @@ def test_a_reader_that_leaves_is_no_error(saved: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONUTF8": "0"}, {"PYTHONIOENCODING": "latin-1"}])
 def test_output_is_utf8_on_any_locale(locale: dict[str, str], saved: str, tmp_path: Path) -> None:
-    shown = process("show", "-t", saved, stdin="é न".encode(), **locale)
+    shown = process("explain", "text", "-t", saved, stdin="é न".encode(), **locale)
     assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.decode().startswith("▏<C3>▏<A9>é▏·▏<E0>▏<A4>▏<A8>न\n")
+    assert lines_of_explain_text(shown.stdout.decode())[1] == "▏<C3>▏<A9>é▏·▏<E0>▏<A4>▏<A8>न"
     path = tmp_path / "naïve.txt"
     path.write_bytes(b"in")
     counted = process("count", path, "-t", saved, **locale)

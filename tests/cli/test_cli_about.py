@@ -1,4 +1,4 @@
-"""The command line about itself: what it imports, its help, its completion in real shells, its manual page, its defaults."""
+"""The command line itself: its imports, help, completion in real shells, manual page and defaults."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_command_imports_what_it_uses(tmp_path: Path) -> None:
     readers = {f"toksmith._formats.{name}" for name in MODULES.values()} & modules
     assert readers == {"toksmith._formats.native"}
     assert not imported(called("--help")) & {"numpy", "toksmith._cli.train", *HEAVY}
-    assert not imported(called("formats")) & {"rich", "toksmith._training"}
+    assert not imported(called("list", "formats")) & {"rich", "toksmith._training"}
 
 
 # Help
@@ -80,36 +80,56 @@ def test_a_command_imports_what_it_uses(tmp_path: Path) -> None:
 def commands() -> Iterator[tuple[Any, click.Command]]:
     context = _cli.app.make_context("toksmith", ["--help"], resilient_parsing=True)
     for row in _cli.COMMANDS:
-        command = _cli.app.get_command(context, row.name)
+        within = context
+        command: click.Command | None = _cli.app
+        for word in row.name.split(" "):
+            assert isinstance(command, click.Group)
+            command = command.get_command(within, word)
         assert command is not None
         yield row, command
 
 
 @pytest.mark.parametrize("row", _cli.COMMANDS, ids=lambda row: str(row.name))
-def test_help_is_the_same_by_flag_and_by_command(row: Any) -> None:
-    said = run(row.name, "--help").stdout
-    assert run(row.name, "-h").stdout == said == run("help", row.name).stdout
+def test_help_has_the_example_and_fits_a_terminal(row: Any) -> None:
+    words = row.name.split(" ")
+    said = run(*words, "--help").stdout
+    assert run(*words, "-h").stdout == said
     assert all(len(line) <= 80 or line.startswith("  Example: ") for line in said.splitlines())
     assert f"Example: {row.example}" in " ".join(said.split()) and "--json" in said and "--debug" in said
-    assert row.name in run("--help").stdout
+    assert words[-1] in run(*words[:-1], "--help").stdout
 
 
-def test_explain_steps_is_one_command_in_two_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run("help", "explain", "steps").stdout == run("help", "explain-steps").stdout
+def test_help_all_shows_what_help_leaves_out() -> None:
+    short, long = (run("train", flag).stdout for flag in ("--help", "--help-all"))
+    options = [re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE) for text in (short, long)]
+    assert len(options[0]) <= 26 and {*options[0]} < {*options[1]}
+    [command] = [command for row, command in commands() if row.name == "train"]
+    assert {each.opts[0] for each in command.params if isinstance(each, click.Option)} <= {*options[1]}
+
+
+def test_groups_list_and_complete_their_commands() -> None:
     assert completed("explain", "st") == ["steps"]
-    assert completed("help", "explain", "") == completed("help", "explain", "st") == ["steps"]
-    assert completed("help", "train", "") == completed("help", "explain", "steps", "") == []
-    assert completed("help", "") == [row.name for row in _cli.COMMANDS]
-    assert completed("completion", "") == ["bash", "zsh", "fish"]
+    assert completed("") == [*dict.fromkeys(row.name.split(" ")[0] for row in _cli.COMMANDS)]
+    assert len(completed("")) <= 16
     assert "--merges" in completed("explain", "steps", "--")
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "steps").write_text("low", encoding="utf-8")
-    toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
-    assert run("explain", "./steps", "-t", "tok.toksmith").exit_code == 0
+    for group, help in _cli.GROUPS.items():
+        said = run(group, "--help").stdout
+        assert help in " ".join(said.split())
+        assert all(word in said for word in completed(group, ""))
+
+
+def test_a_word_of_another_program_names_the_command() -> None:
+    for word, command in {
+        "measure": "compare",
+        "tokenize": "corpus tokenize",
+        "detokenize": "decode",
+        "trian": "train",
+    }.items():
+        misused(run(word), f"'toksmith {command}'")
 
 
 def completed(*words: str) -> list[str]:
-    """The words that completion offers for the last one."""
+    """The completions of the last word."""
     found = ShellComplete(_cli.app, {}, "toksmith", "_TOKSMITH_COMPLETE").get_completions([*words[:-1]], words[-1])
     return [each.value for each in found]
 
@@ -118,8 +138,7 @@ def test_a_row_says_what_the_function_says() -> None:
     for row, command in commands():
         function = inspect.unwrap(command.callback)  # type: ignore[arg-type]
         assert (function.__doc__ or "").split("\n")[0] == row.help
-        names = (f"toksmith {row.name}", f"toksmith {row.name.replace('-', ' ')}")  # explain-steps is 'explain steps'
-        assert row.example.startswith((*names, "toksmith encode", 'eval "$(toksmith completion'))
+        assert row.example.startswith((f"toksmith {row.name}", "toksmith encode"))
 
 
 def test_every_option_says_its_default() -> None:
@@ -136,10 +155,10 @@ def test_every_option_says_its_default() -> None:
 
 FUNCTIONS = {
     "train": toksmith.train,
-    "encode": toksmith.encode_corpus,
-    "count-pieces": toksmith.count_pieces,
-    "tokenize": toksmith.plan,
-    "shards": toksmith.shards,
+    "encode": toksmith.corpus.encode,
+    "corpus count": toksmith.corpus.count,
+    "corpus tokenize": toksmith.corpus.plan,
+    "corpus show": toksmith.corpus.show,
 }
 
 
@@ -175,8 +194,8 @@ def test_the_tokenizer_is_in_the_same_place_everywhere(monkeypatch: pytest.Monke
     toksmith.train("low lower", merges=2).save(path)
     monkeypatch.setenv("TOKSMITH_TOKENIZER", str(path))
     assert run("count", "--text", "low").stdout.split() == ["1", "--text"]
-    assert run("show", "--text", "low").stdout.startswith("▏low\n")
-    misused(run("compare", "--text", "low"), "--tokenizer: give two or more")
+    assert "\n▏low\n" in run("explain", "text", "--text", "low").stdout
+    misused(run("explain", "differences", "--text", "low"), "--tokenizer: give two or more")
 
 
 def test_special_means_one_thing() -> None:
@@ -186,19 +205,15 @@ def test_special_means_one_thing() -> None:
                 assert "Special tokens in the text" in (each.help or ""), row.name  # type: ignore[attr-defined]
 
 
-def test_help_lists_rows_as_json() -> None:
-    assert [row["name"] for row in json.loads(run("help", "--json").stdout)] == [row.name for row in _cli.COMMANDS]
-
-
 # Formats
 
 
 def test_formats_lists_every_format() -> None:
-    said = run("formats").stdout
+    said = run("list", "formats").stdout
     for name, row in toksmith.formats().items():
         assert re.search(rf"^{name} .*{re.escape(row.suffixes[0])}", said, re.MULTILINE)
     assert max(map(len, [*said.splitlines(), *run("--help").stdout.splitlines()])) <= 80
-    assert [each["name"] for each in json.loads(run("formats", "--json").stdout)] == [*toksmith.formats()]
+    assert [each["name"] for each in json.loads(run("list", "formats", "--json").stdout)] == [*toksmith.formats()]
 
 
 @pytest.mark.parametrize(
@@ -233,6 +248,12 @@ def test_a_training_that_a_file_cannot_hold_is_not_lost(tmp_path: Path) -> None:
 # Rows of files
 
 
+def report_of(printed: str) -> Any:
+    """The one report in what `compare --json` prints."""
+    [reports] = json.loads(printed)["reports"].values()
+    return reports["corpus"]
+
+
 def test_a_file_has_the_same_documents_in_every_command(tmp_path: Path) -> None:
     assert {*ROWS} == {".jsonl", *TABLES}
     assert PACKED == PACKED_FILES
@@ -248,13 +269,16 @@ def test_a_file_has_the_same_documents_in_every_command(tmp_path: Path) -> None:
     tokens = tok.count("low") + tok.count("lower")
     counted = json.loads(run("count", rows, *tokenizer, "--json").stdout)["total"]
     assert counted == {"tokens": tokens, "bytes": 8}
-    measured = json.loads(run("measure", rows, *tokenizer, "--json").stdout)
+    measured = report_of(run("compare", rows, *tokenizer, "--json").stdout)
     assert (measured["documents"], measured["tokens"], measured["bytes"]) == (2, tokens, 8)
     assert run("encode", rows, *tokenizer, "-o", tmp_path / "ids.npy").stdout.startswith(f"{tokens} ids of 2 documents")
-    assert run("show", rows, *tokenizer, "--row", "1").stdout == run("show", "--text", "lower", *tokenizer).stdout
+    assert (
+        run("explain", "text", rows, *tokenizer, "--row", "1").stdout
+        == run("explain", "text", "--text", "lower", *tokenizer).stdout
+    )
     raw = json.loads(run("count", rows, *tokenizer, "--raw", "--json").stdout)["total"]
     assert raw == {"tokens": tok.count(rows.read_bytes()), "bytes": len(rows.read_bytes())}
-    measured = json.loads(run("measure", rows, *tokenizer, "--raw", "--json").stdout)
+    measured = report_of(run("compare", rows, *tokenizer, "--raw", "--json").stdout)
     assert (measured["documents"], measured["tokens"]) == (1, raw["tokens"])
     picture, folder = tmp_path / "p.png", tmp_path / "texts"
     picture.write_bytes(b"low")
@@ -263,10 +287,10 @@ def test_a_file_has_the_same_documents_in_every_command(tmp_path: Path) -> None:
         (folder / f"{text}.txt").write_text(text, encoding="utf-8")
     assert run("encode", folder, *tokenizer).stdout.splitlines() == lines
     assert json.loads(run("count", folder, *tokenizer, "--json").stdout)["total"] == counted
-    assert json.loads(run("measure", folder, *tokenizer, "--json").stdout)["tokens"] == tokens
-    for command in ("encode", "count", "show", "explain", "measure", "doctor"):
-        refused(run(command, picture, *tokenizer), f"{picture}: a file ending in .png is not text")
-        assert run(command, picture, *tokenizer, "--raw").exit_code in (0, 3), command
+    assert report_of(run("compare", folder, *tokenizer, "--json").stdout)["tokens"] == tokens
+    for command in (["encode"], ["count"], ["explain", "text"], ["compare"], ["doctor"]):
+        refused(run(*command, picture, *tokenizer), f"{picture}: a file ending in .png is not text")
+        assert run(*command, picture, *tokenizer, "--raw").exit_code in (0, 3), command
     assert [*toksmith.files(str(rows)).documents()] in (["low", "lower"], [b"low", b"lower"])
 
 
@@ -274,17 +298,17 @@ def test_a_file_has_the_same_documents_in_every_command(tmp_path: Path) -> None:
 
 
 def completes(shell: str, line: str, tmp_path: Path) -> list[str]:
-    """What the completion of a line offers, in a real shell."""
+    """The completions of a line in a real shell."""
     words, last = line.split(" "), len(line.split(" ")) - 1
     scripts = tmp_path / "toksmith"
     scripts.write_text(f'#!/bin/sh\nexec {sys.executable} -m toksmith "$@"\n', encoding="utf-8")
     scripts.chmod(0o755)
     quoted = " ".join(f"'{word}'" for word in words)
     asked = {
-        "bash": f'eval "$(toksmith completion bash)"; COMP_WORDS=({quoted}); COMP_CWORD={last}; '
+        "bash": f'eval "$(toksmith --completion bash)"; COMP_WORDS=({quoted}); COMP_CWORD={last}; '
         '_toksmith_completion toksmith 2>/dev/null; printf "%s\\n" "${COMPREPLY[@]}"',
-        "fish": f'toksmith completion fish | source; complete -C "{line}"',
-        "zsh": f'autoload -U compinit; compinit -u -D; eval "$(toksmith completion zsh)"; words=({quoted}); '
+        "fish": f'toksmith --completion fish | source; complete -C "{line}"',
+        "zsh": f'autoload -U compinit; compinit -u -D; eval "$(toksmith --completion zsh)"; words=({quoted}); '
         f"CURRENT={last + 1}; _describe() {{ print -rl -- ${{completions_with_descriptions}} }}; "
         "compadd() { print -rl -- ${completions} }; _toksmith_completion",
     }[shell]
@@ -307,27 +331,27 @@ def completes(shell: str, line: str, tmp_path: Path) -> list[str]:
 def test_a_shell_completes_commands_options_and_names(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"lacks {shell}")
-    assert completes(shell, "toksmith tok", tmp_path) == ["tokenize"]
+    assert completes(shell, "toksmith corpus tok", tmp_path) == ["tokenize"]
     assert "--vocab-size" in completes(shell, "toksmith train --vo", tmp_path)
     (tmp_path / "own.tiktoken").touch()
     assert completes(shell, "toksmith count -t o", tmp_path) == ["o200k_base", "o200k_harmony", "own.tiktoken"]
-    assert completes(shell, "toksmith help explain ", tmp_path) == ["steps"]
+    assert completes(shell, "toksmith explain st", tmp_path) == ["steps"]
     assert {*completes(shell, "toksmith encode --special ", tmp_path)} == {"raise", "allow", "text"}
 
 
 def test_the_lines_of_completion() -> None:
     for shell in ("bash", "zsh", "fish"):
-        result = run("completion", shell)
+        result = run("--completion", shell)
         assert result.exit_code == 0
         assert "_TOKSMITH_COMPLETE" in result.stdout
-    misused(run("completion", "tcsh"), "'tcsh' is not one of 'bash', 'zsh', 'fish'")
+    misused(run("--completion", "tcsh"), "'tcsh' is not one of 'bash', 'zsh', 'fish'")
 
 
 # The manual page
 
 
 def test_the_manual_page_has_every_command_and_option() -> None:
-    page = run("help", "--man").stdout
+    page = run("--man").stdout
     assert page.startswith(".TH TOKSMITH 1 ")
     for row, command in commands():
         assert ".SS toksmith " + row.name.replace("-", "\\-") in page
@@ -339,13 +363,13 @@ def test_the_manual_page_has_every_command_and_option() -> None:
 
 def test_the_page_of_the_wheel_is_that_of_the_command() -> None:
     page = Path(__file__).parents[2] / "make/wheel/data/share/man/man1/toksmith.1"
-    assert page.read_text(encoding="utf-8") == run("help", "--man").stdout, f"toksmith help --man > {page}"
+    assert page.read_text(encoding="utf-8") == run("--man").stdout, f"toksmith --man > {page}"
 
 
 @pytest.mark.skipif(shutil.which("man") is None, reason="lacks man")
 def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
     page = tmp_path / "toksmith.1"
-    page.write_text(run("help", "--man").stdout, encoding="utf-8")
+    page.write_text(run("--man").stdout, encoding="utf-8")
     environment = {**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"}
     ran = subprocess.run(
         ["man", "--warnings", "-l", str(page)], capture_output=True, env=environment, check=False, timeout=LIMIT_S
@@ -362,7 +386,7 @@ def test_man_shows_the_page_without_a_warning(tmp_path: Path) -> None:
 def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: dict[int, int] = {}
 
-    def elapsed_s(watch: inputs.Watch) -> float:  # each look at a watch is 40 s after the one before
+    def elapsed_s(watch: inputs.Watch) -> float:  # each reading of a watch is 40 s after the last
         looks[id(watch)] = looks.get(id(watch), 0) + 40
         return float(looks[id(watch)])
 
@@ -384,7 +408,7 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     [event] = [json.loads(line) for line in run("count", *files, "-t", tok, "--json").stderr.splitlines()]
     assert (event["event"], event["total"]) == ("progress", 9)
     looks.clear()
-    measured = run("measure", *files, "-t", tok).stderr
+    measured = run("compare", *files, "-t", tok).stderr
     assert "bytes in " in measured
 
 
@@ -392,10 +416,14 @@ def test_a_long_count_shows_its_progress(tmp_path: Path, monkeypatch: pytest.Mon
     ("function", "arguments", "summary"),
     [
         (("toksmith", "doctor"), ["doctor"], "258 tokens in "),
-        (("toksmith", "parity"), ["parity", "en=text.txt"], "3 bytes in "),
-        (("toksmith.explain", "pieces"), ["explain", "text.txt"], "3 bytes in "),
-        (("toksmith.explain", "tree"), ["explain", "--id", "97"], "258 tokens in "),
-        (("toksmith.explain", "compare"), ["compare", "text.txt", "-t", "tok.toksmith"], "3 bytes in "),
+        (("toksmith", "compare"), ["compare", "en=text.txt"], "3 bytes in "),
+        (("toksmith.explain", "text"), ["explain", "text", "text.txt"], "3 bytes in "),
+        (("toksmith.explain", "token"), ["explain", "token", "97"], "258 tokens in "),
+        (
+            ("toksmith.explain", "differences"),
+            ["explain", "differences", "text.txt", "-t", "tok.toksmith"],
+            "3 bytes in ",
+        ),
         (("toksmith", "convert"), ["convert", "tok.toksmith", "copy.toksmith"], "done in "),
     ],
 )
@@ -410,7 +438,7 @@ def test_work_without_parts_says_that_it_goes_on(
     module, name = function
     own, say = getattr(importlib.import_module(module), name), inputs.Meter.say
 
-    def slow(*given: Any, **more: Any) -> Any:  # the work, until it is said to go on
+    def slow(*given: Any, **more: Any) -> Any:  # the work, which waits for a signal to continue
         assert said.wait(LIMIT_S) or "--quiet" in arguments
         return own(*given, **more)
 
@@ -435,27 +463,27 @@ def test_a_conversion_whose_ids_differ_has_the_code_of_a_difference(monkeypatch:
     report = SimpleNamespace(equal=False, to_dict=lambda: {"equal": False})
     monkeypatch.setattr(toksmith, "convert", lambda *_, **__: report)
     assert run("convert", "gpt2", "x.json", "--json").exit_code == 3
-    assert "exit code is 3" in run("help", "convert").stdout
+    assert "exit code is 3" in run("convert", "--help").stdout
 
 
 CHOICES = {
     "train": {"--kind": "w", "--unit": "b", "--ties": "f", "--digits": "3", "--errors": "s", "--pattern": "gpt"},
-    "explain-steps": {"--ties": "l"},
-    "tokenize": {"--to": "m", "--special": "a", "--dtype": "u", "--errors": "q", "--empty": "k", "--pack": "b"},
+    "explain steps": {"--ties": "l"},
+    "corpus tokenize": {"--to": "m", "--special": "a", "--dtype": "u", "--errors": "q", "--empty": "k", "--pack": "b"},
     "encode": {"--dtype": "u"},
-    "merge-shards": {"--to": "me"},
+    "corpus merge": {"--to": "me"},
 }
 
 
 def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
     for command, flags in CHOICES.items():
         for flag, beginning in flags.items():
-            assert completed(command, flag, beginning), (command, flag)
+            assert completed(*command.split(" "), flag, beginning), (command, flag)
     assert completed("train", "--kind", "w") == ["wordpiece", "words"]
-    assert completed("tokenize", "--run", "r") == ["ray"]
+    assert completed("corpus", "tokenize", "--run", "r") == ["ray"]
     for command, flag in (("train", "--to"), ("convert", "--to"), ("convert", "--from")):
         assert completed(command, flag, "") == [*toksmith.formats()]
-    assert completed("tokenize", "--to", "") == [*jobs.SINKS]
+    assert completed("corpus", "tokenize", "--to", "") == [*jobs.SINKS]
     assert {*toksmith.encodings()} <= {*completed("train", "--base", "")}
     misused(run("train", "--text", "a", "--kind", "x"), "'--kind': 'x'")
 
@@ -463,7 +491,11 @@ def test_a_flag_with_few_values_completes_them_and_refuses_others() -> None:
 def test_the_values_of_flags_are_those_of_the_library() -> None:
     assert {*jobs.SINKS} == {*SINKS}
     assert {*jobs.DTYPES[1:]} == {each for row in SINKS.values() for each in row.dtypes}
-    functions = {"train": toksmith.train, "tokenize": toksmith.plan, "explain-steps": toksmith.explain.steps}
+    functions = {
+        "train": toksmith.train,
+        "corpus tokenize": toksmith.corpus.plan,
+        "explain steps": toksmith.explain.steps,
+    }
     checked = 0
     for row, command in commands():
         known = inspect.signature(functions[row.name]).parameters if row.name in functions else {}

@@ -1,4 +1,4 @@
-"""The commands that say why: show, explain and compare, as text, JSON, page and picture."""
+"""The commands below `explain`: as text, JSON, page and picture."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shown_results import check_page
 
 import toksmith
 from toksmith import explain
-from toksmith._render import called
+from toksmith._render import with_tokenizer_name
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +31,20 @@ def saved(tok: toksmith.Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_what_is_explained(tok: toksmith.Tokenizer, saved: str) -> None:
     low = str(tok.token_id(" low"))
     for arguments, result in (
-        (["--text", "slow lower"], explain.pieces(tok, "slow lower")),
-        (["--text", "<|end|>", "--special", "allow"], explain.pieces(tok, "<|end|>", special="allow")),
-        (["--text", " lower", "--merges"], explain.merges(tok, " lower")),
-        (["--id", low], explain.tree(tok, int(low))),
-        (["--id", low, "--history"], explain.history(tok, int(low))),
-        (["--text", "slow lower", "--context", "2"], explain.budget({saved: tok}, "slow lower", context=2)),
-        (["--text", "lo\u200bw ", "--lint"], explain.lint(tok, "lo\u200bw ".encode())),
+        (["text", "--text", "slow lower"], explain.text(tok, "slow lower")),
+        (["text", "--text", "<|end|>", "--special", "allow"], explain.text(tok, "<|end|>", special="allow")),
+        (["merges", "--text", " lower"], explain.merges(tok, " lower")),
+        (["token", low], explain.token(tok, int(low))),
+        (["token", low, "--history"], explain.history(tok, int(low))),
+        (["budget", "--text", "slow lower", "--context", "2"], explain.budget({saved: tok}, "slow lower", context=2)),
+        (["lint", "--text", "lo\u200bw "], explain.lint(tok, "lo\u200bw ".encode())),
+        (["inference", "--text", "slow lower"], explain.inference(tok, "slow lower")),
+        (["prompt", "--text", "slow lo"], explain.prompt(tok, "slow lo")),
     ):
-        result = called(result, saved)  # the name that was given, not what is known of its kind
-        ran = run("explain", "-t", saved, *arguments)
+        result = with_tokenizer_name(result, saved)  # the given name, not a description of its kind
+        ran = run("explain", *arguments, "-t", saved)
         assert ran.stdout.rstrip("\n") == str(result).rstrip("\n"), ran.output
-        assert json.loads(run("explain", "-t", saved, *arguments, "--json").stdout) == result.to_dict()
+        assert json.loads(run("explain", *arguments, "-t", saved, "--json").stdout) == result.to_dict()
 
 
 def test_pages_and_pictures(tok: toksmith.Tokenizer, saved: str, tmp_path: Path) -> None:
@@ -50,9 +52,9 @@ def test_pages_and_pictures(tok: toksmith.Tokenizer, saved: str, tmp_path: Path)
     copy = tmp_path / "copy.toksmith"
     copy.write_bytes(Path(saved).read_bytes())
     for arguments in (
-        ["show", "-t", saved, "--text", "slow <b>"],
-        ["explain", "-t", saved, "--text", "slow <b>"],
-        ["compare", "-t", saved, "-t", str(copy), "--text", "slow <b>"],
+        ["explain", "overview", "-t", saved, "--text", "slow <b>"],
+        ["explain", "text", "-t", saved, "--text", "slow <b>"],
+        ["explain", "differences", "-t", saved, "-t", str(copy), "--text", "slow <b>"],
     ):
         assert run(*arguments, "--html", page, "--svg", picture).stdout.split() == [str(page), str(picture)]
         check_page(page.read_text(encoding="utf-8"))
@@ -60,7 +62,9 @@ def test_pages_and_pictures(tok: toksmith.Tokenizer, saved: str, tmp_path: Path)
         assert picture.read_text(encoding="utf-8").startswith("<svg")
         page.unlink()
         picture.unlink()
-    refused(run("show", "-t", saved, "--text", "x", "--html", tmp_path / "no" / "out.html"), "there is no folder")
+    refused(
+        run("explain", "text", "-t", saved, "--text", "x", "--html", tmp_path / "no" / "out.html"), "there is no folder"
+    )
 
 
 def test_a_page_that_cannot_be_written_leaves_the_old_one(saved: str, tmp_path: Path) -> None:
@@ -68,30 +72,33 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(saved: str, tmp_path: 
         path = tmp_path / "out"
         path.write_text("old", encoding="utf-8")
         with Faults(tmp_path, 3, "full") as faults:
-            result = run("show", "-t", saved, "--text", "slow", option, path)
+            result = run("explain", "text", "-t", saved, "--text", "slow", option, path)
         assert faults.fired
         refused(result, "No space left on device")
         assert path.read_text(encoding="utf-8") == "old"
         assert [found.name for found in tmp_path.iterdir()] == ["out"]
 
 
-def test_compare(saved: str, tok: toksmith.Tokenizer, tmp_path: Path) -> None:
+def test_differences(saved: str, tok: toksmith.Tokenizer, tmp_path: Path) -> None:
     other = tmp_path / "other.toksmith"
     toksmith.train("low", merges=2).save(other)
-    ran = run("compare", "-t", saved, "-t", other, stdin="slow lower")
+    ran = run("explain", "differences", "-t", saved, "-t", other, stdin="slow lower")
     toks = {saved: tok, str(other): toksmith.load(other)}
-    assert ran.stdout.rstrip("\n") == str(explain.compare(toks, b"slow lower"))
-    assert json.loads(run("compare", "-t", saved, "-t", other, "--text", "low", "--json").stdout)["bytes"] == 3
+    assert ran.stdout.rstrip("\n") == str(explain.differences(toks, b"slow lower"))
+    found = run("explain", "differences", "-t", saved, "-t", other, "--text", "low", "--json")
+    assert json.loads(found.stdout) == explain.differences(toks, "low").to_dict()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["explain", "--id", "97", "--lint"], "give only one of --id and --lint"),
-        (["explain", "--history"], "requires --id"),
-        (["explain", "--id", "97", "--text", "x"], "cannot be combined with a text"),
-        (["explain", "x.txt", "--text", "x"], "not both"),
-        (["compare", "--text", "x"], "two or more"),
+        (["explain", "lowest", "--text", "x"], "There is no command 'lowest'"),
+        (["explain", "token", "--history"], "Missing argument 'ID'"),
+        (["explain", "token", "97", "--text", "x"], "No such option '--text'"),
+        (["explain", "text", "--history", "--text", "x"], "No such option '--history'"),
+        (["explain", "text", "x.txt", "--text", "x"], "not both"),
+        (["explain", "budget", "--text", "x"], "Missing option '--context'"),
+        (["explain", "differences", "--text", "x"], "two or more"),
     ],
 )
 def test_wrong_usage(arguments: list[str], said: str, saved: str) -> None:
@@ -100,15 +107,15 @@ def test_wrong_usage(arguments: list[str], said: str, saved: str) -> None:
 
 
 def test_what_is_refused(saved: str) -> None:
-    refused(run("explain", "-t", saved, "--id", "100000"), "100000")
-    misused(run("explain", "-t", saved, "--text", "x", "--context", "0"), "at least 1 token")
-    refused(run("explain", "-t", saved, "--merges", stdin="x" * 1000), "1,000 symbols")
-    refused(run("explain", "-t", saved, "--special", "raise", "--text", "<|end|>"), "<|end|>")
+    refused(run("explain", "token", "100000", "-t", saved), "100000")
+    misused(run("explain", "budget", "-t", saved, "--text", "x", "--context", "0"), "at least 1 token")
+    refused(run("explain", "merges", "-t", saved, stdin="x" * 1000), "1,000 symbols")
+    refused(run("explain", "text", "-t", saved, "--special", "raise", "--text", "<|end|>"), "<|end|>")
 
 
 @pytest.mark.slow
 def test_colour_only_where_it_is_wanted(saved: str) -> None:
-    arguments = ("explain", "-t", saved, "--text", "slow")
+    arguments = ("explain", "text", "-t", saved, "--text", "slow")
     assert b"\x1b" not in process(*arguments).stdout
     for depth, code in (("truecolor", b"48;2;"), ("256color", b"48;5;")):
         names = {"COLORTERM": depth if depth == "truecolor" else "", "TERM": "xterm-256color"}

@@ -1,4 +1,4 @@
-"""Nothing that a file name, a token or a text holds reaches the terminal as it is: controls are printed as escapes."""
+"""No file name, token or text reaches the terminal unchanged: control characters are printed as escapes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_every_character_that_does_not_print_is_escaped() -> None:
 @pytest.mark.slow
 @needs("full device")
 @pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
-@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "formats"])
+@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "list formats"])
 def test_a_full_disk_is_one_line_that_names_stdout(command: str, unbuffered: str) -> None:
     with open("/dev/full", "wb") as full:
         ended = streamed(command, stdout=full, PYTHONUNBUFFERED=unbuffered)
@@ -66,7 +66,7 @@ def test_a_full_disk_is_one_line_that_names_stdout(command: str, unbuffered: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "formats"])
+@pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "list formats"])
 def test_a_reader_that_has_left_and_a_closed_stream_are_no_error(command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -80,7 +80,7 @@ def test_a_reader_that_has_left_and_a_closed_stream_are_no_error(command: str) -
 def streamed(
     command: str, stdout: int | IO[bytes] = subprocess.PIPE, before: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """A command as a process, with this stdout."""
+    """A command as a process with this stdout."""
     words = [*before, sys.executable, "-m", "toksmith", *command.split()]
     return subprocess.run(
         words, stdout=stdout, stderr=subprocess.PIPE, check=False, env=os.environ | environment, timeout=LIMIT_S

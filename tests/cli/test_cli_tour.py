@@ -21,7 +21,7 @@ TEXTS = ["a", "abc", "नमस्ते, आप कैसे हैं? " * 9, 
 def test_every_stop_on_any_text(text: str) -> None:
     ran = run("tour", "--text", text)
     assert ran.exit_code == 0, ran.output
-    titles = [tour.title(stop) for stop in tour.STOPS]
+    titles = [tour.stop_title(stop) for stop in tour.STOPS]
     assert all(f"{number} of {len(titles)}: {name}" in ran.stdout for number, name in enumerate(titles, 1))
     assert "\x1b" not in ran.stdout and "\u202e" not in ran.stdout
     assert not ran.stderr
@@ -36,7 +36,7 @@ def test_it_is_on_the_text_that_is_given(tmp_path: Path) -> None:
     assert stops[0]["views"] == [toksmith.explain.sizes(short).to_dict()]
     assert stops[2]["views"] == [toksmith.explain.steps(short, merges=3).to_dict()]
     tok = toksmith.train([path.read_text(encoding="utf-8")], min_count=2)
-    assert stops[5]["views"][1] == toksmith.explain.pieces(tok, short).to_dict()
+    assert stops[5]["views"][1] == toksmith.explain.text(tok, short).to_dict()
     assert json.loads(run("tour", path, "--stop", "3", "--json").stdout) == [stops[2]]
 
 

@@ -1,4 +1,4 @@
-"""The demo, on part of its corpus: what it promises to show, and that it notices when something differs."""
+"""The demo, on part of its corpus: its output, and its check that fails on a difference."""
 
 import os
 import subprocess

@@ -24,13 +24,13 @@ from toksmith import _cli, _render
 from toksmith._render import streams
 
 PACKAGE = Path(_cli.__file__).parent.parent
-COLOUR = "\x1b[35;7m"  # which nothing of ours writes
+COLOUR = "\x1b[35;7m"  # toksmith never writes this
 HOSTILE = f"{COLOUR}X\x1b[3A\x1b]0;t\x07\x1b[8m\x08\x7f\x9b2J\x85\u202e\u2066\u2069\u200e\u200f\u061c\u2028\u2029\r\n\t"
 ESCAPED = "\\x1b[35;7mX\\x1b[3A\\x1b]0;t"
-OURS = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]|\x1b\[1A|\x1b\[2K|\r")  # rich's colours, and how it moves its bars
+OURS = re.compile(r"\x1b\[[\d;]*m|\x1b\[\?25[lh]|\x1b\[1A|\x1b\[2K|\r")  # rich's colours and cursor moves for bars
 REFUSED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
-# Runs commands in turn as `toksmith` does, on the terminal that it is given, with bars from the start.
+# Runs commands in turn as `toksmith` does, on a given terminal, with bars from the start.
 DRIVER = """
 import json, logging, os, socket, sys, warnings
 from toksmith import _cli, _playground
@@ -60,12 +60,12 @@ for words in json.load(open(sys.argv[1])):
 
 
 def shown_on_terminal(script: str, *words: str, folder: Path) -> str:
-    """What a program writes to the terminal that is its stdout and stderr; it must be UTF-8."""
+    """The output of a program to the terminal that is its stdout and stderr; it must be UTF-8."""
     import pty  # systems without terminals lack them
     import tty
 
     reading, writing = pty.openpty()
-    tty.setraw(writing)  # so that a newline comes as it is written
+    tty.setraw(writing)  # newlines stay unchanged
     environment = os.environ | {
         "TERM": "xterm-256color",
         "COLUMNS": "2000",
@@ -86,7 +86,7 @@ def shown_on_terminal(script: str, *words: str, folder: Path) -> str:
 
 
 def read(file: int) -> bytes:
-    """What a terminal holds; on Linux its end is an error."""
+    """The content of a terminal; on Linux its end is an error."""
     try:
         return os.read(file, 1 << 16)
     except OSError:
@@ -101,7 +101,7 @@ def check(shown: str) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of this name with files of this name, made of this text."""
+    """A folder with the hostile name, and files with that name and text."""
     folder = tmp_path_factory.mktemp("terminal") / HOSTILE
     folder.mkdir()
     tok = toksmith.train("low lower", merges=2, pattern=None, special_tokens=[f"<{HOSTILE}>"], progress=False)
@@ -113,7 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / f"{HOSTILE}.ids").write_text(json.dumps(tok.encode(text, special="text")), encoding="utf-8")
     for name in (f"{HOSTILE}.toksmith", f"{HOSTILE}.2.toksmith"):
         tok.save(folder / name)
-    toksmith.count_pieces(text).save(folder / f"{HOSTILE}.parquet")
+    toksmith.corpus.count(text).save(folder / f"{HOSTILE}.parquet")
     for name in ("model", "no model"):
         checkpoint(folder / f"{HOSTILE}.{name}")
     (folder / f"{HOSTILE}.no model" / "config.json").write_text(json.dumps({"vocab_size": HOSTILE}), encoding="utf-8")
@@ -122,13 +122,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def named(words: str) -> list[str]:
-    """The words of a command, where @ is the hostile name."""
+    """The words of a command, with the hostile name for @."""
     return [word.replace("@", HOSTILE) for word in words.split()]
 
 
 TOK = "-t @.toksmith"
-JOB = f"tokenize @.jsonl {TOK} --special text --field @"
-# By command, what it does well (exit code 0, or 3 of a check), and then what it refuses.
+JOB = f"corpus tokenize @.jsonl {TOK} --special text --field @"
+MODEL_SIZE = "--sizes 270 --params 3e7 --tokens 1e9"
+# For each command, successful calls (exit code 0, or 3 for a check), and then refused ones.
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "train": (["train @.txt -o @.made.toksmith --merges 3 --special-token <@>", "train @.txt --merges 3 --show-merges"], []),
     "encode": (
@@ -137,69 +138,84 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     ),
     "decode": ([f"decode @.ids {TOK}", f"decode @.ids {TOK} --json"], [f"decode @.txt {TOK}"]),
     "count": ([f"count @.txt @.txt {TOK}", f"count @.txt {TOK} --json"], [f"count @.jsonl {TOK}"]),
-    "show": ([f"show @.txt {TOK} --ids", f"show @.txt {TOK} --special allow", f"show @.txt {TOK} --svg @.svg"], []),
-    "explain": ([f"explain @.txt {TOK}", f"explain {TOK} --text @ --merges"], [f"explain {TOK} --token @"]),
-    "explain-steps": (["explain steps @.txt --merges 3"], []),
-    "compare": ([f"compare @.txt {TOK} -t @.2.toksmith"], []),
-    "chat": (
-        [f"chat @.json {TOK} --template chatml", f"chat @.json {TOK} --template @"],
-        [f"chat @.txt {TOK} --template chatml", f"chat @.json {TOK} --variable @"],
+    "explain text": (
+        [f"explain text @.txt {TOK}", f"explain text @.txt {TOK} --special allow", f"explain text @.txt {TOK} --svg @.svg"],
+        [f"explain text @.txt {TOK} --special raise"],
     ),
-    "stability": ([f"stability @.txt {TOK} --most 9"], []),
+    "explain merges": ([f"explain merges {TOK} --text @"], [f"explain merges @.txt {TOK} --text @"]),
+    "explain steps": (["explain steps @.txt --merges 3"], []),
+    "explain token": ([f"explain token 258 {TOK}", f"explain token 256 {TOK} --history"], [f"explain token @ {TOK}"]),
+    "explain differences": ([f"explain differences @.txt {TOK} -t @.2.toksmith"], [f"explain differences @.txt {TOK}"]),
+    "explain budget": ([f"explain budget @.txt {TOK} --context 9"], [f"explain budget @.txt {TOK} --context @"]),
+    "explain lint": ([f"explain lint @.txt {TOK}"], []),
+    "explain inference": ([f"explain inference @.txt {TOK}"], [f"explain inference @.txt {TOK} --special raise"]),
+    "explain prompt": ([f"explain prompt @.txt {TOK}"], []),
+    "explain edits": ([f"explain edits @.txt {TOK} --most 9", f"explain edits @.txt {TOK} --at 5 --typed @"], []),
+    "explain chat": (
+        [f"explain chat @.json {TOK} --template chatml", f"explain chat @.json {TOK} --template @"],
+        [f"explain chat @.txt {TOK} --template chatml", f"explain chat @.json {TOK} --variable @"],
+    ),
+    "explain folder": ([f"explain folder . {TOK}"], [f"explain folder @.txt {TOK}"]),
+    "explain overview": ([f"explain overview @.txt {TOK} -t @.2.toksmith"], [f"explain overview @.txt {TOK} --html @.@"]),
+    "explain snapshot": ([f"explain snapshot @.txt {TOK} -o @.html --title @"], [f"explain snapshot @.txt {TOK} -o @.@"]),
+    "compare": (
+        [f"compare @.txt {TOK}", f"compare @.txt {TOK} -t @.2.toksmith", f"compare @=@.txt b=@.txt {TOK}", f"compare @=@.txt b=@.txt {TOK} -t @.2.toksmith"],
+        [f"compare @=@.txt {TOK} --reference @@", f"compare @.txt {TOK} --metric @"],
+    ),
     "convert": (["convert @.toksmith tokenizer.json"], ["convert @.txt tokenizer.json", "convert @.toksmith @.@", "convert @.toksmith @.model"]),
-    "encodings": (["encodings"], []),
-    "formats": (["formats"], []),
-    "measure": ([f"measure @.txt {TOK}"], []),
-    "parity": ([f"parity @=@.txt b=@.txt {TOK}"], [f"parity @=@.txt {TOK} --reference @@"]),
-    "fairness": ([f"fairness @=@.txt b=@.txt {TOK}"], []),
+    "extend": (
+        [f"extend @.txt {TOK} --add 2 -o @.longer.toksmith", f"extend {TOK} --add-special =@= -o @.longer.toksmith"],
+        [f"extend @.txt {TOK} --add 2 -o @.@", f"extend {TOK} --add-special <@> -o @.none.toksmith", f"extend {TOK} --add-special @ -o @.none.toksmith"],
+    ),
+    "prune": ([f"prune @.txt {TOK} --remove 1 -o @.fewer.toksmith"], [f"prune @.txt {TOK} -o @.@"]),
     "doctor": ([f"doctor @.txt {TOK}"], [f"doctor {TOK} --embeddings @.txt"]),
     "study": (
-        ["study @.jsonl --field @ --sizes 270 --params 3e7 --tokens 1e9 --keep @.kept", "study @.txt --language @=@.txt --language b=@.txt --sizes 270 --params 3e7 --tokens 1e9"],
-        ["study @.jsonl --sizes 270 --params 3e7 --tokens 1e9"],
+        [f"study @.jsonl --field @ {MODEL_SIZE} --keep @.kept", f"study @.txt --language @=@.txt --language b=@.txt {MODEL_SIZE}"],
+        [f"study @.jsonl {MODEL_SIZE}"],
     ),
-    "map": ([f"map . {TOK}"], []),
     "graft": (["graft @.model -t @.more.toksmith -o @.grafted"], ["graft @.no@model -t @.more.toksmith -o @.none"]),
-    "tour": ([f"tour @.txt {TOK}"], []),
-    "snapshot": ([f"snapshot @.txt {TOK} -o @.html --title @"], []),
-    "play": (["play @.toksmith @.txt --port 0"], ["play @.txt"]),
-    "count-pieces": (["count-pieces @.txt -o @.tsv"], ["count-pieces @.txt -o @.@"]),
-    "merge-counts": (["merge-counts @.parquet -o @.2.parquet"], ["merge-counts @.txt -o @.3.parquet"]),
-    "tokenize": (
+    "corpus tokenize": (
         [f"{JOB} -o @.job", f"{JOB} -o @.part --plan", f"{JOB} -o @.two --shard-size 2K --workers 2 --id-field id --sources"],
-        [f"{JOB}@ -o @.failed", f"tokenize @.txt @.jsonl {TOK} -o @.failed --shard-size 1K --workers 2"],
+        [f"{JOB}@ -o @.failed", f"corpus tokenize @.txt @.jsonl {TOK} -o @.failed --shard-size 1K --workers 2"],
     ),
-    "status": (["status @.job"], ["status @.txt"]),
-    "verify": (["verify @.job --decode"], ["verify @.part"]),
-    "shards": (["shards @.job --first 2", "shards @.two"], []),
-    "merge-shards": (["merge-shards @.job @.two -o @.all"], ["merge-shards @.job @.part -o @.none"]),
-    "help": (["help train"], []),
-    "completion": (["completion bash"], []),
+    "corpus count": (["corpus count @.txt -o @.tsv"], ["corpus count @.txt -o @.@"]),
+    "corpus merge-counts": (["corpus merge-counts @.parquet -o @.2.parquet"], ["corpus merge-counts @.txt -o @.3.parquet"]),
+    "corpus status": (["corpus status @.job"], ["corpus status @.txt"]),
+    "corpus verify": (["corpus verify @.job --decode"], ["corpus verify @.part"]),
+    "corpus show": (["corpus show @.job --first 2", "corpus show @.two"], []),
+    "corpus merge": (["corpus merge @.job @.two -o @.all"], ["corpus merge @.job @.part -o @.none"]),
+    "play": (["play @.toksmith @.txt --port 0"], ["play @.txt"]),
+    "tour": ([f"tour @.txt {TOK}"], []),
+    "list encodings": (["list encodings"], []),
+    "list formats": (["list formats"], []),
+    "list patterns": (["list patterns"], []),
+    "list models": (["list models"], []),
 }  # fmt: skip
 
 
 def refused(name: str) -> list[list[str]]:
-    """What every command refuses: options and words that it does not have, and files that are not there."""
+    """Calls that every command refuses: unknown options and words, and missing files."""
     word = HOSTILE + "\udcff"
     given = [[f"--{word}"], [f"{word}.gone"], ["--debug", f"{word}.gone", "-t", f"{word}.gone"], [word] * 9]
-    return [[name, *words] for words in given]
+    return [[*name.split(" "), *words] for words in given]
 
 
 @pytest.mark.slow
 @needs("terminals", "any names")
 def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> None:
     assert [*COMMANDS] == [row.name for row in _cli.COMMANDS], "a command has no row here"
-    commands: list[tuple[bool, list[str]]] = []
+    commands: list[tuple[str, bool, list[str]]] = []
     for name, (done, wrong) in COMMANDS.items():
-        commands += [(True, named(words)) for words in done]
-        commands += [(False, words) for words in (*map(named, wrong), *refused(name))]
-    commands.append((False, [HOSTILE]))
-    (folder / "commands").write_text(json.dumps([words for _, words in commands]), encoding="utf-8")
+        commands += [(name, True, named(words)) for words in done]
+        commands += [(name, False, words) for words in (*map(named, wrong), *refused(name))]
+    commands += [("toksmith", False, words) for words in ([HOSTILE], ["--completion", HOSTILE], ["explain", HOSTILE])]
+    (folder / "commands").write_text(json.dumps([words for _, _, words in commands]), encoding="utf-8")
     *shown, end = re.split(r"\n@@(.*)\n", shown_on_terminal(DRIVER, "commands", folder=folder))
     assert (len(shown), end) == (2 * len(commands), "")
     told: dict[str, str] = {}
-    for (good, words), said, code in zip(commands, shown[::2], shown[1::2], strict=True):
+    for (name, good, words), said, code in zip(commands, shown[::2], shown[1::2], strict=True):
         check(said)
-        told[words[0]] = told.get(words[0], "") + said
+        told[name] = told.get(name, "") + said
         where = f"{words!a}: {code}, {said!a}"
         assert code in (("None", "0", "3") if good else ("1", "2")) and "--debug shows where" not in said, where
     assert not [name for name, said in told.items() if ESCAPED not in said]
@@ -209,10 +225,10 @@ def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> N
 @pytest.mark.slow
 @needs("any names")
 def test_no_command_prints_a_control_into_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no net: each line of ours is escaped where it is made, and JSON says exactly what there is."""
+    """No layer escapes pipes: each line is escaped where it is made, and JSON holds the exact values."""
     monkeypatch.chdir(folder)
     for name, (done, wrong) in COMMANDS.items():
-        if name in ("play", "decode"):  # one serves until it is interrupted, the other writes bytes as they are
+        if name in ("play", "decode"):  # one serves until it is interrupted, the other writes bytes unchanged
             continue
         for words in [*map(named, [*done, *wrong]), *refused(name)]:
             for more in ([], ["--json"]):
@@ -234,11 +250,11 @@ def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
 import sys, threading, warnings
 from multiprocessing import Pipe
 from toksmith import _render
-from toksmith._jobs.runners.local import work
+from toksmith._jobs.runners.local import serve_shards
 
 own, other = Pipe()
 other.close()
-work(own, "job", {{}})
+serve_shards(own, "job", {{}})
 warnings.warn({HOSTILE!r})
 thread = threading.Thread(target=int, args=({HOSTILE!r},), name={HOSTILE!r})
 thread.start()
@@ -267,7 +283,7 @@ def test_colours_are_ours_alone() -> None:
 
 
 def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
-    """A name may look like the markup of rich, too: such a mark without its beginning is an error there."""
+    """A name can look like the markup of rich: a closing mark without its beginning is an error in rich."""
     from toksmith._jobs.job import watch
 
     out = io.StringIO()

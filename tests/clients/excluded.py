@@ -1,6 +1,7 @@
-"""Which tests of other libraries' suites are not run on our drop-ins, each with the reason. The only table of them.
+"""The tests of other libraries' suites that are not run on the drop-ins, each with the reason. The only such table.
 
-A key is the end of a test's name, or the name of a class or file before it. A row that no test has fails `test_clients.py`.
+A key is the end of a test's name, or the name of a class or file before it. A row without a test fails
+`test_clients.py`.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ IGNORED: dict[str, dict[str, str]] = {
 
 
 class Lacking:
-    """Stands for a class that the drop-in does not have, so that a module of tests can be imported."""
+    """A placeholder for a class that the drop-in lacks, so that a module of tests can be imported."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotImplementedError("the drop-in does not have this class")

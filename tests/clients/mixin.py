@@ -1,4 +1,4 @@
-"""transformers' own mixin of tests, on `ToksmithTokenizer` with four kinds of models that are trained here.
+"""transformers' own test mixin, on `ToksmithTokenizer` with four kinds of models that are trained here.
 
 `TOKSMITH_SUITE` is the folder of transformers' source distribution. Run by `make test-clients`; nothing is downloaded.
 """
@@ -66,14 +66,14 @@ def unigram() -> Any:
 
 
 def sentencepiece_bpe() -> Any:
-    """SentencePiece's byte-pair encoding with bytes for what is unknown, trained by `toksmith.train`."""
+    """SentencePiece's byte-pair encoding with byte fallback, trained by `toksmith.train`."""
     options: dict[str, Any] = {"unit": "char", "byte_fallback": True, "special_tokens": MARKS[1:], "progress": False}
     tok = tokenizers.Tokenizer(toksmith.train(CORPUS, 900, **options))
     return template(tok, "<s> $A", "<s> $A <s>:1 $B:1", ["<s>"])
 
 
 class Models(common.TokenizerTesterMixin, TokenizersBackendTesterMixin):  # type: ignore[misc]
-    """Both mixins, with a folder that one of the models is saved in."""
+    """Both mixins, with a folder of one of the models."""
 
     # With TOKSMITH_PEER=1 the library's own class runs on the same files, to see whether a failure is ours.
     tokenizer_class = rust_tokenizer_class = TokenizersBackend if os.environ.get("TOKSMITH_PEER") else ToksmithTokenizer
@@ -121,7 +121,7 @@ class UnigramTest(Models, unittest.TestCase):
 
 
 class SentencePieceTest(Models, unittest.TestCase):
-    """BPE as SentencePiece has it."""
+    """BPE as in SentencePiece."""
 
     make = sentencepiece_bpe
 

@@ -1,4 +1,4 @@
-"""A plugin of pytest for suites of other libraries: our drop-in takes the library's name, and what is excluded is skipped.
+"""A pytest plugin for suites of other libraries: the drop-in takes the library's name, and excluded tests are skipped.
 
 `TOKSMITH_CLIENT` names the library. Loaded with `-p clients.plugin`, before anything imports the library.
 """
@@ -20,7 +20,7 @@ for name, content in LACKING.get(CLIENT, {}).items():
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips the tests that a row of the table names, with its reason; and those that say that they need the network."""
+    """Skip the tests that a row of the table names, with its reason, and tests marked as needing the network."""
     unused = set(EXCLUDED[CLIENT])
     for item in items:
         for part, reason in EXCLUDED[CLIENT].items():

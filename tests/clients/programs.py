@@ -1,7 +1,8 @@
-"""Programs as their users write them, on libraries that take a tokenizer: each prints a digest of what it made of each document.
+"""Typical programs on libraries that take a tokenizer: each prints a digest of its result for each document.
 
-`python programs.py NAME LIBRARY DOCUMENTS FOLDER`: LIBRARY is what `compat.install` replaces, or "" for the real one. DOCUMENTS is
-a JSON list of texts. FOLDER holds a tokenizer.json of GPT-2. Run by `test_client_programs.py`, which compares the two runs.
+`python programs.py NAME LIBRARY DOCUMENTS FOLDER`: LIBRARY is the library that `compat.install` replaces, or "" for the
+real one. DOCUMENTS is a JSON list of texts. FOLDER holds a tokenizer.json of GPT-2. Run by `test_client_programs.py`,
+which compares the two runs.
 """
 
 # mypy: disable-error-code="import-not-found"
@@ -66,7 +67,7 @@ def litellm_tiktoken(texts: list[str], folder: str) -> Made:
 
 
 def litellm_tokenizers(texts: list[str], folder: str) -> Made:
-    """litellm with a tokenizer of one's own."""
+    """litellm with a custom tokenizer."""
     import litellm
 
     own = litellm.create_tokenizer(Path(folder, "tokenizer.json").read_text(encoding="utf-8"))
@@ -80,7 +81,7 @@ def litellm_tokenizers(texts: list[str], folder: str) -> Made:
 
 
 def semantic_text_splitter(texts: list[str], folder: str) -> Made:
-    """semantic-text-splitter asks a function for counts. Its own readers of tokenizers are compiled in."""
+    """semantic-text-splitter calls a function for counts. Its own readers of tokenizers are compiled in."""
     import tiktoken
     from semantic_text_splitter import TextSplitter
 
@@ -91,7 +92,7 @@ def semantic_text_splitter(texts: list[str], folder: str) -> Made:
 
 
 def llguidance_tiktoken(texts: list[str], folder: str) -> Made:
-    """llguidance: a tokenizer made of an encoding, and the tokens that a grammar allows after a text's first words."""
+    """llguidance: a tokenizer from an encoding, and the tokens that a grammar allows after a text's first words."""
     import llguidance
     import tiktoken
     from llguidance import tiktoken as guidance
@@ -150,7 +151,7 @@ def datasets_map(texts: list[str], folder: str) -> Made:
 
 
 def sentence_transformers(texts: list[str], folder: str) -> Made:
-    """sentence-transformers: the ids and masks that a model of two small layers is given."""
+    """sentence-transformers: the ids and masks for a model of two small layers."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Pooling, Transformer
     from transformers import BertConfig, BertModel, BertTokenizerFast

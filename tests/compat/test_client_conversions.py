@@ -1,4 +1,4 @@
-"""SentencePiece models as tokenizer.json: our conversion and that of transformers, beside sentencepiece itself, on all corpora.
+"""SentencePiece models as tokenizer.json: toksmith's and transformers' conversions against sentencepiece.
 
 Run by `make test-clients`, which prints the table of docs/clients.md.
 """
@@ -25,7 +25,7 @@ def test_a_converted_model_has_the_ids_of_sentencepiece(name: str, tmp_path: Pat
     tokenizers = pytest.importorskip("tokenizers")
     transformers = pytest.importorskip("transformers")
     model = existing_or_skip(DATA) / "vocab" / name
-    for usual in ("tokenizer.model", "spiece.model"):  # the names that the two classes ask for
+    for usual in ("tokenizer.model", "spiece.model"):  # the file names of the two classes
         shutil.copy(model, tmp_path / usual)
     toksmith.convert(model, tmp_path / "ours.json", to_format="tokenizer_json", allow_loss=LOST)
     ours = tokenizers.Tokenizer.from_file(str(tmp_path / "ours.json"))

@@ -1,7 +1,7 @@
-"""Libraries that take a tokenizer, run as their users run them: with the real library, and with ours installed under its name.
+"""Libraries that take a tokenizer, in typical programs: with the real library, and with the drop-in under its name.
 
-Both runs must make the same of 1,000 documents: ids, chunks, counts, masks. Run by `make test-clients`, which prints the table of
-docs/clients.md.
+Both runs must produce the same for 1,000 documents: ids, chunks, counts, masks. Run by `make test-clients`, which
+prints the table of docs/clients.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def documents() -> list[str]:
-    """The first documents of each corpus, as many of each."""
+    """The first documents of each corpus, equally many of each."""
     texts: list[str] = []
     for number, name in enumerate(CORPORA):
         wanted = COUNT * (number + 1) // len(CORPORA) - len(texts)

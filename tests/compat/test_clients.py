@@ -1,4 +1,4 @@
-"""Other libraries' own tests on our drop-ins: nothing fails but what `clients.excluded.py` names. Run by `make test-clients`.
+"""Other libraries' own tests on the drop-ins: only tests in `clients.excluded.py` fail. Run by `make test-clients`.
 
 It prints the table of docs/clients.md.
 """
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif("TOKSMITH_CLIENTS" not in os.environ, reason="la
 
 
 class Suite(NamedTuple):
-    """One suite: where it is, what pytest is given, how many tests pass at least, and what it needs: vocabularies, a
-    checkout in the folder that `TOKSMITH_SUITES` names, or code beside its tests."""
+    """One suite: its place, pytest's arguments, the minimum number of passing tests, and its needs: vocabularies, a
+    checkout in the folder `TOKSMITH_SUITES`, or code next to its tests."""
 
     folder: str
     tests: tuple[str, ...]
@@ -54,7 +54,7 @@ MARKS = ("  network", "  slow", "  timeout", "  thread_unsafe")
 
 
 def with_vocabularies(folder: Path) -> dict[str, str]:
-    """The variables with which tiktoken finds the published vocabularies, of which the data of tests has copies."""
+    """The variables with which tiktoken finds the published vocabularies, copied from the test data."""
     folder.mkdir()
     for row in ENCODINGS.values():
         shutil.copy(
@@ -65,7 +65,7 @@ def with_vocabularies(folder: Path) -> dict[str, str]:
 
 
 def copied(suite: Suite, folder: Path) -> Path:
-    """The suite's tests without the library beside them."""
+    """The suite's tests without the library next to them."""
     whole = SUITES / suite.folder
     if suite.checkout:
         whole = Path(os.environ.get("TOKSMITH_SUITES", "/nowhere")) / suite.folder
@@ -82,7 +82,7 @@ def copied(suite: Suite, folder: Path) -> Path:
 
 
 def with_enwik8(folder: Path) -> dict[str, str]:
-    """The variable with which rustbpe's tests find the text that they would download: in its place, our corpora."""
+    """The variable with which rustbpe's tests find the text that they would download: the test corpora in its place."""
     (folder / "rustbpe").mkdir(parents=True)
     with (folder / "rustbpe" / "enwik8").open("wb") as out:
         for file in sorted((existing_or_skip(DATA) / "corpora").glob("*.jsonl.gz")):
@@ -91,9 +91,9 @@ def with_enwik8(folder: Path) -> dict[str, str]:
 
 
 def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
-    """Runs a suite, and gives its results and the reasons of what was excluded."""
+    """Run a suite; return its results and the reasons of excluded tests."""
     suite, report = ROWS[name], folder / "report.xml"
-    where = copied(suite, folder / "python")  # HF's tests ask for a folder of this name
+    where = copied(suite, folder / "python")  # HF's tests need a folder with this name
     config = folder / "pytest.ini"
     lines = ["[pytest]", "python_files = test_*.py *_test.py mixin.py", "markers =", *MARKS]
     config.write_text("\n".join(lines), encoding="utf-8")

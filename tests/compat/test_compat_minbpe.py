@@ -1,6 +1,6 @@
-"""minbpe's interface here: its published example and tests, in our own words, and a plain Python version of its rules.
+"""minbpe's interface: its published example and tests, rewritten, and a plain Python version of its rules.
 
-GPT-4's tokenizer is held to tiktoken, as minbpe's own tests do.
+GPT-4's tokenizer is compared with tiktoken, as in minbpe's own tests.
 """
 
 import json
@@ -15,9 +15,9 @@ from hard_texts import HARD_TEXTS
 from test_format_rows import minbpe_loads
 
 import toksmith
-from toksmith import FormatError
 from toksmith._sources import encodings
 from toksmith.compat import minbpe
+from toksmith.errors import FormatError
 
 LLAMA = """
 <|endoftext|>The llama is a domesticated South American camelid, widely used as a meat and pack animal by Andean cultures.
@@ -32,7 +32,7 @@ WELL_FORMED = [
 
 
 def learn(texts: list[bytes], count: int) -> dict[tuple[int, int], int]:
-    """minbpe's training: the pair that stands most often, of equals the one that is met first."""
+    """minbpe's training: the most frequent pair, among equal ones the first in the text."""
     rows = [list(text) for text in texts]
     merges: dict[tuple[int, int], int] = {}
     for id in range(256, 256 + count):
@@ -46,7 +46,7 @@ def learn(texts: list[bytes], count: int) -> dict[tuple[int, int], int]:
 
 
 def encoded(data: bytes, merges: dict[tuple[int, int], int]) -> list[int]:
-    """minbpe's encoding: of the pairs that stand there the one that was learnt first, everywhere."""
+    """minbpe's encoding: of the pairs in the text, the first learned one merges everywhere."""
     ids = list(data)
     while len(ids) >= 2:
         pair = min(minbpe.get_stats(ids), key=lambda each: merges.get(each, float("inf")))
@@ -154,7 +154,7 @@ def test_files_have_its_layout_and_come_back(tmp_path: Path) -> None:
 
 
 def test_merges_that_are_given_are_used() -> None:
-    """Code that fills the attributes itself, as some notebooks do."""
+    """Code that fills the attributes itself, as in some notebooks."""
     tok = minbpe.BasicTokenizer()
     assert tok.encode("ab") == [97, 98]
     tok.merges[(97, 98)] = 256
@@ -171,7 +171,7 @@ def test_the_helpers() -> None:
 
 @pytest.mark.parametrize("count", [1000, 2000])
 def test_the_merges_of_the_tutorials(vocab_dir: Path, corpora_dir: Path, count: int) -> None:
-    """The seed was learnt by those rules from the same text, unsplit."""
+    """The tutorials' training must give the shared seed, from the same text, unsplit."""
     pairs = json.loads((vocab_dir / f"seed_taylorswift_merges_{count}.json").read_text(encoding="utf-8"))
     tok = minbpe.BasicTokenizer()
     tok.train((corpora_dir / "taylorswift.txt").read_text(encoding="utf-8"), count)
@@ -180,11 +180,11 @@ def test_the_merges_of_the_tutorials(vocab_dir: Path, corpora_dir: Path, count: 
 
 @pytest.fixture(scope="module")
 def gpt4(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """With the published file where toksmith looks for it."""
+    """With the published file in toksmith's cache."""
     row = encodings.ENCODINGS["cl100k_base"]
     data = (vocab_dir / "cl100k_base.tiktoken").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encodings, "cached", lambda each: iter([("cl100k_base", data)]))
+        patch.setattr(encodings, "cached_files", lambda each: iter([("cl100k_base", data)]))
         assert row.pattern == "cl100k"
         yield minbpe.GPT4Tokenizer()
 

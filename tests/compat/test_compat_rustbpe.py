@@ -1,4 +1,4 @@
-"""rustbpe's interface here, held to rustbpe itself: the same calls on both, and the use with tiktoken that its README shows."""
+"""rustbpe's interface against rustbpe itself: the same calls on both, and the README's use with tiktoken."""
 
 import inspect
 from typing import Any
@@ -62,7 +62,7 @@ def test_a_value_that_is_wrong_there_is_wrong_here(call: Any) -> None:
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    with pytest.raises(UnicodeDecodeError):  # rustbpe means to raise it too, and fails with a TypeError
+    with pytest.raises(UnicodeDecodeError):  # rustbpe tries to raise it too, but fails with a TypeError
         rustbpe.Tokenizer().decode([0xFF])
 
 

@@ -1,4 +1,4 @@
-"""`compat.sentencepiece` beside sentencepiece: equal ids, pieces, protos, offsets, n-best and decoded texts."""
+"""`compat.sentencepiece` against sentencepiece: equal ids, pieces, protos, offsets, n-best and decoded texts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=KINDS)
 def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Path]:
-    """The library's processor and ours, of one file that the library trained."""
+    """The library's processor and the drop-in's, from one file that the library trained."""
     path = tmp_path_factory.mktemp("spm") / "m"
     options = {**KINDS[request.param], "character_coverage": 0.98, "num_threads": 1, "minloglevel": 2}
     peer.SentencePieceTrainer.train(sentence_iterator=iter(CORPUS), model_prefix=str(path), **options)

@@ -1,7 +1,7 @@
-"""tiktoken's interface here and tiktoken itself: one table of cases, run against both.
+"""tiktoken's interface against tiktoken itself: one table of cases, run on both.
 
-What tiktoken's own tests ask of it (basic ids, surrogates, catastrophic repetition, round trips, special tokens, batches,
-offsets, pickling, names of models) is asked of both libraries here, in our own words, and then both are compared.
+The subjects of tiktoken's own tests (basic ids, surrogates, catastrophic repetition, round trips, special tokens,
+batches, offsets, pickling, names of models) are rewritten here for both libraries, and then both are compared.
 """
 
 import copy
@@ -23,8 +23,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import InvalidOption
 from toksmith.compat import tiktoken as own
+from toksmith.errors import InvalidOption
 
 peer: Any = pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0 (tests/requirements.txt)")
 BLOBS = "https://openaipublic.blob.core.windows.net/"
@@ -34,7 +34,7 @@ SOME = settings(max_examples=25, suppress_health_check=list(HealthCheck))
 
 @pytest.fixture(scope="module", autouse=True)
 def cache(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A folder in which both libraries find the published files, named by the sha1 of their URLs."""
+    """A folder in which both libraries find the published files, under the sha1 of their URLs."""
     folder = tmp_path_factory.mktemp("tiktoken-cache")
     files = {name: f"encodings/{name}" for name in ("r50k_base", "p50k_base", "cl100k_base", "o200k_base")}
     urls = {f"{name}.tiktoken": f"{BLOBS}{path}.tiktoken" for name, path in files.items()}
@@ -55,7 +55,7 @@ def library(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
-# --- what tiktoken's own tests ask of it ---------------------------------------------------------------------------
+# --- the subjects of tiktoken's own tests ---------------------------------------------------------------------------
 
 
 def test_simple_ids(library: Any) -> None:

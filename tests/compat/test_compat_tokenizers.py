@@ -1,4 +1,4 @@
-"""`compat.tokenizers` beside HF tokenizers: the same ids, tokens, offsets, words, masks and overflow, and equal training."""
+"""`compat.tokenizers` against HF tokenizers: the same ids, tokens, offsets, words, masks, overflow and training."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def unigram(lib: Any) -> Any:
 
 
 def with_prepended_spaces(lib: Any) -> Any:
-    """As SentencePiece's BPE is written there, with bytes for what is unknown."""
+    """The library's form of SentencePiece's BPE, with byte fallback."""
     pieces = ["▁", *"Heyfrindlowa", "He", "▁He", "fr", "lo"]
     tokens = ["<unk>", "<s>", *(f"<0x{byte:02X}>" for byte in range(256)), *pieces]
     merges = [("H", "e"), ("▁", "He"), ("f", "r"), ("l", "o")]
@@ -117,12 +117,12 @@ MODELS: dict[str, Made] = {
 
 @pytest.fixture(scope="module", params=MODELS)
 def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
-    """The library's tokenizer, and ours that is built by the same calls."""
+    """The library's tokenizer, and the drop-in's from the same calls."""
     return MODELS[request.param](peer), MODELS[request.param](ours)
 
 
 def same(expected: Any, found: Any, said: object) -> None:
-    """Every field, what the methods say of each character, word and place, and the same of what overflows."""
+    """Check every field, the methods for each character, word and place, and the same for the overflow."""
     one, two = fields(expected), fields(found)
     assert one.keys() == two.keys(), said
     for name in one:
@@ -381,9 +381,9 @@ print(type(tok).__module__, pre_tokenizers.__name__)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["toksmith.compat.tokenizers._tokenizer", "toksmith.compat.tokenizers.pre_tokenizers"]
-    with pytest.raises(toksmith.InvalidOption, match="not imported yet"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="not imported yet"):
         compat.install("tokenizers")
-    with pytest.raises(toksmith.InvalidOption, match="one of minbpe"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="one of minbpe"):
         compat.install("torch")
 
 

@@ -1,4 +1,4 @@
-"""transformers on what is exported, and our class beside its fast one: the same ids, masks, types, padding and texts."""
+"""transformers on exports, and the drop-in against its fast class: the same ids, masks, types, padding and texts."""
 
 import copy
 import itertools
@@ -18,7 +18,9 @@ from peers import imported_transformers, scalar
 from trainings import trained, with_fields
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, InvalidOption, Step, Tokenizer
+from toksmith import Tokenizer
+from toksmith.errors import CannotRepresent, InvalidOption
+from toksmith.types import AddedToken, Step
 
 transformers = imported_transformers()
 from toksmith.compat.transformers import ToksmithTokenizer, export
@@ -26,7 +28,7 @@ from toksmith.compat.transformers import ToksmithTokenizer, export
 TEXT = "low lower lowest slow it's 12 newer, hello world. The lower the newer. " * 3
 TOK = trained(TEXT, merges=30, pattern="llama3", special_tokens=["<|e|>", "<s>", "<pad>"])
 TEXTS = [scalar(text) for text in HARD_TEXTS.values()] + ["low<|e|>er <s> x", "xx lower", "  <|e|>  "]
-SHORT = 40  # ids, those that overflow included, of an encoding whose every field is compared
+SHORT = 40  # ids, overflow included, of an encoding whose every field is compared
 WITH_ALL = {"return_special_tokens_mask": True, "return_token_type_ids": True, "return_offsets_mapping": True}
 
 
@@ -49,7 +51,7 @@ TOKS: dict[str, Callable[[], Tokenizer]] = {"plain": lambda: TOK, "framed": fram
 
 @pytest.fixture(scope="module", params=TOKS)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any, Tokenizer]:
-    """The fast class on an export, our slow class, and what both are made of."""
+    """The fast class on an export, the drop-in's class, and their common tokenizer."""
     tok = TOKS[request.param]()
     folder = tmp_path_factory.mktemp("export")
     named = {"eos_token": "<|e|>", "pad_token": "<pad>"}
@@ -105,7 +107,7 @@ def test_the_slow_class_does_what_the_fast_one_does(pair: Any, call: str) -> Non
 
 
 def same(expected: Any, found: Any, said: Any) -> None:
-    """Every column; and of short encodings every field, and what their methods say of each character and word."""
+    """Check every column; for short encodings also every field, and the methods for each character and word."""
     assert expected.data == found.data, said
     assert len(expected.encodings) == len(found.encodings)
     for one, two in zip(expected.encodings, found.encodings, strict=True):

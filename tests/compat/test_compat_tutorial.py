@@ -1,4 +1,4 @@
-"""The tutorials' interface: cells of their notebooks, in our own words, under both imports: ours, and plain Python."""
+"""The tutorials' interface: rewritten cells of their notebooks, with both imports: toksmith's, and plain Python."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 
 def counted(ids: Sequence[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
-    """The tutorials' `get_stats`, with the mistake of its default mended."""
+    """The tutorials' `get_stats`, with its default argument corrected."""
     counts = {} if counts is None else counts
     for pair in pairwise(ids):
         counts[pair] = counts.get(pair, 0) + 1
@@ -38,7 +38,7 @@ def replaced(ids: Sequence[int], pair: Pair, idx: int) -> list[int]:
 
 
 class PlainTokenizer:
-    """The class that the notebooks define: the loop of the tutorials."""
+    """The notebooks' class: the loop of the tutorials."""
 
     def __init__(self, unit: str = "byte") -> None:
         self.unit = unit
@@ -105,7 +105,7 @@ OURS = {name: getattr(tutorial, name) for name in PLAIN}
 
 
 def run(cells: Sequence[str], names: dict[str, Any]) -> dict[str, Any]:
-    """Runs the cells of a notebook from top to bottom."""
+    """Run the cells of a notebook from top to bottom."""
     shared = {**names}
     for number, cell in enumerate(cells):
         exec(compile(cell, f"cell {number}", "exec"), shared)
@@ -208,15 +208,15 @@ def test_training_says_why_it_stopped_and_prints_its_log(capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     "call, error",
     [
-        (lambda: tutorial.Tokenizer("word"), toksmith.InvalidOption),  # type: ignore[arg-type]
-        (lambda: tutorial.Tokenizer().train("low", 100), toksmith.InvalidOption),
-        (lambda: tutorial.Tokenizer().train("low", num_merges=-1), toksmith.InvalidOption),
-        (lambda: tutorial.Tokenizer().train("low", 300, num_merges=3), toksmith.InvalidOption),
-        (lambda: tutorial.Tokenizer().train(""), toksmith.CorpusError),
-        (lambda: tutorial.Tokenizer("char").train("é"), toksmith.CorpusError),
-        (lambda: tutorial.Tokenizer("char").encode("é"), toksmith.NotInVocabulary),
-        (lambda: tutorial.Tokenizer().decode([256]), toksmith.UnknownId),
-        (lambda: tutorial.Tokenizer.from_pretrained("merge_dict_missing.json"), toksmith.FormatError),
+        (lambda: tutorial.Tokenizer("word"), toksmith.errors.InvalidOption),  # type: ignore[arg-type]
+        (lambda: tutorial.Tokenizer().train("low", 100), toksmith.errors.InvalidOption),
+        (lambda: tutorial.Tokenizer().train("low", num_merges=-1), toksmith.errors.InvalidOption),
+        (lambda: tutorial.Tokenizer().train("low", 300, num_merges=3), toksmith.errors.InvalidOption),
+        (lambda: tutorial.Tokenizer().train(""), toksmith.errors.CorpusError),
+        (lambda: tutorial.Tokenizer("char").train("é"), toksmith.errors.CorpusError),
+        (lambda: tutorial.Tokenizer("char").encode("é"), toksmith.errors.NotInVocabulary),
+        (lambda: tutorial.Tokenizer().decode([256]), toksmith.errors.UnknownId),
+        (lambda: tutorial.Tokenizer.from_pretrained("merge_dict_missing.json"), toksmith.errors.FormatError),
     ],
 )
 def test_mistakes_are_refused(call: Callable[[], object], error: type[Exception]) -> None:

@@ -1,4 +1,4 @@
-"""Each option of tokenizers is read by the drop-in, as the library reads it, or raises NotImplementedError."""
+"""The drop-in reads each option of tokenizers as the library does, or raises NotImplementedError."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ from toksmith.compat import tokenizers as ours
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
 
 FOLDER = Path(peer.__file__).parent
-# Parts that run Python, which the drop-in refuses by their name, and a trainer that it does not have.
+# Parts that run Python, which the drop-in refuses by name, and a trainer that it lacks.
 REFUSED = ("NormalizedString", "PreTokenizedString", "ParityBpeTrainer")
 
 
@@ -36,7 +36,7 @@ def stubbed_options() -> Iterator[str]:
 
 
 def ready_made_options() -> Iterator[str]:
-    """Each argument of the ready-made tokenizers that they read themselves."""
+    """Each argument that the ready-made tokenizers read themselves."""
     for kind in INITS:
         for method in ("__init__", "train_from_iterator"):
             parameters = inspect.signature(getattr(getattr(peer.implementations, kind), method)).parameters
@@ -46,12 +46,12 @@ def ready_made_options() -> Iterator[str]:
 
 
 def columns(encoding: Any) -> list[Any]:
-    """The columns of an encoding and of what overflows."""
+    """The columns of an encoding and of its overflow."""
     return [[getattr(each, name) for name in COLUMNS] for each in (encoding, *encoding.overflowing)]
 
 
 def caught(call: Callable[[], Any]) -> Any:
-    """What a call gives, or that it raises."""
+    """The result of a call, or a note that it raises."""
     try:
         return call()
     except Exception:  # noqa: BLE001 - each library has its classes
@@ -59,16 +59,16 @@ def caught(call: Callable[[], Any]) -> Any:
 
 
 async def awaited(call: Callable[[], Any]) -> Any:
-    """What an asynchronous call gives."""
+    """The result of an asynchronous call."""
     return await call()
 
 
 def result(library: Any, code: str) -> Any:
-    """What code leaves in `r`."""
+    """The value that code leaves in `r`."""
     more = {"lib": library, "columns": columns, "caught": caught, "awaited": awaited, "AB": {"a": 0, "b": 1, "ab": 2}}
     names = {**{name: value for name, value in vars(tokenizers_features).items() if name.isupper()}, **more}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # an old name is an option too
+        warnings.simplefilter("ignore", DeprecationWarning)  # deprecated names are options too
         exec(code, names)
     return names["r"]
 

@@ -1,7 +1,7 @@
-"""Each drop-in equals its library in every field, but for the differences that docs/clients.md lists.
+"""Each drop-in equals its library in every field, except for the differences in docs/clients.md.
 
 Each case is one feature on a simple base and one call; tests/dropins/ has the generators and the tables. With
-`TOKSMITH_EXHAUSTIVE=1` there are 200,000 cases for each drop-in, and a row that explains none of them fails.
+`TOKSMITH_EXHAUSTIVE=1` there are 200,000 cases for each drop-in, and a row without a case fails.
 """
 
 import os
@@ -35,7 +35,7 @@ FEW, MANY = (200_000, 200_000) if FULL else (600, 3_000)  # cases of the slow an
 
 
 def checked(cases: Iterable[Case], allowed: list[Allowed]) -> Comparison:
-    """What a run found, which the rows explain."""
+    """The result of a run, explained by the rows."""
     found = compare(cases, allowed)
     check_comparison(found, allowed, full=FULL)
     return found

@@ -1,7 +1,6 @@
-"""What five tutorials on byte-pair encoding show, figure by figure, through the public names.
+"""The figures of five tutorials on byte-pair encoding, one by one, through the public names.
 
-The rows that docs/lesson explains. The longer text and the vocabularies are shared data; a test that lacks them is
-skipped.
+docs/lesson explains the rows. The longer text and the vocabularies are shared data; a test without them is skipped.
 """
 
 import json
@@ -30,7 +29,7 @@ HINDI = "नमस्ते, आप कैसे हैं"
 
 
 def merged(tok: Tokenizer) -> list[tuple[int, int]]:
-    """The pairs that merge, in their order."""
+    """The merged pairs in order."""
     return [(left, right) for left, right, _ in tok.model.merges.tolist()]
 
 
@@ -60,7 +59,7 @@ def by_size(article: str) -> dict[int, Tokenizer]:
 
 @pytest.fixture
 def published(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the shared vocabularies the cache of published encodings."""
+    """Make the shared vocabularies the cache of published encodings."""
     if not all((vocab_dir / f"{name}.tiktoken").is_file() for name in ("r50k_base", "cl100k_base")):
         pytest.skip(f"lacks r50k_base.tiktoken or cl100k_base.tiktoken in {vocab_dir}")
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
@@ -223,7 +222,7 @@ def test_characters_of_the_article(article: str) -> None:
     assert all(tok.token_id(char) == id and tok.token_bytes(id) == char.encode() for char, id in stoi.items())
     assert tok.encode("Hi there") == [37, 66, 2, 77, 65, 62, 75, 62]
     assert tok.decode([37, 66, 2, 77, 65, 62, 75, 62]) == "Hi there"
-    with pytest.raises(toksmith.NotInVocabulary) as caught:
+    with pytest.raises(toksmith.errors.NotInVocabulary) as caught:
         tok.encode("Hi 😄")
     assert (caught.value.content, caught.value.offset) == ("😄", 3)
 
@@ -365,13 +364,13 @@ def test_three_kinds_of_tokenization() -> None:
     assert b"".join(tokens) == b"raining"
 
 
-# Where the tutorials are wrong.
+# Errors of the tutorials.
 
 
 def test_ids_end_below_vocab_size(tok: Tokenizer) -> None:
     assert tok.vocab_size == 276
     assert tok.decode([275]) == "y "
-    with pytest.raises(toksmith.UnknownId):
+    with pytest.raises(toksmith.errors.UnknownId):
         tok.decode([276])
 
 

@@ -8,8 +8,8 @@ import pyarrow as arrow
 import pytest
 
 import toksmith
-from toksmith import InvalidOption, SpecialTokenInText
 from toksmith._tokenizer import arrays
+from toksmith.errors import InvalidOption, SpecialTokenInText
 
 TOK = toksmith.train("low lower lowest é 日本", 262, special_tokens=["<pad>"])
 TEXTS = ["low", "", "lower é", "日本 lowest low", "x" * 50]
@@ -172,7 +172,7 @@ def test_wrong_options_of_padding_say_what_to_do() -> None:
         TOK.encode_padded(["low"], pad=0, multiple=0)
     with pytest.raises(InvalidOption, match="pad=-1"):
         TOK.encode_padded(["low"], pad=-1)
-    with pytest.raises(toksmith.NotInVocabulary):
+    with pytest.raises(toksmith.errors.NotInVocabulary):
         TOK.encode_padded(["low"], pad="<none>")
 
 

@@ -16,12 +16,13 @@ import pytest
 from test_corpus_rows import READERS, REFUSED, TAKEN
 
 import toksmith
-from toksmith import CorpusError, Tokenizer, _core
+from toksmith import Tokenizer, _core
 from toksmith._corpus import File, blocks, parquet
 from toksmith._corpus import columns as _columns
 from toksmith._corpus.columns import TextColumn, columns_in
-from toksmith._corpus.names import RowNames, name_in
+from toksmith._corpus.names import RowNames, name_in_row
 from toksmith._jobs.make import encode_shard
+from toksmith.errors import CorpusError
 
 BLOCKS = (1, 7, 64, 1 << 22)
 NAMES: dict[bytes, str | None] = {
@@ -103,7 +104,7 @@ def test_names_are_those_of_pythons_json(tmp_path: Path) -> None:
     column, *_ = columns_in(File(tmp_path / "rows.jsonl", "text", "id"))
     assert column.names is not None and [*column.names] == [*NAMES.values(), None]
     for value, name in NAMES.items():
-        assert name_in(b'{"id": %s, "text": "t"}\n' % value, "text", "id") == name
+        assert name_in_row(b'{"id": %s, "text": "t"}\n' % value, "text", "id") == name
     column, *_ = columns_in(File(tmp_path / "rows.jsonl", "text", "text"))
     assert column.names is not None and {*column.names} == {"t"}
     column, *_ = columns_in(File(tmp_path / "rows.jsonl", "text"))
@@ -188,7 +189,7 @@ def test_a_job_writes_what_its_slow_twin_writes(
         monkeypatch.setenv("TOKSMITH_SLOW", slow)
         monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        job = toksmith.plan(job_corpus.TOK, corpus, tmp_path / "out", **options)
+        job = toksmith.corpus.plan(job_corpus.TOK, corpus, tmp_path / "out", **options)
         done = job.run(threads=threads, progress=False)
         assert done is not None and done.bad_rows > 60 and done.documents > 60
         found.append(job_corpus.content(tmp_path / "out"))
@@ -205,7 +206,7 @@ def test_rows_are_left_out_in_one_order(tmp_path: Path, monkeypatch: pytest.Monk
             monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", batch)
             monkeypatch.setattr(blocks, "BLOCK_BYTES", block)
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
-            job = toksmith.plan(job_corpus.TOK, path, tmp_path / "out", errors="quarantine")
+            job = toksmith.corpus.plan(job_corpus.TOK, path, tmp_path / "out", errors="quarantine")
             job.run(progress=False)
             kept = (tmp_path / "out" / "quarantine" / "00000.jsonl").read_text().splitlines()
             assert [json.loads(line)["record"] for line in kept] == order
@@ -292,15 +293,15 @@ def test_an_arrow_file_that_is_cut_is_refused(kind: str, tok: Tokenizer, tmp_pat
     path = tmp_path / "rows.arrow"
     write_arrow(path, arrow.table({"text": TEXTS}), kind)
     data = path.read_bytes()
-    toksmith.encode_corpus(tok, path, tmp_path / "ids.npy")
+    toksmith.corpus.encode(tok, path, tmp_path / "ids.npy")
     for cut in [*range(0, len(data), 7), len(data) - 8, len(data) - 1]:
         path.write_bytes(data[:cut])
         with pytest.raises(CorpusError, match=r"rows\.arrow: (cannot be read|has no column)"):
-            toksmith.encode_corpus(tok, path, tmp_path / "ids.npy")
+            toksmith.corpus.encode(tok, path, tmp_path / "ids.npy")
     if kind == "stream":
         path.write_bytes(data * 2)
         with pytest.raises(CorpusError, match="several are joined"):
-            toksmith.encode_corpus(tok, path, tmp_path / "ids.npy")
+            toksmith.corpus.encode(tok, path, tmp_path / "ids.npy")
 
 
 @pytest.mark.slow
@@ -318,7 +319,7 @@ def test_damaged_arrow_files_are_texts_or_errors(kind: str, tok: Tokenizer, tmp_
                 damaged[draw.randrange(len(data))] = draw.choice([0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)])
             path.write_bytes(damaged)
             try:
-                toksmith.encode_corpus(tok, path, tmp_path / "ids.npy")
+                toksmith.corpus.encode(tok, path, tmp_path / "ids.npy")
             except CorpusError:
                 continue
 
@@ -369,7 +370,7 @@ def test_rows_without_a_text_are_made_only_where_someone_looks(
 
     (tmp_path / "rows.jsonl").write_text('{"other": 1}\n{"text": "low"}\n0\n[]\n' * 100)
     tok = toksmith.train("low", 257, progress=False)
-    job = toksmith.plan(tok, tmp_path / "rows.jsonl", tmp_path / "out", errors=errors)
+    job = toksmith.corpus.plan(tok, tmp_path / "rows.jsonl", tmp_path / "out", errors=errors)
     monkeypatch.setattr(_columns, "BadRow", counted)
     done = job.run(progress=False, threads=2)
     assert done is not None and (done.documents, done.bad_rows, count) == (100, 300, made)

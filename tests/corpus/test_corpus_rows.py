@@ -14,8 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 import toksmith
-from toksmith import CorpusError, Tokenizer, _core
+from toksmith import Tokenizer, _core
 from toksmith._cli import app
+from toksmith.errors import CorpusError
 
 DEEP = 100_000
 BOM = b"\xef\xbb\xbf"
@@ -67,9 +68,9 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "no JSON": (b'{"text": "a"}\nnot JSON\n', 1, "does not begin with '{'"),
     "single quotes": (b"{'text': 'a'}", 0, "a name in quotes is missing"),
     "no quotes": (b'{text: "a"}', 0, "a name in quotes is missing"),
-    "comment": (b'{"text": "a"} // b', 0, "something follows the object at byte 14"),
-    "two objects": (b'{"text": "a"} {"text": "b"}', 0, "something follows the object"),
-    "CR as the end of lines": (b'{"text": "a"}\r{"text": "b"}\r', 0, "something follows the object"),
+    "comment": (b'{"text": "a"} // b', 0, "there is text after the object at byte 14"),
+    "two objects": (b'{"text": "a"} {"text": "b"}', 0, "there is text after the object"),
+    "CR as the end of lines": (b'{"text": "a"}\r{"text": "b"}\r', 0, "there is text after the object"),
     "object over two lines": (b'{"text": "a"}\n{"text":\n"b"}\n', 1, "is missing"),
     "cut in a text": (b'{"text": "a"}\n{"text": "b', 1, "the row ends inside a string"),
     "cut behind a text": (b'{"text": "a"', 0, "a comma or a closing bracket is missing"),
@@ -84,15 +85,15 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "word": (b'{"text": "a", "n": True}', 0, "at byte"),
     "tab in a text": (b'{"text": "a\tb"}', 0, "a string holds a control character at byte 11"),
     "NUL in a name": (b'{"a\0": 1, "text": "a"}', 0, "a string holds a control character"),
-    "NUL outside": (b'{"text": "a"}\0', 0, "something follows the object"),
-    "wrong escape": (rb'{"text": "\x41"}', 0, "an escape is none of JSON's"),
-    "cut escape": (rb'{"text": "\u00e"}', 0, "an escape is none of JSON's"),
-    "no UTF-8 in the text": (b'{"text": "\xff"}', 0, "is no UTF-8: byte 10 of the row is 0xFF"),
-    "no UTF-8 elsewhere": (b'{"n": "\xe2\x98", "text": "a"}', 0, "is no UTF-8: byte 7"),
-    "surrogate in UTF-8": (b'{"text": "\xed\xa0\x80"}', 0, "is no UTF-8"),
-    "Latin-1": ('{"text": "é"}'.encode("latin-1"), 0, "is no UTF-8"),
+    "NUL outside": (b'{"text": "a"}\0', 0, "there is text after the object"),
+    "wrong escape": (rb'{"text": "\x41"}', 0, "an escape is not one of JSON's"),
+    "cut escape": (rb'{"text": "\u00e"}', 0, "an escape is not one of JSON's"),
+    "no UTF-8 in the text": (b'{"text": "\xff"}', 0, "is not UTF-8: byte 10 of the row is 0xFF"),
+    "no UTF-8 elsewhere": (b'{"n": "\xe2\x98", "text": "a"}', 0, "is not UTF-8: byte 7"),
+    "surrogate in UTF-8": (b'{"text": "\xed\xa0\x80"}', 0, "is not UTF-8"),
+    "Latin-1": ('{"text": "é"}'.encode("latin-1"), 0, "is not UTF-8"),
     "UTF-16": ('{"text": "a"}'.encode("utf-16-le"), 0, "a name in quotes is missing"),
-    "UTF-16 with a mark": ('{"text": "a"}'.encode("utf-16"), 0, "is no UTF-8: byte 0 of the row is 0xFF"),
+    "UTF-16 with a mark": ('{"text": "a"}'.encode("utf-16"), 0, "is not UTF-8: byte 0 of the row is 0xFF"),
     "two byte order marks": (BOM + BOM + b'{"text": "a"}', 0, "does not begin with '{'"),
     "byte order mark behind a space": (b" " + BOM + b'{"text": "a"}', 0, "does not begin with '{'"),
     "deep and open": (b"[" * DEEP, 0, "does not begin with '{'"),
@@ -111,12 +112,12 @@ def by_train(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
 
 
 def by_count(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
-    counts = toksmith.count_pieces(corpus, pattern="gpt2")
+    counts = toksmith.corpus.count(corpus, pattern="gpt2")
     return counts.digest, counts.documents, counts.bytes
 
 
 def by_encode_corpus(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
-    found = toksmith.encode_corpus(tok, corpus, folder / "ids.npy", special="text")
+    found = toksmith.corpus.encode(tok, corpus, folder / "ids.npy", special="text")
     return np.load(found.path).tolist(), np.load(found.ends_path).tolist()
 
 
@@ -124,8 +125,8 @@ def by_job(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
     if isinstance(corpus, list):  # a job reads files only
         return by_encode_corpus(tok, corpus, folder)
     shutil.rmtree(folder / "job", ignore_errors=True)
-    job = toksmith.plan(tok, corpus, folder / "job", special="text", empty="keep")
-    toksmith.run_shard(folder / "job" / "job.json", 0)
+    job = toksmith.corpus.plan(tok, corpus, folder / "job", special="text", empty="keep")
+    toksmith.corpus.run_shard(folder / "job" / "job.json", 0)
     assert job.shards == 1
     ids, ends = (np.load(folder / "job" / f"00000{end}.npy").tolist() for end in ("", ".ends"))
     return ids, ends
@@ -137,7 +138,7 @@ def by_measure(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
 
 def by_documents(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
     """What training on characters, surgery, doctor and sweep read."""
-    texts = toksmith._corpus.documents(corpus)
+    texts = toksmith._corpus.iter_documents(corpus)
     return [text.encode() if isinstance(text, str) else text for text in texts]
 
 
@@ -181,9 +182,9 @@ def test_commands_refuse_as_the_functions_do(tok: Tokenizer, tmp_path: Path) -> 
     model = ["-t", str(tmp_path / "tok.toksmith")]
     commands = (
         ["train", str(path), "--vocab-size", "260", "-o", str(tmp_path / "new.toksmith")],
-        ["count-pieces", str(path), "-o", str(tmp_path / "counts.tsv")],
+        ["corpus", "count", str(path), "-o", str(tmp_path / "counts.tsv")],
         ["encode", *model, str(path), "-o", str(tmp_path / "ids.npy")],
-        ["measure", *model, str(path)],
+        ["compare", *model, str(path)],
     )
     for data, record, problem in (REFUSED["null"], REFUSED["no JSON"], REFUSED["no UTF-8 elsewhere"]):
         path.write_bytes(data)
@@ -203,14 +204,14 @@ def test_rows_are_left_out_alike(tok: Tokenizer, tmp_path: Path) -> None:
     lines = [data for data, _, _ in REFUSED.values() if b"\n" not in data]
     path.write_bytes(b"\n".join(line + b'\n{"text": "a"}' for line in lines))
     for threads in (1, 2):
-        counts = toksmith.count_pieces(path, errors="skip", threads=threads)
+        counts = toksmith.corpus.count(path, errors="skip", threads=threads)
         assert (counts.documents, counts.skipped, counts.items()) == (len(lines), len(lines), [(b"a", len(lines))])
 
 
 def test_a_long_name_is_not_quoted_whole(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(b"{}")
     with pytest.raises(CorpusError) as caught:
-        toksmith.count_pieces(toksmith.files(tmp_path / "rows.jsonl", field="x" * 10_000))
+        toksmith.corpus.count(toksmith.files(tmp_path / "rows.jsonl", field="x" * 10_000))
     assert len(caught.value.problem) < 300
 
 
@@ -283,6 +284,6 @@ def test_a_text_file_is_what_its_bytes_are(tok: Tokenizer, tmp_path: Path) -> No
     """No mark is taken away, no line end changed."""
     data = BOM + b"a\r\nb\rc\n\xff\0"
     (tmp_path / "a.txt").write_bytes(data)
-    found = toksmith.encode_corpus(tok, tmp_path / "a.txt", tmp_path / "ids.npy")
+    found = toksmith.corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids.npy")
     assert tok.decode_bytes(np.load(found.path)) == data
-    assert toksmith.count_pieces(tmp_path / "a.txt").digest == toksmith.count_pieces(data).digest
+    assert toksmith.corpus.count(tmp_path / "a.txt").digest == toksmith.corpus.count(data).digest

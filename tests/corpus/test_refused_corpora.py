@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import InvalidOption
+from toksmith.errors import InvalidOption
 
 NAMES = ["corpus_final_v2.txt", "data/*.txt", "a\\b", "x.jsonl.gz", "Table.PARQUET", "/", "no/such", "*.md"]
 TEXTS = ["low", "a b/c", "see corpus.txt", "a/b\n", " x.txt", "txt", "x.text", "x" * 300 + ".txt", "a\0/b", "…"]
 CALLS = [
     lambda corpus: toksmith.train(corpus, 300, progress=False),
-    lambda corpus: toksmith.count_pieces(corpus, progress=False),
+    lambda corpus: toksmith.corpus.count(corpus, progress=False),
 ]
 
 
@@ -30,12 +30,12 @@ def test_a_text_that_looks_like_a_name_is_refused(name: str, call: Any) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_other_texts_are_texts(text: str) -> None:
-    assert toksmith.count_pieces(text, progress=False).bytes == len(text.encode())
+    assert toksmith.corpus.count(text, progress=False).bytes == len(text.encode())
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_call_that_the_error_names_takes_the_text(name: str) -> None:
-    assert toksmith.count_pieces([name], progress=False).bytes == len(name.encode())
+    assert toksmith.corpus.count([name], progress=False).bytes == len(name.encode())
 
 
 def test_a_file_that_exists_is_refused_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,5 +62,5 @@ def test_mappings_and_frames_are_refused(corpus: Any, call: Any) -> None:
 
 
 def test_ctrl_c_passes_handlers_of_errors() -> None:
-    assert not issubclass(toksmith.TrainingInterrupted, Exception)
-    assert toksmith.TrainingInterrupted.__mro__[1] is KeyboardInterrupt
+    assert not issubclass(toksmith.errors.TrainingInterrupted, Exception)
+    assert toksmith.errors.TrainingInterrupted.__mro__[1] is KeyboardInterrupt

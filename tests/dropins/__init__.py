@@ -1,8 +1,8 @@
-"""The drop-ins, held to the real libraries by machine.
+"""Compares the drop-ins with the real libraries on generated cases.
 
-A generator (a module of this package, one a drop-in) draws one feature at a time, makes the same thing with the real library and
-with ours, and gives a `Case` for each call: every field of both results. `compare` counts the equal ones, asks the table of
-allowed differences (`allowed_*.py`) about the others, and returns what the table does not explain.
+A generator (a module of this package for each drop-in) draws one feature at a time, builds it with the real library and
+with the drop-in, and yields a `Case` for each call: every field of both results. `compare` counts equal cases, checks
+the others against the table of allowed differences (`allowed_*.py`), and returns the unexplained ones.
 """
 
 import json
@@ -18,11 +18,11 @@ class Case(NamedTuple):
     """One call, made to both libraries.
 
     Attributes:
-        feature: What was drawn, such as `normalizer=NFD`.
-        call: The call as a user writes it, with its input, so that a reader can repeat it.
+        feature: The drawn feature, such as `normalizer=NFD`.
+        call: The call in a user's form, with its input, so that a reader can repeat it.
         peer: The value of each field of the real library's result; `{"raises": name of the class}` if it raised.
-        ours: The same of ours.
-        about: What the rows of allowed differences look at (the definition, the text, the options).
+        ours: The same for the drop-in.
+        about: The values that the rows of allowed differences check (the definition, the text, the options).
     """
 
     feature: str
@@ -33,12 +33,12 @@ class Case(NamedTuple):
 
 
 class Allowed(NamedTuple):
-    """A difference that is allowed, as docs/clients.md prints it.
+    """An allowed difference, in the form that docs/clients.md prints.
 
     Attributes:
         drop_in: The name of the module of `toksmith.compat`.
-        name: What differs, in a few words.
-        reason: Why it may.
+        name: The difference, in a few words.
+        reason: The reason why it is allowed.
         explains: Whether this row explains all of the named fields of the case.
     """
 
@@ -50,13 +50,13 @@ class Allowed(NamedTuple):
 
 @dataclass
 class Comparison:
-    """What a run found.
+    """The result of a run.
 
     Attributes:
-        cases: How many calls were compared.
-        features: How many cases each drawn feature had.
-        allowed: How many cases each row of the table explains.
-        unexplained: Each with the fields that differ.
+        cases: The number of compared calls.
+        features: The number of cases of each drawn feature.
+        allowed: The number of cases that each row of the table explains.
+        unexplained: The unexplained cases, each with its differing fields.
     """
 
     cases: int = 0
@@ -66,7 +66,7 @@ class Comparison:
 
 
 def compare(cases: Iterable[Case], rows: Iterable[Allowed]) -> Comparison:
-    """What differs between the two libraries, and what of it the rows allow."""
+    """The differences between the two libraries, and the rows that allow them."""
     rows, found = list(rows), Comparison()
     for case in cases:
         found.cases += 1
@@ -86,7 +86,7 @@ SHOWN = 5
 
 
 def check_comparison(found: Comparison, rows: Iterable[Allowed], *, full: bool) -> None:
-    """Fails for what no row explains, and in a full run for a row that explains nothing; prints and writes the counts."""
+    """Fail for unexplained cases, and in a full run for rows without a case; print and write the counts."""
     rows = list(rows)
     write_counts(found, rows)
     problems = [
@@ -100,12 +100,12 @@ def check_comparison(found: Comparison, rows: Iterable[Allowed], *, full: bool) 
 
 
 def shown_fields(values: Mapping[str, Any], fields: frozenset[str]) -> dict[str, str]:
-    """Some of the fields that differ."""
+    """Some of the differing fields."""
     return {name: str(values.get(name))[:300] for name in sorted(fields)[:3]}
 
 
 def write_counts(found: Comparison, rows: Iterable[Allowed]) -> None:
-    """Writes how many cases each row explains to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`."""
+    """Write the number of cases of each row to the folder that `TOKSMITH_COUNTS` names, for `dropins.differences`."""
     if folder := os.environ.get("TOKSMITH_COUNTS"):
         counts = {f"{row.drop_in}: {row.name}": found.allowed[row.name] for row in rows}
         name = next(iter(counts)).partition(":")[0]

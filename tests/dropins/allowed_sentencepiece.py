@@ -1,4 +1,4 @@
-"""What may differ between sentencepiece and `toksmith.compat.sentencepiece`."""
+"""The allowed differences between sentencepiece and `toksmith.compat.sentencepiece`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ROWS"]
 
 
 def is_encode(case: Case, fields: frozenset[str]) -> bool:
-    """Whether `parallel_encode` gives here what the library's own `encode` gives."""
+    """Whether the drop-in's `parallel_encode` returns the result of the library's own `encode`."""
     return "parallel" in case.call.lower() and case.ours == case.about["encode"]
 
 

@@ -1,4 +1,4 @@
-"""What may differ between tiktoken and `toksmith.compat.tiktoken`."""
+"""The allowed differences between tiktoken and `toksmith.compat.tiktoken`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ROWS"]
 
 
 def is_unmatched(case: Case, fields: frozenset[str]) -> bool:
-    """Whether the pattern does not match a part of the text, or of a text that goes on with a token."""
+    """Whether the pattern does not match a part of the text, or of the text continued with a token."""
     pattern, method = case.about["pattern"], case.about.get("method")
     if pattern != "letters alone":
         return False
@@ -21,7 +21,7 @@ def is_unmatched(case: Case, fields: frozenset[str]) -> bool:
 
 
 def is_ambiguous(case: Case, fields: frozenset[str]) -> bool:
-    """Whether the text holds a special token that begins with another, so that the order of a hash table decides there."""
+    """Whether one special token in the text begins with another, so that tiktoken's hash order decides."""
     names, text = case.about["special_tokens"], case.about.get("text")
     texts = [text] if isinstance(text, str) else []
     longer = [name for name in names if any(other != name and name.startswith(other) for other in names)]
@@ -29,7 +29,7 @@ def is_ambiguous(case: Case, fields: frozenset[str]) -> bool:
 
 
 def has_shared_id(case: Case, fields: frozenset[str]) -> bool:
-    """Whether an id of the call belongs to two special tokens, so that the order of a hash table decides which is shown."""
+    """Whether an id of the call belongs to two special tokens, so that the order of a hash table decides."""
     ids = [*case.about["special_tokens"].values()]
     shared = {id for id in ids if ids.count(id) > 1}
     given = case.about.get("given", [])

@@ -1,4 +1,4 @@
-"""The differences from tokenizers 0.23.3 that are allowed. docs/clients.md prints them."""
+"""The allowed differences from tokenizers 0.23.3. docs/clients.md prints them."""
 
 from dropins import Allowed, Case
 
@@ -7,24 +7,24 @@ OFFSETS = {"offsets", "char_to_token", "char_to_word", "token_to_chars", "word_t
 
 
 def panics(case: Case, fields: Fields) -> bool:
-    """Whether the library itself fails there."""
+    """Whether the library itself panics."""
     return case.peer.get("raises") == "PanicException"
 
 
 def marks_as_bytes(case: Case, fields: Fields) -> bool:
-    """Whether a mark that falls back to bytes gets offsets that no text has."""
+    """Whether a mark that falls back to bytes gets offsets outside the text."""
     code, offsets = case.about["code"], {name.split(" ")[-1] for name in fields}
     is_it = "end_of_word_suffix" in code and "byte_fallback=True" in code
     return is_it and (offsets <= OFFSETS or ("tokenize" in case.call and fields == {"result"}))
 
 
 def some_bytes(case: Case, fields: Fields) -> bool:
-    """Whether ours refuses a unigram model without a token for some byte."""
+    """Whether the drop-in refuses a unigram model that lacks a token for some byte."""
     return "lib.models.Unigram(UH, 0, True)" in case.about["code"] and "raises" in case.ours
 
 
 def no_unknown(case: Case, fields: Fields) -> bool:
-    """Whether the library refuses a character without a token of its own, which a longer token or bytes cover."""
+    """Whether the library refuses a character without its own token, which a longer token or bytes cover."""
     is_it = (
         "lib.models.Unigram(UB, None, True)" in case.about["code"] or "lib.models.Unigram(U, None" in case.about["code"]
     )
@@ -42,27 +42,27 @@ def equal_contents(case: Case, fields: Fields) -> bool:
 
 
 def replaces_nothing(case: Case, fields: Fields) -> bool:
-    """Whether text is put between bytes, where the library counts wrong and mostly panics."""
+    """Whether text is inserted between bytes, where the library miscounts and mostly panics."""
     return 'Replace("", "a")' in case.about["code"] and "ByteLevel(" in case.about["code"] and "result" not in fields
 
 
 def samples(case: Case, fields: Fields) -> bool:
-    """Whether ours refuses a model that samples."""
+    """Whether the drop-in refuses a model that samples."""
     is_it = "dropout=0.5" in case.about["code"] or "nbest_size=9" in case.about["code"]
     return is_it and case.ours.get("raises") == "NotHere"
 
 
 def processed_twice(case: Case, fields: Fields) -> bool:
-    """Whether an encoding that was processed before is processed again, where texts share places."""
+    """Whether a processed encoding is processed again, with texts that share places."""
     return ".post_process(" in case.call and {name.split(" ")[-1] for name in fields} == {"token_to_sequence"}
 
 
 def same_but_vocabulary(case: Case, trainer: str, option: str = "") -> bool:
-    """Whether two trained tokenizers differ in their vocabularies and merges alone, and have as many characters."""
+    """Whether two trained tokenizers differ only in their vocabularies and merges, with equal numbers of characters."""
     peer, own = case.peer.get("result"), case.ours.get("result")
     if trainer not in case.call or option not in case.call or not isinstance(peer, dict) or not isinstance(own, dict):
         return False
-    others = {"added_tokens": 0} if trainer == "UnigramTrainer" else {}  # whose ids follow
+    others = {"added_tokens": 0} if trainer == "UnigramTrainer" else {}  # their ids follow the vocabulary
     parts = [{**value, **others, "model": {**value["model"], "vocab": 0, "merges": 0}} for value in (peer, own)]
     characters = [sum(len(token) == 1 for token, _ in value["model"]["vocab"]) for value in (peer, own)]
     return parts[0] == parts[1] and (characters[0] == characters[1] or trainer == "UnigramTrainer")

@@ -1,4 +1,4 @@
-"""The differences from transformers 5 with tokenizers 0.23.3 that are allowed. docs/clients.md prints them."""
+"""The allowed differences from transformers 5 with tokenizers 0.23.3. docs/clients.md prints them."""
 
 from dropins import Allowed
 from dropins.allowed_tokenizers import panics

@@ -1,7 +1,7 @@
-"""Writes the table of allowed differences into docs/clients.md, with the number of cases of a full run that each row explains.
+"""Writes the table of allowed differences into docs/clients.md, with the number of cases of each row in a full run.
 
-`PYTHONPATH=tests python -m dropins.differences COUNTS.json ...` takes the counts that runs of the proofs of drop-ins with
-`TOKSMITH_EXHAUSTIVE=1` write into the folder that `TOKSMITH_COUNTS` names. It leaves the counts of other drop-ins as they are.
+`PYTHONPATH=tests python -m dropins.differences COUNTS.json ...` reads the counts that runs of the drop-ins' proofs with
+`TOKSMITH_EXHAUSTIVE=1` write into the folder `TOKSMITH_COUNTS`. The counts of other drop-ins stay unchanged.
 """
 
 import importlib
@@ -24,7 +24,7 @@ def rows() -> list[Allowed]:
 
 
 def printed(page: str) -> list[list[str]]:
-    """The cells of the table that the page shows."""
+    """The cells of the page's table."""
     lines = page.split(BEGIN, 1)[1].split(END, 1)[0].strip().splitlines()
     return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
@@ -37,12 +37,12 @@ def written(counts: dict[str, int]) -> str:
 
 
 def key(row: Allowed) -> str:
-    """What names a row among all drop-ins."""
+    """The name of a row among all drop-ins."""
     return f"{row.drop_in}: {row.name}"
 
 
 def main(files: list[str]) -> None:
-    """Writes the table with the counts of these files."""
+    """Write the table with the counts of these files."""
     page = PAGE.read_text(encoding="utf-8")
     counts = {f"{cells[0]}: {cells[1]}": int(cells[3].replace(",", "")) for cells in printed(page)}
     for file in files:

@@ -1,7 +1,7 @@
 """Cases of `toksmith.compat.sentencepiece`: models that the real library trains, and every call on both libraries.
 
-A model has one drawn feature beside its type: an option of the trainer, or an edit of the trained message. Each call is
-drawn with its options, and its text from hard texts and from pieces of text that normalizers treat in their own ways.
+A model has one drawn feature and a type: an option of the trainer, or an edit of the trained message. Each call is
+drawn with its options; its text consists of hard texts and of pieces that normalizers treat in different ways.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ RETURNS = {"ids": int, "pieces": str, "bytes": bytes}
 
 
 def cases(random: Random, count: int, folder: Any, peer: Any) -> Iterator[Case]:
-    """So many cases; `folder` is for the files that the trainer reads, and `peer` the real library."""
+    """Draw `count` cases; `folder` is for the trainer's input files, and `peer` is the real library."""
     made = 0
     while made < count:
         feature, about, data = drawn_model(random, folder, peer)
@@ -96,7 +96,7 @@ def cases(random: Random, count: int, folder: Any, peer: Any) -> Iterator[Case]:
 
 
 def drawn_model(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any], bytes]:
-    """A feature, what was drawn, and the bytes of a model that has it; the trainer refuses some, which are drawn anew."""
+    """A feature, the drawn options, and the bytes of a model with it; models that the trainer refuses are redrawn."""
     while True:
         try:
             return trained(random, folder, peer)
@@ -105,7 +105,7 @@ def drawn_model(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, 
 
 
 def trained(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any], bytes]:
-    """The same of one drawing."""
+    """The same for one drawing."""
     kind, feature = random.choice(TYPES), random.choice([*TRAINER, *EDITS])
     options = dict(TRAINER.get(feature, {}))
     if random.random() < 0.3:
@@ -130,7 +130,7 @@ def trained(random: Random, folder: Any, peer: Any) -> tuple[str, dict[str, Any]
 
 
 def edited(random: Random, feature: str, data: bytes) -> bytes:
-    """The model with the edit that a feature names."""
+    """The model with the edit of a feature."""
     from sentencepiece import sentencepiece_model_pb2
 
     protos: Any = sentencepiece_model_pb2
@@ -170,7 +170,7 @@ def drawn_text(random: Random) -> str:
 
 
 def drawn_bytes(random: Random) -> bytes:
-    """A text as bytes, some of which may be missing."""
+    """A text as bytes, some of which can be missing."""
     data = drawn_text(random).encode()
     return bytes(byte for byte in data if random.random() < 0.9) if random.random() < 0.4 else data
 
@@ -180,7 +180,7 @@ Call = tuple[str, Run, dict[str, Any]]
 
 
 def drawn_call(random: Random, model: Any) -> Call:
-    """A call as a user writes it, what makes it, and what was drawn for it."""
+    """A call in a user's form, the function that makes it, and its drawn values."""
     return random.choice(CALLS)(random, model)
 
 
@@ -211,7 +211,7 @@ def encode(random: Random, model: Any) -> Call:
 
 
 def is_unigram(model: Any) -> bool:
-    """Whether a model has ways to cut a text."""
+    """Whether a model has several segmentations."""
     try:
         model.nbest_encode("a", nbest_size=2)
     except RuntimeError:
@@ -220,7 +220,7 @@ def is_unigram(model: Any) -> bool:
 
 
 def nbest(random: Random, model: Any) -> Call:
-    """The best ways to cut a text."""
+    """The best segmentations of a text."""
     way, size = random.choice(WAYS), random.choice([-1, 0, 1, 2, 3, 5, 10, 40, 513])
     text, options = drawn_text(random)[:40], {"add_bos": True} if random.random() < 0.05 else {}
     kind = RETURNS.get(way, way)
@@ -232,7 +232,7 @@ def nbest(random: Random, model: Any) -> Call:
 
 
 def decode(random: Random, model: Any) -> Call:
-    """`decode` of ids or pieces that are an encoding, or of any."""
+    """`decode` of ids or pieces, from an encoding or arbitrary."""
     size = model.GetPieceSize()
 
     def ids() -> list[int]:
@@ -268,7 +268,7 @@ def normalize(random: Random, model: Any) -> Call:
 
 
 def table(random: Random, model: Any) -> Call:
-    """What is known of pieces and ids."""
+    """The properties of pieces and ids."""
     size = model.GetPieceSize()
     name = random.choice(["IdToPiece", "GetScore", "IsControl", "IsUnknown", "IsUnused", "IsByte", "id_to_piece"])
     ids: Any = [random.randrange(size) for _ in range(5)]
@@ -289,7 +289,7 @@ def table(random: Random, model: Any) -> Call:
 
 
 def named(random: Random, model: Any) -> Call:
-    """A method whose name says what it returns, in either spelling."""
+    """A method named after its result, in either spelling."""
     name = random.choice(["encode_as", "nbest_encode_as", "parallel_encode_as"])
     kinds = ["ids", "pieces", "proto", "numpy"] + ["offset_mapping"] * (name == "encode_as")
     way = random.choice(kinds)
@@ -307,7 +307,7 @@ def named(random: Random, model: Any) -> Call:
 
 
 def made(random: Random, model: Any) -> Call:
-    """A processor with options of its own, and one that was pickled."""
+    """A processor with its own options, and a pickled one."""
     options: dict[str, Any] = {
         name: True for name in ("add_bos", "add_eos", "reverse", "emit_unk_piece") if random.random() < 0.4
     }
@@ -343,7 +343,7 @@ def loaded(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def fields(run: Callable[[], Any]) -> dict[str, Any]:
-    """Every field of what a call gives."""
+    """Every field of a call's result."""
     found = outcome(run)
     return found if "raises" in found else dict(flat("result", found["value"]))
 

@@ -1,7 +1,7 @@
-"""Cases of `toksmith.compat.tiktoken`: encodings that are drawn, and every method of `Encoding` on both libraries.
+"""Cases of `toksmith.compat.tiktoken`: random encodings, and every method of `Encoding` on both libraries.
 
-An encoding has published ranks or a few drawn ones, a pattern, and special tokens that may share characters. Calls have
-texts that are hard to cut, sets of allowed and disallowed special tokens, and ids that may not exist.
+An encoding has published ranks or a few drawn ones, a pattern, and special tokens that can share characters. Calls have
+texts that are hard to split, sets of allowed and disallowed special tokens, and ids that can be unknown.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ERRORS = ("replace", "strict", "ignore", "backslashreplace")
 
 
 def cases(random: Random, count: int, vocab: Path, peer: Any) -> Iterator[Case]:
-    """So many cases; `vocab` is the folder of the published ranks, and `peer` the real library."""
+    """Draw `count` cases; `vocab` is the folder of the published ranks, and `peer` is the real library."""
     published = {name: load_ranks(vocab / f"{name}.tiktoken", peer) for name in PUBLISHED}
     made = 0
     while made < count:
@@ -86,7 +86,7 @@ def load_ranks(path: Path, peer: Any) -> dict[bytes, int]:
 def drawn_encoding(
     random: Random, published: Mapping[str, dict[bytes, int]]
 ) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """A feature, what was drawn, and the arguments of an encoding that has it."""
+    """A feature, the drawn values, and the arguments of an encoding with it."""
     name = random.choice(PUBLISHED) if random.random() < 0.03 else "drawn"
     ranks = published[name] if name != "drawn" else drawn_ranks(random)
     pattern, special = random.choice([*PATTERNS]), random.choice([*SPECIALS])
@@ -104,7 +104,7 @@ def drawn_encoding(
 
 
 def drawn_ranks(random: Random) -> dict[bytes, int]:
-    """All bytes and what some of them join to, ranked in any order that starts with the bytes."""
+    """All bytes and some of their joins, ranked in any order that starts with the bytes."""
     tokens = [bytes([byte]) for byte in range(256)]
     random.shuffle(tokens)
     parts = [part.encode("utf-8", "replace") for part in PARTS]
@@ -164,7 +164,7 @@ def of_text(method: str, options: Callable[[Random, Any], dict[str, Any]]) -> Ca
 
 
 def batches(random: Random, model: Any) -> Call:
-    """The methods of many texts."""
+    """The methods on many texts."""
     method = random.choice(["encode_batch", "encode_ordinary_batch"])
     given = [drawn_text(random) for _ in range(random.randrange(4))]
     more = sets(random, model) if method == "encode_batch" else {}
@@ -177,7 +177,7 @@ def batches(random: Random, model: Any) -> Call:
 
 
 def drawn_ids(random: Random, model: Any) -> list[int]:
-    """Ids of a text, or any, which may not exist."""
+    """Ids of a text, or arbitrary ids, which can be unknown."""
     found = model.encode_ordinary(drawn_text(random)) if random.random() < 0.6 else []
     specials = [*model._special_tokens.values()]
     if specials and random.random() < 0.2:
@@ -210,7 +210,7 @@ def decoding(random: Random, model: Any) -> Call:
 
 
 def single(random: Random, model: Any) -> Call:
-    """What is known of one token."""
+    """The properties of one token."""
     if random.random() < 0.5:
         method = random.choice(["decode_single_token_bytes", "is_special_token"])
         given: Any = random.choice([random.randrange(model.n_vocab), random.choice(drawn_ids(random, model))])
@@ -227,7 +227,7 @@ def single(random: Random, model: Any) -> Call:
 
 
 def whole(random: Random, model: Any) -> Call:
-    """What is known of all tokens, and copies."""
+    """The properties of all tokens, and copies."""
     text = drawn_text(random)
     make = random.choice([lambda encoding: encoding, lambda encoding: pickle.loads(pickle.dumps(encoding)), copy.copy])
 
@@ -269,7 +269,7 @@ def outcome(run: Callable[[], Any]) -> dict[str, Any]:
     """The value of a call, or its error."""
     try:
         return {"value": run()}
-    except BaseException as error:  # whatever a library raises is compared; a panic is no Exception
+    except BaseException as error:  # every error of a library is compared; a panic is not an Exception
         if isinstance(error, (KeyboardInterrupt, SystemExit)):
             raise
         return {"error": error}
@@ -281,7 +281,7 @@ def refused(found: dict[str, Any]) -> dict[str, Any]:
 
 
 def fields(run: Callable[[], Any]) -> dict[str, Any]:
-    """Every field of what a call gives; of an error, the built-in class that it belongs to and the token that it names."""
+    """Every field of a call's result; for an error, its built-in class and the token that it names."""
     found = outcome(run)
     if (error := found.get("error")) is not None:
         kind = next(each for each in type(error).__mro__ if each.__module__ in ("builtins", "pyo3_runtime"))
@@ -298,5 +298,5 @@ def fields(run: Callable[[], Any]) -> dict[str, Any]:
 
 
 def names_in_errors() -> list[str]:
-    """The texts that an error may name, longer ones first."""
+    """The texts that an error can name, longer ones first."""
     return sorted({*(name for names in SPECIALS.values() for name in names), "a", "x"}, key=len, reverse=True)

@@ -1,7 +1,7 @@
-"""Cases of `toksmith.compat.tokenizers`: each makes one feature with both libraries, and one call with every field of its result.
+"""Cases of `toksmith.compat.tokenizers`: each builds one feature with both libraries, and makes one call.
 
-A case prints as two lines of Python, which anyone can run with `lib = tokenizers` or `from toksmith.compat import tokenizers as lib`
-and with the names of tests/dropins/tokenizers_features.py.
+A case prints as two lines of Python, which run with `lib = tokenizers` or `from toksmith.compat import tokenizers as
+lib` and with the names of tests/dropins/tokenizers_features.py.
 """
 
 import builtins
@@ -33,7 +33,7 @@ Values = dict[str, Any]
 
 
 def fields(encoding: Any) -> Values:
-    """Every field of an encoding, what its methods say of each place, and the same of what overflows."""
+    """Every field of an encoding, the results of its methods for each place, and the same for its overflow."""
     found = {name: getattr(encoding, name) for name in COLUMNS}
     count, sequences = len(encoding), range(max(encoding.n_sequences, 1) + 1)
     for name in ("token_to_chars", "token_to_word", "token_to_sequence"):
@@ -66,23 +66,23 @@ def shown(value: Any) -> Values:
 
 
 def outcome(call: Callable[[], Any], shown: Callable[[Any], Values] = shown) -> tuple[Values, BaseException | None]:
-    """The fields of what a call gives, and what it raises."""
+    """The fields of a call's result, and its error."""
     try:
         return shown(call()), None
     except (Exception, BaseException) as error:
-        if isinstance(error, (KeyboardInterrupt, SystemExit, SyntaxError, NameError)):  # of the case itself
+        if isinstance(error, (KeyboardInterrupt, SystemExit, SyntaxError, NameError)):  # an error of the case itself
             raise
         return {"raises": type(error).__name__}, error
 
 
 def caught(theirs: Values, own: Values, error: BaseException | None) -> Values:
-    """Ours, with the library's class in place of a class of ours that is one of it."""
+    """The drop-in's values, with the library's class in place of its subclass."""
     kind = getattr(builtins, theirs.get("raises", ""), None)
     return theirs if error is not None and kind is not None and isinstance(error, kind) else own
 
 
 class Features:
-    """The features that were made, each with both libraries."""
+    """The built features, each with both libraries."""
 
     def __init__(self, libraries: tuple[Any, Any]) -> None:
         self.libraries = libraries
@@ -103,19 +103,19 @@ class Features:
 
 
 def namespace(code: str, **given: Any) -> Values:
-    """The names that a feature's code makes, or what it raises."""
+    """The names that a feature's code defines, or its error."""
     names: Values = {**NAMES, **given}
     try:
         exec(code, names)
     except Exception as error:
-        if isinstance(error, (SyntaxError, NameError)):  # of the case itself
+        if isinstance(error, (SyntaxError, NameError)):  # an error of the case itself
             raise
         names["made"] = error
     return names
 
 
 def call(rng: random.Random, name: str, size: int, known: list[str]) -> tuple[str, Values]:
-    """A call as a user writes it, and what it is given."""
+    """A call in a user's form, and its arguments."""
     text, pair = drawn.text(rng), drawn.text(rng)
     given = rng.choice(("", "", ", add_special_tokens=False"))
     kind = rng.random()
@@ -159,7 +159,7 @@ def decoding(rng: random.Random, size: int, known: list[str], *, alone: bool) ->
 
 
 def vocabulary(rng: random.Random, size: int, known: list[str]) -> str:
-    """A call that asks for what a tokenizer holds."""
+    """A call for the content of a tokenizer."""
     token, id = rng.choice([*known, *drawn.MARKS]), rng.randrange(size + 3)
     calls = (
         "get_vocab()",
@@ -178,7 +178,7 @@ def vocabulary(rng: random.Random, size: int, known: list[str]) -> str:
 
 
 def training(rng: random.Random, libraries: tuple[Any, Any]) -> Case:
-    """A training, and the tokenizer that it makes."""
+    """A training, and the trained tokenizer."""
     name, made, line = trainings.drawn(rng)
     results = []
     for library in libraries:
@@ -189,7 +189,7 @@ def training(rng: random.Random, libraries: tuple[Any, Any]) -> Case:
 
 
 def trained(made: str, line: str, names: Values) -> dict[str, Any]:
-    """What a trained tokenizer's file holds, the vocabulary in order."""
+    """The content of a trained tokenizer's file, the vocabulary in order."""
     exec(f"{made}; {line}", names)
     value = json.loads(names["t"].to_str())
     vocab = value["model"]["vocab"]
@@ -197,7 +197,7 @@ def trained(made: str, line: str, names: Values) -> dict[str, Any]:
 
 
 def cases(count: int, seed: int, libraries: tuple[Any, Any]) -> Iterator[Case]:
-    """So many drawn cases."""
+    """Draw `count` cases."""
     rng, features = random.Random(seed), Features(libraries)
     for _ in range(count):
         if rng.random() < 0.04:

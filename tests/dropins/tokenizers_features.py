@@ -1,7 +1,7 @@
-"""What a case of `toksmith.compat.tokenizers` is about: one feature on a simple base, written as the code that makes it.
+"""The features in cases of `toksmith.compat.tokenizers`: each on a simple base, as the code that makes it.
 
-The code is run with `lib`, which is the library or ours, and with the names of this module's vocabularies. It leaves the
-tokenizer in `t`.
+The code runs with `lib`, which is the library or the drop-in, and with the names of this module's vocabularies. It
+leaves the tokenizer in `t`.
 """
 
 import itertools
@@ -33,7 +33,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 def bpe(
     extra: list[str] | None = None, prefix: str = "", suffix: str = ""
 ) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """A vocabulary of letters and merges of them, with marks."""
+    """A vocabulary of letters and their merges, with marks."""
     tokens = [
         "[UNK]",
         *LETTERS,

@@ -1,6 +1,7 @@
-"""Every option of the classes and methods of tokenizers: a call that shows what it does, and a value that is not the default.
+"""Every option of the classes and methods of tokenizers: a call that shows its effect, and a non-default value.
 
-`{}` is where the option goes. `tests/compat/test_dropin_options.py` reads the library's stubs: an option that has no row here fails.
+`{}` is the place of the option. `tests/compat/test_dropin_options.py` reads the library's stubs: an option that has no
+row here fails.
 """
 
 T = 't = lib.Tokenizer(lib.models.BPE(V, M, unk_token="[UNK]")); t.pre_tokenizer = lib.pre_tokenizers.Whitespace(); '
@@ -15,7 +16,7 @@ RUN = "import asyncio; run = lambda call: asyncio.run(awaited(call)); "
 
 
 def of_encoding(code: str) -> str:
-    """A call that gives an encoding."""
+    """A call that returns an encoding."""
     return f"{code}; r = columns(e)"
 
 
@@ -172,7 +173,7 @@ for kind, options in TRAININGS.items():
     for name, value in options.items():
         code = f"t = lib.implementations.{kind}(); t.train_from_iterator({CORPUS}{{}}); r = t.get_vocab()"
         ROWS[f"implementations.{kind}.train_from_iterator.{name}"] = (code, f"{name}={value}")
-# What changes no result of the library.
+# Options that change no result of the library.
 SILENT = {
     "Tokenizer.train_from_iterator.length": "it sizes the bar of progress",
     "models.BPE.__new__.cache_capacity": "it sizes a memory",
@@ -189,13 +190,13 @@ SILENT = {
         for name in ("show_progress", "length")
     },
 }
-# What ours reads, with another result than the library: UnigramTrainer is SentencePiece's, and marks get ids by chance there.
+# Options with another result in the drop-in: UnigramTrainer is SentencePiece's, and the library's ids of marks vary.
 UNLIKE = {
     *(name for name in ROWS if name.startswith("trainers.UnigramTrainer")),
     *(name for name in ROWS if name.startswith("trainers.WordPieceTrainer")),
     "trainers.BpeTrainer.__new__.continuing_subword_prefix",
     "trainers.BpeTrainer.__new__.end_of_word_suffix",
-    "implementations.SentencePieceBPETokenizer.train_from_iterator.limit_alphabet",  # by chance there
+    "implementations.SentencePieceBPETokenizer.train_from_iterator.limit_alphabet",  # varies in the library
     *(
         f"implementations.{kind}.train_from_iterator.{name}"
         for kind in TRAININGS
@@ -203,7 +204,7 @@ UNLIKE = {
         if kind[:2] in ("Ch", "Be") or "Unigram" in kind
     ),
 }
-# What cannot be compared.
+# Options that cannot be compared.
 ABSENT = {
     "Tokenizer.async_encode_batch.is_pretokenized": "the library refuses it with a TypeError",
     "Tokenizer.async_encode_batch_fast.is_pretokenized": "the library refuses it with a TypeError",

@@ -83,12 +83,12 @@ def text(rng: random.Random) -> str:
 
 
 def words(rng: random.Random) -> list[str]:
-    """Words that were split before."""
+    """Words from an earlier split."""
     return [rng.choice(PARTS) if rng.random() < 0.9 else text(rng)[:20] for _ in range(rng.randint(0, 5))]
 
 
 def numbers(rng: random.Random, size: int) -> list[int]:
-    """Ids, some of which no token has."""
+    """Ids, some of them unknown."""
     return [rng.randrange(size + 3) for _ in range(rng.randint(0, 8))]
 
 

@@ -1,6 +1,6 @@
-"""Cases of `toksmith.compat.transformers`: `PreTrainedTokenizerFast` of the library beside `ToksmithTokenizer`, of one definition.
+"""Cases of `toksmith.compat.transformers`: `PreTrainedTokenizerFast` and `ToksmithTokenizer`, built alike.
 
-The code of a case is run with `lib`, the library `tokenizers` or ours, and with `Fast`, the class.
+The code of a case is run with `lib`, the library `tokenizers` or the drop-in, and with `Fast`, the class.
 """
 
 import random
@@ -193,7 +193,7 @@ def definition(rng: random.Random) -> tuple[str, str]:
 
 
 def cases(count: int, seed: int, libraries: tuple[tuple[Any, Any], tuple[Any, Any]]) -> Iterator[Case]:
-    """So many drawn cases; a library is a module and a class."""
+    """Draw `count` cases; a library is a module and a class."""
     rng = random.Random(seed)
     made: dict[str, list[Values]] = {}
     for _ in range(count):

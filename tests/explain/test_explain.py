@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from shown_results import check_shown
 
 import toksmith
-from toksmith import InvalidOption, Model, NotInVocabulary, Tokenizer, TokenTable, UnknownId, explain, reference
+from toksmith import Model, Tokenizer, explain, reference
+from toksmith.errors import InvalidOption, NotInVocabulary, UnknownId
 from toksmith.explain._pieces import token_kind
+from toksmith.types import TokenTable
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TEXT = "The low lower lowest slow. 12 345\n\tnew  newer é 나는 ☀\ufe0f"
@@ -32,7 +34,7 @@ def whole_only() -> Tokenizer:
 
 def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
     text = f"{TEXT}<|end|>low"
-    found = explain.pieces(tok, text, special="allow")
+    found = explain.text(tok, text, special="allow")
     assert [token.id for token in found.tokens] == tok.encode(text, special="allow")
     assert b"".join(found.text[token.start : token.end] for token in found.tokens) == text.encode()
     assert all(found.text[token.start : token.end] == token.token for token in found.tokens)
@@ -45,23 +47,23 @@ def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
 
 
 def test_a_text_of_only_special_tokens(tok: Tokenizer) -> None:
-    found = explain.pieces(tok, "<|end|><|end|>", special="allow")
+    found = explain.text(tok, "<|end|><|end|>", special="allow")
     assert [token.kind for token in found.tokens] == ["special"] * 2
     assert found.ends == (7, 14)
     check_shown(found)
-    check_shown(explain.compare({"a": tok, "b": tok}, "<|end|>", special="allow"))
+    check_shown(explain.differences({"a": tok, "b": tok}, "<|end|>", special="allow"))
     check_shown(explain.budget(tok, "<|end|>", special="allow"))
 
 
 def test_a_special_token_is_plain_text_unless_it_is_allowed(tok: Tokenizer) -> None:
-    assert len(explain.pieces(tok, "<|end|>").ends) > 1
-    with pytest.raises(toksmith.SpecialTokenInText):
-        explain.pieces(tok, "<|end|>", special="raise")
+    assert len(explain.text(tok, "<|end|>").ends) > 1
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
+        explain.text(tok, "<|end|>", special="raise")
 
 
 @pytest.mark.parametrize("text", ["", b"", b"\xff\xfe", b"a\xe2\x98b\xff", "\ud800", "e\u0301", " "])
 def test_pieces_of_hard_texts(tok: Tokenizer, text: str | bytes) -> None:
-    found = explain.pieces(tok, text)
+    found = explain.text(tok, text)
     assert b"".join(token.token for token in found.tokens) == reference.utf8(text)
     assert (found.ends[-1] if found.ends else 0) == len(found.text)
     check_shown(found)
@@ -142,7 +144,7 @@ def test_what_merges_refuses(tok: Tokenizer) -> None:
 
 def test_trees(tok: Tokenizer) -> None:
     for id in range(256, 281):
-        found = explain.tree(tok, id)
+        found = explain.token(tok, id)
         assert found.is_derivable
         assert found.nodes[found.roots[0]].token == found.token == tok.token_bytes(id)
         parents = tok.model.merges[id - 256, :2].tolist()
@@ -150,18 +152,18 @@ def test_trees(tok: Tokenizer) -> None:
         uses = [[use.left, use.right, use.id] for use in found.children]
         assert uses == [row for row in tok.model.merges.tolist() if id in row[:2]]
         assert found.is_leaf == (not uses)
-    check_shown(explain.tree(tok, tok.token_id(" low")))
+    check_shown(explain.token(tok, tok.token_id(" low")))
 
 
 def test_trees_of_what_nothing_makes(tok: Tokenizer) -> None:
-    special = explain.tree(tok, tok.token_id("<|end|>"))
+    special = explain.token(tok, tok.token_id("<|end|>"))
     assert special.special and not special.nodes and "no merge makes" in str(special)
-    byte = explain.tree(tok, 97)
+    byte = explain.token(tok, 97)
     assert (byte.depth, byte.is_derivable, len(byte.nodes)) == (0, True, 1)
-    only = explain.tree(whole_only(), 256)
+    only = explain.token(whole_only(), 256)
     assert not only.is_derivable and [only.nodes[root].token for root in only.roots] == [b"a", b"b", b"c"]
     with pytest.raises(UnknownId):
-        explain.tree(tok, 300)
+        explain.token(tok, 300)
     for found in (special, byte, only):
         check_shown(found)
 
@@ -170,11 +172,11 @@ def test_a_deep_tree_is_drawn_to_some_depth() -> None:
     chain = [b"a" * length for length in range(2, 400)]
     merges = [(97, 97, 256), *((id - 1, 97, id) for id in range(257, 256 + len(chain)))]
     deep = Tokenizer(Model(TokenTable.of([*BYTES, *chain]), [*range(256 + len(chain))], merges=merges))  # type: ignore[arg-type]
-    found = explain.tree(deep, 256 + 40)
+    found = explain.token(deep, 256 + 40)
     assert len(found.roots) > 1  # aa is first everywhere, so that aaa + a is never reached
     check_shown(found)
     long = toksmith.train(["".join(map(chr, range(97, 123))) * 2], min_count=2, pattern=None)
-    check_shown(explain.tree(long, long.vocab_size - 1))
+    check_shown(explain.token(long, long.vocab_size - 1))
 
 
 PUBLISHED = {"r50k_base.tiktoken": "gpt2", "o200k_base.tiktoken": "o200k", "mistral_v1.model": None}
@@ -197,9 +199,9 @@ def test_published_tokenizers_merge_as_the_engine_does(name: str, vocab_dir: Pat
 @pytest.mark.slow
 def test_glitch_token_and_its_forest(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "r50k_base.tiktoken", pattern="gpt2")
-    found = explain.tree(tok, 43453)
+    found = explain.token(tok, 43453)
     assert (found.token, found.depth, found.is_leaf) == (b" SolidGoldMagikarp", 6, True)
-    assert explain.tree(tok, 41538).children[0].token == b"GoldMagikarp"
+    assert explain.token(tok, 41538).children[0].token == b"GoldMagikarp"
 
 
 @pytest.mark.slow
@@ -210,6 +212,6 @@ def test_tokens_that_only_the_whole_piece_look_up_makes(vocab_dir: Path) -> None
     lacking = np.setdiff1d(tok.model.ids, made).tolist()
     assert len(lacking) == 588
     for id in lacking[::250]:
-        found = explain.tree(tok, id)
+        found = explain.token(tok, id)
         assert not found.is_derivable
         assert explain.merges(tok, found.token).ids == (id,)

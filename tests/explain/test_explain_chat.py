@@ -12,7 +12,8 @@ from command_line import run
 from shown_results import check_shown
 
 import toksmith
-from toksmith import FormatError, InvalidOption, _render, explain
+from toksmith import _render, explain
+from toksmith.errors import FormatError, InvalidOption
 
 pytest.importorskip("jinja2")
 
@@ -146,17 +147,22 @@ def test_the_command(tmp_path: Path) -> None:
     saved, file = tmp_path / "tok.toksmith", tmp_path / "talk.json"
     TOK.save(saved)
     file.write_text(json.dumps(TALK), encoding="utf-8")
-    found = _render.called(explain.chat(TOK, TALK, template="chatml"), str(saved))
-    ran = run("chat", file, "-t", saved, "--template", "chatml")
+    found = _render.with_tokenizer_name(explain.chat(TOK, TALK, template="chatml"), str(saved))
+    ran = run("explain", "chat", file, "-t", saved, "--template", "chatml")
     assert ran.stdout.rstrip() == str(found).rstrip(), ran.output
     file.write_text(json.dumps({"messages": TALK}), encoding="utf-8")
-    assert json.loads(run("chat", file, "-t", saved, "--template", "chatml", "--json").stdout) == found.to_dict()
+    assert (
+        json.loads(run("explain", "chat", file, "-t", saved, "--template", "chatml", "--json").stdout)
+        == found.to_dict()
+    )
     without = explain.chat(TOK, TALK, template="plain", add_generation_prompt=False, variables={"eos_token": "<|end|>"})
-    without = _render.called(without, str(saved))
+    without = _render.with_tokenizer_name(without, str(saved))
     arguments = ["--template", "plain", "--no-prompt", "--variable", "eos_token=<|end|>", "--json"]
-    assert json.loads(run("chat", file, "-t", saved, *arguments).stdout) == without.to_dict()
+    assert json.loads(run("explain", "chat", file, "-t", saved, *arguments).stdout) == without.to_dict()
     for text, said in (("[1, 2", "is not JSON"), ('"low"', "expected a list"), ("[1]", "message 0")):
         file.write_text(text, encoding="utf-8")
-        refused = run("chat", file, "-t", saved, "--template", "chatml")
+        refused = run("explain", "chat", file, "-t", saved, "--template", "chatml")
         assert refused.exit_code and said in refused.output, refused.output
-    assert "is not NAME=TEXT" in run("chat", file, "-t", saved, "--template", "plain", "--variable", "x").output
+    assert (
+        "is not NAME=TEXT" in run("explain", "chat", file, "-t", saved, "--template", "plain", "--variable", "x").output
+    )

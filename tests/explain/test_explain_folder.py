@@ -17,8 +17,9 @@ from shown_results import check_page, check_shown
 from systems import needs
 from trainings import trained
 
-from toksmith import CorpusError, InvalidOption, _render, explain
-from toksmith._render.areas import squarified
+from toksmith import _render, explain
+from toksmith._render.areas import squarify
+from toksmith.errors import CorpusError, InvalidOption
 from toksmith.explain import _folder, _folder_files, _waste
 
 TOK = trained(["the low lower lowest slow new newer"], pattern="o200k", merges=12)
@@ -139,14 +140,14 @@ def test_the_rules_for_files(path: str, data: bytes, rule: str) -> None:
     ],
 )
 def test_base64_is_found(data: bytes, left: bytes) -> None:
-    assert _waste.without("base64", data) == left
+    assert _waste.remove_parts("base64", data) == left
 
 
 @given(st.binary(max_size=200))
 def test_parts_are_cut_out_of_anything(data: bytes) -> None:
     for name in _waste.PART_RULES:
-        assert len(_waste.without(name, data)) <= len(data)
-    lines = _waste.without("indentation", data).split(b"\n")
+        assert len(_waste.remove_parts(name, data)) <= len(data)
+    lines = _waste.remove_parts("indentation", data).split(b"\n")
     assert lines == [line.lstrip(b" \t") for line in data.split(b"\n")]
 
 
@@ -255,7 +256,7 @@ def test_a_map_is_shown(tmp_path: Path) -> None:
 @given(st.lists(st.floats(0.001, 1e6), max_size=30), st.floats(0.2, 5))
 def test_areas_have_their_sizes_and_fill_the_room(sizes: list[float], shape: float) -> None:
     sizes.sort(reverse=True)
-    found = squarified(sizes, (0, 0, 100, 50), shape)
+    found = squarify(sizes, (0, 0, 100, 50), shape)
     for size, (x, y, wide, high) in zip(sizes, found, strict=True):
         assert wide * high == pytest.approx(5000 * size / sum(sizes), rel=1e-6)
         assert x >= 0 and y >= 0 and x + wide <= 100.001 and y + high <= 50.001
@@ -267,7 +268,7 @@ def test_areas_have_their_sizes_and_fill_the_room(sizes: list[float], shape: flo
 
 def test_small_areas_are_drawn_as_one() -> None:
     root = _render.Area("", 10, "", "", below=[_render.Area(str(size), size, "", "") for size in (4, 3, 2, 1)])
-    drawn = [(each.area.name, each.area.size) for each in _render.placed(root, shape=1, most=3)]
+    drawn = [(each.area.name, each.area.size) for each in _render.place_areas(root, shape=1, most=3)]
     assert drawn == [("4", 4), ("3", 3), ("2 more", 3)]
 
 
@@ -276,13 +277,13 @@ def test_the_command(tmp_path: Path) -> None:
     saved = tmp_path / "tok.toksmith"
     TOK.save(saved)
     folder = tmp_path / "src"
-    found = _render.called(explain.folder(TOK, folder), str(saved))
-    assert run("map", folder, "-t", saved).stdout.rstrip() == str(found)
-    assert json.loads(run("map", folder, "-t", saved, "--json").stdout) == found.to_dict()
-    everything = json.loads(run("map", folder, "-t", saved, "--json", "--all").stdout)
+    found = _render.with_tokenizer_name(explain.folder(TOK, folder), str(saved))
+    assert run("explain", "folder", folder, "-t", saved).stdout.rstrip() == str(found)
+    assert json.loads(run("explain", "folder", folder, "-t", saved, "--json").stdout) == found.to_dict()
+    everything = json.loads(run("explain", "folder", folder, "-t", saved, "--json", "--all").stdout)
     assert len(everything["files"]) == len(found.files) + 2
     page = tmp_path / "map.html"
-    assert run("map", folder, "-t", saved, "--html", page).stdout.strip() == str(page)
+    assert run("explain", "folder", folder, "-t", saved, "--html", page).stdout.strip() == str(page)
     check_page(page.read_text(encoding="utf-8"))
-    refused = run("map", tmp_path / "none", "-t", saved)
+    refused = run("explain", "folder", tmp_path / "none", "-t", saved)
     assert refused.exit_code == 1 and "there is no such folder" in refused.output

@@ -9,16 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line import run
+from command_line import misused, run
 from hard_texts import small_texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import Model, NotInVocabulary, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
+from toksmith.errors import NotInVocabulary
 from toksmith.explain import inference
 from toksmith.explain._inference import Spelling, ids_of_piece
+from toksmith.types import TokenTable
 
 CORPUS = "low lower lowest slow slower slowest déjà vu " * 9
 KINDS: dict[str, dict[str, Any]] = {
@@ -133,7 +135,7 @@ def test_special_tokens_are_the_same_by_each_rule(toks: dict[str, Tokenizer]) ->
     found = inference(tok, "low<|end|>lower", special="allow")
     assert all(cut.ids.count(end) == 1 for cut in found.cuts) and b"<|end|>" in found.pieces
     assert all(end not in cut.ids for cut in inference(tok, "low<|end|>").cuts)
-    with pytest.raises(toksmith.SpecialTokenInText):
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
         inference(tok, "low<|end|>", special="raise")
 
 
@@ -172,9 +174,9 @@ def test_sentencepiece_words_are_pieces(vocab_dir: Path) -> None:
 
 def test_the_command(tmp_path: Path, toks: dict[str, Tokenizer]) -> None:
     toks["bpe"].save(tmp_path / "a.toksmith")
-    command = ["explain", "-t", str(tmp_path / "a.toksmith"), "--text", "slowest lowe", "--inference"]
+    path = str(tmp_path / "a.toksmith")
+    command = ["explain", "inference", "-t", path, "--text", "slowest lowe"]
     ran = run(*command, "--json")
     expected = inference(toks["bpe"], "slowest lowe").to_dict()
-    assert json.loads(ran.stdout) == expected | {"tokenizer": command[2]}, "the command names it as it was asked to"
-    ran = run(*command, "--lint")
-    assert ran.exit_code == 2 and "give only one of" in ran.stderr
+    assert json.loads(ran.stdout) == expected | {"tokenizer": path}, "the command names it as it was asked to"
+    misused(run(*command, "-t", path), "--tokenizer is given twice")

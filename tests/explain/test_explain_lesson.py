@@ -47,7 +47,7 @@ def test_ngrams() -> None:
         check_shown(result)
     assert "fewer than 2 characters" in str(explain.ngrams("a", 2))
     for wrong in ({"n": 0}, {"unit": "line"}):
-        with pytest.raises(toksmith.InvalidOption):
+        with pytest.raises(toksmith.errors.InvalidOption):
             explain.ngrams("a b", **wrong)  # type: ignore[arg-type]
 
 
@@ -74,5 +74,5 @@ def test_targets() -> None:
     assert len(explain.targets(TOK, text, window=3).predictions) == 3
     for result in (found, explain.targets(TOK, "t"), explain.targets(TOK, ""), explain.targets(TOK, "x" * 99)):
         check_shown(result)
-    with pytest.raises(toksmith.InvalidOption):
+    with pytest.raises(toksmith.errors.InvalidOption):
         explain.targets(TOK, text, window=0)

@@ -43,7 +43,7 @@ def test_a_prompt_that_goes_on_is_told_by_hand(tok: toksmith.Tokenizer) -> None:
     of_bytes = explain.prompt(tok, "नम low".encode(), 6)
     assert of_bytes.prompt == "नम".encode() and of_bytes.is_beginning
     for end in (-1, 5):
-        with pytest.raises(toksmith.InvalidOption, match="0 to 4"):
+        with pytest.raises(toksmith.errors.InvalidOption, match="0 to 4"):
             explain.prompt(tok, "the ", end)
 
 
@@ -60,7 +60,7 @@ def test_special_tokens_are_those_that_the_engine_finds(tok: toksmith.Tokenizer)
     assert [view.id for view in found.plain] == tok.encode(text, special="text")
     assert [view.id for view in found.allowed] == tok.encode(text, special="allow")
     assert all(list(match.as_text) == tok.encode(match.content, special="text") for match in found.matches)
-    with pytest.raises(toksmith.SpecialTokenInText, match=re.escape(str(found.refusal))):
+    with pytest.raises(toksmith.errors.SpecialTokenInText, match=re.escape(str(found.refusal))):
         tok.encode(text)
     none = explain.specials(tok, "low")
     assert (none.matches, none.refusal) == ((), None)
@@ -83,9 +83,9 @@ def test_a_search_finds_every_token_that_fits(tok: toksmith.Tokenizer) -> None:
     kinds = {each.token: each.kind for each in explain.search(tok, "<|", most=99).found}
     assert kinds[b"<|end|>"] == "special"
     for query, by in (("", "bytes"), ("6", "bytes"), ("6x", "bytes"), ("x", "id"), ("1-", "id"), ("a", "name")):
-        with pytest.raises(toksmith.InvalidOption):
+        with pytest.raises(toksmith.errors.InvalidOption):
             explain.search(tok, query, by=by)
-    with pytest.raises(toksmith.InvalidOption):
+    with pytest.raises(toksmith.errors.InvalidOption):
         explain.search(tok, "a", most=0)
 
 
@@ -107,7 +107,7 @@ def test_the_page_of_all_views_says_everything_to_pointer_and_keyboard(tok: toks
     page = tmp_path / "out.html"
     text = tmp_path / "text.txt"
     text.write_text("the goose lays 낮은 <|end|> ", encoding="utf-8")
-    shown = run("show", "-t", path, "-t", small, "--html", page, text)
+    shown = run("explain", "overview", "-t", path, "-t", small, "--html", page, text)
     assert (shown.exit_code, shown.stdout.strip()) == (0, str(page)), shown.stderr
     html = page.read_text(encoding="utf-8")
     check_page(html)
@@ -116,5 +116,5 @@ def test_the_page_of_all_views_says_everything_to_pointer_and_keyboard(tok: toks
     tokens = re.findall(r'<bdi class="t [^"]*" tabindex="0">.*?<span class="said">(.*?)</span></bdi>', html)
     assert len(tokens) == html.count("<bdi") > 20
     assert all(said.startswith("id ") for said in tokens)
-    assert run("show", "-t", path, "-t", small, text).exit_code == 2
-    refused(run("show", "-t", path, "--html", page, "--special", "raise", text), "special token")
+    assert run("explain", "text", "-t", path, "-t", small, text).exit_code == 2
+    refused(run("explain", "overview", "-t", path, "--html", page, "--special", "raise", text), "special token")

@@ -1,4 +1,4 @@
-"""explain.edit and explain.stability: against encoding both texts from scratch, and by hand."""
+"""explain.edit and explain.edits: against encoding both texts from scratch, and by hand."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from shown_results import check_shown
 from trainings import trained
 
 import toksmith
-from toksmith import InvalidOption, explain
+from toksmith import explain
+from toksmith.errors import InvalidOption
 from toksmith.explain import _stability
 
 CORPUS = ["the low lower lowest slow new newer low low low low", "é 나는 나 12 12 low"]
@@ -41,7 +42,7 @@ def compared(old: list[int], new: list[int]) -> tuple[int, int, int]:
 @settings(max_examples=60)
 @given(texts, st.sampled_from(["e", " ", "low", "\n", "나"]))
 def test_keystrokes_are_those_of_whole_encodings(text: str, typed: str) -> None:
-    found = explain.stability(TOKENIZERS, text, typed=typed, most=60)
+    found = explain.edits(TOKENIZERS, text, typed=typed, most=60)
     assert found.places == tuple(range(len(text) + 1))
     for row in found.rows:
         tok = TOKENIZERS[row.tokenizer]
@@ -75,14 +76,14 @@ def test_an_edit_is_that_of_whole_encodings(text: str, data: st.DataObject) -> N
 def test_by_hand() -> None:
     # Without a pattern "low" is one id, and nothing else is: typing inside it gives single bytes.
     tok = trained(["low low low"], pattern=None, merges=2)
-    [row] = explain.stability(tok, "low ", typed="x").rows
+    [row] = explain.edits(tok, "low ", typed="x").rows
     inside = [(0, 1, 4, 0), (0, 1, 3, 0)]
     assert [each[1:] for each in row.keystrokes] == [(0, 0, 1, 0), *inside, (1, 0, 1, 0), (2, 0, 1, 0)]
     assert (row.new, row.lost, row.losing) == (10 / 5, 0, 0)
     assert row.worst is not None and row.worst.place == 1
     # A letter behind "a" makes "ab" one id: the "a" in front of the cursor changes.
     pair = trained(["ab ab ab"], pattern="gpt2", merges=1)
-    [row] = explain.stability(pair, "xa", typed="b").rows
+    [row] = explain.edits(pair, "xa", typed="b").rows
     assert [each[1:] for each in row.keystrokes] == [(0, 0, 1, 0), (1, 0, 1, 0), (1, 1, 1, 1)]
     assert row.losing == 1 / 3
     [edited] = explain.edit(pair, "xa", 2, 2, "b").rows
@@ -90,20 +91,20 @@ def test_by_hand() -> None:
 
 
 def test_a_longer_text_has_places_at_equal_distances() -> None:
-    found = explain.stability(TOKENIZERS, "low " * 100, most=5)
+    found = explain.edits(TOKENIZERS, "low " * 100, most=5)
     assert found.places == (0, 100, 200, 300, 400)
-    assert explain.stability(TOKENIZERS["few"], "low", most=1).places == (1,)
+    assert explain.edits(TOKENIZERS["few"], "low", most=1).places == (1,)
 
 
 def test_where_texts_cannot_be_cut_fewer_places_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_stability, "MOST_ENCODED", 5000)
     text = "low lower " * 50
-    found = explain.stability(TOKENIZERS, text, most=400)  # "raw" encodes the whole text for each place
+    found = explain.edits(TOKENIZERS, text, most=400)  # "raw" encodes the whole text for each place
     assert len(found.places) == 5000 // (2 * (len(text) + 1))
 
 
 def test_bytes_and_what_is_refused() -> None:
-    found = explain.stability(TOKENIZERS, b"low\xff\xfe", typed="é")
+    found = explain.edits(TOKENIZERS, b"low\xff\xfe", typed="é")
     assert found.places == (0, 1, 2, 3, 4, 5)
     tok = TOKENIZERS["few"]
     old = tok.encode(b"low\xff\xfe", special="text")
@@ -111,9 +112,9 @@ def test_bytes_and_what_is_refused() -> None:
         new = tok.encode(b"low\xff\xfe"[: each.place] + "é".encode() + b"low\xff\xfe"[each.place :], special="text")
         assert (each.before, each.removed, each.new) == compared(old, new)
     with pytest.raises(InvalidOption, match="typed"):
-        explain.stability(tok, "low", typed="")
+        explain.edits(tok, "low", typed="")
     with pytest.raises(InvalidOption, match="most"):
-        explain.stability(tok, "low", most=0)
+        explain.edits(tok, "low", most=0)
     for start, end in ((-1, 0), (0, 4), (2, 1)):
         with pytest.raises(InvalidOption, match="length of the text"):
             explain.edit(tok, "low", start, end, "x")
@@ -124,7 +125,7 @@ def test_bytes_and_what_is_refused() -> None:
 @pytest.mark.slow
 def test_they_are_shown() -> None:
     for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
-        check_shown(explain.stability(TOKENIZERS, text))
+        check_shown(explain.edits(TOKENIZERS, text))
         check_shown(explain.edit(TOKENIZERS, text, 0, len(text), text[:1]))
     check_shown(explain.edit(TOKENIZERS, "low", 1, 1, "나는 low\n" * 60))
 
@@ -134,10 +135,10 @@ def test_the_command(tmp_path: Path) -> None:
     TOKENIZERS["few"].save(saved)
     toks = {str(saved): TOKENIZERS["few"]}
     text = "the low é"
-    whole = explain.stability(toks, text)
-    assert json.loads(run("stability", "-t", saved, "--text", text, "--json").stdout) == whole.to_dict()
+    whole = explain.edits(toks, text)
+    assert json.loads(run("explain", "edits", "-t", saved, "--text", text, "--json").stdout) == whole.to_dict()
     one = explain.edit(toks, text, 5, 5, "x")
-    ran = run("stability", "-t", saved, "--text", text, "--at", "5", "--typed", "x")
+    ran = run("explain", "edits", "-t", saved, "--text", text, "--at", "5", "--typed", "x")
     assert ran.stdout.rstrip() == str(one).rstrip()
-    assert "expected from 0 to 9, not 10" in run("stability", "-t", saved, "--text", text, "--at", "10").output
-    assert "at least one character" in run("stability", "-t", saved, "--text", text, "--typed", "").output
+    assert "expected from 0 to 9, not 10" in run("explain", "edits", "-t", saved, "--text", text, "--at", "10").output
+    assert "at least one character" in run("explain", "edits", "-t", saved, "--text", text, "--typed", "").output

@@ -14,7 +14,8 @@ from shown_results import check_shown
 from trainings import trained
 
 import toksmith
-from toksmith import InvalidOption, Tokenizer, UnknownId, UnknownName, explain
+from toksmith import Tokenizer, explain
+from toksmith.errors import InvalidOption, UnknownId, UnknownName
 
 CORPUS = ["the low lower lowest slow new newer", "é 나는 나 12 12 low"]
 made = partial(trained, CORPUS, pattern="o200k", special_tokens=["<|end|>"])
@@ -32,7 +33,7 @@ TOKENIZERS = {
 @settings(max_examples=60)
 @given(texts)
 def test_comparing_is_aligned_on_bytes(text: str) -> None:
-    found = explain.compare(TOKENIZERS, text)
+    found = explain.differences(TOKENIZERS, text)
     ends = {name: {*cuts.ends} for name, cuts in found.cuts.items()}
     assert {name: list(cuts.ids) for name, cuts in found.cuts.items()} == {
         name: tok.encode(text, special="text") for name, tok in TOKENIZERS.items()
@@ -52,14 +53,14 @@ def test_comparing_is_aligned_on_bytes(text: str) -> None:
 def test_comparisons_are_shown() -> None:
     for toks in (TOKENIZERS, list(TOKENIZERS.values()), TOKENIZERS["few"]):
         for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
-            check_shown(explain.compare(toks, text))
-    assert "all cut alike" in str(explain.compare([TOKENIZERS["few"], TOKENIZERS["few"]], "lower"))
-    assert [*explain.compare([TOKENIZERS["few"], TOKENIZERS["few"]], "").cuts] == [
+            check_shown(explain.differences(toks, text))
+    assert "all cut alike" in str(explain.differences([TOKENIZERS["few"], TOKENIZERS["few"]], "lower"))
+    assert [*explain.differences([TOKENIZERS["few"], TOKENIZERS["few"]], "").cuts] == [
         *("1: bpe, 261 tokens", "2: bpe, 261 tokens")
     ]
-    assert len(explain.compare(TOKENIZERS, "x<|end|>", special="allow").cuts["none"].ids) == 2
+    assert len(explain.differences(TOKENIZERS, "x<|end|>", special="allow").cuts["none"].ids) == 2
     with pytest.raises(InvalidOption, match="at least one tokenizer"):
-        explain.compare({}, "low")
+        explain.differences({}, "low")
 
 
 def test_history_counts_what_is_left() -> None:
@@ -72,7 +73,7 @@ def test_history_counts_what_is_left() -> None:
             assert found.left_over == stands[id]
             assert found.born is not None
             assert [found.born.left, found.born.right] == tok.model.merges[found.born.number - 1, :2].tolist()
-            assert [use.id for use in found.uses] == [use.id for use in explain.tree(tok, id).children]
+            assert [use.id for use in found.uses] == [use.id for use in explain.token(tok, id).children]
             check_shown(found)
 
 
@@ -173,20 +174,20 @@ HOSTILE_NAME = "<b>\x1b[31m\n\u202e" + "long " * 100
 def test_a_repr_is_one_short_line_whatever_the_names() -> None:
     toks = {HOSTILE_NAME: TOKENIZERS["few"], "other": TOKENIZERS["many"]}
     text = "low lower " * 5_000
-    found = explain.compare(toks, text)
+    found = explain.differences(toks, text)
     results: list[object] = [found, found.cuts["other"].ids, found.cuts["other"].tokens[:3], explain.budget(toks, text)]
     results += [explain.ranks(toks, text), explain.lengths(toks), explain.search(TOKENIZERS["few"], HOSTILE_NAME)]
-    results += [toksmith.parity(TOKENIZERS["few"], {HOSTILE_NAME: "low", "other": "low"})]
+    results += [toksmith.metrics.parity(TOKENIZERS["few"], {HOSTILE_NAME: "low", "other": "low"})]
     for shown in map(repr, results):
         assert shown.isprintable() and len(shown) < 1_000, shown[:100]
     assert repr(found.cuts["other"].ids).endswith("in all)")
-    assert repr(explain.compare(toks, "low").cuts["other"].ids) == repr(tuple(TOKENIZERS["many"].encode("low")))
+    assert repr(explain.differences(toks, "low").cuts["other"].ids) == repr(tuple(TOKENIZERS["many"].encode("low")))
 
 
 @pytest.mark.slow
 def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
     tok = toksmith.train("a", merges=0, pattern=None, progress=False)
-    found = explain.pieces(tok, "a" * 10_000)
+    found = explain.text(tok, "a" * 10_000)
     assert len(str(found)) < 60_000
     assert "showing 2,000 of 10,000 tokens" in str(found) and "… (20,000 characters)" in "".join(str(found).split("\n"))
     assert len(found.to_html()) > 500_000
@@ -223,12 +224,12 @@ def test_offsets_through_a_normalizer(vocab_dir: Path) -> None:
     """Mistral writes a space as U+2581 and adds one at the front; the ranges are those of the text as it was given."""
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     text = "low lower ☀ 나"
-    found = explain.pieces(tok, text)
+    found = explain.text(tok, text)
     assert [token.id for token in found.tokens] == tok.encode(text)
     assert b"".join(found.text[token.start : token.end] for token in found.tokens) == text.encode()
     assert [found.text[token.start : token.end] for token in found.tokens][:2] == [b"low", b" lower"]
     assert len([*found.rows()]) == 1
-    compared = explain.compare({"mistral": tok, "few": TOKENIZERS["few"]}, text)
+    compared = explain.differences({"mistral": tok, "few": TOKENIZERS["few"]}, text)
     assert compared.shared[-1] == len(text.encode())
     assert explain.budget(tok, text, context=2).rows[0].fitting_chars == len("low lower")
     for result in (found, compared, explain.budget(tok, text, context=2)):

@@ -18,10 +18,11 @@ import pytest
 from systems import needs
 
 import toksmith
-from toksmith import CannotRepresent, CorpusError, FormatError, Tokenizer, ToksmithError
+from toksmith import Tokenizer, ToksmithError
 from toksmith._corpus import encode_files
 from toksmith._formats import FORMATS, Format, texts
 from toksmith._formats import json as _json
+from toksmith.errors import CannotRepresent, CorpusError, FormatError
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -71,9 +72,9 @@ def in_child(path: Path, *calls: str, **limits: int) -> list[Outcome]:
 OF_TEXT = {
     "encode_file": "tok.encode_file(path)",
     "train": "toksmith.train(path, merges=3)",
-    "count_pieces": "toksmith.count_pieces(path, pattern='gpt2')",
+    "count_pieces": "toksmith.corpus.count(path, pattern='gpt2')",
     "measure": "toksmith.metrics.measure(tok, path)",
-    "encode_corpus": "toksmith.encode_corpus(tok, path, str(path) + '.npy')",
+    "encode_corpus": "toksmith.corpus.encode(tok, path, str(path) + '.npy')",
 }
 OF_FILES = {
     "load": "toksmith.load(path)",
@@ -115,7 +116,7 @@ def test_what_is_no_file_is_refused(special_file: Path, request: pytest.FixtureR
 def test_rows_and_counts_of_what_is_no_file_are_refused(end: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{end}"
     path.symlink_to("/dev/zero")
-    loads = "toksmith.PieceCounts.load(path, pattern='gpt2')"
+    loads = "toksmith.corpus.PieceCounts.load(path, pattern='gpt2')"
     calls = {".tsv": [loads], ".parquet": [loads, OF_TEXT["train"]]}.get(end, [OF_TEXT["train"], OF_TEXT["measure"]])
     for name, said, _ in in_child(path, *calls):
         assert name in ("FormatError", "CorpusError") and "is a device" in said, (name, said)
@@ -305,7 +306,7 @@ def test_counts_that_are_no_counts_are_refused(size: int, tmp_path: Path) -> Non
     path = tmp_path / "a.tsv"
     with open(path, "wb") as file:
         file.truncate(size)
-    [(name, said, megabytes)] = in_child(path, "toksmith.PieceCounts.load(path, pattern='gpt2')")
+    [(name, said, megabytes)] = in_child(path, "toksmith.corpus.PieceCounts.load(path, pattern='gpt2')")
     assert (name, megabytes < 100) == ("FormatError", True) and "cannot be read" in said, said
 
 
@@ -342,7 +343,7 @@ def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -
         }
         path.write_text(json.dumps(file))
         [(name, said, _)] = in_child(path, "toksmith.load(path)")
-        assert name == "ModelError" and "it puts more than 65536 ids around a text" in said, (name, said)
+        assert name == "ModelError" and "it adds more than 65536 ids around a text" in said, (name, said)
 
 
 @pytest.mark.proof
@@ -352,7 +353,7 @@ def test_a_text_that_nothing_cuts_and_memory_does_not_hold_is_refused(pattern: s
     with open(path, "wb") as file:
         file.truncate(1 << 31)
     tok = f"toksmith.train('low lower', merges=1, pattern={pattern!r})"
-    calls = [f"{tok}.encode_file(path)", f"toksmith.encode_corpus({tok}, path, str(path) + '.npy')"]
+    calls = [f"{tok}.encode_file(path)", f"toksmith.corpus.encode({tok}, path, str(path) + '.npy')"]
     calls.append(f"toksmith.train(path, merges=1, pattern={pattern!r})")
     for name, said, _ in in_child(path, *calls, memory=1500 << 20):
         assert name == "CorpusError" and "not enough memory" in said, (name, said)

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import toksmith
-from toksmith import CannotRepresent, Tokenizer, _cli, _formats
+from toksmith import Tokenizer, _cli, _formats
 from toksmith._formats import peers
 from toksmith._sources import convert
+from toksmith.errors import CannotRepresent
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_a_difference_is_shown_with_both_segmentations(
     data = row.save(tok.model)
     assert isinstance(data, bytes)
     cut = data.splitlines(keepends=True)[-1]
-    broken = toksmith.Format(
+    broken = toksmith.types.Format(
         row.name, row.suffixes, row.sniff, row.load, lambda *a, **k: data[: -len(cut)], row.doc, row.arguments
     )
     monkeypatch.setattr(_formats, "FORMATS", {**_formats.FORMATS, "tiktoken": broken})

@@ -14,7 +14,9 @@ from test_kinds import drawn_piece
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, Model, NotInVocabulary, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
+from toksmith.errors import CannotRepresent, FormatError, NotInVocabulary
+from toksmith.types import AddedToken, TokenTable
 
 WORDS = "the cat sat on the mat, unaffable! and ate it. Été ab日本 über 12 don't " * 9
 SPECIAL = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"]

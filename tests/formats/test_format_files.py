@@ -12,8 +12,9 @@ import pytest
 from systems import needs
 
 import toksmith
-from toksmith import FormatError, InvalidOption, Tokenizer, UnknownName, _formats
+from toksmith import Tokenizer, _formats
 from toksmith._base import paths
+from toksmith.errors import FormatError, InvalidOption, UnknownName
 
 POSIX = needs("posix", "pipes", "descriptors", "links")
 
@@ -253,7 +254,7 @@ def test_a_refused_model_touches_nothing(tmp_path: Path) -> None:
     path = tmp_path / "merge_dict.json"
     path.write_bytes(b"old")
     tok = toksmith.train("it will rain", kind="words", pattern=r"\w+|\s")
-    with pytest.raises(toksmith.CannotRepresent):
+    with pytest.raises(toksmith.errors.CannotRepresent):
         tok.save(path)
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]

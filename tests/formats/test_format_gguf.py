@@ -15,10 +15,12 @@ from test_format_rows import scored
 from trainings import SHORT, trained_model
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import FORMATS, UNSET
 from toksmith._formats import gguf as _gguf
 from toksmith._model import patterns
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption
+from toksmith.types import AddedToken, Step, TokenTable
 
 gguf: Any = pytest.importorskip("gguf", reason="lacks gguf (tests/requirements.txt)")
 ROW = FORMATS["gguf"]
@@ -30,7 +32,7 @@ def surrounded() -> Model:
     """Holes among the ids, tokens around texts, one that is not special, and other metadata."""
     model = made(pattern="qwen2")
     added = (AddedToken("<|e|>", 270), AddedToken("<|b|>", 271), AddedToken("xx", 280, special=False))
-    post = _gguf.template((271, "<|b|>"), (270, "<|e|>"))
+    post = _gguf.make_template((271, "<|b|>"), (270, "<|e|>"))
     kept = {"gguf": '{"tokenizer.chat_template": "{{ x }}", "tokenizer.ggml.padding_token_id": 270}', "by": "me"}
     return dataclasses.replace(model, added_tokens=added, post=post, metadata=kept)
 
@@ -105,7 +107,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
         expected = 4 if not token.special else 2 if token.id == model.unknown_id else 3
         assert types[token.id] == expected
     if model.unit == "byte":
-        by_id = dict(zip(model.ids.tolist(), map(toksmith._formats.texts.spelt, model.tokens), strict=True))
+        by_id = dict(zip(model.ids.tolist(), map(toksmith._formats.texts.to_gpt2_alphabet, model.tokens), strict=True))
         assert {id: contents[id] for id in by_id} == by_id
         assert fields[f"{K}merges"].contents() == [f"{by_id[a]} {by_id[b]}" for a, b, _ in model.merges.tolist()]
     else:

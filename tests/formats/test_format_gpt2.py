@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import FORMATS, FileContent
-from toksmith._formats.texts import spelt, unspelt
+from toksmith._formats.texts import from_gpt2_alphabet, to_gpt2_alphabet
 from toksmith._model import patterns
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption
+from toksmith.types import AddedToken, Step, TokenTable
 
 ROW = FORMATS["gpt2"]
 
@@ -39,11 +41,18 @@ def tok() -> Tokenizer:
 
 
 def test_the_alphabet_is_gpt2s() -> None:
-    assert [spelt(bytes([byte])) for byte in (0x21, 0x20, 0x0A, 0x7F, 0xAD, 0xFF)] == ["!", "Ġ", "Ċ", "ġ", "Ń", "ÿ"]
-    every = "".join(spelt(bytes([byte])) for byte in range(256))
-    assert unspelt(every) == bytes(range(256)) and len(set(every)) == 256
-    assert all(unspelt(char) is None for char in map(chr, range(0x400)) if char not in every)
-    assert unspelt("") is None
+    assert [to_gpt2_alphabet(bytes([byte])) for byte in (0x21, 0x20, 0x0A, 0x7F, 0xAD, 0xFF)] == [
+        "!",
+        "Ġ",
+        "Ċ",
+        "ġ",
+        "Ń",
+        "ÿ",
+    ]
+    every = "".join(to_gpt2_alphabet(bytes([byte])) for byte in range(256))
+    assert from_gpt2_alphabet(every) == bytes(range(256)) and len(set(every)) == 256
+    assert all(from_gpt2_alphabet(char) is None for char in map(chr, range(0x400)) if char not in every)
+    assert from_gpt2_alphabet("") is None
 
 
 def test_a_file_holds_what_it_says(tok: Tokenizer, tmp_path: Path) -> None:
@@ -185,7 +194,7 @@ def test_special_tokens_that_would_be_taken_for_others_are_refused(content: str,
     tokens, merges = TokenTable.of([*BYTES, b"lo"]), np.array([[108, 111, 256]], np.uint32)
     ids = np.arange(257, dtype=np.uint32)
     if id == 97:
-        with pytest.raises(toksmith.ModelError):
+        with pytest.raises(toksmith.errors.ModelError):
             Model(tokens, ids, merges=merges, added_tokens=(AddedToken(content, id),))
         return
     with pytest.raises(CannotRepresent, match=r"'lo' \(id 300\) has the same spelling or id as the token 'lo'"):

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from systems import needs
 
 import toksmith
-from toksmith import FormatError, InvalidOption, Model, _formats
+from toksmith import Model, _formats
+from toksmith.errors import FormatError, InvalidOption
 
 NATIVE = _formats.FORMATS["native"]
 GOOD = NATIVE.save(toksmith.train("low lower low", merges=2, special_tokens=["<|end|>"]).model)
@@ -336,7 +337,7 @@ resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 for path in sys.argv[1:]:
     try:
         toksmith.load(pathlib.Path(path), **({} if path.endswith(".toksmith") else {"pattern": None}))
-    except toksmith.FormatError:
+    except toksmith.errors.FormatError:
         print("refused")
 """
 

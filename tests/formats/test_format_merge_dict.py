@@ -11,7 +11,9 @@ from drawn_models import BYTES, models
 from hypothesis import given, settings
 
 import toksmith
-from toksmith import CannotRepresent, Model, Tokenizer, TokenTable, _formats
+from toksmith import Model, Tokenizer, _formats
+from toksmith.errors import CannotRepresent
+from toksmith.types import TokenTable
 
 ROW = _formats.FORMATS["merge_dict"]
 PLAIN: dict[str, Any] = {"pattern": _formats.UNSET, "special_tokens": None}
@@ -50,7 +52,7 @@ def test_ids_from_128_on_are_merges_of_characters(tmp_path: Path) -> None:
     assert ids[:12] == [140, 146, 133, 82, 147, 101, 128, 105, 128, 97, 32, 115]
     assert ids[12:24] == [117, 112, 136, 104, 136, 111, 32, 109, 111, 118, 105, 129]
     assert tok.decode(ids) == text
-    with pytest.raises(toksmith.NotInVocabulary):
+    with pytest.raises(toksmith.errors.NotInVocabulary):
         tok.encode("é")
     tok.save(path)
     assert path.read_bytes() == dumped(CHARACTER_MERGES, 128)

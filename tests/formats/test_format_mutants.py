@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 from structural_mutants import GOOD, files, mutants
 
-from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError, Tokenizer, ToksmithError
+from toksmith import Model, Tokenizer, ToksmithError
 from toksmith._formats import FORMATS, UNSET
-from toksmith._formats.gguf_values import values
+from toksmith._formats.gguf_values import read_values
 from toksmith._formats.texts import FileContent
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 
 LOADING = (FormatError, ModelError, InvalidOption)
 SAVING = (CannotRepresent, ModelError)
@@ -142,7 +143,7 @@ def gguf_file(parts: list[tuple[str, bytes]]) -> bytes:
 
 def parts_of(data: bytes) -> Iterator[tuple[str, bytes]]:
     """Each name, with the bytes of its value."""
-    names = list(values(data, "x"))
+    names = list(read_values(data, "x"))
     starts = [data.index(text(name.encode())) for name in names]
     for name, start, end in zip(names, starts, [*starts[1:], len(data)], strict=True):
         yield name, data[start + 8 + len(name.encode()) : end]

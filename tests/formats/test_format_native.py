@@ -13,8 +13,10 @@ from drawn_models import BYTES, models
 from hypothesis import given, settings
 
 import toksmith
-from toksmith import CannotRepresent, FormatError, InvalidOption, Model, Step, TokenTable, _core, _formats
+from toksmith import Model, _core, _formats
 from toksmith._formats import json
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption
+from toksmith.types import Step, TokenTable
 
 NATIVE = _formats.FORMATS["native"]
 
@@ -170,4 +172,4 @@ def test_a_model_error_names_its_line() -> None:
         load(body + f"sha256 {hashlib.sha256(body).hexdigest()}\n".encode())
     line = int(caught.value.place or 0)
     assert data.split(b"\n")[line - 1] == b"98 b"
-    assert isinstance(caught.value.__cause__, toksmith.ModelError)
+    assert isinstance(caught.value.__cause__, toksmith.errors.ModelError)

@@ -18,10 +18,12 @@ from hard_texts import HARD_TEXTS
 from trainings import SHORT, trained
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, FormatError, InvalidOption, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import FORMATS, STARTS, UNSET, FileContent
 from toksmith._formats.texts import SETS
 from toksmith._model import patterns
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption
+from toksmith.types import AddedToken, Step, TokenTable
 
 HOSTILE = Path(__file__).parents[1] / "hostile"
 PLAIN: dict[str, Any] = {"merges": 8, "pattern": "cl100k_minbpe", "special_tokens": ["<|e|>"]}

@@ -17,7 +17,7 @@ from processors import processor_s
 
 import toksmith
 from toksmith import _core
-from toksmith._formats.protobuf import new_model, parse
+from toksmith._formats.protobuf import new_model, parse_model
 from toksmith._model.steps import character_options
 from toksmith.reference import models as reference
 
@@ -59,7 +59,7 @@ def charsmap(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     sentencepiece.SentencePieceTrainer.train(
         input=str(folder / "text"), model_prefix=str(folder / "nmt"), vocab_size=30, model_type="bpe", minloglevel=2
     )
-    message = parse((folder / "nmt.model").read_bytes(), "nmt.model")
+    message = parse_model((folder / "nmt.model").read_bytes(), "nmt.model")
     blob: bytes = message.normalizer_spec.precompiled_charsmap
     assert len(blob) > 100_000
     return blob
@@ -224,7 +224,7 @@ def test_rare_models_are_saved_and_give_the_same_ids(charsmap: bytes, tmp_path: 
             assert again.encode(text, special="text") == ids and again.decode(ids) == tok.decode(ids)
         if tok.model.unused_ids or tok.model.kind == "words":
             for name in ("x.gguf", "tokenizer.json"):
-                with pytest.raises(toksmith.CannotRepresent) as caught:
+                with pytest.raises(toksmith.errors.CannotRepresent) as caught:
                     tok.save(tmp_path / name)
                 assert caught.value.field in ("unused_ids", "kind")
     assert kinds == {"bpe", "unigram", "words"}
@@ -233,10 +233,10 @@ def test_rare_models_are_saved_and_give_the_same_ids(charsmap: bytes, tmp_path: 
 def test_unused_ids_are_ids_of_tokens(tmp_path: Path) -> None:
     model = loaded(written(simple(), SIMPLE), tmp_path).model
     for wrong in ((99,), (3, 2), (2, 2), (-1,)):
-        with pytest.raises(toksmith.ModelError, match="unused_ids"):
+        with pytest.raises(toksmith.errors.ModelError, match="unused_ids"):
             dataclasses.replace(model, unused_ids=wrong)
     bytes_alone = toksmith.train("low", merges=1, pattern=None).model
-    with pytest.raises(toksmith.ModelError, match="unused_ids beside"):
+    with pytest.raises(toksmith.errors.ModelError, match="unused_ids outside"):
         toksmith.Tokenizer(dataclasses.replace(bytes_alone, unused_ids=(256,)))
 
 
@@ -264,7 +264,7 @@ def test_content_says_that_it_is_a_sentencepiece_model(vocab_dir: Path) -> None:
 def test_what_is_wrong_is_named_with_its_place(
     trainer: dict[str, Any], pieces: dict[str, tuple[float, int]], place: str, problem: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(toksmith.FormatError, match=problem) as caught:
+    with pytest.raises(toksmith.errors.FormatError, match=problem) as caught:
         loaded(written(simple(**trainer), SIMPLE | pieces), tmp_path)
     assert caught.value.place == place
 
@@ -273,19 +273,19 @@ def test_broken_tables_and_texts_are_refused(tmp_path: Path) -> None:
     for blob in (b"\x01", b"\xff\xff\xff\xff1234", b"\x05\0\0\0123456", b"\0\0\0\0abc"):
         model = simple()
         model.normalizer_spec.precompiled_charsmap = blob
-        with pytest.raises(toksmith.FormatError, match="is broken: it claims a trie"):
+        with pytest.raises(toksmith.errors.FormatError, match="is broken: it claims a trie"):
             loaded(written(model, SIMPLE), tmp_path)
     model = simple()
     model.denormalizer_spec.precompiled_charsmap = b"x"
-    with pytest.raises(toksmith.FormatError, match=r"denormalizer_spec.precompiled_charsmap"):
+    with pytest.raises(toksmith.errors.FormatError, match=r"denormalizer_spec.precompiled_charsmap"):
         loaded(written(model, SIMPLE), tmp_path)
     model = simple()
     model.pieces.add(piece=b"\xff", type=1)
-    with pytest.raises(toksmith.FormatError, match=r"piece 0.*UTF-8"):
+    with pytest.raises(toksmith.errors.FormatError, match=r"piece 0.*UTF-8"):
         loaded(model.SerializeToString(), tmp_path)
     model = simple()
     model.pieces.add(piece=b"x"), model.pieces.add(piece=b"x")
-    with pytest.raises(toksmith.FormatError, match=r"piece 1.*occurs twice"):
+    with pytest.raises(toksmith.errors.FormatError, match=r"piece 1.*occurs twice"):
         loaded(model.SerializeToString(), tmp_path)
 
 
@@ -312,7 +312,7 @@ def test_no_cut_or_changed_file_is_loaded_wrongly(tmp_path: Path) -> None:
                 data[random.randrange(len(data))] = random.randrange(256)
         try:
             loaded(bytes(data), tmp_path)
-        except toksmith.FormatError:
+        except toksmith.errors.FormatError:
             refused += 1
     assert refused > 100
 
@@ -334,19 +334,22 @@ def test_steps_that_are_not_run_are_refused_by_name(tmp_path: Path) -> None:
     model = loaded(written(simple(), SIMPLE), tmp_path).model
     step = model.normalizers[0]
     for field, wrong in (
-        ("normalizers", (toksmith.Step("nfc"),)),
+        ("normalizers", (toksmith.types.Step("nfc"),)),
         ("normalizers", (step, step)),
-        ("normalizers", (toksmith.Step("sentencepiece", (*step.options[:1], ("dummy", "x"), *step.options[2:])),)),
-        ("decoders", (toksmith.Step("fuse"),)),
-        ("splitters", (toksmith.Step("metaspace"),)),
+        (
+            "normalizers",
+            (toksmith.types.Step("sentencepiece", (*step.options[:1], ("dummy", "x"), *step.options[2:])),),
+        ),
+        ("decoders", (toksmith.types.Step("fuse"),)),
+        ("splitters", (toksmith.types.Step("metaspace"),)),
         ("whole_piece", True),
     ):
-        with pytest.raises(toksmith.ModelError, match="not executed"):
+        with pytest.raises(toksmith.errors.ModelError, match="not executed"):
             toksmith.Tokenizer(dataclasses.replace(model, **{field: wrong}))
-    bad = toksmith.Step("sentencepiece", (("charsmap", "?"), *step.options[1:]))
-    with pytest.raises(toksmith.ModelError, match="base 64"):
+    bad = toksmith.types.Step("sentencepiece", (("charsmap", "?"), *step.options[1:]))
+    with pytest.raises(toksmith.errors.ModelError, match="base 64"):
         toksmith.Tokenizer(dataclasses.replace(model, normalizers=(bad,)))
-    with pytest.raises(toksmith.ModelError, match="one score"):
+    with pytest.raises(toksmith.errors.ModelError, match="one score"):
         toksmith.Tokenizer(dataclasses.replace(model, scores=np.zeros(1, np.float32)))
 
 

@@ -13,7 +13,8 @@ from hard_texts import HARD_TEXTS
 from peers import CORPORA, documents, scalar
 
 import toksmith
-from toksmith import CannotRepresent, Tokenizer
+from toksmith import Tokenizer
+from toksmith.errors import CannotRepresent
 
 # 19 MB; 131,072 ids: 130,072 tokens of the 150,000 that it lists, after 1,000 special tokens.
 PUBLISHED = "tekken_240911.json"

@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, InvalidOption, Model, Step, Tokenizer, TokenTable, _formats
+from toksmith import Model, Tokenizer, _formats
+from toksmith.errors import CannotRepresent, InvalidOption
+from toksmith.types import AddedToken, Step, TokenTable
 
 ROW = _formats.FORMATS["tiktoken"]
 UNSPLIT: dict[str, Any] = {"pattern": None, "special_tokens": None}
@@ -69,7 +71,7 @@ def test_the_pattern_must_be_said(tmp_path: Path) -> None:
         *toksmith.load(path, pattern="gpt2").model.splitters,
         *toksmith.load(path, pattern="a+").model.splitters,
     )
-    with pytest.raises(toksmith.UnknownName, match="cl100k"):
+    with pytest.raises(toksmith.errors.UnknownName, match="cl100k"):
         toksmith.load(path, pattern="cl100")
 
 

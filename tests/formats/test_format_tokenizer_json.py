@@ -13,9 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable, _core, _formats
+from toksmith import Model, Tokenizer, _core, _formats
 from toksmith._formats import oniguruma
 from toksmith._model.model import regex_split
+from toksmith.errors import CannotRepresent
+from toksmith.types import AddedToken, Step, TokenTable
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"

@@ -29,10 +29,10 @@ def test_calls_that_gave_raw_errors() -> None:
     tok = toksmith.train("low lower", 260, progress=False)
     assert tok.post_process(np.array([1, 2], np.uint32), np.array([3])) == [1, 2, 3]
     unigram = toksmith.train("low lower " * 9, 24, kind="unigram", progress=False)
-    with pytest.raises(toksmith.InvalidOption, match="n=1180"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="n=1180"):
         unigram.encode_best("low", 2**70)
     for call in (tok.decode, lambda ids, errors: tok.decode_batch([ids], errors=errors)):
-        with pytest.raises(toksmith.InvalidOption, match="errors="):
+        with pytest.raises(toksmith.errors.InvalidOption, match="errors="):
             call([97], errors="a\0b")
-    with pytest.raises(toksmith.InvalidOption, match="errors="):
+    with pytest.raises(toksmith.errors.InvalidOption, match="errors="):
         tok.decoder(errors="a\0b")

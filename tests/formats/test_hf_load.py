@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from peers import CORPORA, scalar
 
 import toksmith
-from toksmith import FormatError, InvalidOption, ModelError, SpecialTokenInText, Tokenizer, _formats
+from toksmith import Tokenizer, _formats
+from toksmith.errors import FormatError, InvalidOption, ModelError, SpecialTokenInText
 
 tokenizers: Any = pytest.importorskip(
     "tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)"
@@ -37,7 +38,7 @@ def test_the_published_file_of_gpt2(vocab_dir: Path, corpora_dir: Path, tmp_path
     path = vocab_dir / "gpt2_tokenizer.json"
     tok, peer = toksmith.load(path), tokenizers.Tokenizer.from_file(str(path))
     assert tok.model.unit == "byte" and not tok.model.decoders
-    assert tok.model.added_tokens == (toksmith.AddedToken("<|endoftext|>", 50256),), (
+    assert tok.model.added_tokens == (toksmith.types.AddedToken("<|endoftext|>", 50256),), (
         "without a normalizer all are as plain"
     )
     tok.save(tmp_path / "tokenizer.json")
@@ -477,13 +478,13 @@ def test_what_does_not_run_is_refused_when_it_is_loaded(name: str, tmp_path: Pat
 
 def test_an_engine_that_gives_up_is_an_error() -> None:
     tok = load(pattern({"Regex": r"(?:x+x+)+[yz]|\Gq"}))
-    with pytest.raises(toksmith.PatternError):
+    with pytest.raises(toksmith.errors.PatternError):
         tok.encode("x" * 60)
 
 
 def test_a_character_without_a_token_is_an_error_where_hf_drops_it() -> None:
     tok = load(with_model(unk_token=None))
-    with pytest.raises(toksmith.NotInVocabulary):
+    with pytest.raises(toksmith.errors.NotInVocabulary):
         tok.encode("aé")
 
 

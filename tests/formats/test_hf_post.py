@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from toksmith import ModelError, Tokenizer, _formats
+from toksmith import Tokenizer, _formats
 from toksmith.compat import tokenizers as ours
+from toksmith.errors import ModelError
 
 peer: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3 (tests/requirements.txt)")
 

@@ -388,7 +388,7 @@ def normal_of(form: Any) -> Callable[[str], str]:
 def test_a_compiled_table_is_used_as_there(vocab_dir: Any) -> None:
     """`Precompiled`, with the table of a published model: clusters of characters go by the shortest key."""
     path = vocab_dir / "sp_unigram_en.model"
-    charsmap = protobuf.parse(path.read_bytes(), str(path)).normalizer_spec.precompiled_charsmap
+    charsmap = protobuf.parse_model(path.read_bytes(), str(path)).normalizer_spec.precompiled_charsmap
     form = normalizers.Precompiled(charsmap)
     own = normal_of(form)
     for text in [*CORPUS, "e\u0301 ①② ﬁ\u0301 Ａ\u0301 ㍿ｱﾞ"]:

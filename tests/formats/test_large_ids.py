@@ -14,7 +14,9 @@ from systems import needs
 from trainings import trained
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, Model, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
+from toksmith.errors import CannotRepresent
+from toksmith.types import AddedToken, TokenTable
 
 LARGEST = (1 << 24) - 1
 TOK = trained("abba baab ab abab abba" * 10, merges=8)
@@ -50,7 +52,7 @@ USES = {
     "offsets": lambda tok: [tok.encode_with_offsets(each, special="text") for each in (text, stretch)],
     "measure": lambda tok: toksmith.metrics.measure(tok, [text]),
     "doctor": lambda tok: toksmith.doctor(tok, corpus=[text]),
-    "pieces": lambda tok: toksmith.explain.pieces(tok, text[:100]),
+    "pieces": lambda tok: toksmith.explain.text(tok, text[:100]),
     "prune": lambda tok: toksmith.prune(tok, corpus=[text]),
 }
 small, large, name = sys.argv[1:]
@@ -76,7 +78,7 @@ def test_ids_at_the_end_are_ids_like_others() -> None:
     expected = [moved.get(id, id) for id in near.encode(text, special="allow")]
     assert far.encode(text, special="allow") == expected and {LARGEST, LARGEST - 1} <= {*expected}
     assert far.decode(expected) == text and far.token_bytes(LARGEST) == b"<s>"
-    with pytest.raises(toksmith.UnknownId):
+    with pytest.raises(toksmith.errors.UnknownId):
         far.decode([LARGEST - 2])
     for long in ("ab" * 50_000, "abbaab" * 20_000):
         assert far.encode(long) == [moved.get(id, id) for id in near.encode(long)]

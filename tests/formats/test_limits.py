@@ -46,7 +46,7 @@ for path in paths:
     try:
         toksmith.load(path, format=format, **given)
         said = ""
-    except toksmith.FormatError as error:
+    except toksmith.errors.FormatError as error:
         said = str(error)
     print(json.dumps([path, said[:300], time.process_time() - start, peak_mb() - before]))
 """

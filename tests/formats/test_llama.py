@@ -26,9 +26,11 @@ from hard_texts import HARD_TEXTS
 from test_client_programs import documents
 
 import toksmith
-from toksmith import AddedToken, CannotRepresent, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import gguf, gguf_pieces
 from toksmith._model.patterns import splitters
+from toksmith.errors import CannotRepresent
+from toksmith.types import AddedToken, Step, TokenTable
 
 pytestmark = pytest.mark.skipif("TOKSMITH_LLAMA" not in os.environ, reason="lacks llama.cpp; run make test-llama")
 if "TOKSMITH_LLAMA" in os.environ:
@@ -56,7 +58,7 @@ def bytes_of(pre: str) -> Model:
     model = trained(pattern=row.pattern)
     added = [AddedToken(content, 3000 + place) for place, content in enumerate(SPECIAL)]
     added.append(AddedToken("<user>", 3010, special=False))
-    post = gguf.template((3001, "<s>"), (3002, "</s>"))
+    post = gguf.make_template((3001, "<s>"), (3002, "</s>"))
     return dataclasses.replace(model, whole_piece=row.whole_piece, added_tokens=tuple(added), post=post)
 
 
@@ -199,7 +201,7 @@ def test_llama_cpp_knows_every_name_for_a_split(name: str, tmp_path: Path) -> No
     row = gguf.PRES[name]
     model = bytes_of(next(other for other, same in gguf.PRES.items() if same.pattern == row.pattern))
     data = gguf.save(dataclasses.replace(model, whole_piece=row.whole_piece, post=()))
-    first = gguf.pre_of(dataclasses.replace(model, whole_piece=row.whole_piece), ())[1]
+    first = gguf.choose_pre(dataclasses.replace(model, whole_piece=row.whole_piece), ())[1]
     old, new = (b"tokenizer.ggml.pre" + struct.pack("<IQ", 8, len(pre)) + pre.encode() for pre in (first, name))
     assert data.count(old) == 1
     path = tmp_path / "x.gguf"

@@ -19,9 +19,11 @@ from test_format_rows import scored
 from trainings import trained_model
 
 import toksmith
-from toksmith import CannotRepresent, Model, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import FORMATS, UNSET, FileContent
 from toksmith._sources import convert
+from toksmith.errors import CannotRepresent
+from toksmith.types import TokenTable
 
 WHOLE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 TOKENS = 1 << 24 if WHOLE else 1500
@@ -101,7 +103,7 @@ def through(model: Model, name: str) -> Model:
     row = FORMATS[name]
     saved = row.save(model)
     content: Any = [FileContent(f"x{at}", part) for at, part in enumerate(saved)][: row.reads] if row.files else saved
-    given = {"pattern": UNSET, "special_tokens": None, **convert.arguments_of(model, row)}
+    given = {"pattern": UNSET, "special_tokens": None, **convert.load_arguments(model, row)}
     return row.load(content, "x", **given)
 
 
@@ -112,7 +114,7 @@ def ids_of(model: Model) -> list[list[int]]:
     for text in TEXTS:
         try:
             found.append(tok.encode(text, special="allow"))
-        except toksmith.NotInVocabulary as error:
+        except toksmith.errors.NotInVocabulary as error:
             found.append([-1, len(str(error))])
     return found
 

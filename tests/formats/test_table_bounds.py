@@ -14,9 +14,9 @@ import pytest
 from test_bounded_reading import in_child
 
 import toksmith
-from toksmith import CorpusError
 from toksmith._corpus import File
 from toksmith._corpus.columns import columns_in
+from toksmith.errors import CorpusError
 
 MIB = 1 << 20
 ROWS = 1_000
@@ -131,11 +131,11 @@ def test_a_large_row_group_is_read_in_little_memory(use_dictionary: bool, tmp_pa
 @pytest.mark.slow
 def test_counts_unpack_to_no_more_than_pieces_would(tmp_path: Path) -> None:
     path = tmp_path / "counts.parquet"
-    toksmith.count_pieces("low lower", pattern="gpt2").save(path)
+    toksmith.corpus.count("low lower", pattern="gpt2").save(path)
     schema = arrow.parquet.read_schema(path)
     rows = {"piece": zeros(40, MIB), **{name: [1] * 40 for name in schema.names[1:]}}
     arrow.parquet.write_table(arrow.table(rows).cast(schema), path, compression="zstd", use_dictionary=False)
-    calls = ("__import__('pyarrow.parquet')", "toksmith.PieceCounts.load(path)")
+    calls = ("__import__('pyarrow.parquet')", "toksmith.corpus.PieceCounts.load(path)")
     _, (error, said, megabytes) = in_child(path, *calls, UNPACKED_FREE=16 * MIB)
     assert (error, megabytes < 30) == ("FormatError", True) and "unpacks to" in said, (error, said, megabytes)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 
 import toksmith
-from toksmith import CannotRepresent, FormatError, InvalidOption, Model, ModelError
-from toksmith._formats import FORMATS, Format, sniffed
+from toksmith import Model
+from toksmith._formats import FORMATS, Format, detect_format
 from toksmith._formats.texts import FileContent
 from toksmith._model.patterns import UNSET
+from toksmith.errors import CannotRepresent, FormatError, InvalidOption, ModelError
 
 from .codes import Codes
 from .rules import check, outcome, twins
@@ -23,7 +24,7 @@ NAMES = tuple(FORMATS)
 PATTERNS = (UNSET, None, "cl100k", r"\w+|\s+", "(", ["[0-9]", "gpt2"])
 SPECIALS = (None, {}, {"<|end|>": 300}, {"<|end|>": -1}, {"": 5}, {"<s>": 2**32})
 TEXTS = ("low lower é中😀<|end|><s> 12\n", b"a\xff\xe2\x98 low", "", "\ud83d ▁x")
-LOADING = (FormatError, InvalidOption, ModelError, toksmith.UnknownName)
+LOADING = (FormatError, InvalidOption, ModelError, toksmith.errors.UnknownName)
 SAVING = (CannotRepresent, FormatError, ModelError)
 
 
@@ -32,7 +33,9 @@ def run(data: bytes) -> None:
     codes = Codes(data)
     place, told = codes.below(len(NAMES) + 1), codes.below(36)
     content = codes.rest()
-    row = FORMATS[NAMES[place]] if place < len(NAMES) else outcome(lambda: sniffed(content, "drawn.json"), LOADING)
+    row = (
+        FORMATS[NAMES[place]] if place < len(NAMES) else outcome(lambda: detect_format(content, "drawn.json"), LOADING)
+    )
     if not isinstance(row, Format):
         return
     pattern, special_tokens = (PATTERNS[told % 6], SPECIALS[told // 6]) if row.arguments else (UNSET, None)

@@ -40,7 +40,7 @@ def run(data: bytes) -> None:
             break
     model = outcome(lambda: file.load(text), LOADING)
     if isinstance(model, Model):
-        check_model(model, (toksmith.UnknownId,))  # the id of unknown characters may have no token
+        check_model(model, (toksmith.errors.UnknownId,))  # the id of unknown characters may have no token
 
 
 def one_of_many(codes: Codes, of: Sequence[T]) -> T:

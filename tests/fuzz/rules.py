@@ -10,7 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 import toksmith
-from toksmith import Model, NotInVocabulary, PatternError, SpecialTokenInText, Tokenizer
+from toksmith import Model, Tokenizer
+from toksmith.errors import NotInVocabulary, PatternError, SpecialTokenInText
 
 __all__ = ["check", "check_encodings", "outcome", "twins"]
 
@@ -116,7 +117,7 @@ def check_streams(tok: Tokenizer, text: Any) -> None:
     parts = [text[:third], text[third : 2 * third], text[2 * third :]]
     streamed = [id for part in parts for id in encoder.feed(part)] + encoder.finish()
     assert streamed == whole, f"{streamed} in parts, {whole} as a whole"
-    chunks = outcome(lambda: tok.chunk(text, MOST), (toksmith.InvalidOption, *EXPECTED))
+    chunks = outcome(lambda: tok.chunk(text, MOST), (toksmith.errors.InvalidOption, *EXPECTED))
     if isinstance(chunks, list):
         assert all(len(chunk.ids) <= MOST for chunk in chunks)
         assert text[:0].join(chunk.text for chunk in chunks) == text

@@ -12,8 +12,9 @@ import pytest
 from test_doctor import TOK, planted_rows, raw, safetensors
 
 import toksmith
-from toksmith import FormatError, Tokenizer
+from toksmith import Tokenizer
 from toksmith._graft import weights
+from toksmith.errors import FormatError
 
 ROOT = Path(__file__).resolve().parents[2]
 BINDING = ROOT / "crates" / "py" / "src"
@@ -99,7 +100,7 @@ def test_lists_that_others_change(tok: Tokenizer) -> None:
         for _ in range(5):
             assert all(found == expected for found in tok.encode_batch(texts, threads=2))
             assert set(tok.count_batch(texts).tolist()) == {len(expected)}
-            assert toksmith.count_pieces(texts, threads=2).documents in (1999, 2000)
+            assert toksmith.corpus.count(texts, threads=2).documents in (1999, 2000)
             tok.decode(ids)
 
 
@@ -112,7 +113,7 @@ def test_memory_that_can_change_is_no_text(tok: Tokenizer) -> None:
         with pytest.raises(TypeError):
             tok.encode_batch([text])  # type: ignore[list-item]
         with pytest.raises(TypeError):
-            toksmith.count_pieces([text])  # type: ignore[list-item]
+            toksmith.corpus.count([text])  # type: ignore[list-item]
 
 
 def test_a_file_of_embeddings_that_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +121,7 @@ def test_a_file_of_embeddings_that_shrinks(tmp_path: Path, monkeypatch: pytest.M
     rows = planted_rows(TOK.vocab_size)
     path = safetensors(tmp_path / "x.safetensors", {"anything": raw(rows, "F32")})
     monkeypatch.setattr(weights, "BLOCK_BYTES", 4 * rows.shape[1] * 10)
-    matrix = weights.matrices(path, TOK.vocab_size)[0]
+    matrix = weights.find_matrices(path, TOK.vocab_size)[0]
     whole = np.concatenate([block for _, block in matrix.blocks()])
     assert np.array_equal(whole, rows.astype(np.float32))
     some = np.array([0, 3, 9, 10, 57, len(rows) - 1])

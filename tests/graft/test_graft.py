@@ -37,8 +37,8 @@ from toksmith._cli import app
 from toksmith._graft import rows as _rows
 from toksmith._graft import weights as _weights
 from toksmith._graft import write
-from toksmith._graft.plan import new_rows
-from toksmith._graft.weights import TYPES, header, rounded
+from toksmith._graft.plan import count_new_rows
+from toksmith._graft.weights import TYPES, read_header, round_to
 
 MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
 
@@ -99,7 +99,7 @@ def test_new_rows_are_what_the_rule_says(dtype: str, tmp_path: Path) -> None:
                 pieces = TOK.encode(EXTENDED.token_bytes(id))
                 assert pieces == [*EXTENDING.sources[id]] and len(pieces) > 1
                 expected = rows[name].mean(axis=0) if rule is None else rule(len(pieces)) @ rows[name][pieces]
-                assert np.array_equal(made[id], rounded(expected, bits)), (init, name, id)
+                assert np.array_equal(made[id], round_to(expected, bits)), (init, name, id)
 
 
 @pytest.mark.parametrize("count", [7, 8, 9, 16, 17, 64, 130])
@@ -126,7 +126,7 @@ def test_a_tied_matrix_gets_the_mean_of_the_pieces(tmp_path: Path) -> None:
     rows = numbers(old)[ROWS[0]]
     for id in range(SIZE, EXTENDED.vocab_size):
         expected = rows[[*EXTENDING.sources[id]]].mean(axis=0)
-        assert np.array_equal(stored(tmp_path / "new")[ROWS[0]][id], rounded(expected, TYPES["F32"]))
+        assert np.array_equal(stored(tmp_path / "new")[ROWS[0]][id], round_to(expected, TYPES["F32"]))
     assert report.tied and report.init.startswith("mean (one matrix")
     assert ROWS[1] not in stored(tmp_path / "new")
 
@@ -202,7 +202,7 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(tmp_path: Path) -> None
     ],
 )
 def test_the_number_of_rows(before: tuple[int, int], size: int, pad_to: int | None, expected: int) -> None:
-    assert new_rows(before, size, pad_to) == expected
+    assert count_new_rows(before, size, pad_to) == expected
 
 
 def test_settings_follow_the_ids(tmp_path: Path) -> None:
@@ -232,7 +232,7 @@ def test_another_tokenizer_needs_its_own_end_token(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     other = toksmith.train(["another text, another tokenizer"] * 3, merges=9, special_tokens=["<end>"], progress=False)
     with pytest.raises(
-        toksmith.InvalidOption,
+        toksmith.errors.InvalidOption,
         match=r"follows '</s>' in config.json: eos_token_id; pass tokens=\{'eos_token': 'TOKEN'\}",
     ):
         toksmith.graft(old, other, tmp_path / "new")
@@ -303,7 +303,7 @@ def test_shards_that_do_not_change_are_linked(tmp_path: Path) -> None:
     for link in (False, True):
         out = tmp_path / f"new {link}"
         toksmith.graft(old, EXTENDED, out, link=link, verify=True)
-        changed = {path.name for path in old.glob("*.safetensors") if header(path).tensors.keys() & {*ROWS}}
+        changed = {path.name for path in old.glob("*.safetensors") if read_header(path).tensors.keys() & {*ROWS}}
         for path in old.glob("*.safetensors"):
             same = os.path.samefile(path, out / path.name)
             assert same == (link and path.name not in changed)
@@ -324,7 +324,7 @@ def test_verification_finds_every_kind_of_difference(tmp_path: Path) -> None:
         return " ".join(report.proof.differences)
 
     for path in sorted(out.glob("*.safetensors")):
-        for name, tensor in header(path).tensors.items():
+        for name, tensor in read_header(path).tensors.items():
             changed = bytearray(kept[path.name])
             changed[tensor.end - 1] ^= 1
             assert name in found(path.name, bytes(changed))

@@ -10,7 +10,7 @@ from model_folders import CORPUS_OTHER, EXTENDED, LAYOUTS, ROWS, SIZE, TOK, WIDT
 
 import toksmith
 from toksmith._graft import donor as _donor
-from toksmith._graft.weights import TYPES, rounded
+from toksmith._graft.weights import TYPES, round_to
 
 DONOR = toksmith.train(CORPUS_OTHER + ["biggest tallest strongest running jumping"] * 9, merges=60, progress=False)
 MADE = [id for id in range(SIZE, EXTENDED.vocab_size) if EXTENDED.token_bytes(id) in DONOR.model.tokens]
@@ -60,7 +60,7 @@ def test_the_pursuit_is_that_of_a_plain_loop() -> None:
                 yield start, rows[start : start + 31].astype(np.float32)
 
     shared = np.flatnonzero(np.arange(90) % 3)
-    for target, (places, weights) in zip(targets, _donor.pursued(Held(), shared, targets), strict=True):  # type: ignore[arg-type]
+    for target, (places, weights) in zip(targets, _donor.pursue(Held(), shared, targets), strict=True):  # type: ignore[arg-type]
         chosen: list[int] = []
         left = target.astype(np.float64)
         while len(chosen) < 12:
@@ -82,7 +82,7 @@ def test_tokens_that_the_donor_lacks_follow_the_rule(tmp_path: Path) -> None:
     rows = numbers(old)[ROWS[0]]
     for id in range(EXTENDED.vocab_size, lacking.vocab_size):
         expected = rows[TOK.encode(lacking.token_bytes(id))].mean(axis=0)
-        assert np.array_equal(stored(tmp_path / "new")[ROWS[0]][id], rounded(expected, TYPES["F32"]))
+        assert np.array_equal(stored(tmp_path / "new")[ROWS[0]][id], round_to(expected, TYPES["F32"]))
 
 
 def test_a_donor_that_shares_nothing_or_is_another_model_s_is_refused(tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_a_donor_that_shares_nothing_or_is_another_model_s_is_refused(tmp_path: 
     words = toksmith.train("eins zwei drei", kind="words")
     tensors = {name: np.ones((words.vocab_size, WIDTH), np.float32) for name in ROWS}
     other = checkpoint(tmp_path / "donor", tensors=tensors, rows=words.vocab_size)
-    with pytest.raises(toksmith.FormatError, match="belongs to another model"):
+    with pytest.raises(toksmith.errors.FormatError, match="belongs to another model"):
         toksmith.graft(old, EXTENDED, tmp_path / "new", donor=other)
-    with pytest.raises(toksmith.InvalidOption, match="these share none"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="these share none"):
         toksmith.graft(old, EXTENDED, tmp_path / "new", donor=other, donor_tokenizer=words)
     assert drawn(LAYOUTS["llama"], 3).keys() >= {*ROWS} and not (tmp_path / "new").exists()

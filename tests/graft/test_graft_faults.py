@@ -15,7 +15,7 @@ from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
-from toksmith import FormatError
+from toksmith.errors import FormatError
 
 LEAST = 40  # calls of a whole graft
 

@@ -31,7 +31,7 @@ from tensor_files import raw, safetensors
 
 import toksmith
 from toksmith._cli import app
-from toksmith._graft.weights import header
+from toksmith._graft.weights import read_header
 
 INDEX = "model.safetensors.index.json"
 Damage = Callable[[Path], object]
@@ -40,7 +40,7 @@ Damage = Callable[[Path], object]
 def refused(place: Path, tok: toksmith.Tokenizer = EXTENDED, **options: Any) -> str:
     """What `graft` says; it has written nothing."""
     before = content(place)
-    with pytest.raises((toksmith.FormatError, toksmith.InvalidOption)) as caught:
+    with pytest.raises((toksmith.errors.FormatError, toksmith.errors.InvalidOption)) as caught:
         toksmith.graft(place, tok, place.parent / "new", **options)
     assert content(place) == before
     assert [path.name for path in place.parent.iterdir() if path.name not in ("old", "donor")] == []
@@ -107,8 +107,8 @@ def without(name: str) -> Damage:
 def twice(old: Path) -> None:
     """The first tensor is in the last file as well."""
     first, last = (edge(old.glob("*.safetensors")) for edge in (min, max))
-    tensor = next(iter(header(first).tensors.values()))
-    held = [*header(last).tensors.values(), tensor]
+    tensor = next(iter(read_header(first).tensors.values()))
+    held = [*read_header(last).tensors.values(), tensor]
     files = {each.path: each.path.read_bytes() for each in held}
     safetensors(last, {each.name: (each.dtype, each.shape, files[each.path][each.begin : each.end]) for each in held})
 
@@ -167,10 +167,10 @@ def test_a_folder_that_is_not_a_whole_checkpoint(name: str, tmp_path: Path) -> N
 def test_not_a_folder_of_this_machine(tmp_path: Path) -> None:
     place = tmp_path / "old"
     for name, said in ((place / "none", "cannot be read"), ("s3://bucket/model", "download the checkpoint")):
-        with pytest.raises(toksmith.FormatError, match=said):
+        with pytest.raises(toksmith.errors.FormatError, match=said):
             toksmith.graft(name, EXTENDED, tmp_path / "new")
     place.write_bytes(b"x")
-    with pytest.raises(toksmith.FormatError, match="expected the folder of a checkpoint"):
+    with pytest.raises(toksmith.errors.FormatError, match="expected the folder of a checkpoint"):
         toksmith.graft(place, EXTENDED, tmp_path / "new")
 
 
@@ -189,7 +189,7 @@ DISAGREE: dict[str, tuple[str, dict[str, Any], str]] = {
     "vector": ("llama", {ROWS[0]: ROW[:, 0]}, "expected rows and columns"),
     "empty": ("llama", {ROWS[0]: ROW[:0]}, "expected rows and columns"),
     "no input": ("llama", {ROWS[0]: None}, "Say which it is with tensors={'NAME': 'input'}"),
-    "unknown": ("llama", {"model.prompt.weight": ROW}, "'model.prompt.weight': 'other'}, which copies it as it is"),
+    "unknown": ("llama", {"model.prompt.weight": ROW}, "'model.prompt.weight': 'other'}, which copies it unchanged"),
     "unknown axis": ("llama", {"model.x": ROW.T}, f"has an axis of {SIZE}, as many as {ROWS[0]} has rows"),
     "scales": ("llama", {"lm_head.weight_scale": ROW[:, 0]}, "belongs to a quantised or adapted lm_head"),
     "adapter": ("llama", {"lm_head.lora_A.weight": ROW[:3]}, "belongs to a quantised or adapted lm_head"),
@@ -269,9 +269,9 @@ def test_a_map_of_other_tokenizers(tmp_path: Path) -> None:
     for name, kept, sources in (
         ("sends the id 97 ('a') to 98 ('b')", {97: 98}, {}),
         ("sends the id 9999 (no token) to 97", {9999: 97}, {}),
-        ("sources that the old tokenizer has; 9999", {}, {SIZE: (9999,)}),
+        ("sources that the old tokenizer has; it lacks 9999", {}, {SIZE: (9999,)}),
     ):
-        assert name in refused(old, id_map=toksmith.IdMap(*sizes, kept, sources))
+        assert name in refused(old, id_map=toksmith.types.IdMap(*sizes, kept, sources))
 
 
 PLACES: dict[str, tuple[str, str]] = {
@@ -290,7 +290,7 @@ def test_a_place_that_is_taken_or_cannot_be(name: str, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a").write_bytes(b"")
     before = content(tmp_path)
-    with pytest.raises(toksmith.FormatError, match=said):
+    with pytest.raises(toksmith.errors.FormatError, match=said):
         toksmith.graft(old, EXTENDED, out if "://" in out else tmp_path / out)
     assert content(tmp_path) == before
 
@@ -318,7 +318,7 @@ def test_options_that_do_not_fit(name: str, tmp_path: Path) -> None:
 def test_a_tokenizer_that_the_file_cannot_hold(tmp_path: Path) -> None:
     letters = toksmith.train("low lower lowest", kind="chars")
     old = checkpoint(tmp_path / "old")
-    with pytest.raises(toksmith.CannotRepresent, match="no model of kind 'chars'"):
+    with pytest.raises(toksmith.errors.CannotRepresent, match="no model of kind 'chars'"):
         toksmith.graft(old, letters, tmp_path / "new", tokens={"eos_token": "l"})
     assert os.listdir(tmp_path) == ["old"]
 

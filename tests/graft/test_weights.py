@@ -12,7 +12,7 @@ from test_doctor import TOK, planted_rows
 
 import toksmith
 from toksmith._graft.tensor_names import FAMILIES, INPUT, OUTPUT, role_of
-from toksmith._graft.weights import TYPES, bad_rows, check_whole, doubles, header, rounded
+from toksmith._graft.weights import TYPES, bad_rows, check_whole, read_header, round_to, to_float64
 
 # The tensors of a family as transformers 5.23.0 names them: input, output, bias.
 NAMES = {
@@ -54,22 +54,22 @@ def test_a_number_is_rounded_to_the_nearest_and_ties_to_even() -> None:
     cases = {1 + tie: 1.0, 1 + step + tie: 1 + 2 * step, 1 + tie + 2.0**-40: 1 + step, 1 + tie - 2.0**-40: 1.0}
     for value, expected in cases.items():
         for sign in (1, -1):
-            found = doubles(rounded(np.array([sign * value]), TYPES["BF16"]))
+            found = to_float64(round_to(np.array([sign * value]), TYPES["BF16"]))
             assert found.tolist() == [sign * expected], value
     # 1 + 2^-8 + 2^-40 becomes the tie when it is first rounded to float32: two roundings would give 1.
     assert np.float32(1 + tie + 2.0**-40) == np.float32(1 + tie)
-    assert rounded(np.array([2049.0, 2051.0]), TYPES["F16"]).tolist() == [2048.0, 2052.0]
-    assert rounded(np.array([1 + 2.0**-24, 1 + 3 * 2.0**-24]), TYPES["F32"]).tolist() == [1.0, 1 + 2.0**-22]
+    assert round_to(np.array([2049.0, 2051.0]), TYPES["F16"]).tolist() == [2048.0, 2052.0]
+    assert round_to(np.array([1 + 2.0**-24, 1 + 3 * 2.0**-24]), TYPES["F32"]).tolist() == [1.0, 1 + 2.0**-22]
 
 
 def test_rounding_is_that_of_exact_arithmetic() -> None:
     draw = np.random.default_rng(5)
     values = draw.normal(size=2000) * 10.0 ** draw.integers(-30, 30, 2000)
-    grid = doubles(np.arange(0x7F80, dtype=np.uint16))  # all numbers of BF16 that are not negative, ascending
+    grid = to_float64(np.arange(0x7F80, dtype=np.uint16))  # all numbers of BF16 that are not negative, ascending
     places = np.searchsorted(grid, np.abs(values))
     below, above = grid[places - 1], grid[places]
     nearest = np.where(np.abs(values) - below < above - np.abs(values), below, above)
-    assert np.array_equal(np.abs(doubles(rounded(values, TYPES["BF16"]))), nearest)
+    assert np.array_equal(np.abs(to_float64(round_to(values, TYPES["BF16"]))), nearest)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -100,5 +100,5 @@ def test_a_header_that_lies_is_refused(entries: dict[str, Any], room: int, said:
     text = json.dumps(entries).encode()
     path = tmp_path / "a.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(room))
-    with pytest.raises(toksmith.FormatError, match=said):
-        check_whole(header(path))
+    with pytest.raises(toksmith.errors.FormatError, match=said):
+        check_whole(read_header(path))

@@ -11,8 +11,8 @@ from systems import needs
 from test_job_faults import REFUSALS, JobFaults, small
 
 import toksmith
-from toksmith import JobError
 from toksmith._training.counts import merge
+from toksmith.errors import JobError
 
 pytestmark = [pytest.mark.slow, needs("posix", "links")]
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, needs("posix", "links")]
 def counted(folder: Path, out: Path, size: int = 40) -> None:
     """A job that counts, planned and run; or found finished."""
     try:
-        job = toksmith.plan_counts(sorted((folder / "in").iterdir()), out, shard_size=size)
+        job = toksmith.corpus.plan_counts(sorted((folder / "in").iterdir()), out, shard_size=size)
     except JobError as error:
         if "is finished" not in str(error):
             raise
@@ -31,7 +31,7 @@ def counted(folder: Path, out: Path, size: int = 40) -> None:
 def merged_counts(folder: Path, out: Path) -> None:
     """In two rounds."""
     with mock.patch.object(merge, "MOST_OPEN", 2):
-        toksmith.merge_counts([folder / "counts"], out / "all.parquet", spill_to=out / "rounds")
+        toksmith.corpus.merge_counts([folder / "counts"], out / "all.parquet", spill_to=out / "rounds")
 
 
 def written(folder: Path) -> dict[str, str]:
@@ -42,7 +42,7 @@ def written(folder: Path) -> dict[str, str]:
 def merged_shards(to: str) -> Callable[[Path, Path], None]:
     def merged(folder: Path, out: Path) -> None:
         try:
-            toksmith.merge_shards([folder / "ids"], out, to=to)
+            toksmith.corpus.merge([folder / "ids"], out, to=to)
         except JobError as error:
             if "merged here already" not in str(error):
                 raise

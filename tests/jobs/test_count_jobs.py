@@ -19,12 +19,13 @@ from systems import needs
 from test_ray import StandIn
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, JobError, PieceCounts
 from toksmith._cli import app
 from toksmith._corpus import blocks
 from toksmith._training.counts import files as _files
 from toksmith._training.counts import merge
 from toksmith._training.counts import sorted as _sorted
+from toksmith.corpus import PieceCounts
+from toksmith.errors import CorpusError, FormatError, InvalidOption, JobError
 
 SHARD = 1200
 
@@ -39,9 +40,9 @@ def corpus(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
-def planned(folder: Path, name: str = "out", **options: Any) -> toksmith.Job:
+def planned(folder: Path, name: str = "out", **options: Any) -> toksmith.corpus.Job:
     files = corpus(folder / "in") if not (folder / "in").exists() else sorted((folder / "in").iterdir())
-    return toksmith.plan_counts(files, folder / name, **{"shard_size": SHARD, **options})
+    return toksmith.corpus.plan_counts(files, folder / name, **{"shard_size": SHARD, **options})
 
 
 def saved(counts: PieceCounts, path: Path) -> bytes:
@@ -50,13 +51,13 @@ def saved(counts: PieceCounts, path: Path) -> bytes:
 
 
 def at_once(folder: Path, **options: Any) -> PieceCounts:
-    return toksmith.count_pieces(sorted((folder / "in").iterdir()), threads=1, **options)
+    return toksmith.corpus.count(sorted((folder / "in").iterdir()), threads=1, **options)
 
 
-def merged(job: toksmith.Job) -> bytes:
+def merged(job: toksmith.corpus.Job) -> bytes:
     """The bytes of one file with all counts of a job."""
     path = job.folder.with_suffix(".parquet")
-    toksmith.merge_counts([job.folder], path)
+    toksmith.corpus.merge_counts([job.folder], path)
     return path.read_bytes()
 
 
@@ -74,9 +75,9 @@ def test_shards_add_up_to_one_count(tmp_path: Path) -> None:
     loaded = PieceCounts.load(job.folder)
     assert saved(loaded, tmp_path / "loaded.parquet") == saved(whole, tmp_path / "whole.parquet")
     assert loaded.items() == whole.items() and loaded.end == whole.end and loaded.has_positions
-    assert toksmith.verify(job.folder, source=True).ok
-    with pytest.raises(InvalidOption, match="to='counts' does not tell documents apart"):
-        toksmith.verify(job.folder, decode=True)
+    assert toksmith.corpus.verify(job.folder, source=True).ok
+    with pytest.raises(InvalidOption, match="to='counts' does not separate documents"):
+        toksmith.corpus.verify(job.folder, decode=True)
 
 
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
@@ -115,7 +116,7 @@ def test_processes_make_the_same(tmp_path: Path) -> None:
 def test_tasks_of_ray_make_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned(tmp_path, "first").run(progress=False)
     monkeypatch.setitem(sys.modules, "ray", StandIn())
-    seen: list[toksmith.JobEvent] = []
+    seen: list[toksmith.corpus.JobEvent] = []
     planned(tmp_path, "ray").run("ray", threads=1, events=seen.append)
     assert content(tmp_path / "ray") == content(tmp_path / "first")
     assert {each.worker for each in seen[1:-1]} == {"task"} and seen[-1].unit == "piece"
@@ -137,7 +138,7 @@ def dying(folder):
     real(folder)
 
 _written.sync_folder = _folders.sync_folder = dying
-toksmith.Job.at(sys.argv[1]).run(progress=False, threads=1)
+toksmith.corpus.Job.at(sys.argv[1]).run(progress=False, threads=1)
 """
 
 
@@ -207,7 +208,7 @@ def test_other_patterns_are_another_job(tmp_path: Path) -> None:
     [{"errors": "quarantine"}, {"max_piece_bytes": 0}, {"shard_size": 0}, {"max_errors": 5}, {"pattern": "("}],
 )
 def test_what_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
-    with pytest.raises((InvalidOption, toksmith.PatternError)):
+    with pytest.raises((InvalidOption, toksmith.errors.PatternError)):
         planned(tmp_path, **options)
     assert not (tmp_path / "out").exists()
 
@@ -220,7 +221,7 @@ def parts_of(count: int, *, start: bool) -> list[PieceCounts]:
     draw, found, end = random.Random(3), [], 0
     for _ in range(count):
         texts = [" ".join(draw.choices(ROWS, k=3)) + str(draw.randrange(40)) for _ in range(draw.randrange(4))]
-        found.append(toksmith.count_pieces(texts, start=end if start else 0, threads=1, progress=False))
+        found.append(toksmith.corpus.count(texts, start=end if start else 0, threads=1, progress=False))
         end += len(texts)
     return found
 
@@ -240,7 +241,7 @@ def test_rounds_give_the_sum(suffix: str, least: int, tmp_path: Path, monkeypatc
     for most, rows in ((2, 1), (5, 3), (100, 1 << 12)):
         monkeypatch.setattr(merge, "MOST_OPEN", most)
         monkeypatch.setattr(_sorted, "ROWS_IN_A_BATCH", rows)
-        found = toksmith.merge_counts(paths, tmp_path / f"merged{suffix}", min_count=least)
+        found = toksmith.corpus.merge_counts(paths, tmp_path / f"merged{suffix}", min_count=least)
         assert (tmp_path / f"merged{suffix}").read_bytes() == expected
         assert found.has_positions == (suffix == ".parquet")
         kept = whole.filter(least)
@@ -258,7 +259,7 @@ def test_groups_of_a_file_do_not_depend_on_the_way(tmp_path: Path, monkeypatch: 
     for number, part in enumerate(parts):
         part.save(tmp_path / f"{number}.parquet")
     expected = saved(PieceCounts.sum(parts), tmp_path / "whole.parquet")
-    toksmith.merge_counts([tmp_path / f"{number}.parquet" for number in range(9)], tmp_path / "merged.parquet")
+    toksmith.corpus.merge_counts([tmp_path / f"{number}.parquet" for number in range(9)], tmp_path / "merged.parquet")
     assert (tmp_path / "merged.parquet").read_bytes() == expected
     assert arrow.parquet.read_metadata(tmp_path / "whole.parquet").num_row_groups > 1
 
@@ -287,7 +288,7 @@ def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_sorted, "ROWS_IN_A_BATCH", 5)
     (tmp_path / "rounds").mkdir()
     paths = sorted(tmp_path.glob("*.parquet"))
-    found = toksmith.merge_counts(paths, tmp_path / "all.parquet", spill_to=tmp_path / "rounds")
+    found = toksmith.corpus.merge_counts(paths, tmp_path / "all.parquet", spill_to=tmp_path / "rounds")
     assert (most, is_open) == (8, 0) and not list((tmp_path / "rounds").iterdir())
     counts = PieceCounts.sum([*parts * 25])
     assert dict(PieceCounts.load(tmp_path / "all.parquet").items()) == dict(counts.items())
@@ -300,9 +301,9 @@ def test_shards_that_were_counted_from_0(tmp_path: Path) -> None:
     for path, part in zip(paths, alone, strict=True):
         part.save(path)
     expected = saved(PieceCounts.sum(placed), tmp_path / "whole.parquet")
-    assert toksmith.merge_counts(paths, tmp_path / "merged.parquet", in_order=True).has_positions
+    assert toksmith.corpus.merge_counts(paths, tmp_path / "merged.parquet", in_order=True).has_positions
     assert (tmp_path / "merged.parquet").read_bytes() == expected
-    assert not toksmith.merge_counts(paths, tmp_path / "unknown.parquet").has_positions
+    assert not toksmith.corpus.merge_counts(paths, tmp_path / "unknown.parquet").has_positions
     moved, end = [], 0
     for part in alone:
         moved.append(part.moved(end))
@@ -325,71 +326,71 @@ def test_folders_of_counts(tmp_path: Path) -> None:
 def test_two_jobs_follow_each_other(tmp_path: Path) -> None:
     files = corpus(tmp_path / "in")
     for name, some in (("a", files[:3]), ("b", files[3:])):
-        toksmith.plan_counts(some, tmp_path / name, shard_size=SHARD).run(progress=False)
-    toksmith.merge_counts([tmp_path / "a", tmp_path / "b"], tmp_path / "all.parquet", in_order=True)
+        toksmith.corpus.plan_counts(some, tmp_path / name, shard_size=SHARD).run(progress=False)
+    toksmith.corpus.merge_counts([tmp_path / "a", tmp_path / "b"], tmp_path / "all.parquet", in_order=True)
     assert (tmp_path / "all.parquet").read_bytes() == saved(at_once(tmp_path), tmp_path / "whole.parquet")
-    assert not toksmith.merge_counts([tmp_path / "a", tmp_path / "b"], tmp_path / "all.tsv").has_positions
+    assert not toksmith.corpus.merge_counts([tmp_path / "a", tmp_path / "b"], tmp_path / "all.tsv").has_positions
 
 
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
         (b"1\tb\n1\ta\n1\tc\n", None),  # one block is sorted as it is read
-        (b"1\ta\n1\ta\n", "row 2: the piece stands in an earlier row"),
+        (b"1\ta\n1\ta\n", "row 2: the piece is in an earlier row"),
         (b"0\ta\n", "row 1: expected a piece of at least one byte"),
-        (b"x\ta\n", "2: the count is no 64-bit number"),
+        (b"x\ta\n", "2: the count is not a 64-bit number"),
         (b"18446744073709551615\ta\n", "expected sums below"),
     ],
 )
 def test_hostile_lines(lines: bytes, said: str | None, tmp_path: Path) -> None:
-    toksmith.count_pieces("a").save(tmp_path / "good.tsv")
+    toksmith.corpus.count("a").save(tmp_path / "good.tsv")
     head = (tmp_path / "good.tsv").read_bytes().partition(b"\n")[0]
     (tmp_path / "bad.tsv").write_bytes(head + b"\n" + lines)
     both = [tmp_path / "good.tsv", tmp_path / "bad.tsv"]
     if said is None:
-        assert toksmith.merge_counts(both, tmp_path / "all.tsv").pieces == 3
+        assert toksmith.corpus.merge_counts(both, tmp_path / "all.tsv").pieces == 3
         return
     with pytest.raises((FormatError, InvalidOption), match=said):
-        toksmith.merge_counts(both, tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts(both, tmp_path / "all.tsv")
     assert not (tmp_path / "all.tsv").exists()
 
 
 def test_files_that_are_not_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    toksmith.count_pieces("b a").save(tmp_path / "good.parquet")
+    toksmith.corpus.count("b a").save(tmp_path / "good.parquet")
     table = arrow.parquet.read_table(tmp_path / "good.parquet")
     arrow.parquet.write_table(table.take([1, 0]), tmp_path / "bad.parquet")
-    with pytest.raises(FormatError, match=r"bad\.parquet: ?row 2: the piece is empty, or not behind that of the row"):
-        toksmith.merge_counts([tmp_path / "bad.parquet"], tmp_path / "all.parquet")
+    with pytest.raises(FormatError, match=r"bad\.parquet: ?row 2: the piece is empty, or does not follow the piece"):
+        toksmith.corpus.merge_counts([tmp_path / "bad.parquet"], tmp_path / "all.parquet")
     monkeypatch.setattr(_sorted, "BYTES_OF_LINES", 1)
-    toksmith.count_pieces("b a").save(tmp_path / "bad.tsv")
+    toksmith.corpus.count("b a").save(tmp_path / "bad.tsv")
     head, *rows = (tmp_path / "bad.tsv").read_bytes().splitlines(keepends=True)
     (tmp_path / "bad.tsv").write_bytes(head + b"".join(rows[::-1]))
-    with pytest.raises(FormatError, match=r"bad\.tsv: ?row 2: the piece is empty, or not behind"):
-        toksmith.merge_counts([tmp_path / "bad.tsv"], tmp_path / "all.parquet")
+    with pytest.raises(FormatError, match=r"bad\.tsv: ?row 2: the piece is empty, or does not follow"):
+        toksmith.corpus.merge_counts([tmp_path / "bad.tsv"], tmp_path / "all.parquet")
     PieceCounts.load(tmp_path / "bad.tsv").save(tmp_path / "bad.tsv")
-    assert toksmith.merge_counts([tmp_path / "bad.tsv"], tmp_path / "all.parquet").pieces == 2
+    assert toksmith.corpus.merge_counts([tmp_path / "bad.tsv"], tmp_path / "all.parquet").pieces == 2
 
 
 def test_files_that_do_not_fit(tmp_path: Path) -> None:
-    toksmith.count_pieces("a").save(tmp_path / "a.tsv")
-    toksmith.count_pieces("a", pattern="gpt2").save(tmp_path / "b.tsv")
+    toksmith.corpus.count("a").save(tmp_path / "a.tsv")
+    toksmith.corpus.count("a", pattern="gpt2").save(tmp_path / "b.tsv")
     (tmp_path / "c.tsv").write_bytes(b"1\ta\n")
     with pytest.raises(InvalidOption, match="counts with the same pattern"):
-        toksmith.merge_counts([tmp_path / "a.tsv", tmp_path / "b.tsv"], tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts([tmp_path / "a.tsv", tmp_path / "b.tsv"], tmp_path / "all.tsv")
     with pytest.raises(InvalidOption, match="the pattern that split the pieces"):
-        toksmith.merge_counts([tmp_path / "c.tsv"], tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts([tmp_path / "c.tsv"], tmp_path / "all.tsv")
     with pytest.raises(InvalidOption, match="at least one file"):
-        toksmith.merge_counts([], tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts([], tmp_path / "all.tsv")
     with pytest.raises(FormatError, match="the suffix names no format"):
-        toksmith.merge_counts([tmp_path / "a.tsv"], tmp_path / "all.csv")
+        toksmith.corpus.merge_counts([tmp_path / "a.tsv"], tmp_path / "all.csv")
     with pytest.raises(FormatError, match="cannot be read"):
-        toksmith.merge_counts([tmp_path / "none.tsv"], tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts([tmp_path / "none.tsv"], tmp_path / "all.tsv")
     assert not list(tmp_path.glob("all*"))
 
 
 def test_a_job_of_ids_is_no_job_of_counts(tmp_path: Path) -> None:
     tok = toksmith.train("low", merges=1, progress=False)
-    toksmith.plan(tok, corpus(tmp_path / "in"), tmp_path / "ids").run(progress=False)
+    toksmith.corpus.plan(tok, corpus(tmp_path / "in"), tmp_path / "ids").run(progress=False)
     with pytest.raises(FormatError, match="is the folder of a job that encodes"):
         PieceCounts.load(tmp_path / "ids")
     job = planned(tmp_path)
@@ -410,22 +411,22 @@ def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
     corpus(tmp_path / "in")
     for part in ("1/2", "0/2"):
-        done = run("count-pieces", "in", "-o", "out/", "--shard-size", SHARD, "--part", part, "-q")
+        done = run("corpus", "count", "in", "-o", "out/", "--shard-size", SHARD, "--part", part, "-q")
         assert done.exit_code == 0, done.output
-    assert run("count-pieces", "-o", "out/", "--finish").exit_code == 0
+    assert run("corpus", "count", "-o", "out/", "--finish").exit_code == 0
     whole = at_once(tmp_path)
-    assert run("count-pieces", "in", "-o", "whole.parquet", "-q").exit_code == 0
-    assert run("merge-counts", "out", "-o", "merged.parquet", "-q").exit_code == 0
+    assert run("corpus", "count", "in", "-o", "whole.parquet", "-q").exit_code == 0
+    assert run("corpus", "merge-counts", "out", "-o", "merged.parquet", "-q").exit_code == 0
     assert Path("whole.parquet").read_bytes() == Path("merged.parquet").read_bytes()
-    facts = json.loads(run("merge-counts", "out", "-o", "merged.parquet", "--min-count", 2, "--json").stdout)
+    facts = json.loads(run("corpus", "merge-counts", "out", "-o", "merged.parquet", "--min-count", 2, "--json").stdout)
     assert (facts["pieces"], facts["digest"]) == (len(whole.filter(2)), whole.filter(2).digest)
     for source in (["in"], ["--from-counts", "out/"], ["--from-counts", "whole.parquet"]):
         done = run("train", *source, "--merges", 20, "--ties", "first_seen", "-o", f"{len(source)}.toksmith", "-q")
         assert done.exit_code == 0, done.output
     assert Path("1.toksmith").read_bytes() == Path("2.toksmith").read_bytes()
-    again = run("count-pieces", "in", "-o", "out/", "--shard-size", SHARD)
+    again = run("corpus", "count", "in", "-o", "out/", "--shard-size", SHARD)
     assert again.exit_code == 1 and "this job is finished" in again.stderr and "--force" in again.stderr
-    status = run("status", "out").stdout
+    status = run("corpus", "status", "out").stdout
     assert status.endswith("; finished\n")
 
 
@@ -434,7 +435,7 @@ def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     [
         (["in", "-o", "a.parquet", "--part", "0/2"], "needs a folder"),
         (["in", "-o", "a.parquet", "--run", "ray"], "needs a folder"),
-        (["in", "-o", "out/", "--min-count", "2"], "merge-counts --min-count"),
+        (["in", "-o", "out/", "--min-count", "2"], "'corpus merge-counts' --min-count"),
         (["in", "-o", "out/", "--start", "2"], "is for one file of counts"),
         (["-o", "out/"], "a job reads files"),
         (["in", "-o", "out"], "write DIR/ for a job of shards"),
@@ -446,5 +447,5 @@ def test_options_that_do_not_fit_the_output(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     corpus(tmp_path / "in")
-    done = run("count-pieces", *arguments)
+    done = run("corpus", "count", *arguments)
     assert done.exit_code == 2 and said in " ".join(done.output.replace("│", " ").split()), done.output

@@ -21,10 +21,11 @@ from processors import LIMIT_S, has_ended, left_s, new_words, processor_s_of, un
 from systems import WINDOWS, needs
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, SpecialTokenInText, Tokenizer, UnknownName
-from toksmith._corpus import Document, blocks, parts
+from toksmith import Tokenizer
+from toksmith._corpus import Document, blocks, iter_unread
 from toksmith._jobs import one_file
-from toksmith._jobs.written import HEADER_BYTES, header
+from toksmith._jobs.written import HEADER_BYTES, npy_header
+from toksmith.errors import CorpusError, FormatError, InvalidOption, SpecialTokenInText, UnknownName
 
 END = "<|end|>"
 ROWS = ["low lower", "", "naïve ☀ text", "low" * 50, "\n\n", "last"]
@@ -53,7 +54,7 @@ def by_hand(tok: Tokenizer, texts: list[Any], append: list[int]) -> tuple[list[i
     return ids, ends
 
 
-def written(found: toksmith.EncodedCorpus) -> tuple[list[int], list[int]]:
+def written(found: toksmith.corpus.EncodedCorpus) -> tuple[list[int], list[int]]:
     """What is in the files, which is what the summary says."""
     ids, ends = np.load(found.path), np.load(found.ends_path)
     assert (ids.dtype.name, ends.dtype.name) == (found.dtype, "uint64")
@@ -87,7 +88,7 @@ def test_files_hold_what_is_encoded_in_memory(
         monkeypatch.setattr(blocks, "BLOCK_BYTES", batch)
         monkeypatch.setattr(one_file, "BYTES_IN_A_BLOCK", block)
         corpus[2] = io.BytesIO(b"an open file")
-        found = toksmith.encode_corpus(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
+        found = toksmith.corpus.encode(tok, corpus, out / "ids.npy", append=append, threads=threads, special="text")
         assert written(found) == expected
         assert (found.path, found.ends_path) == (out / "ids.npy", out / "ids.ends.npy")
 
@@ -103,17 +104,17 @@ def test_an_open_file_is_read_before_the_next_is_asked_for(tok: Tokenizer, tmp_p
         yield "slow"
 
     for threads in (1, 4):
-        found = toksmith.encode_corpus(tok, opened(), tmp_path / "ids.npy", threads=threads)
+        found = toksmith.corpus.encode(tok, opened(), tmp_path / "ids.npy", threads=threads)
         assert written(found) == by_hand(tok, ["low", "lower", "slow"], [])
-    assert dict(toksmith.count_pieces(opened(), threads=4).items()) == dict(
-        toksmith.count_pieces(["low", "lower", "slow"]).items()
+    assert dict(toksmith.corpus.count(opened(), threads=4).items()) == dict(
+        toksmith.corpus.count(["low", "lower", "slow"]).items()
     )
 
 
 @pytest.mark.slow
 def test_nothing_is_a_corpus_too(tok: Tokenizer, tmp_path: Path) -> None:
-    assert written(toksmith.encode_corpus(tok, [], tmp_path / "ids.npy", append=END)) == ([], [])
-    found = toksmith.encode_corpus(tok, ("" for _ in range(200_000)), tmp_path / "ids.npy")
+    assert written(toksmith.corpus.encode(tok, [], tmp_path / "ids.npy", append=END)) == ([], [])
+    found = toksmith.corpus.encode(tok, ("" for _ in range(200_000)), tmp_path / "ids.npy")
     assert written(found) == ([], [0] * 200_000)
 
 
@@ -129,32 +130,32 @@ def test_nothing_is_a_corpus_too(tok: Tokenizer, tmp_path: Path) -> None:
 )
 def test_types(size: int, dtype: Any, name: str, tmp_path: Path) -> None:
     tok = wide(size)
-    found = toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy", append=END, dtype=dtype)
+    found = toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy", append=END, dtype=dtype)
     assert found.dtype == name
     assert written(found)[0] == [*tok.encode("low"), size - 1]
 
 
 def test_uint16_is_refused_where_an_id_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="largest id is 65536, but uint16 ends at 65535"):
-        toksmith.encode_corpus(wide(65_537), ["low"], tmp_path / "ids.npy", dtype="uint16")
+        toksmith.corpus.encode(wide(65_537), ["low"], tmp_path / "ids.npy", dtype="uint16")
     assert not list(tmp_path.iterdir())
 
 
 def test_wrong_arguments(tok: Tokenizer, tmp_path: Path) -> None:
     out = tmp_path / "ids.npy"
     with pytest.raises(InvalidOption, match="dtype"):
-        toksmith.encode_corpus(tok, ["low"], out, dtype="int8")  # type: ignore[arg-type]
+        toksmith.corpus.encode(tok, ["low"], out, dtype="int8")  # type: ignore[arg-type]
     with pytest.raises(InvalidOption, match=r"ends in \.npy"):
-        toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.bin")
+        toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.bin")
     with pytest.raises(UnknownName, match=r"<\|ende\|>") as caught:
-        toksmith.encode_corpus(tok, ["low"], out, append="<|ende|>")
+        toksmith.corpus.encode(tok, ["low"], out, append="<|ende|>")
     assert END in caught.value.matches
     with pytest.raises(UnknownName):
-        toksmith.encode_corpus(tok, ["low"], out, append="low")  # a token, but no special one
+        toksmith.corpus.encode(tok, ["low"], out, append="low")  # a token, but no special one
     with pytest.raises(TypeError, match="document 1: expected str, bytes or a path, not int"):
-        toksmith.encode_corpus(tok, ["low", 5], out)  # type: ignore[list-item]
+        toksmith.corpus.encode(tok, ["low", 5], out)  # type: ignore[list-item]
     with pytest.raises(InvalidOption, match="threads"):
-        toksmith.encode_corpus(tok, ["low"], out, threads=0)
+        toksmith.corpus.encode(tok, ["low"], out, threads=0)
     assert not list(tmp_path.iterdir())
 
 
@@ -171,12 +172,12 @@ def test_errors_name_the_file_and_the_document(tok: Tokenizer, tmp_path: Path) -
         (stream, "the open file", None),
     ):
         with pytest.raises(CorpusError, match="holds the special token") as caught:
-            toksmith.encode_corpus(tok, corpus, tmp_path / "ids.npy")
+            toksmith.corpus.encode(tok, corpus, tmp_path / "ids.npy")
         assert (caught.value.path, caught.value.record) == (path and str(path), record)
         assert isinstance(caught.value.__cause__, SpecialTokenInText)
     rows.write_bytes(b'{"text": "low"}\n{"body": "low"}\n')
     with pytest.raises(CorpusError, match=r"rows\.jsonl: document 1: has no text in the field 'text'"):
-        toksmith.encode_corpus(tok, rows, tmp_path / "ids.npy")
+        toksmith.corpus.encode(tok, rows, tmp_path / "ids.npy")
     found = {path.name for path in tmp_path.iterdir()}
     assert found == {"rows.jsonl", "whole.txt"}
 
@@ -199,7 +200,7 @@ def test_rows_are_read_and_encoded_as_one_by_one(
     ids, ends, problem = [], [], None
     record = None
     try:
-        for part in parts(path):
+        for part in iter_unread(path):
             assert isinstance(part, Document)
             record = part.record
             ids += tok.encode(part.text)
@@ -211,7 +212,7 @@ def test_rows_are_read_and_encoded_as_one_by_one(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BLOCK_BYTES", block)
         try:
-            found = toksmith.encode_corpus(tok, path, folder / "ids.npy", threads=threads)
+            found = toksmith.corpus.encode(tok, path, folder / "ids.npy", threads=threads)
         except CorpusError as error:
             assert (error.path, error.record) == problem
         else:
@@ -219,8 +220,8 @@ def test_rows_are_read_and_encoded_as_one_by_one(
 
 
 def test_progress(tok: Tokenizer, tmp_path: Path) -> None:
-    said: list[toksmith.Progress] = []
-    found = toksmith.encode_corpus(tok, ["low"] * 9, tmp_path / "ids.npy", append=END, progress=said.append)
+    said: list[toksmith.types.Progress] = []
+    found = toksmith.corpus.encode(tok, ["low"] * 9, tmp_path / "ids.npy", append=END, progress=said.append)
     assert (said[-1].phase, said[-1].done, said[-1].total) == ("encoding", found.ids, None)
 
 
@@ -248,9 +249,9 @@ def test_what_goes_wrong_leaves_the_old_files(error: BaseException, tok: Tokeniz
         for name, data in before.items():
             (tmp_path / name).write_bytes(data)
         with pytest.raises(type(error)):
-            toksmith.encode_corpus(tok, Failing(error), out)
+            toksmith.corpus.encode(tok, Failing(error), out)
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert written(toksmith.encode_corpus(tok, ["new"], out)) == by_hand(tok, ["new"], [])
+    assert written(toksmith.corpus.encode(tok, ["new"], out)) == by_hand(tok, ["new"], [])
 
 
 @pytest.mark.slow
@@ -267,8 +268,8 @@ def test_a_full_disk_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
         try:
-            toksmith.encode_corpus(tok, ["some text"] * int(sys.argv[3]), sys.argv[2])
-        except toksmith.FormatError as error:
+            toksmith.corpus.encode(tok, ["some text"] * int(sys.argv[3]), sys.argv[2])
+        except toksmith.errors.FormatError as error:
             print(error)
     """
     command = [sys.executable, "-c", textwrap.dedent(script), str(saved), str(out / "ids.npy")]
@@ -280,15 +281,15 @@ def test_a_full_disk_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
 
 def test_places_that_cannot_be_written(tok: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"ids\.npy: cannot be written: there is no folder"):
-        toksmith.encode_corpus(tok, ["low"], tmp_path / "missing" / "ids.npy")
+        toksmith.corpus.encode(tok, ["low"], tmp_path / "missing" / "ids.npy")
     (tmp_path / "ids.npy").mkdir()
     with pytest.raises(FormatError, match="it is a folder"):
-        toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
+        toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy")
     (tmp_path / "ids.npy").rmdir()
     (tmp_path / "ids.ends.npy").write_bytes(b"kept")
     (tmp_path / "ids.ends.npy").chmod(0o444)
     with pytest.raises(FormatError, match=r"ids\.ends\.npy: cannot be written: the file is read-only"):
-        toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
+        toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy")
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"ids.ends.npy": b"kept"}
 
 
@@ -296,7 +297,7 @@ def test_places_that_cannot_be_written(tok: Tokenizer, tmp_path: Path) -> None:
 def test_a_link_is_followed(tok: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "real.npy").write_bytes(b"")
     (tmp_path / "ids.npy").symlink_to(tmp_path / "real.npy")
-    toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
+    toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy")
     assert (tmp_path / "ids.npy").is_symlink()
     assert np.load(tmp_path / "real.npy").tolist() == tok.encode("low")
 
@@ -304,7 +305,7 @@ def test_a_link_is_followed(tok: Tokenizer, tmp_path: Path) -> None:
 def test_the_header_keeps_its_length() -> None:
     for dtype in ("uint16", "uint32", "uint64"):
         for count in (0, 9, 10**6, 10**19):
-            data = header(np.dtype(dtype), count)
+            data = npy_header(np.dtype(dtype), count)
             assert len(data) == HEADER_BYTES and data.endswith(b"\n")
 
 

@@ -1,4 +1,4 @@
-"""`toksmith tokenize`, `status` and `verify`: what they print, refuse and exit with."""
+"""`toksmith corpus tokenize`, `status` and `verify`: what they print, refuse and exit with."""
 
 import json
 import signal
@@ -41,21 +41,21 @@ def facts(result: Any) -> dict[str, Any]:
 
 
 def test_a_corpus_from_the_shell(folder: Path) -> None:
-    planned = facts(run("tokenize", "in", *HERE, "--dry-run", "--json"))
+    planned = facts(run("corpus", "tokenize", "in", *HERE, "--dry-run", "--json"))
     assert not (folder / "out").exists()
     # A folder gives the same files in the same order as their names.
     own = job(folder, "own")
     assert (planned["shards"], planned["files"], planned["bytes"]) == (own.shards, own.files, own.bytes)
-    done = run("tokenize", "in", *HERE, "-q")
+    done = run("corpus", "tokenize", "in", *HERE, "-q")
     assert (done.exit_code, done.output) == (0, "")
     own.run(progress=False)
     assert content(folder / "out") == {
         **content(folder / "own"),
         **{name: sha256 for name, sha256 in content(folder / "out").items() if name.startswith("tokenizer-")},
     }
-    status = facts(run("status", "out", "--json"))
+    status = facts(run("corpus", "status", "out", "--json"))
     assert status["finished"] and status["missing"] == [] and status["documents"] == len(TEXTS)
-    found = run("verify", "out", "--decode", "--source", "--sample", "2")
+    found = run("corpus", "verify", "out", "--decode", "--source", "--sample", "2")
     assert found.exit_code == 0
     shards = own.shards
     said = f"{3 * shards + 3} files as written; 2 shards decoded, all texts and ids equal; 2 shards encoded again, all texts and ids equal\n"
@@ -65,52 +65,52 @@ def test_a_corpus_from_the_shell(folder: Path) -> None:
 def test_it_says_what_it_did(folder: Path) -> None:
     rows = folder / "in" / "f.jsonl"
     rows.write_bytes(b"not JSON\n")
-    done = run("tokenize", *sorted((folder / "in").iterdir()), *HERE, "--to", "megatron", "--errors", "skip")
+    done = run("corpus", "tokenize", *sorted((folder / "in").iterdir()), *HERE, "--to", "megatron", "--errors", "skip")
     ids = sum(map(len, ids_of()))
-    shards = toksmith.Job.at(folder / "out").shards
+    shards = toksmith.corpus.Job.at(folder / "out").shards
     said = f"{ids} ids of {len(TEXTS)} documents in {shards} shards; 1 row left out; saved in out"
     assert done.stdout == f"{said} ({2 * shards} files for megatron)\n"
     said = f"{shards} of {shards} shards done: {len(TEXTS)} documents, {ids} ids, 1 bad row; finished\n"
-    assert run("status", "out").stdout == said
+    assert run("corpus", "status", "out").stdout == said
 
 
 def test_parts_of_a_batch_system(folder: Path) -> None:
-    planned = run("tokenize", "in", *HERE, "--plan")
+    planned = run("corpus", "tokenize", "in", *HERE, "--plan")
     assert planned.exit_code == 0 and planned.stdout.endswith(" bytes, for out\n")
-    refused = run("tokenize", "-o", "out", "--finish")
+    refused = run("corpus", "tokenize", "-o", "out", "--finish")
     assert refused.exit_code == 1 and "shards of" in refused.stderr and "missing (0, 1, 2, 3, 4, …)" in refused.stderr
     for part in ("0/2", "1/2"):
-        found = facts(run("tokenize", "in", *HERE, "--part", part, "--json"))
+        found = facts(run("corpus", "tokenize", "in", *HERE, "--part", part, "--json"))
         assert not found["finished"] and (part == "0/2") == bool(found["missing"])
-    assert facts(run("tokenize", "-o", "out", "--finish", "--json"))["documents"] == len(TEXTS)
-    assert run("verify", "out").exit_code == 0
+    assert facts(run("corpus", "tokenize", "-o", "out", "--finish", "--json"))["documents"] == len(TEXTS)
+    assert run("corpus", "verify", "out").exit_code == 0
 
 
 def test_the_same_command_goes_on(folder: Path) -> None:
-    assert run("tokenize", "in", *HERE, "--plan").exit_code == 0
-    toksmith.run_shard(folder / "out" / "job.json", 2)
-    assert run("tokenize", "in", *HERE, "--workers", "1").exit_code == 0
-    refused = run("tokenize", "in", *HERE)
+    assert run("corpus", "tokenize", "in", *HERE, "--plan").exit_code == 0
+    toksmith.corpus.run_shard(folder / "out" / "job.json", 2)
+    assert run("corpus", "tokenize", "in", *HERE, "--workers", "1").exit_code == 0
+    refused = run("corpus", "tokenize", "in", *HERE)
     assert refused.exit_code == 1 and "this job is finished" in refused.stderr and "pass --force" in refused.stderr
-    refused = run("tokenize", "in", *HERE, "--to", "hf")
+    refused = run("corpus", "tokenize", "in", *HERE, "--to", "hf")
     assert refused.exit_code == 1 and "another job is planned here (other to and dtype and versions" in refused.stderr
-    assert run("tokenize", "in", *HERE, "--to", "hf", "--force").exit_code == 0
+    assert run("corpus", "tokenize", "in", *HERE, "--to", "hf", "--force").exit_code == 0
 
 
 def test_a_difference_exits_3(folder: Path) -> None:
-    assert run("tokenize", "in", *HERE).exit_code == 0
+    assert run("corpus", "tokenize", "in", *HERE).exit_code == 0
     path = folder / "out" / "00001.npy"
     path.write_bytes(path.read_bytes()[:-2] + b"\0\0")
-    found = run("verify", "out")
-    assert (found.exit_code, found.stdout) == (3, "00001.npy: has another content than was written\n")
-    found = run("verify", "out", "--source", "--json")
+    found = run("corpus", "verify", "out")
+    assert (found.exit_code, found.stdout) == (3, "00001.npy: has changed since it was written\n")
+    found = run("corpus", "verify", "out", "--source", "--json")
     assert found.exit_code == 3
     differences = json.loads(found.stdout)["differences"]
     assert [(each["file"], each["shard"]) for each in differences] == [("00001.npy", None), ("00001.npy", 1)]
     assert isinstance(differences[1]["document"], int)
     manifest = folder / "out" / "manifest.json"
     manifest.write_bytes(manifest.read_bytes()[:-9])
-    found = run("verify", "out")
+    found = run("corpus", "verify", "out")
     assert found.exit_code == 3 and found.stdout.startswith("manifest.json: is not a manifest: ")
 
 
@@ -136,19 +136,19 @@ def test_a_difference_exits_3(folder: Path) -> None:
     ],
 )
 def test_what_is_refused(arguments: list[str], code: int, said: str, folder: Path) -> None:
-    done = run("tokenize", *arguments)
+    done = run("corpus", "tokenize", *arguments)
     plain = " ".join(done.output.replace("│", " ").split())
     assert done.exit_code == code and said in plain, done.output
 
 
 def test_bad_rows_are_said_in_flags(folder: Path) -> None:
     (folder / "in" / "f.jsonl").write_bytes(b'{"body": "low"}\n')
-    done = run("tokenize", "in", *HERE)
+    done = run("corpus", "tokenize", "in", *HERE)
     assert done.exit_code == 1
     assert done.stderr.startswith(f"toksmith: {folder}/in/f.jsonl: document 0: has no text in the field 'text'")
     assert "--field" in done.stderr and "field=" not in done.stderr
     for command in ("status", "verify"):
-        done = run(command, "in")
+        done = run("corpus", command, "in")
         assert done.exit_code == 1 and done.stdout == ""
 
 
@@ -165,16 +165,16 @@ def test_arguments_become_flags() -> None:
     [["--part", "9/8"], ["--part", "0/2"], ["--run", "slurm"], ["--workers", "0"], ["--threads", "0"]],
 )
 def test_force_removes_nothing_before_all_is_valid(wrong: list[str], folder: Path) -> None:
-    assert run("tokenize", "in", *HERE).exit_code == 0
+    assert run("corpus", "tokenize", "in", *HERE).exit_code == 0
     before = content(folder / "out")
-    refused = run("tokenize", "in", *HERE, "--force", *wrong)
+    refused = run("corpus", "tokenize", "in", *HERE, "--force", *wrong)
     assert refused.exit_code == 2 and content(folder / "out") == before
     assert (wrong != ["--part", "0/2"]) or "--force --plan" in " ".join(refused.output.replace("│", " ").split())
 
 
 def test_too_many_bad_rows_are_said_in_flags(folder: Path) -> None:
     (folder / "in" / "f.jsonl").write_bytes(b"not JSON\n" * 2)
-    done = run("tokenize", "in", *HERE, "--errors", "skip", "--max-errors", "1", "--threads", "1")
+    done = run("corpus", "tokenize", "in", *HERE, "--errors", "skip", "--max-errors", "1", "--threads", "1")
     assert done.exit_code == 1 and "raise --max-errors" in done.stderr and "max_errors" not in done.stderr
 
 
@@ -203,11 +203,11 @@ main()
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_signals_leave_whole_shards(sent: signal.Signals, code: int, folder: Path) -> None:
     """The signal comes when the files of the second shard are complete and have no names."""
-    command = [sys.executable, "-c", STOPPED, str(int(sent)), "tokenize", "in", *HERE]
+    command = [sys.executable, "-c", STOPPED, str(int(sent)), "corpus", "tokenize", "in", *HERE]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert done.stderr == ("toksmith: interrupted\n" if sent == signal.SIGINT else "")
     assert not list((folder / "out").rglob("*.tmp"))
-    planned = toksmith.Job.at(folder / "out")
+    planned = toksmith.corpus.Job.at(folder / "out")
     assert planned.missing() == list(range(1, planned.shards))
-    assert run("tokenize", "in", *HERE).exit_code == 0
+    assert run("corpus", "tokenize", "in", *HERE).exit_code == 0

@@ -16,11 +16,11 @@ from job_corpus import END, TEXTS, TOK, ids_of, job, make
 from shown_results import check_shown
 
 import toksmith
-from toksmith import InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._jobs.job import cost as _cost
 from toksmith._jobs.plans.plan import Plan, read_plan
 from toksmith._storage.folders import folder_at
+from toksmith.errors import InvalidOption, JobError
 
 
 def ticking(step_s: float) -> Callable[[], float]:
@@ -69,7 +69,7 @@ def test_packed_inputs_are_read_as_packed(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(rows))
     found = {}
     for name in ("a.jsonl", "a.jsonl.gz"):
-        plan = read_plan(folder_at(toksmith.plan(TOK, tmp_path / name, tmp_path / f"out {name}").folder))
+        plan = read_plan(folder_at(toksmith.corpus.plan(TOK, tmp_path / name, tmp_path / f"out {name}").folder))
         found[name] = _cost.cost_of(plan, TOK, clock=ticking(1.0))
     plain, packed = (found[name].rows[1] for name in found)
     assert plain.read_bytes > 10**12 > packed.read_bytes and packed.core_hours == pytest.approx(2 * plain.core_hours)
@@ -85,7 +85,7 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "in" / "a.jsonl").write_text("".join(rows))
     table = arrow.table({"text": [f"low lower {number}" for number in range(20_000)]})
     arrow.parquet.write_table(table, tmp_path / "in" / "d.parquet", row_group_size=1000)
-    plan = read_plan(folder_at(toksmith.plan(TOK, sorted((tmp_path / "in").iterdir()), tmp_path / "out").folder))
+    plan = read_plan(folder_at(toksmith.corpus.plan(TOK, sorted((tmp_path / "in").iterdir()), tmp_path / "out").folder))
     whole = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]
     monkeypatch.setattr(_cost, "BYTES_OF_A_SAMPLE", 20_000)
     small = _cost.cost_of(plan, TOK, clock=ticking(1.0)).rows[1]
@@ -96,19 +96,21 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_bad_rows_and_no_rows(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b'not JSON\n{"text": "low"}\n')
-    assert toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", dry_run=True).cost().rows[1].text_bytes == 10**12
+    assert (
+        toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", dry_run=True).cost().rows[1].text_bytes == 10**12
+    )
     (tmp_path / "in" / "a.jsonl").write_bytes(b"not JSON\n")
     with pytest.raises(JobError, match="the sample of the inputs: has no text"):
-        toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", dry_run=True).cost()
+        toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", dry_run=True).cost()
     with pytest.raises(InvalidOption, match="a job of ids"):
-        toksmith.plan_counts(tmp_path / "in", tmp_path / "out", dry_run=True).cost()
+        toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "out", dry_run=True).cost()
 
 
 def test_a_dry_run_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make(tmp_path / "in")
     TOK.save("tok.toksmith")
-    command = ["tokenize", "in", "-t", "tok.toksmith", "-o", "out", "--append", END, "--dry-run"]
+    command = ["corpus", "tokenize", "in", "-t", "tok.toksmith", "-o", "out", "--append", END, "--dry-run"]
     said = CliRunner().invoke(app, command)
     assert said.exit_code == 0 and "core-hours" in said.stdout and "60 TB" in said.stdout, said.output
     cost = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)["cost"]

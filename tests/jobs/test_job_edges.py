@@ -18,11 +18,11 @@ from processors import LIMIT_S
 from systems import needs
 
 import toksmith
-from toksmith import InvalidOption, JobError
 from toksmith._base import threads
 from toksmith._cli import app
 from toksmith._jobs.make import encode_shard
 from toksmith._jobs.plans import plan
+from toksmith.errors import InvalidOption, JobError
 
 
 def rows(folder: Path, texts: list[str]) -> Path:
@@ -56,20 +56,20 @@ def test_a_corpus_that_contains_the_job(named: Any, to: str, tmp_path: Path) -> 
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     (corpus / "0.jsonl").write_bytes((corpus / "rows.jsonl").read_bytes())
     options: dict[str, Any] = {"to": to, "shard_size": 1, "sources": to == "parquet"}
-    planned = toksmith.plan(TOK, named(corpus), corpus / "out", **options)
-    toksmith.run_shard(planned.folder / "job.json", 0)
-    again = toksmith.plan(TOK, named(corpus), corpus / "out", **options)
+    planned = toksmith.corpus.plan(TOK, named(corpus), corpus / "out", **options)
+    toksmith.corpus.run_shard(planned.folder / "job.json", 0)
+    again = toksmith.corpus.plan(TOK, named(corpus), corpus / "out", **options)
     assert (again.missing(), again.files) == ([1, 2, 3], 2)
     done = again.run(progress=False)
     assert done is not None and done.documents == 4
-    assert toksmith.plan(TOK, named(corpus), corpus / "out", force=True, **options).files == 2
+    assert toksmith.corpus.plan(TOK, named(corpus), corpus / "out", force=True, **options).files == 2
 
 
 def test_a_new_job_refuses_a_folder_with_its_corpus(tmp_path: Path) -> None:
     corpus = rows(tmp_path / "corpus", ["low"])
     before = content(corpus)
     with pytest.raises(InvalidOption, match=r"folder.*rows\.jsonl"):
-        toksmith.plan(TOK, corpus, corpus)
+        toksmith.corpus.plan(TOK, corpus, corpus)
     assert content(corpus) == before
 
 
@@ -77,21 +77,21 @@ def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch:
     """It plans and makes a shard after this process has looked for a plan, and before it looks for files."""
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     options: dict[str, Any] = {"to": "parquet", "shard_size": 1}
-    real = plan.sources
+    real = plan.corpus_sources
 
     def late(*given: Any) -> Any:
-        monkeypatch.setattr(plan, "sources", real)
-        toksmith.plan(TOK, corpus, corpus / "out", **options)
-        toksmith.run_shard(corpus / "out" / "job.json", 0)
+        monkeypatch.setattr(plan, "corpus_sources", real)
+        toksmith.corpus.plan(TOK, corpus, corpus / "out", **options)
+        toksmith.corpus.run_shard(corpus / "out" / "job.json", 0)
         return real(*given)
 
-    monkeypatch.setattr(plan, "sources", late)
-    assert toksmith.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
+    monkeypatch.setattr(plan, "corpus_sources", late)
+    assert toksmith.corpus.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 
 def test_two_processes_make_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another makes `receipts/` after this one has looked for it."""
-    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     real = os.mkdir
 
     def late(path: Any) -> None:
@@ -120,7 +120,7 @@ WRONG_RECEIPTS: list[tuple[str, Any]] = [
 
 @pytest.mark.parametrize(("name", "value"), WRONG_RECEIPTS)
 def test_receipts_of_wrong_types(name: str, value: Any, tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     planned.run(part="0/1", progress=False)
     path = planned.folder / "receipts" / "00000.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
@@ -132,10 +132,10 @@ def test_receipts_of_wrong_types(name: str, value: Any, tmp_path: Path) -> None:
 
 
 def test_documents_without_ids_and_without_files(tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["", ""]), tmp_path / "out", to="megatron")
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["", ""]), tmp_path / "out", to="megatron")
     done = planned.run(progress=False)
     assert done is not None and (done.documents, done.files) == (2, ())
-    found = toksmith.verify(planned.folder, decode=True, source=True)
+    found = toksmith.corpus.verify(planned.folder, decode=True, source=True)
     assert found.ok, str(found)
 
 
@@ -146,7 +146,7 @@ def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"text": "low"}\nno JSON\n')
     options: dict[str, Any] = {"errors": "quarantine", "sources": True, "to": "nanogpt" if name == "parts" else "npy"}
-    planned = toksmith.plan(TOK, path, tmp_path / "out", shuffle=3 if name == "buckets" else None, **options)
+    planned = toksmith.corpus.plan(TOK, path, tmp_path / "out", shuffle=3 if name == "buckets" else None, **options)
     (tmp_path / "mine").mkdir()
     (planned.folder / name).symlink_to(tmp_path / "mine")
     with pytest.raises(JobError, match=f"{name} is a link, and the job needs a folder of its own.* move {name} away"):
@@ -159,12 +159,12 @@ def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -
 def test_files_are_compared_without_the_planned_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(plan, "_core", SimpleNamespace(__version__="9.9"))
-        planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+        planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
         planned.run(progress=False)
-    assert toksmith.verify(planned.folder).ok
+    assert toksmith.corpus.verify(planned.folder).ok
     for way in ({"decode": True}, {"source": True}):
         with pytest.raises(JobError, match="planned with toksmith 9"):
-            toksmith.verify(planned.folder, **way)
+            toksmith.corpus.verify(planned.folder, **way)
 
 
 def unreadable(path: Path) -> None:
@@ -185,24 +185,24 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
 
 @pytest.mark.parametrize(("damage", "said"), BROKEN)
 def test_a_manifest_that_cannot_be_read(damage: Callable[[Path], object], said: str, tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     planned.run(progress=False)
     damage(planned.folder / "manifest.json")
-    found = toksmith.verify(planned.folder, decode=True)
+    found = toksmith.corpus.verify(planned.folder, decode=True)
     assert [each.file for each in found.differences] == ["manifest.json"] and found.decoded == 0
     assert re.search(said.replace(" ", ": ", 1), str(found))
     asked: list[Callable[[], object]] = [
         planned.status,
-        lambda: toksmith.shards(planned.folder),
-        lambda: toksmith.merge_shards([planned.folder], tmp_path / "all"),
+        lambda: toksmith.corpus.show(planned.folder),
+        lambda: toksmith.corpus.merge([planned.folder], tmp_path / "all"),
     ]
     for ask in asked:
         with pytest.raises(JobError, match=said) as raised:
             ask()
         assert str(planned.folder) in str(raised.value)
     assert not (tmp_path / "all").exists()
-    for command in ("status", "shards", "verify"):
-        shell = CliRunner().invoke(app, [command, str(planned.folder)])
+    for command in ("status", "show", "verify"):
+        shell = CliRunner().invoke(app, ["corpus", command, str(planned.folder)])
         assert shell.exit_code == (3 if command == "verify" else 1)
         assert "manifest.json" in (shell.stdout if command == "verify" else shell.stderr)
 
@@ -216,12 +216,12 @@ def test_a_part_of_other_content_ends_the_job(to: str, tmp_path: Path) -> None:
     planned.run(part="0/1", progress=False)
     path = planned.folder / "parts" / "00001.ids"
     path.write_bytes(bytes(path.stat().st_size))
-    with pytest.raises(JobError, match=r"parts/00001\.ids has another content .* delete it"):
+    with pytest.raises(JobError, match=r"parts/00001\.ids has changed since .* delete it"):
         planned.finish()
     assert not planned.finished and not (planned.folder / "manifest.json").exists()
     path.unlink()
     assert planned.run(progress=False) is not None
-    assert toksmith.verify(planned.folder, source=True).ok
+    assert toksmith.corpus.verify(planned.folder, source=True).ok
 
 
 # Rows
@@ -235,7 +235,7 @@ def test_names_with_half_a_character(to: str, tmp_path: Path) -> None:
         '{"text": "low", "id": "a\\ud800b"}\n{"text": "low", "id": "\\ud83d\\ude00"}\n'
     )
     options: dict[str, Any] = {"to": to, "id_field": "id", "sources": True}
-    done = toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", **options).run(progress=False)
+    done = toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", **options).run(progress=False)
     assert done is not None and done.documents == 2
     (path,) = (tmp_path / "out" / "sources").iterdir()
     assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a?b", "\U0001f600"]
@@ -250,8 +250,8 @@ def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch
     ignored: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", lambda found: ignored.append(str(found.exc_value)))
     monkeypatch.setattr(encode_shard, "BYTES_IN_A_BATCH", 1)
-    with pytest.raises(toksmith.CorpusError, match="does not begin with"):
-        toksmith.plan(TOK, path, tmp_path / "out", to=to).run(progress=False)
+    with pytest.raises(toksmith.errors.CorpusError, match="does not begin with"):
+        toksmith.corpus.plan(TOK, path, tmp_path / "out", to=to).run(progress=False)
     gc.collect()
     assert ignored == [] and not list((tmp_path / "out").glob("*.tmp"))
 
@@ -263,12 +263,12 @@ import os, sys, toksmith
 from pathlib import Path
 from toksmith._jobs import written as _written
 
-folder, real = Path(sys.argv[1]), toksmith.run_shard
+folder, real = Path(sys.argv[1]), toksmith.corpus.run_shard
 
 def stopping(job, number, *, threads=None, max_memory=None):
     if number == 0:  # fails when shard 1 has written its files, which have no names yet
         (folder / "pipe").read_bytes()
-        raise toksmith.CorpusError("here", None, f"{len(list((folder / 'out').glob('*.tmp')))} are there")
+        raise toksmith.errors.CorpusError("here", None, f"{len(list((folder / 'out').glob('*.tmp')))} are there")
     def place(files):
         (folder / "pipe").write_bytes(b"x")
         while True:
@@ -276,11 +276,11 @@ def stopping(job, number, *, threads=None, max_memory=None):
     _written.ShardFiles.place = place
     return real(job, number, threads=threads)
 
-toksmith.run_shard = stopping
+toksmith.corpus.run_shard = stopping
 if __name__ == "__main__":
     try:
-        toksmith.Job.at(folder / "out").run(workers=2, progress=False)
-    except toksmith.CorpusError as error:
+        toksmith.corpus.Job.at(folder / "out").run(workers=2, progress=False)
+    except toksmith.errors.CorpusError as error:
         print(error.problem)
 """
 
@@ -288,7 +288,7 @@ if __name__ == "__main__":
 @pytest.mark.slow
 @needs("proc", "pipes")
 def test_processes_that_are_ended_leave_no_files(tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, rows(tmp_path / "in", ["low", "slow"]), tmp_path / "out", shard_size=1)
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low", "slow"]), tmp_path / "out", shard_size=1)
     (tmp_path / "script.py").write_text(STOPPED)
     os.mkfifo(tmp_path / "pipe")
     command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
@@ -344,10 +344,10 @@ def test_processors_that_a_process_may_use(
     monkeypatch.delenv("SLURM_CPUS_PER_TASK", raising=False)
     if asked is not None:
         monkeypatch.setenv("SLURM_CPUS_PER_TASK", asked)
-    assert threads.processors(machine(tmp_path, group, quotas)) == expected
+    assert threads.processor_count(machine(tmp_path, group, quotas)) == expected
 
 
 def test_a_machine_without_groups(tmp_path: Path) -> None:
-    assert threads.processors(str(tmp_path)) >= 1
-    assert threads.thread_count(None) == threads.processors() >= 1
+    assert threads.processor_count(str(tmp_path)) >= 1
+    assert threads.thread_count(None) == threads.processor_count() >= 1
     assert threads.thread_count(3) == 3

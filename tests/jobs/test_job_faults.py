@@ -15,9 +15,9 @@ from processors import run_tests_file, skip_flushing
 from systems import needs
 
 import toksmith
-from toksmith import FormatError, JobError
+from toksmith.errors import FormatError, JobError
 
-REFUSALS = (FormatError, JobError, toksmith.CorpusError)
+REFUSALS = (FormatError, JobError, toksmith.errors.CorpusError)
 OPTIONS: dict[str, dict[str, Any]] = {
     "npy": {"to": "npy", "errors": "quarantine"},
     "joined": {"to": "llmc"},
@@ -60,7 +60,7 @@ def complete(folder: Path, name: str, out: str = "out") -> None:
     except JobError as error:
         if "is finished" not in str(error):
             raise
-        planned = toksmith.Job.at(folder / out)
+        planned = toksmith.corpus.Job.at(folder / out)
         planned.finish()
         return
     planned.run(progress=False, threads=1)

@@ -12,15 +12,15 @@ from job_corpus import TOK, content, job
 from systems import needs
 
 import toksmith
-from toksmith import JobError
 from toksmith._jobs.folder import finish, job_files
 from toksmith._jobs.job import job as _job
 from toksmith._jobs.job import make_plan
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
-from toksmith._jobs.plans.plan import ShardRoom
+from toksmith._jobs.plans.plan import WorkerLimits
 from toksmith._jobs.sinks import EVERY_ROW, SINKS
 from toksmith._storage.folders import LocalFolder, folder_at
+from toksmith.errors import JobError
 
 linked = needs("links")
 BIG = {"shard_size": 1 << 20}
@@ -40,10 +40,10 @@ def test_every_file_of_a_job_has_a_known_name(to: str, tmp_path: Path) -> None:
     names = {*content(planned.folder)}
     planned.finish()
     names |= {*content(planned.folder)}
-    own = job_files.names_of(planned._plan.options)
+    own = job_files.job_name_pattern(planned._plan.options)
     assert {name for name in names if not own.fullmatch(name)} == {"job.json", planned._plan.tokenizer}
     assert all(job_files.ANY_NAME.fullmatch(name) for name in names)
-    assert {*job_files.OF_SINKS} == {*EVERY_ROW}
+    assert {*job_files.SINK_NAMES} == {*EVERY_ROW}
     before = content(tmp_path / "in")
     job(tmp_path, to="npy", force=True)
     assert {name.split("-")[0] for name in content(planned.folder)} == {"job.json", "tokenizer"}
@@ -170,7 +170,7 @@ def test_force_replaces_what_is_damaged(name: str, data: bytes, tmp_path: Path) 
     planned.run(progress=False)
     (planned.folder / name).write_bytes(data)
     job(tmp_path, force=True, **BIG).run(progress=False)
-    assert toksmith.verify(planned.folder).ok
+    assert toksmith.corpus.verify(planned.folder).ok
     assert sorted(path.name for path in planned.folder.glob("*.npy")) == ["00000.ends.npy", "00000.npy"]
 
 
@@ -185,14 +185,14 @@ def test_a_plan_of_something_else_stays(tmp_path: Path) -> None:
 
 def test_files_of_a_plan_made_meanwhile_are_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process plans the job and makes a shard, after this one saw no plan and before it looks at the files."""
-    real = make_plan.refuse_taken
+    real = make_plan.refuse_foreign_files
 
     def late(*of: Any) -> None:
-        monkeypatch.setattr(make_plan, "refuse_taken", real)
+        monkeypatch.setattr(make_plan, "refuse_foreign_files", real)
         job(tmp_path).run(part="0/2", progress=False)
         real(*of)
 
-    monkeypatch.setattr(make_plan, "refuse_taken", late)
+    monkeypatch.setattr(make_plan, "refuse_foreign_files", late)
     planned = job(tmp_path)
     assert planned.missing() == list(range(1, planned.shards, 2))
 
@@ -202,14 +202,14 @@ def test_sums_alone_finish_nothing(tmp_path: Path) -> None:
     (planned.folder / "SHA256SUMS").write_bytes(b"")
     assert not planned.finished and planned.missing() == [0]
     planned.run(progress=False)
-    assert toksmith.verify(planned.folder).ok
+    assert toksmith.corpus.verify(planned.folder).ok
 
 
 def test_the_slower_of_two_runs_has_the_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another run finishes the job, and removes its parts, when this one is about to read them."""
     for name, options in (("joined", {"to": "nanogpt"}), ("shuffled", {"shuffle": 1})):
-        first, second = job(tmp_path, name, **options), toksmith.Job.at(tmp_path / name)
-        module, called = (finish, "spec_of") if name == "joined" else (run_shard, "Bucket")
+        first, second = job(tmp_path, name, **options), toksmith.corpus.Job.at(tmp_path / name)
+        module, called = (finish, "sink_spec") if name == "joined" else (run_shard, "Bucket")
         real = getattr(module, called)
 
         def late(*of: Any, real: Any = real, first: Any = first, where: Any = module, named: str = called) -> Any:
@@ -236,8 +236,8 @@ def test_a_job_inside_its_corpus_goes_on(to: str, tmp_path: Path) -> None:
     corpus = tmp_path / "in"
     user_file(corpus, "a.txt")
 
-    def plan() -> toksmith.Job:
-        return toksmith.plan(TOK, corpus, corpus / "o", to=to, sources=True, errors="quarantine")
+    def plan() -> toksmith.corpus.Job:
+        return toksmith.corpus.plan(TOK, corpus, corpus / "o", to=to, sources=True, errors="quarantine")
 
     plan().run(part="0/1", progress=False)
     user_file(corpus / "o" / "quarantine", "00000.jsonl")
@@ -254,20 +254,20 @@ def test_a_bucket_that_is_cut_short_is_named(name: str, size: int, tmp_path: Pat
     """The next run makes it again; only a shard that is asked for alone, or a file that changes meanwhile, meets it."""
     planned = job(tmp_path, shuffle=3, **BIG)
     path = planned.folder / "job.json"
-    toksmith.run_shard(path, 0)
+    toksmith.corpus.run_shard(path, 0)
     good = (planned.folder / name).read_bytes()
     (planned.folder / name).write_bytes(good[:size])
     with pytest.raises(
         JobError, match=rf"{name} has {size} bytes, {len(good):,} were written; make shard 0 again first"
     ):
-        toksmith.run_shard(path, 1)
+        toksmith.corpus.run_shard(path, 1)
     if size != 72:
-        bucket = _shuffle.Bucket(planned._plan, folder_at(planned.folder), 0, ShardRoom(1))
+        bucket = _shuffle.Bucket(planned._plan, folder_at(planned.folder), 0, WorkerLimits(1))
         said = rf"{name} has {size} bytes, expected .*; delete receipts/00000\.json, and run the job again"
         with pytest.raises(JobError, match=said):
             list(bucket.documents())
     planned.run(progress=False)
-    assert toksmith.verify(planned.folder).ok
+    assert toksmith.corpus.verify(planned.folder).ok
 
 
 def test_parts_are_removed_with_one_question_for_all_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +302,7 @@ def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.M
         return made[-1]
 
     monkeypatch.setattr(tempfile, "mkdtemp", watched)
-    assert toksmith.verify(planned.folder, source=True).ok
+    assert toksmith.corpus.verify(planned.folder, source=True).ok
     assert made and all(Path(name).name.startswith("toksmith-") for name in made)
 
 
@@ -317,7 +317,7 @@ def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.M
 )
 def test_damaged_files_of_a_job_say_what_is_wrong(data: bytes, said: str, tmp_path: Path) -> None:
     planned = job(tmp_path, **BIG)
-    toksmith.run_shard(planned.folder / "job.json", 0)
+    toksmith.corpus.run_shard(planned.folder / "job.json", 0)
     (planned.folder / "receipts" / "00000.json").write_bytes(data)
     with pytest.raises(JobError, match=rf"00000\.json is not a receipt: ({said}).*; delete it, and run the job again"):
         planned.missing()
@@ -325,6 +325,6 @@ def test_damaged_files_of_a_job_say_what_is_wrong(data: bytes, said: str, tmp_pa
     with pytest.raises(
         JobError, match=r"is not a plan of toksmith: .*; restore it, or plan the job again with force=True"
     ):
-        toksmith.Job.at(planned.folder)
+        toksmith.corpus.Job.at(planned.folder)
     with pytest.raises(JobError, match=r"it is a file; expected the folder of a job"):
-        toksmith.Job.at(planned.folder / "job.json")
+        toksmith.corpus.Job.at(planned.folder / "job.json")

@@ -14,9 +14,9 @@ import pytest
 from job_corpus import END, PAD, content
 
 import toksmith
-from toksmith._corpus import ahead, blocks
+from toksmith._corpus import blocks, prefetch
 from toksmith._jobs.make import documents, encode_shard
-from toksmith._jobs.plans.plan import ShardRoom
+from toksmith._jobs.plans.plan import WorkerLimits
 from toksmith._jobs.sinks import SINKS
 from toksmith._tokenizer.tokenizer import Tokenizer
 
@@ -67,7 +67,7 @@ def both(folder: Path, monkeypatch: pytest.MonkeyPatch, tok: Tokenizer = TOK, **
     found = []
     for name, slow in (("fast", "0"), ("slow", "1")):
         monkeypatch.setenv("TOKSMITH_SLOW", slow)
-        job = toksmith.plan(tok, folder / "in", folder / name, **options)
+        job = toksmith.corpus.plan(tok, folder / "in", folder / name, **options)
         job.run(threads=2, progress=False)
         found.append(content(folder / name))
     assert found[0] == found[1]
@@ -140,8 +140,8 @@ def test_a_long_text_with_an_error_leaves_no_part(
     said = []
     for slow in ("0", "1"):
         monkeypatch.setenv("TOKSMITH_SLOW", slow)
-        job = toksmith.plan(TOK, tmp_path / "in", tmp_path / slow)
-        with pytest.raises(toksmith.CorpusError, match="special token") as caught:
+        job = toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / slow)
+        with pytest.raises(toksmith.errors.CorpusError, match="special token") as caught:
             job.run(progress=False, threads=1)
         said.append((str(caught.value), caught.value.record, type(caught.value.__cause__)))
         assert not list((tmp_path / slow).glob("0*"))
@@ -151,7 +151,7 @@ def test_a_long_text_with_an_error_leaves_no_part(
 def test_sums_of_inputs_count_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path / "in", TEXTS)
     both(tmp_path, monkeypatch, append=END, errors="skip")
-    contents = [toksmith.shards(tmp_path / name) for name in ("fast", "slow")]
+    contents = [toksmith.corpus.show(tmp_path / name) for name in ("fast", "slow")]
     assert contents[0].sources == contents[1].sources and contents[0].lengths == contents[1].lengths
     assert sum(each.ids for each in contents[0].sources) == contents[0].ids
 
@@ -171,9 +171,9 @@ def test_ids_of_a_long_text_are_never_all_in_memory(tmp_path: Path, monkeypatch:
     peaks = []
     for slow in ("0", "1"):
         monkeypatch.setenv("TOKSMITH_SLOW", slow)
-        toksmith.plan(TOK, tmp_path / "a.txt", tmp_path / slow, append=END)
+        toksmith.corpus.plan(TOK, tmp_path / "a.txt", tmp_path / slow, append=END)
         tracemalloc.start()
-        made = toksmith.run_shard(tmp_path / slow / "job.json", 0, threads=1)
+        made = toksmith.corpus.run_shard(tmp_path / slow / "job.json", 0, threads=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert made.ids > size // 2
@@ -199,15 +199,15 @@ def test_one_long_document_is_read_at_a_time(kind: str, tmp_path: Path, monkeypa
         else:
             (folder / f"{number}.txt.gz").write_bytes(gzip.compress(text.encode()))
     done, waited = [0], list[int]()
-    real = ahead.Turn.wait
+    real = prefetch.DemandCounter.wait
 
-    def watched(turn: ahead.Turn) -> None:
+    def watched(turn: prefetch.DemandCounter) -> None:
         real(turn)
         waited.append(done[0])
 
-    job = toksmith.plan(TOK, folder, tmp_path / "out", shard_size=1 << 40)
-    monkeypatch.setattr(ahead.Turn, "wait", watched)
-    for block in documents.documents_of(job._plan, 0, ShardRoom(4)):
+    job = toksmith.corpus.plan(TOK, folder, tmp_path / "out", shard_size=1 << 40)
+    monkeypatch.setattr(prefetch.DemandCounter, "wait", watched)
+    for block in documents.documents_of(job._plan, 0, WorkerLimits(4)):
         done[0] += sum(len(block.read(1).texts.text(place)) > LONG for place in range(len(block.read(1).texts)))
     assert done[0] == (6 if kind.startswith(".txt") else 18)
     assert {*range(done[0])} <= {*waited}

@@ -16,10 +16,9 @@ from click.testing import CliRunner
 from job_corpus import TOK, content
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._corpus import blocks as _blocks
-from toksmith._corpus.ahead import VALUES_AHEAD, in_turn
+from toksmith._corpus.prefetch import VALUES_AHEAD, chain_prefetched
 from toksmith._jobs.make import documents as _documents
 from toksmith._jobs.make import run_shard
 from toksmith._jobs.make import shuffle as _shuffle
@@ -33,11 +32,12 @@ from toksmith._jobs.plans.plan import (
     TABLE_PER_BYTE,
     WHOLE_PER_BYTE,
     WHOLE_PER_BYTE_OF,
-    ShardRoom,
-    held_of,
-    room_of,
+    WorkerLimits,
+    held_bytes,
+    worker_limits,
 )
 from toksmith._storage.folders import folder_at
+from toksmith.errors import CorpusError, InvalidOption, JobError
 
 ENOUGH = BASE + 2 * PER_THREAD + PER_BYTE * LEAST_LONGEST
 
@@ -81,10 +81,10 @@ def test_few_blocks_are_in_flight(files: int, threads: int, tmp_path: Path, monk
         rows(tmp_path / f"{number}.jsonl", [90] * 200)
     monkeypatch.setattr(_blocks, "BLOCK_BYTES", 100)
     monkeypatch.setattr(_documents, "BLOCK_BYTES", 100)
-    job = toksmith.plan(TOK, toksmith.files(tmp_path / "*.jsonl"), tmp_path / "out")
+    job = toksmith.corpus.plan(TOK, toksmith.files(tmp_path / "*.jsonl"), tmp_path / "out")
     with monkeypatch.context() as patch:
         patch.setattr(_blocks, "JsonRows", watched)
-        found = _documents.documents_of(job._plan, 0, ShardRoom(threads))
+        found = _documents.documents_of(job._plan, 0, WorkerLimits(threads))
         count = sum(len(block.read(1).texts) for block in found)
     most = (min(threads, _documents.MOST_FILES_AHEAD) + 1) * (VALUES_AHEAD + 1) + 1
     assert count == files * 200 and blocks.made >= count and blocks.most <= most
@@ -103,7 +103,7 @@ def test_values_are_made_in_turn_and_few_ahead() -> None:
     for most in (0, 1, 3):
         made.clear()
         taken = []
-        for value in in_turn(map(some, range(0, 1000, 100)), most):
+        for value in chain_prefetched(map(some, range(0, 1000, 100)), most):
             taken.append(value)
             with lock:
                 assert len(made) - len(taken) <= (most + 1) * (VALUES_AHEAD + 1)
@@ -111,19 +111,19 @@ def test_values_are_made_in_turn_and_few_ahead() -> None:
 
 
 def test_threads_fit_a_limit_of_memory() -> None:
-    assert room_of(4, None) == ShardRoom(4)
-    assert room_of(4, ENOUGH) == ShardRoom(2, LEAST_LONGEST)
-    assert room_of(1, ENOUGH) == ShardRoom(1, LEAST_LONGEST + PER_THREAD // PER_BYTE)
-    assert room_of(4, ENOUGH + PER_BYTE * 1_000_000, LEAST_LONGEST + 1_000_000) == ShardRoom(
+    assert worker_limits(4, None) == WorkerLimits(4)
+    assert worker_limits(4, ENOUGH) == WorkerLimits(2, LEAST_LONGEST)
+    assert worker_limits(1, ENOUGH) == WorkerLimits(1, LEAST_LONGEST + PER_THREAD // PER_BYTE)
+    assert worker_limits(4, ENOUGH + PER_BYTE * 1_000_000, LEAST_LONGEST + 1_000_000) == WorkerLimits(
         2, LEAST_LONGEST + 1_000_000
     )
     least = ENOUGH - PER_THREAD
-    assert room_of(8, least) == ShardRoom(1, LEAST_LONGEST)
-    assert room_of(1, ENOUGH + 600, held=300) == ShardRoom(
+    assert worker_limits(8, least) == WorkerLimits(1, LEAST_LONGEST)
+    assert worker_limits(1, ENOUGH + 600, held=300) == WorkerLimits(
         1, LEAST_LONGEST + (PER_THREAD + 300) // 2 // PER_BYTE, 300 + (PER_THREAD + 300) // 2
     )
     with pytest.raises(InvalidOption, match=f"max_memory={least - 1} .*at least {least:,} bytes: 300 MB, 64 MB"):
-        room_of(8, least - 1)
+        worker_limits(8, least - 1)
 
 
 def big_text(folder: Path) -> Path:
@@ -142,14 +142,14 @@ def big_row_group(folder: Path) -> Path:
 def test_a_plan_that_does_not_fit_is_refused(made: Callable[[Path], Path], more: int, tmp_path: Path) -> None:
     path, room = made(tmp_path), ENOUGH - PER_THREAD + more * LEAST_LONGEST
     with pytest.raises(InvalidOption, match=r"max_memory=.*at least [\d,]+ bytes: .* of 12,\d+,\d+ bytes in .*big\."):
-        toksmith.plan(TOK, path, tmp_path / "out", max_memory=room)
+        toksmith.corpus.plan(TOK, path, tmp_path / "out", max_memory=room)
     assert not (tmp_path / "out").exists()
-    job = toksmith.plan(TOK, path, tmp_path / "out")
+    job = toksmith.corpus.plan(TOK, path, tmp_path / "out")
     with pytest.raises(InvalidOption, match="max_memory"):
         job.run(max_memory=room, progress=False)
     with pytest.raises(CorpusError, match=r"text.* has more than 4,194,304 bytes, the most that max_memory allows"):
-        toksmith.run_shard(tmp_path / "out" / "job.json", 0, threads=1, max_memory=room)
-    assert toksmith.run_shard(tmp_path / "out" / "job.json", 0, max_memory=1 << 30).documents
+        toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0, threads=1, max_memory=room)
+    assert toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0, max_memory=1 << 30).documents
 
 
 @pytest.mark.slow
@@ -162,27 +162,36 @@ def test_a_document_that_does_not_fit_ends_the_job(name: str, tmp_path: Path) ->
         path.write_bytes(gzip.compress(data, 1))
     if name.endswith("zst"):
         path.write_bytes(pytest.importorskip("zstandard").compress(data))
-    job = toksmith.plan(TOK, path, tmp_path / "out", errors="skip", max_memory=ENOUGH)
+    job = toksmith.corpus.plan(TOK, path, tmp_path / "out", errors="skip", max_memory=ENOUGH)
     with pytest.raises(CorpusError, match=r"has more than 4,194,304 bytes, the most that max_memory allows with these"):
         job.run(threads=2, progress=False)
     assert not list(tmp_path.glob("out/*.npy"))
     # The limit is not in the plan: another one goes on.
-    done = toksmith.plan(TOK, path, tmp_path / "out", errors="skip", max_memory=1 << 30).run(progress=False)
+    done = toksmith.corpus.plan(TOK, path, tmp_path / "out", errors="skip", max_memory=1 << 30).run(progress=False)
     assert done is not None and done.documents in (1, 3)
 
 
 @pytest.mark.slow
 def test_a_limit_changes_no_byte(tmp_path: Path) -> None:
     path = rows(tmp_path / "rows.jsonl", [*range(50)])
-    toksmith.plan(TOK, path, tmp_path / "out").run(progress=False)
-    toksmith.plan(TOK, path, tmp_path / "limited", max_memory=ENOUGH).run(workers=2, progress=False)
+    toksmith.corpus.plan(TOK, path, tmp_path / "out").run(progress=False)
+    toksmith.corpus.plan(TOK, path, tmp_path / "limited", max_memory=ENOUGH).run(workers=2, progress=False)
     assert content(tmp_path / "out") == content(tmp_path / "limited")
 
 
 def test_the_command_takes_a_limit(tmp_path: Path) -> None:
     path = rows(tmp_path / "rows.jsonl", [3, 5_000_000])
     TOK.save(tmp_path / "tok.toksmith")
-    command = ["tokenize", str(path), "-t", str(tmp_path / "tok.toksmith"), "-o", str(tmp_path / "out"), "--quiet"]
+    command = [
+        "corpus",
+        "tokenize",
+        str(path),
+        "-t",
+        str(tmp_path / "tok.toksmith"),
+        "-o",
+        str(tmp_path / "out"),
+        "--quiet",
+    ]
     said = " ".join(CliRunner().invoke(app, [*command, "--max-memory", "100M"]).output.split())
     assert "--max-memory" in said and "at least" in said and "max_memory" not in said
     done = CliRunner().invoke(app, [*command, "--threads", "1", "--max-memory", str(ENOUGH - PER_THREAD)])
@@ -196,9 +205,9 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
     for number in range(8):
         rows(tmp_path / f"{number}.jsonl", [1] * 500)
     size = (tmp_path / "0.jsonl").stat().st_size
-    job = toksmith.plan(TOK, toksmith.files(tmp_path / "*.jsonl"), tmp_path / "out", shuffle=3, shard_size=size)
+    job = toksmith.corpus.plan(TOK, toksmith.files(tmp_path / "*.jsonl"), tmp_path / "out", shuffle=3, shard_size=size)
     for number in range(8):
-        toksmith.run_shard(tmp_path / "out" / "job.json", number)
+        toksmith.corpus.run_shard(tmp_path / "out" / "job.json", number)
     read: list[int] = []
     folder = folder_at(tmp_path / "out")
 
@@ -214,7 +223,7 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
         read.clear()
         documents, ids = [], []
         for number in range(8):
-            bucket = Bucket(job._plan, Watched(folder.path), number, ShardRoom(1))
+            bucket = Bucket(job._plan, Watched(folder.path), number, WorkerLimits(1))
             for part in range(8):
                 table, some = bucket._part(part)
                 assert table.base is None and len(some) == table["length"].sum()
@@ -244,14 +253,14 @@ def test_a_plan_keeps_room_for_the_ids_of_a_shard(options: dict[str, Any], tmp_p
     most = of_format(options) - PER_THREAD + held // 2
     given = {**options, "max_memory": most}
     with pytest.raises(InvalidOption, match=rf"max_memory=.* 6 times the largest shard \({held:,}\): pass a smaller"):
-        toksmith.plan(TOK, path, tmp_path / "out", **given)
+        toksmith.corpus.plan(TOK, path, tmp_path / "out", **given)
     assert not (tmp_path / "out").exists()
     # Smaller shards fit, and so do jobs that hold nothing.
-    assert toksmith.plan(TOK, path, tmp_path / "out", shard_size=small, **given).shards > 4
-    toksmith.plan(TOK, path, tmp_path / "plain", max_memory=most)
+    assert toksmith.corpus.plan(TOK, path, tmp_path / "out", shard_size=small, **given).shards > 4
+    toksmith.corpus.plan(TOK, path, tmp_path / "plain", max_memory=most)
     (tmp_path / "rows.jsonl.gz").write_bytes(gzip.compress(b"\n" * 99))
-    plan = toksmith.plan(TOK, tmp_path / "rows.jsonl.gz", tmp_path / "packed", **options)._plan
-    assert held_of(plan) == 4 * HELD_PER_BYTE * (tmp_path / "rows.jsonl.gz").stat().st_size
+    plan = toksmith.corpus.plan(TOK, tmp_path / "rows.jsonl.gz", tmp_path / "packed", **options)._plan
+    assert held_bytes(plan) == 4 * HELD_PER_BYTE * (tmp_path / "rows.jsonl.gz").stat().st_size
 
 
 @pytest.mark.parametrize("options", HOLDING)
@@ -259,18 +268,18 @@ def test_a_shard_whose_ids_do_not_fit_ends(options: dict[str, Any], tmp_path: Pa
     """Short documents need more room than the plan keeps for their bytes."""
     path = rows(tmp_path / "rows.jsonl", [1] * 2000)
     least = of_format(options) - PER_THREAD + HELD_PER_BYTE * path.stat().st_size
-    planned = toksmith.plan(TOK, path, tmp_path / "out", max_memory=least, **options)
+    planned = toksmith.corpus.plan(TOK, path, tmp_path / "out", max_memory=least, **options)
     said = r"shard 0: its ids, which are held together, need more than [\d,]+ bytes, the most that max_memory allows"
     with pytest.raises(JobError, match=said):
         planned.run(progress=False)
     assert not planned.finished and planned.missing() == [*range(planned._plan.units)]
-    done = toksmith.Job.at(tmp_path / "out").run(max_memory=least + 2_000_000, threads=1, progress=False)
+    done = toksmith.corpus.Job.at(tmp_path / "out").run(max_memory=least + 2_000_000, threads=1, progress=False)
     assert done is not None and done.documents == 2000
 
 
 def test_the_second_round_counts_what_it_holds(tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, rows(tmp_path / "rows.jsonl", [1] * 200), tmp_path / "out", shuffle=3)
-    toksmith.run_shard(tmp_path / "out" / "job.json", 0)
-    bucket = Bucket(planned._plan, folder_at(tmp_path / "out"), 0, ShardRoom(1, None, 1000))
+    planned = toksmith.corpus.plan(TOK, rows(tmp_path / "rows.jsonl", [1] * 200), tmp_path / "out", shuffle=3)
+    toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 0)
+    bucket = Bucket(planned._plan, folder_at(tmp_path / "out"), 0, WorkerLimits(1, None, 1000))
     with pytest.raises(JobError, match=r"shard 1: its ids.* more than 1,000 bytes"):
         list(bucket.documents())

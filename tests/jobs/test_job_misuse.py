@@ -23,8 +23,8 @@ from processors import LIMIT_S
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption
 from toksmith._cli import app
+from toksmith.errors import CorpusError, FormatError, InvalidOption
 
 ROWS = b"".join(b'{"text": "low lower %d"}\n' % number for number in range(2000))
 TABLE = arrow.table({"text": [f"low lower {number}" for number in range(2000)]})
@@ -94,7 +94,7 @@ def test_files_of_nothing_are_no_documents_or_empty_ones(tmp_path: Path) -> None
     (tmp_path / "in" / "a.jsonl").write_bytes(b"")
     done = job(tmp_path, "no rows").run(progress=False)
     assert done is not None and (done.shards, done.documents) == (0, 0)
-    assert toksmith.verify(tmp_path / "no rows", decode=True, source=True).ok
+    assert toksmith.corpus.verify(tmp_path / "no rows", decode=True, source=True).ok
     (tmp_path / "in" / "b.txt").write_bytes(b"")
     done = job(tmp_path, "an empty text").run(progress=False)
     assert done is not None and done.documents == 1
@@ -107,12 +107,12 @@ def test_files_of_nothing_are_no_documents_or_empty_ones(tmp_path: Path) -> None
 
 def test_counts_of_no_documents(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"")
-    toksmith.plan_counts(tmp_path / "in.jsonl", tmp_path / "none").run(progress=False)
+    toksmith.corpus.plan_counts(tmp_path / "in.jsonl", tmp_path / "none").run(progress=False)
     with pytest.raises(InvalidOption, match=r"none.*at least one file of counts; a job of no documents has none"):
-        toksmith.merge_counts([tmp_path / "none"], tmp_path / "all.tsv")
+        toksmith.corpus.merge_counts([tmp_path / "none"], tmp_path / "all.tsv")
     (tmp_path / "in.jsonl").write_bytes(b'{"text": "low"}\n')
-    toksmith.plan_counts(tmp_path / "in.jsonl", tmp_path / "some").run(progress=False)
-    assert toksmith.merge_counts([tmp_path / "none", tmp_path / "some"], tmp_path / "all.tsv").documents == 1
+    toksmith.corpus.plan_counts(tmp_path / "in.jsonl", tmp_path / "some").run(progress=False)
+    assert toksmith.corpus.merge_counts([tmp_path / "none", tmp_path / "some"], tmp_path / "all.tsv").documents == 1
 
 
 @POSIX
@@ -120,13 +120,13 @@ def test_a_link_to_nothing_is_an_error(tmp_path: Path) -> None:
     corpus = many(tmp_path, 1)
     (corpus / "b.jsonl").symlink_to("nowhere.jsonl")
     for call in (
-        lambda: toksmith.plan(TOK, corpus, tmp_path / "out"),
-        lambda: toksmith.count_pieces(corpus, progress=False),
+        lambda: toksmith.corpus.plan(TOK, corpus, tmp_path / "out"),
+        lambda: toksmith.corpus.count(corpus, progress=False),
     ):
         with pytest.raises(CorpusError, match=r"b\.jsonl: cannot be read"):
             call()
     (corpus / "nowhere.jsonl").write_bytes(b'{"text": "low"}\n')
-    assert toksmith.plan(TOK, corpus, tmp_path / "out", dry_run=True).files == 3
+    assert toksmith.corpus.plan(TOK, corpus, tmp_path / "out", dry_run=True).files == 3
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,7 +141,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "scandir", closed)
     with pytest.raises(CorpusError, match=r"cannot be read: .*Permission denied"):
-        toksmith.plan(TOK, corpus, tmp_path / "out")
+        toksmith.corpus.plan(TOK, corpus, tmp_path / "out")
 
 
 @POSIX
@@ -151,12 +151,14 @@ def test_what_is_left_out_of_a_folder_is_said(tmp_path: Path, caplog: pytest.Log
     for name in (".git/config", ".hidden"):
         (corpus / name).write_bytes(b"x")
     with caplog.at_level(logging.WARNING, "toksmith"):
-        assert toksmith.plan(TOK, corpus, corpus / "out").files == 1
-        assert toksmith.plan(TOK, corpus, corpus / "out").files == 1, "the files of the job are no part of the corpus"
+        assert toksmith.corpus.plan(TOK, corpus, corpus / "out").files == 1
+        assert toksmith.corpus.plan(TOK, corpus, corpus / "out").files == 1, (
+            "the files of the job are no part of the corpus"
+        )
         assert not caplog.messages
         (corpus / "linked").symlink_to(tmp_path)
         (corpus / "rows.jsonl.bz2").write_bytes(b"x")
-        assert toksmith.plan(TOK, corpus, corpus / "out").files == 1
+        assert toksmith.corpus.plan(TOK, corpus, corpus / "out").files == 1
     (said,) = caplog.messages
     assert "left out of the corpus" in said and said.endswith(f": {corpus}/linked, {corpus}/rows.jsonl.bz2")
 
@@ -164,7 +166,10 @@ def test_what_is_left_out_of_a_folder_is_said(tmp_path: Path, caplog: pytest.Log
 def test_standard_input_is_no_corpus_of_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many(tmp_path, 1)
     monkeypatch.chdir(tmp_path)
-    for command in (["tokenize", "-", "-t", "tok.toksmith", "-o", "out"], ["count-pieces", "-", "-o", "out/"]):
+    for command in (
+        ["corpus", "tokenize", "-", "-t", "tok.toksmith", "-o", "out"],
+        ["corpus", "count", "-", "-o", "out/"],
+    ):
         done = run(*command)
         assert done.exit_code == 2 and "standard input" in said_by(done) and "BufferedReader" not in done.output
 
@@ -187,16 +192,16 @@ def another_user() -> Iterator[None]:
 @POSIX
 def test_a_folder_that_nobody_may_write(tmp_path: Path) -> None:
     many(tmp_path)
-    toksmith.plan(TOK, tmp_path / "in", tmp_path / "before").run(progress=False)  # which imports what is needed
+    toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "before").run(progress=False)  # which imports what is needed
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         many(folder)
-        planned = toksmith.plan(TOK, folder / "in", folder / "out")
+        planned = toksmith.corpus.plan(TOK, folder / "in", folder / "out")
         for path in (folder, folder / "in", folder / "out"):
             path.chmod(0o555)
         with another_user():
             with pytest.raises(FormatError, match=r"new.* cannot be written: Permission denied") as caught:
-                toksmith.plan(TOK, folder / "in", folder / "new")
+                toksmith.corpus.plan(TOK, folder / "in", folder / "new")
             with pytest.raises(FormatError, match=r"out.* cannot be written: Permission denied; the permissions"):
                 planned.run(progress=False)
         assert "new" in caught.value.path and len(planned.missing()) == planned.shards
@@ -208,9 +213,9 @@ def test_a_folder_that_nobody_may_write(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_processes_that_run_one_command_at_once(tmp_path: Path) -> None:
     corpus = many(tmp_path)
-    toksmith.plan(TOK, corpus, tmp_path / "alone", shard_size=1).run(progress=False)
-    command = [sys.executable, "-m", "toksmith", "tokenize", str(corpus), "-t", str(tmp_path / "tok.toksmith")]
-    command += ["-o", str(tmp_path / "out"), "--shard-size", "1", "--threads", "1"]
+    toksmith.corpus.plan(TOK, corpus, tmp_path / "alone", shard_size=1).run(progress=False)
+    command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", str(corpus), "-o", str(tmp_path / "out")]
+    command += ["-t", str(tmp_path / "tok.toksmith"), "--shard-size", "1", "--threads", "1"]
     children = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     for child in children:
         out, problem = child.communicate(timeout=LIMIT_S)
@@ -224,8 +229,8 @@ def test_processes_that_run_one_command_at_once(tmp_path: Path) -> None:
 def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
     """The same bytes as of one worker; `test_ray_cluster.py` has Ray's."""
     corpus = many(tmp_path, 9)
-    toksmith.plan(TOK, corpus, tmp_path / "one", shard_size=1).run(progress=False)
-    planned = toksmith.plan(TOK, corpus, tmp_path / "out", shard_size=1)
+    toksmith.corpus.plan(TOK, corpus, tmp_path / "one", shard_size=1).run(progress=False)
+    planned = toksmith.corpus.plan(TOK, corpus, tmp_path / "out", shard_size=1)
     for part in ("1/2", "0/2"):
         planned.run(part=part, workers=3, threads=1, progress=False)
     planned.finish()
@@ -239,8 +244,8 @@ def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
 @POSIX
 def test_events_that_nobody_reads_end_the_job_with_1(tmp_path: Path) -> None:
     corpus = many(tmp_path)
-    command = [sys.executable, "-m", "toksmith", "tokenize", str(corpus), "-t", str(tmp_path / "tok.toksmith")]
-    command += ["-o", str(tmp_path / "out"), "--shard-size", "1"]
+    command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", str(corpus), "-o", str(tmp_path / "out")]
+    command += ["-t", str(tmp_path / "tok.toksmith"), "--shard-size", "1"]
     reader, writer = os.pipe()
     os.close(reader)
     outputs = [writer] + ([os.open("/dev/full", os.O_WRONLY)] if os.path.exists("/dev/full") else [])
@@ -250,10 +255,10 @@ def test_events_that_nobody_reads_end_the_job_with_1(tmp_path: Path) -> None:
         )
         os.close(output)
         assert ended.returncode == 1 and b"the events cannot be printed: " in ended.stderr
-        assert b"Exception ignored" not in ended.stderr and not toksmith.Job.at(tmp_path / "out").finished
+        assert b"Exception ignored" not in ended.stderr and not toksmith.corpus.Job.at(tmp_path / "out").finished
     closed = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *command]
     assert subprocess.run(closed, timeout=LIMIT_S, check=False).returncode == 0
-    assert toksmith.Job.at(tmp_path / "out").finished
+    assert toksmith.corpus.Job.at(tmp_path / "out").finished
 
 
 ALONE = [["--dry-run"], ["--plan"], ["--force"], ["--part", "0/2"]]
@@ -262,22 +267,22 @@ ALONE = [["--dry-run"], ["--plan"], ["--force"], ["--part", "0/2"]]
 @pytest.mark.parametrize("other", ALONE)
 def test_finish_takes_no_other_step(other: list[str], tmp_path: Path) -> None:
     corpus = many(tmp_path, 1)
-    toksmith.plan(TOK, corpus, tmp_path / "out").run(progress=False, part="0/1")
-    done = run("tokenize", "-o", tmp_path / "out", "--finish", *other)
+    toksmith.corpus.plan(TOK, corpus, tmp_path / "out").run(progress=False, part="0/1")
+    done = run("corpus", "tokenize", "-o", tmp_path / "out", "--finish", *other)
     assert done.exit_code == 2 and f"it is not possible with {other[0]}" in said_by(done)
-    assert not toksmith.Job.at(tmp_path / "out").finished
+    assert not toksmith.corpus.Job.at(tmp_path / "out").finished
 
 
 def test_finish_completes_only_the_job_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = many(tmp_path, 1)
     monkeypatch.chdir(tmp_path)
     toksmith.train("low", merges=1, progress=False).save("other.toksmith")
-    toksmith.plan(TOK, corpus, tmp_path / "out").run(progress=False, part="0/1")
-    done = run("tokenize", "in", "-t", "other.toksmith", "-o", "out", "--finish")
+    toksmith.corpus.plan(TOK, corpus, tmp_path / "out").run(progress=False, part="0/1")
+    done = run("corpus", "tokenize", "in", "-t", "other.toksmith", "-o", "out", "--finish")
     assert done.exit_code == 1 and "another job is planned here (other tokenizer)" in said_by(done)
-    done = run("tokenize", "-o", "out", "--finish", "--to", "parquet")
+    done = run("corpus", "tokenize", "-o", "out", "--finish", "--to", "parquet")
     assert done.exit_code == 2 and "--tokenizer" in said_by(done)
-    assert not toksmith.Job.at("out").finished
-    assert run("tokenize", "in", "-t", "tok.toksmith", "-o", "out", "--finish").exit_code == 0
-    done = run("tokenize", "in", "-t", "tok.toksmith", "-o", "new", "--dry-run", "--plan")
+    assert not toksmith.corpus.Job.at("out").finished
+    assert run("corpus", "tokenize", "in", "-t", "tok.toksmith", "-o", "out", "--finish").exit_code == 0
+    done = run("corpus", "tokenize", "in", "-t", "tok.toksmith", "-o", "new", "--dry-run", "--plan")
     assert done.exit_code == 2 and "--dry-run" in said_by(done) and not Path("new").exists()

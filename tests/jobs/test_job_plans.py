@@ -15,11 +15,12 @@ import pytest
 from job_corpus import END, PAD, TOK, job, make
 
 import toksmith
-from toksmith import JobError, ToksmithError
-from toksmith._jobs.make.run_shard import opened_job
+from toksmith import ToksmithError
+from toksmith._jobs.make.run_shard import open_job
 from toksmith._jobs.plans.options import JobOptions
 from toksmith._jobs.plans.plan import Plan
 from toksmith._storage.folders import folder_at
+from toksmith.errors import JobError
 
 BASES: dict[str, dict[str, Any]] = {
     "npy": {"errors": "skip", "max_errors": 3, "special": [END, PAD]},
@@ -36,14 +37,14 @@ VALUES += ([], {}, ["x"], ["npy"], [1], [PAD, END], [END], {"a": 1}, [[]])
 def planned(folder: Path, base: str) -> tuple[Path, dict[str, Any]]:
     """The plan of a job, as a path and as JSON."""
     if base == "counts":
-        made = toksmith.plan_counts(make(folder / "in"), folder / "out", shard_size=200, max_piece_bytes=9)
+        made = toksmith.corpus.plan_counts(make(folder / "in"), folder / "out", shard_size=200, max_piece_bytes=9)
     else:
         made = job(folder, **BASES[base])
     path = made.folder / "job.json"
     return path, json.loads(path.read_bytes())
 
 
-def same(options: dict[str, Any], made: toksmith.Job) -> bool:
+def same(options: dict[str, Any], made: toksmith.corpus.Job) -> bool:
     """Whether a job has these options, types included."""
     return json.dumps(asdict(made._plan.options)) == json.dumps(asdict(JobOptions(**options)))
 
@@ -54,9 +55,9 @@ def is_legal(options: dict[str, Any], corpus: Path) -> bool:
     patterns, most = given.pop("patterns"), given.pop("max_piece_bytes")
     try:
         if options["to"] != "counts":
-            return same(options, toksmith.plan(TOK, corpus, "out", dry_run=True, **given))
+            return same(options, toksmith.corpus.plan(TOK, corpus, "out", dry_run=True, **given))
         own = {name: given[name] for name in ("errors", "max_errors", "shard_size")}
-        made = toksmith.plan_counts(corpus, "out", pattern=patterns, max_piece_bytes=most, dry_run=True, **own)
+        made = toksmith.corpus.plan_counts(corpus, "out", pattern=patterns, max_piece_bytes=most, dry_run=True, **own)
         return same(options, made)
     except (ToksmithError, TypeError, ValueError):
         return False
@@ -66,8 +67,8 @@ def refusal(path: Path, facts: object) -> str | None:
     """What is wrong with a plan; None if it is one."""
     path.write_text(json.dumps(facts), encoding="utf-8")
     try:
-        toksmith.Job.at(path.parent)
-        opened_job(folder_at(path.parent))  # which compares it with the tokenizer
+        toksmith.corpus.Job.at(path.parent)
+        open_job(folder_at(path.parent))  # which compares it with the tokenizer
     except JobError as error:
         if error.problem.startswith("planned with "):  # the formats have other libraries
             return None
@@ -138,7 +139,10 @@ def test_the_facts_of_the_tokenizer_are_compared(tmp_path: Path) -> None:
         ({"versions": {**facts["versions"], "numpy": "1"}}, "planned with numpy 1"),
     ):
         path.write_text(json.dumps({**facts, **changed}))
-        for call in (lambda: toksmith.run_shard(path, 0), lambda: toksmith.Job.at(path.parent).run(progress=False)):
+        for call in (
+            lambda: toksmith.corpus.run_shard(path, 0),
+            lambda: toksmith.corpus.Job.at(path.parent).run(progress=False),
+        ):
             with pytest.raises(JobError, match=said):
                 call()
 
@@ -206,16 +210,16 @@ def test_row_groups_that_a_table_does_not_have(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     make(tmp_path / "all")
     (tmp_path / "all" / "d.parquet").rename(tmp_path / "in" / "d.parquet")
-    calls: list[Callable[[], toksmith.Job]] = [
-        lambda: toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", shard_size=1 << 20),
-        lambda: toksmith.plan_counts(tmp_path / "in", tmp_path / "counts", shard_size=1 << 20),
+    calls: list[Callable[[], toksmith.corpus.Job]] = [
+        lambda: toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", shard_size=1 << 20),
+        lambda: toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "counts", shard_size=1 << 20),
     ]
     for call in calls:
         path = call().folder / "job.json"
         facts = json.loads(path.read_bytes())
         path.write_text(json.dumps({**facts, "shards": [[[0, 0, 1 << 40]]]}))
-        with pytest.raises(toksmith.CorpusError, match=r"d\.parquet: cannot be read: it has 2 row groups"):
-            toksmith.run_shard(path, 0)
+        with pytest.raises(toksmith.errors.CorpusError, match=r"d\.parquet: cannot be read: it has 2 row groups"):
+            toksmith.corpus.run_shard(path, 0)
 
 
 def test_a_plan_is_what_it_was(tmp_path: Path) -> None:

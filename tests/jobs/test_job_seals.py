@@ -14,8 +14,9 @@ from job_corpus import TOK, content, job
 from systems import needs
 
 import toksmith
-from toksmith import JobError, ToksmithError
+from toksmith import ToksmithError
 from toksmith._cli import app
+from toksmith.errors import JobError
 
 BIG = {"shard_size": 1 << 20}
 KINDS: dict[str, dict[str, Any]] = {
@@ -31,12 +32,12 @@ def finished(folder: Path, kind: str) -> Path:
     if kind == "counts":
         (folder / "in").mkdir()
         (folder / "in" / "a.jsonl").write_bytes(b'{"text": "low lower"}\n' * 9)
-        done = toksmith.plan_counts(folder / "in", folder / "out", shard_size=60)
+        done = toksmith.corpus.plan_counts(folder / "in", folder / "out", shard_size=60)
     else:
         done = job(folder, **KINDS["npy" if kind == "merged" else kind])
     done.run(progress=False)
     if kind == "merged":
-        toksmith.merge_shards([done.folder], folder / "all")
+        toksmith.corpus.merge([done.folder], folder / "all")
         return folder / "all"
     return done.folder
 
@@ -52,19 +53,19 @@ def test_every_changed_byte_is_found(kind: str, tmp_path: Path) -> None:
     """Not only in shards: in the plan, the tokenizer, the receipts, the manifest and the list of sums as well."""
     folder = finished(tmp_path, kind)
     names = {name for name, sha256 in content(folder).items() if sha256 != hashlib.sha256(b"").hexdigest()}
-    assert len(names) >= 6 and toksmith.verify(folder).ok
+    assert len(names) >= 6 and toksmith.corpus.verify(folder).ok
     for name in sorted(names):
         path = folder / name
         good = path.read_bytes()
         for place in flips(good):
             path.write_bytes(good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1 :])
-            found = toksmith.verify(folder)
+            found = toksmith.corpus.verify(folder)
             assert not found.ok and name in str(found), f"{name} at {place}: {found}"
         path.unlink()
         if name not in ("manifest.json", "SHA256SUMS"):  # without one of these, the job is not finished
-            assert f"{name}: is missing" in str(toksmith.verify(folder))
+            assert f"{name}: is missing" in str(toksmith.corpus.verify(folder))
         path.write_bytes(good)
-    assert toksmith.verify(folder).ok
+    assert toksmith.corpus.verify(folder).ok
 
 
 @pytest.mark.parametrize("name", ["job.json", "receipts/00000.json", "manifest.json", "SHA256SUMS"])
@@ -72,7 +73,7 @@ def test_the_command_names_the_file_and_exits_3(name: str, tmp_path: Path) -> No
     path = finished(tmp_path, "npy") / name
     path.write_bytes(path.read_bytes().replace(b"0", b"1", 1))
     for flags in ([], ["--decode", "--source"]):
-        found = CliRunner().invoke(app, ["verify", str(tmp_path / "out"), *flags])
+        found = CliRunner().invoke(app, ["corpus", "verify", str(tmp_path / "out"), *flags])
         assert found.exit_code == 3 and name in found.stdout
 
 
@@ -104,7 +105,7 @@ def test_a_receipt_that_was_changed_before_the_end(tmp_path: Path) -> None:
     path = planned.folder / "receipts" / "00000.json"
     path.write_bytes(path.read_bytes().replace(b"{", b"{ ", 1))
     planned.finish()
-    assert [each.file for each in toksmith.verify(planned.folder).differences] == ["receipts/00000.json"]
+    assert [each.file for each in toksmith.corpus.verify(planned.folder).differences] == ["receipts/00000.json"]
 
 
 def test_records_of_wrong_types(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_records_of_wrong_types(tmp_path: Path) -> None:
     good = json.loads(path.read_bytes())
     for records in (5, [5], [["../a", 1, "x"]], [["a", -1, "x"]], [["a", 1]], None):
         path.write_text(json.dumps({**good, "records": records}))
-        assert [each.file for each in toksmith.verify(planned.folder).differences] == ["manifest.json"]
+        assert [each.file for each in toksmith.corpus.verify(planned.folder).differences] == ["manifest.json"]
 
 
 WRONG: tuple[Any, ...] = (None, True, 0.5, float("inf"), -1, 1 << 70, "", "x/../../../a", [], [[]], [5], {}, {"a": 1})
@@ -143,9 +144,9 @@ def test_a_manifest_from_a_stranger(kind: str, tmp_path: Path) -> None:
     for facts in changed(good):
         path.write_text(json.dumps(facts), encoding="utf-8")
         for call in (
-            lambda: toksmith.shards(folder),
-            lambda: toksmith.verify(folder, decode=True),
-            lambda: toksmith.merge_shards([folder], tmp_path / "all"),
+            lambda: toksmith.corpus.show(folder),
+            lambda: toksmith.corpus.verify(folder, decode=True),
+            lambda: toksmith.corpus.merge([folder], tmp_path / "all"),
         ):
             with suppress(ToksmithError):
                 call()
@@ -163,4 +164,4 @@ def test_a_manifest_names_no_tokenizer_outside_of_its_folder(tmp_path: Path) -> 
     facts = json.loads(path.read_bytes())
     path.write_text(json.dumps({**facts, "fingerprint": "x/../../../a"}), encoding="utf-8")
     with pytest.raises(JobError, match="is not the fingerprint of a tokenizer"):
-        toksmith.shards(planned.folder)
+        toksmith.corpus.show(planned.folder)

@@ -13,18 +13,18 @@ from processors import LIMIT_S, new_words
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, InvalidOption
-from toksmith._jobs.plans.plan import BASE, PER_BYTE, PER_THREAD, per_byte
+from toksmith._jobs.plans.plan import BASE, PER_BYTE, PER_THREAD, memory_per_byte
 from toksmith._jobs.sinks import SINKS
+from toksmith.errors import CorpusError, InvalidOption
 
 HUGE = bool(os.environ.get("TOKSMITH_HUGE"))
 FILES = 1_000_000 if HUGE else 5_000
 PER_FILE = 2_000  # bytes of memory for each input file, as docs/corpus.md says
 STEPS = {
-    "plan": "toksmith.plan(toksmith.load(folder + '/tok.toksmith'), Path(folder, 'in'), out, shard_size=16_000_000)",
-    "status": "toksmith.Job.at(out).status()",
-    "run": "toksmith.Job.at(out).run(part='0/1', threads=1, progress=False)",
-    "finish": "toksmith.Job.at(out).finish()",
+    "plan": "toksmith.corpus.plan(toksmith.load(folder + '/tok.toksmith'), Path(folder, 'in'), out, shard_size=16_000_000)",
+    "status": "toksmith.corpus.Job.at(out).status()",
+    "run": "toksmith.corpus.Job.at(out).run(part='0/1', threads=1, progress=False)",
+    "finish": "toksmith.corpus.Job.at(out).finish()",
 }
 SCRIPT = """
     import sys, time, toksmith
@@ -78,7 +78,7 @@ def test_very_many_files(tmp_path: Path) -> None:
             # Linear is ten times; a busy machine and a cold disk may double it.
             least_s, _ = measured(few, step)
             assert taken_s < 25 * least_s + 0.5, f"{name}: {FILES // 10:,} files take {least_s} s"
-    assert toksmith.Job.at(many / "out").status().documents == FILES
+    assert toksmith.corpus.Job.at(many / "out").status().documents == FILES
 
 
 def long_document(folder: Path, name: str) -> int:
@@ -94,7 +94,7 @@ def long_document(folder: Path, name: str) -> int:
 
 def limited(folder: Path) -> None:
     """A job that may use 2 GB. The length of a text that is a file is in the plan; others are too long when they are read."""
-    job = toksmith.plan(TOK, folder / "in", folder / "refused", max_memory=2 * 10**9)
+    job = toksmith.corpus.plan(TOK, folder / "in", folder / "refused", max_memory=2 * 10**9)
     job.run(progress=False, threads=1)
 
 
@@ -111,7 +111,7 @@ def test_a_document_of_1_gb(name: str, tmp_path: Path) -> None:
     taken_s, most = measured(tmp_path, STEPS["run"])
     print(f"{name}: {taken_s:.1f} s of the processor, {most / 1e6:,.0f} MB of memory")
     assert most < BASE + PER_THREAD + PER_BYTE * size
-    done = toksmith.Job.at(tmp_path / "out").finish()
+    done = toksmith.corpus.Job.at(tmp_path / "out").finish()
     assert (done.documents, done.text_bytes) == (1, size)
 
 
@@ -125,10 +125,10 @@ def test_a_long_document_in_every_format(to: str, tmp_path: Path) -> None:
     TOK.save(tmp_path / "tok.toksmith")
     text = new_words(90)
     (tmp_path / "in" / "a.txt").write_bytes(text)
-    job = toksmith.plan(TOK, tmp_path / "in", tmp_path / "out", to=to, append=END)
+    job = toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "out", to=to, append=END)
     _, most = measured(tmp_path, STEPS["run"])
     print(f"{to}: {most / 1e6:,.0f} MB of memory")
-    assert most < BASE + PER_THREAD + per_byte(job._plan) * len(text)
+    assert most < BASE + PER_THREAD + memory_per_byte(job._plan) * len(text)
 
 
 @pytest.mark.proof
@@ -141,8 +141,8 @@ def test_a_row_of_1_gb_is_refused(name: str, tmp_path: Path) -> None:
     measured(tmp_path, STEPS["plan"])
     refused = """
         try:
-            toksmith.Job.at(out).run(threads=1, progress=False)
-        except toksmith.CorpusError as error:
+            toksmith.corpus.Job.at(out).run(threads=1, progress=False)
+        except toksmith.errors.CorpusError as error:
             assert "a row has more than 268435456 bytes" in str(error), error
         else:
             raise AssertionError("it was not refused")

@@ -17,11 +17,12 @@ from rich.console import Console
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, JobEvent
 from toksmith._cli import app
 from toksmith._jobs.job import watch as _watch
-from toksmith._jobs.plans.plan import Part, read_plan, sizes_of
+from toksmith._jobs.plans.plan import Part, read_plan, unit_sizes
 from toksmith._storage.folders import folder_at
+from toksmith.corpus import JobEvent
+from toksmith.errors import CorpusError
 
 FIELDS = {
     *("event", "shard", "worker", "problem", "shards", "done", "bytes", "done_bytes", "documents", "ids", "text_bytes"),
@@ -62,7 +63,7 @@ def test_events_of_a_run(tmp_path: Path) -> None:
 def test_a_run_that_goes_on_counts_what_is_there(tmp_path: Path) -> None:
     planned = job(tmp_path)
     for number in (1, 3):
-        toksmith.run_shard(planned.folder / "job.json", number)
+        toksmith.corpus.run_shard(planned.folder / "job.json", number)
     seen: list[JobEvent] = []
     planned.run(events=seen.append, part="0/2")
     assert (seen[0].done, seen[0].run_bytes) == (2, 0) and seen[0].done_bytes > 0
@@ -99,11 +100,11 @@ def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
 def test_bytes_of_shards(tmp_path: Path) -> None:
     for size in (1, 50, 200, 1 << 20):
         plan = read_plan(folder_at(job(tmp_path, f"out {size}", shard_size=size).folder))
-        assert sum(sizes_of(plan)) == plan.size
+        assert sum(unit_sizes(plan)) == plan.size
     inputs = (plan.inputs[0]._replace(path="a.parquet", bytes=100),)
     for groups in (1, 3, 7):
         shards = tuple((Part(0, number, number + 1),) for number in range(groups))
-        sizes = sizes_of(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
+        sizes = unit_sizes(plan.__class__(**{**vars(plan), "inputs": inputs, "shards": shards}))
         assert sum(sizes) == 100 and max(sizes) - min(sizes) <= 1
 
 
@@ -142,11 +143,11 @@ def watch(tmp_path: Path, clock: Clock, **given: Any) -> _watch.JobWatch:
 def test_rate_and_time_left(tmp_path: Path) -> None:
     clock = Clock()
     found = watch(tmp_path, clock, events=lambda event: None)
-    planned = toksmith.Job.at(tmp_path / "out")
+    planned = toksmith.corpus.Job.at(tmp_path / "out")
     start = found.now("planned")
     assert (start.rate, start.left_s, start.elapsed_s) == (None, None, 0.0)
     assert str(start).startswith(f"0 of {planned.shards} shards, 0.0 of 0.0 MB, 0 ids, 0 bad rows after 0 s")
-    receipt = toksmith.run_shard(planned.folder / "job.json", 0)
+    receipt = toksmith.corpus.run_shard(planned.folder / "job.json", 0)
     found.started(0, 1)
     clock.now_s += 2.0
     found.finished(receipt)
@@ -203,7 +204,7 @@ def place(files):
     return real(files)
 
 _written.ShardFiles.place = place
-toksmith.run_shard(sys.argv[1], int(sys.argv[2]))
+toksmith.corpus.run_shard(sys.argv[1], int(sys.argv[2]))
 """
 
 
@@ -211,7 +212,7 @@ toksmith.run_shard(sys.argv[1], int(sys.argv[2]))
 @needs("locks")
 def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
     planned = job(tmp_path)
-    counted = toksmith.plan_counts(sorted((tmp_path / "in").iterdir()), tmp_path / "counts", shard_size=200)
+    counted = toksmith.corpus.plan_counts(sorted((tmp_path / "in").iterdir()), tmp_path / "counts", shard_size=200)
     (planned.folder / "00004.npy.0123456789abcdef.tmp").write_bytes(b"left by a killed run")
     for each, number in ((planned, 2), (counted, 5)):
         command = [sys.executable, "-c", WRITING, str(each.folder / "job.json"), str(number)]
@@ -219,7 +220,7 @@ def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
             assert child.stdin is not None and child.stdout is not None
             assert child.stdout.readline() == "there\n"
             assert each.status().running == (number,)
-            said = CliRunner().invoke(app, ["status", str(each.folder)]).stdout
+            said = CliRunner().invoke(app, ["corpus", "status", str(each.folder)]).stdout
             assert said.endswith(f"; 1 shard running ({number}); not finished\n")
             child.stdin.write("\n")
             child.stdin.flush()
@@ -231,7 +232,7 @@ def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
 def test_status_says_how_many_bytes(tmp_path: Path) -> None:
     planned = job(tmp_path)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, 0)
-    toksmith.run_shard(planned.folder / "job.json", 0)
+    toksmith.corpus.run_shard(planned.folder / "job.json", 0)
     assert 0 < planned.status().done_bytes < planned.bytes
     planned.run(progress=False)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, planned.bytes)
@@ -241,7 +242,7 @@ def test_json_has_an_event_a_line(tmp_path: Path) -> None:
     planned = job(tmp_path, "own")
     saved = next(planned.folder.glob("tokenizer-*"))
     files = [str(path) for path in sorted((tmp_path / "in").iterdir())]
-    command = ["tokenize", *files, "-t", str(saved), "-o", str(tmp_path / "out"), "--append", "<|end|>"]
+    command = ["corpus", "tokenize", *files, "-t", str(saved), "-o", str(tmp_path / "out"), "--append", "<|end|>"]
     command += ["--shard-size", "200", "--json"]
     result = CliRunner().invoke(app, command)
     lines = [json.loads(line) for line in result.stdout.splitlines()]

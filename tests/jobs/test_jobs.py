@@ -17,14 +17,14 @@ from processors import LIMIT_S
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, JobError, UnknownName
 from toksmith._corpus import blocks
-from toksmith._corpus.encode_files import around
+from toksmith._corpus.encode_files import wrap_documents
 from toksmith._jobs.make import encode_shard, packing
 from toksmith._jobs.make import shuffle as _shuffle
 from toksmith._jobs.plans import options as _options
 from toksmith._jobs.plans import plan
 from toksmith._storage.remote import input_at
+from toksmith.errors import CorpusError, InvalidOption, JobError, UnknownName
 
 
 def documents(folder: Path) -> list[list[int]]:
@@ -59,7 +59,7 @@ def test_one_shard_is_what_encode_corpus_writes(tmp_path: Path) -> None:
     assert planned.shards == 1
     planned.run(progress=False)
     corpus = sorted((tmp_path / "in").iterdir())
-    toksmith.encode_corpus(TOK, corpus, tmp_path / "ids.npy", append=END, progress=False)
+    toksmith.corpus.encode(TOK, corpus, tmp_path / "ids.npy", append=END, progress=False)
     for one, other in (("ids.npy", "00000.npy"), ("ids.ends.npy", "00000.ends.npy")):
         assert (tmp_path / one).read_bytes() == (tmp_path / "out" / other).read_bytes()
 
@@ -82,12 +82,12 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
 def test_parts_become_shards() -> None:
     part = plan.Part
     pieces = [(part(0, 0, 5), 5), (part(0, 5, 9), 4), (part(1), 3), (part(2), 30), (part(3), 0), (part(4, 0, 1), 2)]
-    assert list(plan.grouped(pieces, 12)) == [
+    assert list(plan.group_parts(pieces, 12)) == [
         (part(0, 0, 9), part(1)),
         (part(2),),
         (part(3), part(4, 0, 1)),
     ]
-    assert list(plan.grouped([], 12)) == []
+    assert list(plan.group_parts([], 12)) == []
 
 
 # The same bytes in every way
@@ -108,10 +108,10 @@ def test_every_way_to_run_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.
     order = planned.missing()
     random.Random(3).shuffle(order)
     for number in (*order, order[0]):
-        receipt = toksmith.run_shard(tmp_path / "by hand" / "job.json", number)
+        receipt = toksmith.corpus.run_shard(tmp_path / "by hand" / "job.json", number)
         assert receipt.shard == number and {each.name for each in receipt.files} <= {*first}
     planned.finish()
-    assert planned.finish() == toksmith.Job.at(tmp_path / "by hand").finish()
+    assert planned.finish() == toksmith.corpus.Job.at(tmp_path / "by hand").finish()
     assert content(tmp_path / "by hand") == first
     planned = job(tmp_path, "in parts", sources=True)
     for part in ("2/3", "0/3", "1/3"):
@@ -124,7 +124,7 @@ def test_an_unfinished_job_goes_on(tmp_path: Path) -> None:
     planned = job(tmp_path)
     with pytest.raises(JobError, match=r"shards of \d+ missing \(0, 1, 2, 3, 4, …\)"):
         planned.finish()
-    toksmith.run_shard(planned.folder / "job.json", 1)
+    toksmith.corpus.run_shard(planned.folder / "job.json", 1)
     kept = planned.folder / "00001.npy"
     before = kept.stat().st_mtime_ns
     again = job(tmp_path)
@@ -165,7 +165,7 @@ def test_the_plan_is_one(tmp_path: Path) -> None:
     replaced = job(tmp_path, to="megatron", force=True)
     assert not list(planned.folder.glob("*.npy")) and not replaced.finished
     replaced.run(progress=False)
-    assert toksmith.verify(planned.folder, decode=True).ok
+    assert toksmith.corpus.verify(planned.folder, decode=True).ok
     assert job(tmp_path, "dry", dry_run=True).shards == replaced.shards and not (tmp_path / "dry").exists()
     with pytest.raises(JobError, match="dry run"):
         job(tmp_path, "dry", dry_run=True).run()
@@ -175,7 +175,7 @@ def test_the_plan_is_one(tmp_path: Path) -> None:
 
 
 BAD = [b'{"text": "a"}', b"not JSON", b'{"text": "\xff"}', b'{"texts": "b"}', b'{"text": null}', b"", b'{"text": "b"}']
-REASONS = ["does not begin with '{'", "is no UTF-8", "which is missing", "but null"]
+REASONS = ["does not begin with '{'", "is not UTF-8", "which is missing", "but null"]
 
 
 def bad_corpus(folder: Path) -> Path:
@@ -207,7 +207,7 @@ def test_bad_rows_are_left_out_and_kept(size: int, tmp_path: Path) -> None:
     assert [row.get("row") for row in rows] == ["not JSON\n", None, '{"texts": "b"}\n', '{"text": null}\n']
     assert rows[1]["row_base64"] == "eyJ0ZXh0IjogIv8ifQo="
     assert not (tmp_path / "skip" / "quarantine").exists()
-    assert toksmith.verify(tmp_path / "quarantine", decode=True, source=True).ok
+    assert toksmith.corpus.verify(tmp_path / "quarantine", decode=True, source=True).ok
 
 
 def test_the_job_counts_its_bad_rows(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_texts_that_cannot_be_encoded_are_bad_rows(tmp_path: Path) -> None:
     assert done is not None and documents(tmp_path / "allowed")[1][-1] == TOK.special_tokens[END]
     manifest = json.loads((tmp_path / "allowed" / "manifest.json").read_text())
     assert manifest["special_tokens"] == {END: 1}
-    assert toksmith.verify(tmp_path / "allowed", decode=True).ok
+    assert toksmith.corpus.verify(tmp_path / "allowed", decode=True).ok
     assert job(tmp_path, "one", special=[END], append=None).run(progress=False) is not None
 
 
@@ -307,7 +307,7 @@ def test_another_tokenizer_or_library_is_refused(tmp_path: Path, monkeypatch: py
     path = planned.folder / "job.json"
     path.write_bytes(path.read_bytes().replace(b'"toksmith": "', b'"toksmith": "9'))
     with pytest.raises(JobError, match=r"planned with toksmith 9.*force=True"):
-        toksmith.Job.at(planned.folder).run(progress=False)
+        toksmith.corpus.Job.at(planned.folder).run(progress=False)
 
 
 @pytest.mark.parametrize(
@@ -329,13 +329,13 @@ def test_hostile_plans_and_receipts(data: bytes, tmp_path: Path) -> None:
     receipt.write_bytes(good)
     planned.finish()
     (planned.folder / "manifest.json").write_bytes(data)
-    assert "is not a manifest" in str(toksmith.verify(planned.folder))
+    assert "is not a manifest" in str(toksmith.corpus.verify(planned.folder))
     (planned.folder / "job.json").write_bytes(data)
     with pytest.raises(JobError, match=r"job\.json is not a plan"):
-        toksmith.Job.at(planned.folder)
+        toksmith.corpus.Job.at(planned.folder)
     (planned.folder / "job.json").unlink()
     with pytest.raises(JobError, match=r"there is no job\.json"):
-        toksmith.Job.at(planned.folder)
+        toksmith.corpus.Job.at(planned.folder)
 
 
 @pytest.mark.parametrize(
@@ -372,11 +372,11 @@ def test_names_and_corpora_that_are_refused(tmp_path: Path) -> None:
             job(tmp_path, **options)
     for corpus in ("a text", [b"a text"], []):
         with pytest.raises(InvalidOption, match="corpus"):
-            toksmith.plan(TOK, corpus, tmp_path / "out")
-    with pytest.raises(toksmith.FormatError, match="cannot be written"):
+            toksmith.corpus.plan(TOK, corpus, tmp_path / "out")
+    with pytest.raises(toksmith.errors.FormatError, match="cannot be written"):
         job(tmp_path, "no/parent")
     with pytest.raises(CorpusError, match="no file matches"):
-        toksmith.plan(TOK, toksmith.files(tmp_path / "*.none"), tmp_path / "out")
+        toksmith.corpus.plan(TOK, toksmith.files(tmp_path / "*.none"), tmp_path / "out")
     planned = job(tmp_path)
     for wrong in ("2/2", "0/0", "1", "-1/2", "a/b", "0/2/3"):
         with pytest.raises(InvalidOption, match="part"):
@@ -387,9 +387,9 @@ def test_names_and_corpora_that_are_refused(tmp_path: Path) -> None:
         planned.run(workers=0)
     for number in (-1, planned.shards):
         with pytest.raises(InvalidOption, match="number"):
-            toksmith.run_shard(planned.folder / "job.json", number)
+            toksmith.corpus.run_shard(planned.folder / "job.json", number)
     with pytest.raises(InvalidOption, match=r"job\.json"):
-        toksmith.run_shard(planned.folder, 0)
+        toksmith.corpus.run_shard(planned.folder, 0)
 
 
 # Empty documents, and what is put around
@@ -406,7 +406,7 @@ def test_texts_without_ids(empty: Any, first: bool, last: bool, tmp_path: Path) 
     expected = [[] if not text and empty == "keep" else [*around[0], *TOK.encode(text), *around[1]] for text in texts]
     assert done is not None and documents(tmp_path / "out") == expected
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["empty"] == TEXTS.count(b"")
-    assert toksmith.verify(tmp_path / "out", decode=True).ok
+    assert toksmith.corpus.verify(tmp_path / "out", decode=True).ok
 
 
 @pytest.mark.parametrize("slow", ["0", "1"])
@@ -414,12 +414,12 @@ def test_around_by_hand(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_SLOW", slow)
     ids, ends = np.array([7, 8, 9], np.uint32), np.array([0, 2, 2, 3], np.uint64)
     one, two, none = (np.array(values, np.uint32) for values in ([1], [2], []))
-    found = around((ids, ends), one, two)
+    found = wrap_documents((ids, ends), one, two)
     assert [part.tolist() for part in found] == [[1, 2, 1, 7, 8, 2, 1, 2, 1, 9, 2], [2, 6, 8, 11]]
-    found = around((ids, ends), one, none, np.array([False, True, False, True]))
+    found = wrap_documents((ids, ends), one, none, np.array([False, True, False, True]))
     assert [part.tolist() for part in found] == [[1, 7, 8, 1, 9], [0, 3, 3, 5]]
     nothing = (np.empty(0, np.uint32), np.empty(0, np.uint64))
-    assert [len(part) for part in around(nothing, one, two)] == [0, 0]
+    assert [len(part) for part in wrap_documents(nothing, one, two)] == [0, 0]
 
 
 # Packing and order
@@ -431,7 +431,7 @@ def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     draw = random.Random(length)
     sizes = [draw.choice((0, 1, 2, 5, 40)) for _ in range(200)]
     ids = np.arange(sum(sizes), dtype=np.uint32)
-    found = list(packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, None))
+    found = list(packing.pack_rows([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, None))
     rows = [row.tolist() for own, ends, _ in found for row in np.split(own, ends[:-1].astype(int))]
     assert sorted(joined(rows)) == ids.tolist() and max(map(len, rows)) <= length
     pieces = [piece for _, _, lengths in found for piece in lengths]
@@ -441,7 +441,7 @@ def test_packed_rows_hold_all_ids(how: str, length: int) -> None:
     else:
         cuts = sum(len(piece) for piece in pieces)
         assert cuts == sum(-(-size // length) for size in sizes)  # only what is longer than a row is cut
-    padded = list(packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, 1 << 30))
+    padded = list(packing.pack_rows([(ids, np.cumsum(sizes, dtype=np.uint64))], how, length, 1 << 30))
     assert {int(end) for _, ends, _ in padded for end in np.diff(ends.astype(int))} <= {length}
 
 
@@ -457,7 +457,7 @@ def test_best_fit_equals_a_plain_search() -> None:
         else:
             rows.append(12 - size)
     ids = np.zeros(sum(sizes), np.uint32)
-    (found,) = packing.packed([(ids, np.cumsum(sizes, dtype=np.uint64))], "best-fit", 12, None)
+    (found,) = packing.pack_rows([(ids, np.cumsum(sizes, dtype=np.uint64))], "best-fit", 12, None)
     assert sorted(12 - np.diff(found[1].astype(int), prepend=0)) == sorted(rows)
 
 
@@ -471,7 +471,7 @@ def test_a_shuffle_is_one_order(tmp_path: Path) -> None:
         done = planned.run(progress=False, **way)
         assert done is not None and not (planned.folder / "buckets").exists()
         orders.append(documents(planned.folder))
-        assert toksmith.verify(planned.folder, decode=True).ok
+        assert toksmith.corpus.verify(planned.folder, decode=True).ok
     assert orders[0] == orders[1] != documents(tmp_path / "plain")
     assert content(tmp_path / "shuffled 0") == content(tmp_path / "shuffled 1")
     assert sorted(orders[0]) == sorted(ids_of())
@@ -503,7 +503,7 @@ def test_sources_say_the_same_of_a_whole_file_shuffled_or_not(tmp_path: Path) ->
     files = [tmp_path / name for name in ("a.txt", "b.md", "c.jsonl.gz")]
     said = []
     for seed in (None, 7):
-        planned = toksmith.plan(TOK, files, tmp_path / f"seed {seed}", shuffle=seed, sources=True)
+        planned = toksmith.corpus.plan(TOK, files, tmp_path / f"seed {seed}", shuffle=seed, sources=True)
         planned.run(progress=False)
         paths = sorted((planned.folder / "sources").iterdir())
         said.append(sorted(line for path in paths for line in path.read_text().splitlines()))
@@ -514,7 +514,7 @@ def test_sources_say_the_same_of_a_whole_file_shuffled_or_not(tmp_path: Path) ->
 def test_the_second_round_needs_the_first(tmp_path: Path) -> None:
     planned = job(tmp_path, shuffle=7)
     with pytest.raises(JobError, match="reads all of the first round, and shard 0 is missing"):
-        toksmith.run_shard(planned.folder / "job.json", planned.shards)
+        toksmith.corpus.run_shard(planned.folder / "job.json", planned.shards)
     for _ in range(2):
         for part in ("0/2", "1/2"):
             planned.run(part=part, progress=False)
@@ -525,7 +525,7 @@ def test_the_second_round_needs_the_first(tmp_path: Path) -> None:
 
 def test_keys_are_pinned() -> None:
     """They decide the order of corpora that people have."""
-    assert [hex(_shuffle.key_of(7, 0, place)) for place in (0, 1)] == ["0x8b33ec43130e2dd8", "0x58a7005a6b937b6e"]
+    assert [hex(_shuffle.document_key(7, 0, place)) for place in (0, 1)] == ["0x8b33ec43130e2dd8", "0x58a7005a6b937b6e"]
 
 
 # verify
@@ -534,14 +534,14 @@ def test_keys_are_pinned() -> None:
 def test_verify_finds_what_was_changed(tmp_path: Path) -> None:
     planned = job(tmp_path)
     with pytest.raises(JobError, match="there is no finished job"):
-        toksmith.verify(planned.folder)
+        toksmith.corpus.verify(planned.folder)
     planned.run(progress=False)
-    found = toksmith.verify(planned.folder, decode=True, source=True, sample=2)
+    found = toksmith.corpus.verify(planned.folder, decode=True, source=True, sample=2)
     assert (found.ok, found.files, found.decoded, found.encoded) == (True, 3 * planned.shards + 3, 2, 2)
     path = planned.folder / "00001.npy"
     good = path.read_bytes()
     for data, said in (
-        (good[:-1] + bytes([good[-1] ^ 1]), "another content"),
+        (good[:-1] + bytes([good[-1] ^ 1]), "has changed since"),
         (good[:-1], "bytes"),
         (None, "is missing"),
     ):
@@ -549,13 +549,13 @@ def test_verify_finds_what_was_changed(tmp_path: Path) -> None:
             path.unlink()
         else:
             path.write_bytes(data)
-        found = toksmith.verify(planned.folder, source=data is not None and len(data) == len(good))
+        found = toksmith.corpus.verify(planned.folder, source=data is not None and len(data) == len(good))
         assert not found.ok and found.differences[0].file == "00001.npy" and said in str(found)
-    assert [each.shard for each in toksmith.verify(planned.folder, source=True).differences] == [None, 1]
+    assert [each.shard for each in toksmith.corpus.verify(planned.folder, source=True).differences] == [None, 1]
     path.write_bytes(good)
     sums = planned.folder / "SHA256SUMS"
     sums.write_bytes(sums.read_bytes()[1:])
-    assert [each.file for each in toksmith.verify(planned.folder).differences] == ["SHA256SUMS"]
+    assert [each.file for each in toksmith.corpus.verify(planned.folder).differences] == ["SHA256SUMS"]
 
 
 def test_verify_names_the_document(tmp_path: Path) -> None:
@@ -565,7 +565,7 @@ def test_verify_names_the_document(tmp_path: Path) -> None:
     ids, ends = np.load(path), np.load(planned.folder / "00000.ends.npy")
     ids[int(ends[3])] ^= 1
     np.save(path, ids)
-    found = toksmith.verify(planned.folder, source=True).differences
+    found = toksmith.corpus.verify(planned.folder, source=True).differences
     assert [(each.shard, each.document) for each in found] == [(None, None), (0, 4)]
 
 
@@ -580,7 +580,7 @@ def test_verify_decodes_what_has_right_sums(tmp_path: Path) -> None:
     sums = planned.folder / "SHA256SUMS"
     lines = sums.read_text().splitlines()[:-1]
     sums.write_text("\n".join([*lines, f"{content(planned.folder)['manifest.json']}  manifest.json", ""]))
-    found = toksmith.verify(planned.folder, decode=True)
+    found = toksmith.corpus.verify(planned.folder, decode=True)
     assert [each.shard for each in found.differences] == [1] and "texts" in str(found)
 
 
@@ -588,13 +588,13 @@ def test_decoding_that_would_prove_nothing_is_refused(tmp_path: Path) -> None:
     for number, options in enumerate(({"to": "nanogpt"}, {"to": "parquet", "pack": "chunk", "length": 9})):
         job(tmp_path, str(number), **options).run(progress=False)
         with pytest.raises(InvalidOption, match="use source=True"):
-            toksmith.verify(tmp_path / str(number), decode=True)
-        assert toksmith.verify(tmp_path / str(number), source=True).ok
+            toksmith.corpus.verify(tmp_path / str(number), decode=True)
+        assert toksmith.corpus.verify(tmp_path / str(number), source=True).ok
     lower = toksmith.train(["low lower"] * 9, 40, kind="wordpiece", progress=False)
-    planned = toksmith.plan(lower, make(tmp_path / "in"), tmp_path / "lower", errors="skip")
+    planned = toksmith.corpus.plan(lower, make(tmp_path / "in"), tmp_path / "lower", errors="skip")
     planned.run(progress=False)
     with pytest.raises(InvalidOption, match="this tokenizer changes texts"):
-        toksmith.verify(planned.folder, decode=True)
+        toksmith.corpus.verify(planned.folder, decode=True)
 
 
 # Processes
@@ -608,18 +608,18 @@ def test_a_process_that_dies_is_tried_again(tmp_path: Path) -> None:
         import os, sys, toksmith
         from pathlib import Path
         folder, most = Path(sys.argv[1]), int(sys.argv[2])
-        real = toksmith.run_shard
+        real = toksmith.corpus.run_shard
         def dying(job, number, *, threads=None, max_memory=None):
             if number == 1:
                 (folder / "tries").open("ab").write(b"x")
                 if (folder / "tries").stat().st_size <= most:
                     os._exit(9)
             return real(job, number, threads=threads)
-        toksmith.run_shard = dying
+        toksmith.corpus.run_shard = dying
         if __name__ == "__main__":
             try:
-                print(toksmith.Job.at(folder / "out").run(workers=2, progress=False).documents)
-            except toksmith.JobError as error:
+                print(toksmith.corpus.Job.at(folder / "out").run(workers=2, progress=False).documents)
+            except toksmith.errors.JobError as error:
                 print(error)
     """
     path = tmp_path / "script.py"
@@ -643,7 +643,7 @@ def test_errors_come_from_the_processes(tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
-    said: list[toksmith.Progress] = []
+    said: list[toksmith.types.Progress] = []
     planned = job(tmp_path)
     done = planned.run(progress=said.append)
     assert done is not None and len(said) == planned.shards

@@ -71,7 +71,7 @@ def test_tasks_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     done = job(tmp_path, "ray").run("ray", threads=1, progress=False)
     assert done is not None and done.documents == len(TEXTS)
     assert content(tmp_path / "ray") == content(tmp_path / "local")
-    assert ray.options == {"num_cpus": 1, "max_retries": 3, "retry_exceptions": [OSError, toksmith.FormatError]}
+    assert ray.options == {"num_cpus": 1, "max_retries": 3, "retry_exceptions": [OSError, toksmith.errors.FormatError]}
     assert (ray.started, ray.stopped, ray.flying, ray.most) == ([None], 1, 0, 4)
     ray.most = 0
     job(tmp_path, "two").run("ray://10.0.0.1:10001", workers=2, progress=False)
@@ -84,7 +84,7 @@ def test_a_task_asks_for_no_more_than_a_node_has(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(sys.modules, "ray", ray)
     job(tmp_path).run("ray", threads=8, progress=False)
     assert ray.options["num_cpus"] == 2
-    assert runner.largest([]) == 1
+    assert runner.most_cpus([]) == 1
 
 
 def test_only_what_may_succeed_is_tried_again(tmp_path: Path) -> None:
@@ -92,18 +92,18 @@ def test_only_what_may_succeed_is_tried_again(tmp_path: Path) -> None:
     planned = job(tmp_path)
     path = str(planned.folder / "job.json")
     (planned.folder / "00001.npy").mkdir()
-    with pytest.raises(toksmith.FormatError):
-        runner.made(path, 1, 1)
+    with pytest.raises(toksmith.errors.FormatError):
+        runner.run_task(path, 1, 1)
     (tmp_path / "in" / "a.jsonl").unlink()
-    with pytest.raises(toksmith.CorpusError, match=r"a\.jsonl: cannot be read") as caught:
-        runner.made(path, 0, 1)
+    with pytest.raises(toksmith.errors.CorpusError, match=r"a\.jsonl: cannot be read") as caught:
+        runner.run_task(path, 0, 1)
     assert isinstance(caught.value, OSError)
     copy = pickle.loads(pickle.dumps(caught.value))
     assert (type(copy), str(copy), copy.path) == (type(caught.value), str(caught.value), caught.value.path)
     (tmp_path / "bad" / "in").mkdir(parents=True)
     (tmp_path / "bad" / "in" / "a.jsonl").write_bytes(b"not JSON\n")
-    with pytest.raises(toksmith.CorpusError) as caught:
-        runner.made(str(job(tmp_path / "bad").folder / "job.json"), 0, 1)
+    with pytest.raises(toksmith.errors.CorpusError) as caught:
+        runner.run_task(str(job(tmp_path / "bad").folder / "job.json"), 0, 1)
     assert not isinstance(caught.value, OSError)
 
 
@@ -112,7 +112,7 @@ def test_ray_is_stopped_after_an_error(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ray", ray)
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b"not JSON\n")
-    with pytest.raises(toksmith.CorpusError, match="does not begin with"):
+    with pytest.raises(toksmith.errors.CorpusError, match="does not begin with"):
         job(tmp_path).run("ray", progress=False)
     assert ray.stopped == 1
 

@@ -29,7 +29,7 @@ STORE_BYTES = 80 << 20
 DRIVER = """
 import sys, toksmith
 if __name__ == "__main__":
-    toksmith.Job.at(sys.argv[1]).run("ray", threads=1, progress=False)
+    toksmith.corpus.Job.at(sys.argv[1]).run("ray", threads=1, progress=False)
 """
 
 
@@ -53,9 +53,9 @@ def local(corpus: Path) -> bytes:
     return (out / "manifest.json").read_bytes()
 
 
-def planned(corpus: Path, out: Path) -> toksmith.Job:
+def planned(corpus: Path, out: Path) -> toksmith.corpus.Job:
     files = toksmith.files(f"{corpus}/*.jsonl")
-    return toksmith.plan(TOK, files, out, to="megatron", append=END, shard_size=SHARD_BYTES)
+    return toksmith.corpus.plan(TOK, files, out, to="megatron", append=END, shard_size=SHARD_BYTES)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def started(call: Callable[[], Any]) -> Any:
     return None
 
 
-def in_background(job: toksmith.Job) -> tuple[Thread, list[Any]]:
+def in_background(job: toksmith.corpus.Job) -> tuple[Thread, list[Any]]:
     """Runs a job on another thread; what it gives or raises is in the list."""
     found: list[Any] = []
 
@@ -139,7 +139,7 @@ def test_a_worker_is_killed(cluster: Any, corpus: Path, local: bytes, tmp_path: 
     thread, found = in_background(job)
     until(kill_one, "a worker works")
     thread.join(LIMIT_S)
-    assert isinstance(found[0], toksmith.Tokenized), found
+    assert isinstance(found[0], toksmith.corpus.Tokenized), found
     assert (tmp_path / "out" / "manifest.json").read_bytes() == local
 
 
@@ -150,7 +150,7 @@ def test_a_node_is_removed(cluster: Any, corpus: Path, local: bytes, tmp_path: P
     assert not found, "the job has ended before the node was removed"
     cluster.remove_node(cluster.own[1], allow_graceful=False)
     thread.join(LIMIT_S)
-    assert isinstance(found[0], toksmith.Tokenized), found
+    assert isinstance(found[0], toksmith.corpus.Tokenized), found
     assert (tmp_path / "out" / "manifest.json").read_bytes() == local
 
 
@@ -167,9 +167,9 @@ def test_the_driver_is_killed_and_run_again(
     before = receipts(out)
     assert 0 < before < SHARDS and not (out / "SHA256SUMS").exists()
     until(lambda: not at_work(), "Ray ends what the driver had started")
-    done = toksmith.Job.at(out).run("ray", threads=1, progress=False)
+    done = toksmith.corpus.Job.at(out).run("ray", threads=1, progress=False)
     assert done is not None and manifest(out) == local
-    with pytest.raises(toksmith.JobError, match="is finished"):
+    with pytest.raises(toksmith.errors.JobError, match="is finished"):
         planned(corpus, out)
 
 

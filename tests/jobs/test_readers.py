@@ -51,7 +51,7 @@ def job(folder: Path, to: str, tok: toksmith.Tokenizer = TOK, **options: Any) ->
         (folder / "in" / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
     corpus = toksmith.files(f"{folder}/in/*.jsonl")
     out = folder / f"{to} of {tok.vocab_size}"
-    toksmith.plan(tok, corpus, out, to=to, **{"append": END, "shard_size": 3000, **options}).run(progress=False)
+    toksmith.corpus.plan(tok, corpus, out, to=to, **{"append": END, "shard_size": 3000, **options}).run(progress=False)
     return out
 
 
@@ -200,7 +200,7 @@ def of_empty(folder: Path, empty: str) -> Path:
     """The files, without suffix, that a job writes of `EMPTY`."""
     (folder / "all.jsonl").write_text("".join(f"{json.dumps({'text': text})}\n" for text in EMPTY), encoding="utf-8")
     out = folder / f"job {empty}"
-    toksmith.plan(TOK, folder / "all.jsonl", out, to="megatron", append=END, empty=empty).run(progress=False)
+    toksmith.corpus.plan(TOK, folder / "all.jsonl", out, to="megatron", append=END, empty=empty).run(progress=False)
     return out / "00000_text_document"
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from toksmith import CorpusError, JobError, Receipt
 from toksmith._jobs.runners import WorkerDied, hand_out
+from toksmith.corpus import Receipt
+from toksmith.errors import CorpusError, JobError
 
 
 def receipt(number: int) -> Receipt:

@@ -10,16 +10,16 @@ from job_corpus import END, PAD, TEXTS, TOK, ids_of, job
 from shown_results import check_shown
 
 import toksmith
-from toksmith import InvalidOption, JobError
 from toksmith._cli import app
 from toksmith._jobs.sinks import SINKS
+from toksmith.errors import InvalidOption, JobError
 
 
 @pytest.mark.parametrize("to", SINKS)
 def test_sums_lengths_and_first_documents(to: str, tmp_path: Path) -> None:
     planned = job(tmp_path, to=to)
     planned.run(progress=False)
-    found = toksmith.shards(planned.folder, first=4)
+    found = toksmith.corpus.show(planned.folder, first=4)
     ids = ids_of()
     assert (found.to, found.finished, found.shards, found.done) == (to, True, planned.shards, planned.shards)
     assert (found.documents, found.ids, found.text_bytes) == (len(TEXTS), sum(map(len, ids)), sum(map(len, TEXTS)))
@@ -41,7 +41,7 @@ def test_documents_without_ids(tmp_path: Path) -> None:
     for to in ("megatron", "npy"):
         planned = job(tmp_path, to, to=to, append=None, empty="keep")
         planned.run(progress=False)
-        zero = [each.documents for each in toksmith.shards(planned.folder).lengths if each.most == 0]
+        zero = [each.documents for each in toksmith.corpus.show(planned.folder).lengths if each.most == 0]
         assert zero == [sum(not text for text in TEXTS)]
 
 
@@ -50,7 +50,7 @@ def test_sources(options: dict[str, Any], tmp_path: Path) -> None:
     """By file, and by folder where there are several."""
     planned = job(tmp_path, **options)
     planned.run(progress=False)
-    found = {Path(each.source).name: each for each in toksmith.shards(planned.folder).sources}
+    found = {Path(each.source).name: each for each in toksmith.corpus.show(planned.folder).sources}
     expected = {
         "a.jsonl": TEXTS[:30],
         "b.txt": TEXTS[30:31],
@@ -66,17 +66,17 @@ def test_sources(options: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "x.txt").write_bytes(b"low")
     files = [*sorted((tmp_path / "in").iterdir()), tmp_path / "more" / "x.txt"]
-    toksmith.plan(TOK, files, tmp_path / "two", append=END).run(progress=False)
-    two = toksmith.shards(tmp_path / "two").sources
+    toksmith.corpus.plan(TOK, files, tmp_path / "two", append=END).run(progress=False)
+    two = toksmith.corpus.show(tmp_path / "two").sources
     assert [(Path(each.source).name, each.documents) for each in two] == [("in", len(TEXTS)), ("more", 1)]
 
 
 def test_a_job_that_is_not_finished(tmp_path: Path) -> None:
     planned = job(tmp_path)
-    empty = toksmith.shards(planned.folder)
+    empty = toksmith.corpus.show(planned.folder)
     assert (empty.done, empty.documents, empty.lengths, empty.first) == (0, 0, (), ())
-    toksmith.run_shard(planned.folder / "job.json", 1)
-    found = toksmith.shards(planned.folder)
+    toksmith.corpus.run_shard(planned.folder / "job.json", 1)
+    found = toksmith.corpus.show(planned.folder)
     assert (found.finished, found.done, found.shards) == (False, 1, planned.shards)
     assert found.documents and found.first[0].shard == 1 and "not finished" in str(found)
     check_shown(found)
@@ -86,16 +86,16 @@ def test_what_is_refused(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(progress=False)
     with pytest.raises(InvalidOption, match="at least 0"):
-        toksmith.shards(planned.folder, first=-1)
+        toksmith.corpus.show(planned.folder, first=-1)
     with pytest.raises(JobError, match=r"there is no job\.json"):
-        toksmith.shards(tmp_path)
+        toksmith.corpus.show(tmp_path)
     (planned.folder / "00000.ends.npy").unlink()
     with pytest.raises(JobError, match=r"shard 0 cannot be read: .*; run verify on the folder"):
-        toksmith.shards(planned.folder)
-    counted = toksmith.plan_counts(tmp_path / "in", tmp_path / "counts")
+        toksmith.corpus.show(planned.folder)
+    counted = toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "counts")
     counted.run(progress=False)
     with pytest.raises(JobError, match="this job counts pieces"):
-        toksmith.shards(counted.folder)
+        toksmith.corpus.show(counted.folder)
 
 
 def test_without_the_tokenizer(tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_without_the_tokenizer(tmp_path: Path) -> None:
     planned.run(progress=False)
     for path in planned.folder.glob("tokenizer-*"):
         path.unlink()
-    assert [each.text for each in toksmith.shards(planned.folder).first] == [None] * 3
+    assert [each.text for each in toksmith.corpus.show(planned.folder).first] == [None] * 3
 
 
 def test_from_the_shell(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(progress=False)
-    done = CliRunner().invoke(app, ["shards", str(planned.folder), "--first", "1"])
+    done = CliRunner().invoke(app, ["corpus", "show", str(planned.folder), "--first", "1"])
     assert done.exit_code == 0 and f"{len(TEXTS)} documents" in done.stdout and "low·lower<|end|>" in done.stdout
-    done = CliRunner().invoke(app, ["shards", str(planned.folder), "--json"])
-    assert json.loads(done.stdout) == toksmith.shards(planned.folder).to_dict()
-    assert CliRunner().invoke(app, ["shards", str(tmp_path)]).exit_code == 1
+    done = CliRunner().invoke(app, ["corpus", "show", str(planned.folder), "--json"])
+    assert json.loads(done.stdout) == toksmith.corpus.show(planned.folder).to_dict()
+    assert CliRunner().invoke(app, ["corpus", "show", str(tmp_path)]).exit_code == 1

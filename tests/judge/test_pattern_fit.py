@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import toksmith
-from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._formats import FORMATS, UNSET
 from toksmith._judge.doctor import doctor
 from toksmith._model import patterns
+from toksmith.types import AddedToken, Step, TokenTable
 
 # Of the 99,483 tokens of cl100k that are UTF-8.
 FIGURES = {"cl100k": 0, "o200k": 5_599, "gpt2": 21_687, "single digits": 1_102}

@@ -18,7 +18,7 @@ from command_line import run
 from shown_results import check_page, check_shown
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, reference
+from toksmith import reference
 from toksmith._cli import study as cli_study
 from toksmith._judge import study
 from toksmith._judge.study import candidate_models, measure
@@ -26,6 +26,7 @@ from toksmith._judge.study import scaling as _scaling
 from toksmith._judge.study import split as _split
 from toksmith._judge.study.advice import advice_of
 from toksmith._render import pages as _report
+from toksmith.errors import CorpusError, FormatError, InvalidOption
 
 TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [f"{line}\n" for line in TEXT.splitlines() if line]
@@ -99,7 +100,7 @@ def test_what_lies_beyond_the_fit_is_said() -> None:
 def test_the_compute_of_the_papers_text_is_least_where_the_table_says() -> None:
     for params, width, least in ((302e6, 1024, 33), (7e9, 4096, 92)):
         model = plan(params, width=width)
-        costs = {size: model.training_flops(size, _scaling.published(size)) for size in range(1000, 200_000, 250)}
+        costs = {size: model.training_flops(size, _scaling.published_ratio(size)) for size in range(1000, 200_000, 250)}
         assert round(min(costs, key=costs.__getitem__) / 1000) == least
 
 
@@ -164,8 +165,8 @@ def test_a_file_is_cut_as_its_text_is(text: str, read: int, tmp_path: Path, monk
     monkeypatch.setattr(_split, "READ", read)
     (tmp_path / "a.txt").write_text(text, encoding="utf-8", newline="")
     for longest in (1, 10, 256):
-        cut = [*_split.texts(tmp_path / "a.txt", longest)]
-        assert cut == [*_split.texts([text], longest)]
+        cut = [*_split.corpus_texts(tmp_path / "a.txt", longest)]
+        assert cut == [*_split.corpus_texts([text], longest)]
         assert b"".join(cut) == text.encode() and all(len(each) <= 4 * longest + 4 for each in cut)
         if longest > 4:
             assert all(each.decode() for each in cut), "no character is cut"
@@ -173,7 +174,7 @@ def test_a_file_is_cut_as_its_text_is(text: str, read: int, tmp_path: Path, monk
 
 def test_the_smallest_hashes_are_kept_in_the_room_that_there_is() -> None:
     numbers = [(hash * 7919) % 1009 for hash in range(1000)]
-    found = _split.Smallest(100)
+    found = _split.SmallestHashes(100)
     for number in [*numbers, *numbers[:500]]:
         found.add(number, b"0123456789")
     assert [hash for hash, _, _ in found.in_order()] == sorted(numbers)[:10]
@@ -191,7 +192,7 @@ def test_given_held_out_texts_lose_those_of_the_corpus() -> None:
 BAD: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
     (CorpusError, "empty", "", {}),
     (CorpusError, "empty", ["", ""], {}),
-    (CorpusError, "nothing can be held out", "one line", {}),
+    (CorpusError, "no text can be held out", "one line", {}),
     (CorpusError, "too small for 100,000 tokens", TEXTS, {"sizes": [300, 100_000]}),
     (CorpusError, "held-out text is empty", TEXTS, {"held_out": [""]}),
     (CorpusError, "all held-out texts", TEXTS, {"held_out": TEXTS[:3]}),
@@ -211,8 +212,8 @@ BAD: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
     (InvalidOption, "max_memory", TEXTS, {"max_memory": 5}),
     (InvalidOption, "corpus", iter(TEXTS), {}),
     (InvalidOption, "held_out", TEXTS, {"held_out": iter(TEXTS)}),
-    (toksmith.UnknownName, "kind", TEXTS, {"kinds": ["bqe"]}),
-    (toksmith.UnknownName, "pattern", TEXTS, {"patterns": ["gpt22"]}),
+    (toksmith.errors.UnknownName, "kind", TEXTS, {"kinds": ["bqe"]}),
+    (toksmith.errors.UnknownName, "pattern", TEXTS, {"patterns": ["gpt22"]}),
     (InvalidOption, "a regex", TEXTS, {"patterns": ["(["]}),
     (FormatError, "no folder", TEXTS, {"keep": "missing/folder"}),
 ]
@@ -241,7 +242,7 @@ def test_what_cannot_be_studied_is_refused_before_a_training(
 
 
 @pytest.fixture(scope="module")
-def small() -> toksmith.Study:
+def small() -> toksmith.types.Study:
     return toksmith.study(
         TEXTS,
         sizes=[350, 400, 500],
@@ -254,7 +255,7 @@ def small() -> toksmith.Study:
     )
 
 
-def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
+def test_each_size_is_what_training_for_it_gives(small: toksmith.types.Study) -> None:
     training = trained_texts(small.split)
     held_out = [*small.split.held_out]
     for row in small.rows:
@@ -266,13 +267,13 @@ def test_each_size_is_what_training_for_it_gives(small: toksmith.Study) -> None:
         operations = 2 * (3e7 + row.vocab_size * small.plan.width)
         assert math.isclose(row.inference_flops_per_byte, operations / row.bytes_per_token)
         assert row.training_flops == 6 * (3e7 + row.vocab_size * small.plan.width) * row.tokens
-        found = toksmith.parity(tok, {"en": ["low", "lower"], "el": ["χαμηλό", "χαμηλότερο"]})
+        found = toksmith.metrics.parity(tok, {"en": ["low", "lower"], "el": ["χαμηλό", "χαμηλότερο"]})
         assert (row.gini, row.worst, row.worst_premium) == (found.gini, "el", found["el"])
         report = toksmith.metrics.measure(tok, held_out)
         assert row.renyi_efficiency == report["renyi_efficiency"]
 
 
-def test_rare_tokens_and_bits_are_counted_as_a_slow_twin_counts_them(small: toksmith.Study) -> None:
+def test_rare_tokens_and_bits_are_counted_as_a_slow_twin_counts_them(small: toksmith.types.Study) -> None:
     training = trained_texts(small.split)
     row = small.rows[1]
     tok = toksmith.train(training, row.vocab_size, progress=False, min_count=2, pattern=row.pattern)
@@ -290,7 +291,7 @@ def test_rare_tokens_and_bits_are_counted_as_a_slow_twin_counts_them(small: toks
     assert math.isclose(row.unigram_bits_per_byte, bits / small.split.held_out_bytes)
 
 
-def test_a_study_is_shown_in_every_medium(small: toksmith.Study) -> None:
+def test_a_study_is_shown_in_every_medium(small: toksmith.types.Study) -> None:
     check_shown(small)
     check_page(small.to_html())
     text = " ".join(str(small).split())
@@ -298,7 +299,7 @@ def test_a_study_is_shown_in_every_medium(small: toksmith.Study) -> None:
     assert {row.padded_64 % 64 for row in small.rows} | {row.padded_128 % 128 for row in small.rows} == {0}
 
 
-def test_renyi_efficiency_changes_no_advice(small: toksmith.Study) -> None:
+def test_renyi_efficiency_changes_no_advice(small: toksmith.types.Study) -> None:
     turned = [replace(row, renyi_efficiency=1 - row.renyi_efficiency) for row in small.rows]
     assert advice_of(turned, small.scaling, small.plan, small.split) == small.advice
 
@@ -459,7 +460,7 @@ def test_ticks_are_round_and_inside() -> None:
         assert 4 <= len(found) <= 9 and all(low - 1e-9 * high <= tick <= high * (1 + 1e-9) for tick in found)
 
 
-def test_a_chart_has_every_row_and_stays_inside(small: toksmith.Study) -> None:
+def test_a_chart_has_every_row_and_stays_inside(small: toksmith.types.Study) -> None:
     page = small.to_html()
     assert page.count("<figure>") == 5 and page.count("<circle") == 5 * len(small.rows)
     for name, most in (("cx", _report.WIDE), ("cy", _report.HIGH)):
@@ -480,7 +481,7 @@ def test_an_interrupted_command_says_how_to_continue(
     keep: list[str], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> None:
-        raise toksmith.TrainingInterrupted(None, "merging")
+        raise toksmith.errors.TrainingInterrupted(None, "merging")
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(study, "train", interrupted)
@@ -489,7 +490,7 @@ def test_an_interrupted_command_says_how_to_continue(
     assert ran.exit_code == 130 and says in ran.stderr
 
 
-def test_the_most_equal_candidate_is_named(small: toksmith.Study) -> None:
+def test_the_most_equal_candidate_is_named(small: toksmith.types.Study) -> None:
     at = small.advice.compared_at
     least = min((row for row in small.rows if row.vocab_size == at), key=lambda row: row.gini or 0)
     assert any(f"most equally with {least.tokenizer}: Gini {least.gini:.3f}" in said for said in small.advice.reasons)
@@ -505,7 +506,7 @@ def test_any_text_is_measured(held_out: list[Any]) -> None:
     check_page(found.to_html())
 
 
-def test_an_extrapolation_is_marked_where_it_is_read(small: toksmith.Study) -> None:
+def test_an_extrapolation_is_marked_where_it_is_read(small: toksmith.types.Study) -> None:
     shown = {}
     for params in (1e9, 7e9):
         laws = _scaling.scaling_rows(plan(params))

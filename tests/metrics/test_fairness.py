@@ -10,7 +10,8 @@ from command_line import run
 from shown_results import check_shown
 
 import toksmith
-from toksmith import InvalidOption, metrics
+from toksmith import metrics
+from toksmith.errors import InvalidOption
 
 BYTES = toksmith.train("x", merges=0, pattern=None)
 SOME = toksmith.train("the sky is blue and the light is the light", merges=20)
@@ -30,7 +31,7 @@ def test_by_hand() -> None:
 def test_each_tokenizer_has_the_figures_of_parity() -> None:
     found = metrics.fairness({"bytes": BYTES, "some": SOME}, reference="German")
     for name, tok in (("bytes", BYTES), ("some", SOME)):
-        assert found.parities[name] == toksmith.parity(tok, metrics.LANGUAGES, reference="German")
+        assert found.parities[name] == toksmith.metrics.parity(tok, metrics.LANGUAGES, reference="German")
         costs = found.costs(name)
         assert max(cost for cost in costs.values() if cost is not None) == 1.0
     means = [sum(parity[name] or 0 for parity in found.parities.values()) for name in found.languages]
@@ -65,8 +66,13 @@ def test_the_command(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("небо\n", encoding="utf-8")
     toks = ["-t", tmp_path / "bytes.toksmith", "-t", tmp_path / "some.toksmith"]
     named = {str(tmp_path / "bytes.toksmith"): BYTES, str(tmp_path / "some.toksmith"): SOME}
-    ran = run("fairness", tmp_path / "en.txt", f"ru={tmp_path / 'other.txt'}", *toks, "--json")
-    assert json.loads(ran.stdout) == metrics.fairness(named, {"en": "the sky", "ru": "небо"}).to_dict()
-    assert json.loads(run("fairness", *toks, "--json").stdout) == metrics.fairness(named).to_dict()
-    refused = run("fairness", tmp_path / "en.txt", tmp_path / "en.txt", *toks)
+    en = f"en={tmp_path / 'en.txt'}"
+    ran = run("compare", en, f"ru={tmp_path / 'other.txt'}", *toks, "--json")
+    found = json.loads(ran.stdout)
+    assert found["languages"] == metrics.fairness(named, {"en": "the sky", "ru": "небо"}).to_dict()
+    assert [*found["reports"]] == [*named]
+    assert all([*reports] == ["en", "ru"] for reports in found["reports"].values())
+    found = json.loads(run("compare", *toks, "--json").stdout)
+    assert found["languages"] == metrics.fairness(named).to_dict()
+    refused = run("compare", en, en, *toks)
     assert refused.exit_code == 2 and "is given twice" in refused.output

@@ -133,7 +133,7 @@ def test_shards_threads_and_order_change_nothing(tok: toksmith.Tokenizer) -> Non
     shards = [measure(tok, texts[start::7]) for start in range(7)]
     assert sum(shards[1:], shards[0]) == whole
     assert sum(shards[:0:-1], pickle.loads(pickle.dumps(shards[0]))).to_dict() == whole.to_dict()
-    with pytest.raises(toksmith.InvalidOption, match="one tokenizer"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="one tokenizer"):
         measure(tok, ["a"]) + measure(cutting(), ["a"])
 
 
@@ -178,7 +178,7 @@ def test_special_tokens_are_text_unless_they_are_allowed(tok: toksmith.Tokenizer
     assert measure(tok, [text], special="allow").sample.ids[tok.special_tokens["<|end|>"]] == 1
     only = measure(tok, ["<|end|>"], special="allow")
     assert (only.sample.tokens, only["fertility"], only["round_trip"]) == (1, 1.0, 1.0)
-    with pytest.raises(toksmith.SpecialTokenInText) as caught:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
         measure(tok, ["é" * 400_000 + " a" * 400_000 + text], special="raise", threads=2)
     assert (caught.value.offset, caught.value.index) == (1_200_004, 0)
 

@@ -12,13 +12,13 @@ BYTES = toksmith.train("x", merges=0, pattern=None)
 
 
 def test_premiums_are_tokens_over_those_of_the_reference() -> None:
-    found = toksmith.parity(BYTES, {"en": ["abcd", "ab"], "ru": ["жш", "ж"], "de": ["ü", "x"]})
+    found = toksmith.metrics.parity(BYTES, {"en": ["abcd", "ab"], "ru": ["жш", "ж"], "de": ["ü", "x"]})
     assert [found[name] for name in ("en", "ru", "de")] == [1.0, 1.0, 0.5]
     # tokens 6, 6, 3: the differences of all ordered pairs sum to 12, over 2 · 9 · 5
     assert found.gini == pytest.approx(12 / 90)
     assert found.gini_per_byte == 0.0
     assert found.warnings == ()
-    other = toksmith.parity(BYTES, {"en": "ab", "ru": "ж", "de": "ü"}, reference="de", threads=1)
+    other = toksmith.metrics.parity(BYTES, {"en": "ab", "ru": "ж", "de": "ü"}, reference="de", threads=1)
     assert (other.reference, other["en"]) == ("de", 1.0)
     check_shown(found)
 
@@ -26,11 +26,11 @@ def test_premiums_are_tokens_over_those_of_the_reference() -> None:
 def test_the_worst_language_and_another_tokenizer_are_shown() -> None:
     texts = {"en": "abab", "xx": "cdcd"}
     after, before = (toksmith.train(text, merges=2, pattern=None) for text in ("cdcdabab", "abab"))
-    found = toksmith.parity(after, texts, before=before)
+    found = toksmith.metrics.parity(after, texts, before=before)
     assert (found.worst, found["xx"], found.gini) == ("en", 1.0, 0.0)
     assert found.before is not None
     assert (found.before.worst, found.before["xx"], found.before.gini) == ("xx", 4.0, pytest.approx(0.3))
-    assert found.before == toksmith.parity(before, texts)
+    assert found.before == toksmith.metrics.parity(before, texts)
     assert found.to_dict()["before"]["worst"] == "xx" and "before" not in found.before.to_dict()
     assert "before: worst off is xx, with 4.000 times the tokens of en" in str(found)
     check_shown(found)
@@ -44,7 +44,7 @@ def test_the_gini_coefficient_lies_between_equality_and_one_for_all() -> None:
 
 
 def test_unequal_lines_and_layout_are_said() -> None:
-    found = toksmith.parity(BYTES, {"en": "a\nb\nc", "ko": ["a", " b"], "none": []})
+    found = toksmith.metrics.parity(BYTES, {"en": "a\nb\nc", "ko": ["a", " b"], "none": []})
     assert any("en 3, ko 2" in warning for warning in found.warnings)
     assert any("1 of 2 lines of ko" in warning for warning in found.warnings)
     assert any("none has no text" in warning for warning in found.warnings)
@@ -53,37 +53,37 @@ def test_unequal_lines_and_layout_are_said() -> None:
 
 
 def test_without_tokens_of_the_reference_there_is_no_premium() -> None:
-    found = toksmith.parity(BYTES, {"en": "", "ko": "a"})
+    found = toksmith.metrics.parity(BYTES, {"en": "", "ko": "a"})
     assert (found["en"], found["ko"], found.gini) == (None, None, pytest.approx(0.5))
-    assert toksmith.parity(BYTES, {"en": ""}).gini is None
+    assert toksmith.metrics.parity(BYTES, {"en": ""}).gini is None
     check_shown(found)
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(toksmith.InvalidOption, match="at least one language"):
-        toksmith.parity(BYTES, {})
-    with pytest.raises(toksmith.InvalidOption, match="one of the languages en, ko"):
-        toksmith.parity(BYTES, {"en": "a", "ko": "b"}, reference="xx")
-    with pytest.raises(toksmith.CorpusError):
-        toksmith.parity(BYTES, {"en": tmp_path / "missing.txt"})
+    with pytest.raises(toksmith.errors.InvalidOption, match="at least one language"):
+        toksmith.metrics.parity(BYTES, {})
+    with pytest.raises(toksmith.errors.InvalidOption, match="one of the languages en, ko"):
+        toksmith.metrics.parity(BYTES, {"en": "a", "ko": "b"}, reference="xx")
+    with pytest.raises(toksmith.errors.CorpusError):
+        toksmith.metrics.parity(BYTES, {"en": tmp_path / "missing.txt"})
 
 
 def test_a_file_is_a_text_without_its_last_newline(tmp_path: Path) -> None:
     path = tmp_path / "en.txt"
     path.write_bytes(b"ab\ncd\n")
-    found = toksmith.parity(BYTES, {"file": path, "text": "ab\ncd", "bytes": b"ab\ncd"})
+    found = toksmith.metrics.parity(BYTES, {"file": path, "text": "ab\ncd", "bytes": b"ab\ncd"})
     assert {(each.tokens, each.lines, each.bytes) for each in found.languages} == {(5, 2, 5)}
 
 
 @pytest.mark.slow
 def test_the_chart_has_a_bar_for_each_language_that_has_a_premium() -> None:
     pytest.importorskip("matplotlib", reason="lacks matplotlib")
-    found = toksmith.parity(BYTES, {"en": "abcd", "ko": "나", "fr": "abcdé"})
+    found = toksmith.metrics.parity(BYTES, {"en": "abcd", "ko": "나", "fr": "abcdé"})
     chart = found.plot()
     assert (chart.names, chart.reference) == (["ko", "en", "fr"], 1)
     assert chart.series == {"tokens relative to en": [0.75, 1.0, 1.5]}
     assert all(name in found.to_chart() for name in ("en", "ko", "fr"))
-    assert toksmith.parity(BYTES, {"en": "", "ko": "나"}).plot().names == []
+    assert toksmith.metrics.parity(BYTES, {"en": "", "ko": "나"}).plot().names == []
 
 
 MEASURED = """
@@ -111,7 +111,7 @@ def test_the_declaration_of_human_rights(
     rows = [row.split() for row in MEASURED.replace("\n", "|").split("|") if row]
     assert len(rows) == 37
     texts = {row[0]: corpora_dir / "udhr" / f"{row[0]}.txt" for row in rows}
-    found = toksmith.parity(toksmith.load(vocab_dir / f"{name}.tiktoken", pattern=pattern), texts)
+    found = toksmith.metrics.parity(toksmith.load(vocab_dir / f"{name}.tiktoken", pattern=pattern), texts)
     premiums = {each.name: f"{each.premium:.2f}" for each in found.languages}
     assert premiums == {row[0]: row[1 + place] for row in rows}
     figures = (found.languages[0].tokens, found.gini, found.gini_per_byte)

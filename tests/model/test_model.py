@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from toksmith import Model, ModelError, TokenTable, _core, _formats
-from toksmith._model.model import Step, TrainingRecord, frozen
+from toksmith import Model, _core, _formats
+from toksmith._model.model import Step, TrainingRecord, freeze
+from toksmith.errors import ModelError
+from toksmith.types import TokenTable
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"ab", b"abc"]
@@ -143,8 +145,8 @@ def test_what_the_caller_holds_is_not_the_models(given: Callable[..., Any], tmp_
     assert model.fingerprint() == expected
     assert (model.ids.tolist(), model.merges.tolist()) == (list(range(len(TOKENS))), MERGES)
     assert [*model.tokens] == TOKENS
-    _formats.write(model, tmp_path / "model.toksmith")
-    assert _formats.read(tmp_path / "model.toksmith") == model
+    _formats.write_model(model, tmp_path / "model.toksmith")
+    assert _formats.read_model(tmp_path / "model.toksmith") == model
 
 
 def test_nothing_of_a_model_can_be_set() -> None:
@@ -176,7 +178,7 @@ def test_what_the_core_reads_from_a_file_is_kept_as_it_is() -> None:
     blob, ends, ids, _, _ = _core.parse_token_lines(lines, 0, 99, "a file", 0)
     assert (len(blob), ends[-1], ids[-1]) == (3 * 99, 3 * 99, 294)
     for array in (ends, ids):
-        assert frozen(array, np.uint32, "ids") is array
+        assert freeze(array, np.uint32, "ids") is array
         with pytest.raises(ValueError, match="WRITEABLE"):
             array.flags.writeable = True
 
@@ -229,7 +231,7 @@ def test_what_a_model_has_is_shared_with_the_next() -> None:
 def test_numbers_that_would_become_others(ids: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="ids"):
         of(ids)
-    assert len(frozen(ids[:0], np.uint32, "ids")) == 0
+    assert len(freeze(ids[:0], np.uint32, "ids")) == 0
 
 
 def test_a_blob_that_is_no_bytes() -> None:

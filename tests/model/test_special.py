@@ -11,8 +11,8 @@ from counted_work import lines_run
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toksmith import InvalidOption
 from toksmith._model.special import check_special_tokens
+from toksmith.errors import InvalidOption
 
 REFUSED: dict[str, tuple[list[str], object]] = {
     "listed twice": (["<a>", "<b>", "<a>"], "<a>"),

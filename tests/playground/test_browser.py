@@ -22,7 +22,7 @@ import toksmith
 
 
 @pytest.fixture(scope="module")
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.Playground]:
     with toksmith.play({**toks, "broken": "no such file"}) as running:
         yield running
 
@@ -37,7 +37,7 @@ def fragment_of(page: Any) -> str:
 
 def test_tokens_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     seen.open()
-    found = toksmith.explain.pieces(toks["bytes"], TEXT)
+    found = toksmith.explain.text(toks["bytes"], TEXT)
     assert seen.words("#counts").startswith(
         f"{len(found.tokens)} tokens; {len(TEXT)} characters, {len(TEXT.encode())} bytes"
     )
@@ -65,7 +65,7 @@ def test_a_token_is_told_to_the_pointer_and_to_the_focus(seen: Seen, toks: dict[
     seen.page.uncheck("input[value=bytes]")
     seen.wait("#counts", "11 characters")
     [first, *_] = toks["large"].encode(" goose lays")
-    tree = toksmith.explain.tree(toks["large"], first)
+    tree = toksmith.explain.token(toks["large"], first)
     root = tree.nodes[tree.roots[0]]
     assert root.left is not None
     expected = [
@@ -126,7 +126,7 @@ def test_differences_are_walked_by_keys_and_buttons(seen: Seen, toks: dict[str, 
     for name in names[1:]:
         seen.page.check(f"input[value={name}]")
     assert seen.page.is_disabled("input[value=spare]"), "four are beside each other, and no fifth"
-    found = toksmith.explain.compare({name: toks[name] for name in names}, TEXT * 40)
+    found = toksmith.explain.differences({name: toks[name] for name in names}, TEXT * 40)
     seen.wait(".compare", f"{len(found.differences)} stretches")
     assert seen.page.locator(".column").count() == 4
     assert seen.page.locator(".rows .t.alone").count() > 5
@@ -175,7 +175,9 @@ def test_merges_are_stepped_scrubbed_and_played(seen: Seen, toks: dict[str, toks
     seen.wait(".player", "1 of 1")
 
 
-def test_nothing_plays_by_itself_where_less_motion_is_asked_for(browser: Any, playground: toksmith.Playground) -> None:
+def test_nothing_plays_by_itself_where_less_motion_is_asked_for(
+    browser: Any, playground: toksmith.types.Playground
+) -> None:
     context = browser.new_context(reduced_motion="reduce")
     seen = Seen(context.new_page(), playground.url).open(text="slow")
     seen.tab("merges")
@@ -195,7 +197,7 @@ def test_the_forest_leads_from_token_to_token(seen: Seen, toks: dict[str, toksmi
     id = toks["large"].token_id("low")
     seen.page.fill("#field-id", str(id))
     seen.wait(".answer h3", f"low {id}")
-    tree = toksmith.explain.tree(toks["large"], id)
+    tree = toksmith.explain.token(toks["large"], id)
     assert seen.page.locator(".forest li").count() == len(tree.nodes)
     assert f"used in {len(tree.children)} merge" in seen.words(".answer")
     seen.page.locator(".answer table button.link").first.click()
@@ -428,7 +430,7 @@ ASK = """async (url) => {
 }"""
 
 
-def test_another_origin_gets_nothing(browser: Any, playground: toksmith.Playground) -> None:
+def test_another_origin_gets_nothing(browser: Any, playground: toksmith.types.Playground) -> None:
     other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
     threading.Thread(target=other.serve_forever, daemon=True).start()
     context = browser.new_context()
@@ -487,7 +489,7 @@ def test_the_differences_of_a_long_text_are_those_after_the_last_keystroke(
     for _ in range(3):
         seen.page.evaluate(PAINT, "goose")
     text = text[:5] + 3 * "goose" + text[5:]
-    found = toksmith.explain.compare({name: toks[name] for name in ("bytes", "large")}, text)
+    found = toksmith.explain.differences({name: toks[name] for name in ("bytes", "large")}, text)
     seen.page.wait_for_selector(".compare .dim:not(.stale)")
     assert f"{len(found.differences):,} stretches" in seen.words(".compare")
 
@@ -610,7 +612,7 @@ def test_the_page_of_all_views_stands_alone(browser: Any, toks: dict[str, toksmi
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
 def test_every_view_is_read_in_both_themes_and_in_narrow_windows(
-    browser: Any, playground: toksmith.Playground, scheme: str, width: int
+    browser: Any, playground: toksmith.types.Playground, scheme: str, width: int
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     seen = Seen(context.new_page(), playground.url).open(text=f"{TEXT}\u00a0<|end|>")

@@ -51,7 +51,7 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 
 
 @pytest.fixture(scope="module")
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.Playground]:
     with toksmith.play({**toks, "broken": "no such file"}) as running:
         yield running
 

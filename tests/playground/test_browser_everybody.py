@@ -53,7 +53,7 @@ def axe_source() -> str:
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def looked(browser: Any, playground: toksmith.Playground, **options: Any) -> Any:
+def looked(browser: Any, playground: toksmith.types.Playground, **options: Any) -> Any:
     return watched(browser, playground.url, **options)
 
 
@@ -72,7 +72,7 @@ def filled(seen: Seen, tab: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_axe_finds_nothing(browser: Any, playground: toksmith.Playground, width: int, scheme: str) -> None:
+def test_axe_finds_nothing(browser: Any, playground: toksmith.types.Playground, width: int, scheme: str) -> None:
     source = axe_source()
     size = {"width": width, "height": 900}
     with looked(browser, playground, viewport=size, color_scheme=scheme, reduced_motion="reduce") as seen:
@@ -90,7 +90,7 @@ def test_axe_finds_nothing(browser: Any, playground: toksmith.Playground, width:
             assert wide <= room, tab
 
 
-def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.Playground) -> None:
+def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.types.Playground) -> None:
     with looked(browser, playground) as seen:
         seen.open(text=" slow\n\tन")
         names = seen.page.locator(".rows [role=option]").evaluate_all("all => all.map((each) => each.ariaLabel)")
@@ -103,7 +103,7 @@ def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.Playground
         assert heard and not any(mark in each for each in heard for mark in "·↵→")
 
 
-def test_copied_tokens_are_their_text(browser: Any, playground: toksmith.Playground) -> None:
+def test_copied_tokens_are_their_text(browser: Any, playground: toksmith.types.Playground) -> None:
     with looked(browser, playground) as seen:
         seen.open(text="a slow\n\tनम egg")
         seen.page.evaluate("document.activeElement.blur()")
@@ -124,7 +124,9 @@ def test_copied_tokens_are_their_text(browser: Any, playground: toksmith.Playgro
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1200, 760), (720, 450), (640, 400)])
-def test_tokens_are_above_the_fold(browser: Any, playground: toksmith.Playground, width: int, height: int) -> None:
+def test_tokens_are_above_the_fold(
+    browser: Any, playground: toksmith.types.Playground, width: int, height: int
+) -> None:
     """Of a window of 1,440 pixels at 100 % and 200 %, and of 1,280 at 200 %, with two tokenizers."""
     with looked(browser, playground, viewport={"width": width, "height": height}) as seen:
         seen.open(text=TEXT)
@@ -137,7 +139,7 @@ def test_tokens_are_above_the_fold(browser: Any, playground: toksmith.Playground
         assert text["x"] + text["width"] <= rows["x"], "they are side by side"
 
 
-def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.Playground) -> None:
+def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.types.Playground) -> None:
     with looked(browser, playground, viewport={"width": 390, "height": 844}) as seen:
         seen.open(text=TEXT)
         assert not seen.page.is_visible(".card")
@@ -152,7 +154,7 @@ def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.P
         assert not seen.page.is_visible(".card")
 
 
-def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playground: toksmith.Playground) -> None:
+def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playground: toksmith.types.Playground) -> None:
     with looked(browser, playground, color_scheme="dark") as seen:
         seen.open(text=f"{TEXT}\n" * 30)
         seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -172,7 +174,7 @@ def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playgroun
         assert seen.page.pdf(format="A4").startswith(b"%PDF")
 
 
-def test_forced_colours_keep_cuts_and_choices(browser: Any, playground: toksmith.Playground) -> None:
+def test_forced_colours_keep_cuts_and_choices(browser: Any, playground: toksmith.types.Playground) -> None:
     with looked(browser, playground, forced_colors="active") as seen:
         seen.open(text=TEXT)
         style = "([selector, name]) => getComputedStyle(document.querySelector(selector))[name]"

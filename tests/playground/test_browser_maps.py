@@ -79,7 +79,7 @@ def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tok
     seen.page.check("input[value=medium]")
     seen.tab("edits")
     names = ("bytes", "medium")
-    found = explain.stability({name: toks[name] for name in names}, text)
+    found = explain.edits({name: toks[name] for name in names}, text)
     for row in found.rows:
         seen.wait("#panel table", f"{row.tokenizer}\t{row.tokens}\t{row.new:.2f}")
     assert seen.page.locator(".strip svg").count() == 2

@@ -37,7 +37,7 @@ OVERPRINTED = """() => [...document.querySelectorAll('.split .t.s')].filter((eac
 
 
 @pytest.fixture(scope="module")
-def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[toksmith.Playground]:
+def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[toksmith.types.Playground]:
     toks = tokenizers(tmp_path_factory.mktemp("browser"))
     toks["scripts"] = toksmith.train(" ".join(SCRIPTS.values()) * 2, merges=300, progress=False)
     with toksmith.play(toks) as running:

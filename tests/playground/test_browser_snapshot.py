@@ -51,7 +51,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
     pages: list[Opened] = []
     contexts = []
 
-    def open(made: toksmith.Snapshot | str, width: int = 1440, **options: Any) -> Opened:
+    def open(made: toksmith.types.Snapshot | str, width: int = 1440, **options: Any) -> Opened:
         path = tmp_path / f"{len(pages)}.html"
         path.write_text(made if isinstance(made, str) else made.html, encoding="utf-8")
         contexts.append(browser.new_context(viewport={"width": width, "height": 900}, **options))
@@ -68,7 +68,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
 
 def test_a_token_is_told_to_the_pointer_and_to_the_keys(opened: Open) -> None:
     seen = opened(toksmith.snapshot(LARGE, " goose lays low"))
-    tree = explain.tree(LARGE, LARGE.encode(" goose lays low")[0])
+    tree = explain.token(LARGE, LARGE.encode(" goose lays low")[0])
     root = tree.nodes[tree.roots[0]]
     assert root.left is not None
     seen.page.locator(".t[data-i='0']").hover()
@@ -237,7 +237,7 @@ def test_several_fragments_are_in_one_page(opened: Open) -> None:
 FABLE = "A countryman has a goose that lays a golden egg every day.\n한 시골 사람에게 매일 황금알을 낳는 거위가 있다.\n"
 
 
-@pytest.mark.parametrize("shot", ["snapshot", "snapshot-narrow"])
+@pytest.mark.parametrize("shot", ["explain", "snapshot", "snapshot-narrow"])
 def test_screenshots(opened: Open, shot: str, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 those that are committed."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))

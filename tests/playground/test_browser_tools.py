@@ -15,7 +15,7 @@ import toksmith
 
 
 @pytest.fixture
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.Playground]:
     with toksmith.play(toks) as running:
         yield running
 
@@ -181,7 +181,7 @@ def test_one_file_needs_no_server(seen: Seen, toks: dict[str, toksmith.Tokenizer
     seen.wait("#banner", "<|end|>")
 
 
-def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmith.Playground) -> None:
+def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmith.types.Playground) -> None:
     seen.open(text="low goose")
     seen.page.click("#frame")
     seen.live("the frame copied")
@@ -217,7 +217,7 @@ def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmit
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_the_dialogs_can_be_read(browser: Any, playground: toksmith.Playground, scheme: Any, width: int) -> None:
+def test_the_dialogs_can_be_read(browser: Any, playground: toksmith.types.Playground, scheme: Any, width: int) -> None:
     with watched(browser, playground.url, viewport={"width": width, "height": 800}, color_scheme=scheme) as seen:
         seen.open(text="low goose")
         for dialog in ("#models", "#earlier"):

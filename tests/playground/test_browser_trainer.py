@@ -22,7 +22,7 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def playground() -> Iterator[toksmith.Playground]:
+def playground() -> Iterator[toksmith.types.Playground]:
     tok = toksmith.train("low", merges=0, progress=False)
     with toksmith.play({"bytes": tok}) as running:
         yield running
@@ -134,7 +134,7 @@ def test_the_text_and_the_chosen_token_are_followed(seen: Seen) -> None:
     [first, *_] = own.encode("the lowest egg")
     seen.page.locator(".train-sentence button").first.click()
     seen.wait(".train-tree h3", f"the {first}")
-    tree = toksmith.explain.tree(own, first)
+    tree = toksmith.explain.token(own, first)
     assert seen.page.locator(".train-tree .forest li").count() == len(tree.nodes)
     seen.type("")
     seen.wait(".train-sentence", "Your text is empty")
@@ -271,7 +271,7 @@ def test_files_are_dropped_on_the_texts(seen: Seen) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_it_can_be_read_and_named(browser: Any, playground: toksmith.Playground, scheme: Any, width: int) -> None:
+def test_it_can_be_read_and_named(browser: Any, playground: toksmith.types.Playground, scheme: Any, width: int) -> None:
     with watched(browser, playground.url, viewport={"width": width, "height": 800}, color_scheme=scheme) as seen:
         opened(seen, text="낮은 नमस्ते goose " * 40)
         assert seen.page.evaluate(CONTRAST) == []

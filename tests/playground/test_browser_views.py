@@ -116,7 +116,7 @@ def test_of_a_long_text_counts_come_first_and_edits_are_sent(seen: Seen, toks: d
     )
     sizes = seen.page.evaluate("window.asked.map((each) => each[1])")
     assert sizes and max(sizes) < 10_000, "the text is not sent again"
-    found = toksmith.explain.pieces(toks["bytes"], text[:3000])
+    found = toksmith.explain.text(toks["bytes"], text[:3000])
     drawn = [label.rpartition(", id ")[2] for label in seen.drawn()]
     assert drawn[:200] == [str(token.id) for token in found.tokens][:200]
     for tab in ("budget", "specials", "tokens"):

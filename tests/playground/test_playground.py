@@ -53,7 +53,7 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 
 
 @pytest.fixture(scope="module")
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.Playground]:
     with toksmith.play(toks) as running:
         yield running
 
@@ -70,7 +70,7 @@ class Answer:
 
 
 def request(
-    playground: toksmith.Playground, method: str, path: str, body: bytes | None = None, **headers: str
+    playground: toksmith.types.Playground, method: str, path: str, body: bytes | None = None, **headers: str
 ) -> Answer:
     connection = http.client.HTTPConnection("127.0.0.1", playground.port, timeout=LIMIT_S)
     try:
@@ -81,14 +81,14 @@ def request(
         connection.close()
 
 
-def asked(playground: toksmith.Playground, view: str, **values: Any) -> Answer:
+def asked(playground: toksmith.types.Playground, view: str, **values: Any) -> Answer:
     return request(playground, "POST", f"/api/{view}", json.dumps(values).encode(), content_type="application/json")
 
 
 # Who may ask
 
 
-def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.Playground) -> None:
+def test_the_page_and_its_files_are_served_with_a_policy(playground: toksmith.types.Playground) -> None:
     page = request(playground, "GET", "/")
     assert page.status == 200
     assert page.headers["content-type"].startswith("text/html")
@@ -115,14 +115,14 @@ def test_nothing_in_the_page_is_inline_or_from_elsewhere() -> None:
     "host", ["example.org", "127.0.0.1", "localhost:1", "127.0.0.1.example.org:{port}", "", "[::1]"]
 )
 @pytest.mark.parametrize("path", ["/", "/api/about", "/static/main.js"])
-def test_a_foreign_host_is_refused(playground: toksmith.Playground, host: str, path: str) -> None:
+def test_a_foreign_host_is_refused(playground: toksmith.types.Playground, host: str, path: str) -> None:
     answer = request(playground, "GET", path, Host=host.format(port=playground.port))
     assert answer.status == 403
     assert str(playground.port) in answer.json["error"]
     assert answer.headers["content-security-policy"]
 
 
-def test_two_hosts_and_none_are_refused(playground: toksmith.Playground) -> None:
+def test_two_hosts_and_none_are_refused(playground: toksmith.types.Playground) -> None:
     for hosts in ("", f"Host: localhost:{playground.port}\r\nHost: example.org\r\n"):
         with socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S) as raw:
             raw.sendall(f"GET / HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n".encode())
@@ -130,12 +130,12 @@ def test_two_hosts_and_none_are_refused(playground: toksmith.Playground) -> None
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:{port}", "localhost:{port}", "LOCALHOST:{port}"])
-def test_own_hosts_are_answered(playground: toksmith.Playground, host: str) -> None:
+def test_own_hosts_are_answered(playground: toksmith.types.Playground, host: str) -> None:
     assert request(playground, "GET", "/api/about", Host=host.format(port=playground.port)).status == 200
 
 
 @pytest.mark.parametrize("origin", ["http://example.org", "null", "https://127.0.0.1:{port}", "http://127.0.0.1:1"])
-def test_another_origin_is_refused(playground: toksmith.Playground, origin: str) -> None:
+def test_another_origin_is_refused(playground: toksmith.types.Playground, origin: str) -> None:
     origin = origin.format(port=playground.port)
     body = json.dumps({"text": "a", "tokenizers": ["small"], "last": 1}).encode()
     answer = request(playground, "POST", "/api/rows", body, Origin=origin, content_type="application/json")
@@ -144,7 +144,7 @@ def test_another_origin_is_refused(playground: toksmith.Playground, origin: str)
     assert request(playground, "POST", "/api/rows", body, Origin=own, content_type="application/json").status == 200
 
 
-def test_another_site_may_lead_here_and_ask_nothing(playground: toksmith.Playground) -> None:
+def test_another_site_may_lead_here_and_ask_nothing(playground: toksmith.types.Playground) -> None:
     link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
     assert request(playground, "GET", "/", **link).status == 200
     assert request(playground, "GET", "/api/about", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors").status == 403
@@ -168,20 +168,22 @@ def test_another_site_may_lead_here_and_ask_nothing(playground: toksmith.Playgro
         "/index.html",
     ],
 )
-def test_no_path_leads_to_another_file(playground: toksmith.Playground, path: str) -> None:
+def test_no_path_leads_to_another_file(playground: toksmith.types.Playground, path: str) -> None:
     answer = request(playground, "GET", path)
     assert answer.status == 404
     assert b"import" not in answer.data and b"root:" not in answer.data
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "GET"])
-def test_views_are_asked_by_post(playground: toksmith.Playground, method: str) -> None:
+def test_views_are_asked_by_post(playground: toksmith.types.Playground, method: str) -> None:
     assert request(playground, method, "/api/rows").status in (404, 405)
 
 
-def test_it_listens_on_this_machine_only(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_it_listens_on_this_machine_only(
+    playground: toksmith.types.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
-        with pytest.raises(toksmith.InvalidOption, match="loopback"):
+        with pytest.raises(toksmith.errors.InvalidOption, match="loopback"):
             toksmith.play(toks, host=host)
     assert playground.url == f"http://127.0.0.1:{playground.port}/"
 
@@ -192,13 +194,13 @@ def test_it_listens_on_this_machine_only(playground: toksmith.Playground, toks: 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"\xff", b"null", b"1", b"[" * 100_000, b'{"text": 1}', b'{"a":NaN}']
 )
-def test_a_body_that_is_no_question_is_refused(playground: toksmith.Playground, body: bytes) -> None:
+def test_a_body_that_is_no_question_is_refused(playground: toksmith.types.Playground, body: bytes) -> None:
     answer = request(playground, "POST", "/api/rows", body, content_type="application/json")
     assert answer.status == 400, answer.data
     assert answer.json["error"]
 
 
-def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) -> None:
+def test_a_form_of_another_page_is_no_question(playground: toksmith.types.Playground) -> None:
     for kind in ("text/plain", "application/x-www-form-urlencoded"):
         assert request(playground, "POST", "/api/rows", b'{"text": "a"}', content_type=kind).status == 415
     assert request(playground, "POST", "/api/rows", b'{"text": "a"}').status == 415
@@ -228,7 +230,7 @@ def test_a_form_of_another_page_is_no_question(playground: toksmith.Playground) 
     ],
 )
 def test_wrong_arguments_are_named(
-    playground: toksmith.Playground, view: str, values: dict[str, Any], said: str
+    playground: toksmith.types.Playground, view: str, values: dict[str, Any], said: str
 ) -> None:
     answer = asked(playground, view, **values)
     assert answer.status == 400, answer.data
@@ -298,12 +300,12 @@ HOSTILE = [
 def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenizer], view: str) -> None:
     session = views.Session(toks, {}, toksmith.metrics.LANGUAGES)
     plain = {"tokenizers": ["small", "large"], "special": "text", **QUESTIONS[view]}
-    server.answer(session, "corpus", "", json.dumps(TRAINED).encode())
+    server.answer_view(session, "corpus", "", json.dumps(TRAINED).encode())
     statuses = []
     for name in {**plain, "key": "", "of": ""}:
         for place, value in enumerate(HOSTILE):
             for format in ("", "json") if view in RESULTS and place % 6 == 0 else ("",):
-                answer = server.answer(session, view, format, json.dumps({**plain, name: value}).encode())
+                answer = server.answer_view(session, view, format, json.dumps({**plain, name: value}).encode())
                 statuses.append(answer.status_code)
                 assert answer.status_code in (200, 400, 409), (name, value, answer.body)
                 if answer.status_code != 200:
@@ -313,7 +315,7 @@ def test_no_value_of_an_argument_breaks_a_view(toks: dict[str, toksmith.Tokenize
 
 
 @pytest.mark.parametrize("number", [b"9" * 5000, b"-" + b"9" * 5000, b"1" * 100_000])
-def test_a_number_of_many_digits_is_refused(playground: toksmith.Playground, number: bytes) -> None:
+def test_a_number_of_many_digits_is_refused(playground: toksmith.types.Playground, number: bytes) -> None:
     for name in (b"first", b"text", b"tokenizers", b"other"):
         answer = request(
             playground, "POST", "/api/rows", b'{"%b": %b}' % (name, number), content_type="application/json"
@@ -321,7 +323,7 @@ def test_a_number_of_many_digits_is_refused(playground: toksmith.Playground, num
         assert (answer.status, "digits" in answer.json["error"]) == (400, True)
 
 
-def test_an_unknown_view_names_those_that_are_there(playground: toksmith.Playground) -> None:
+def test_an_unknown_view_names_those_that_are_there(playground: toksmith.types.Playground) -> None:
     answer = asked(playground, "nothing")
     assert answer.status == 404 and "lint" in answer.json["error"]
     assert asked(playground, "lint.exe").status == 404
@@ -329,7 +331,7 @@ def test_an_unknown_view_names_those_that_are_there(playground: toksmith.Playgro
 
 
 def test_a_body_beyond_the_limit_is_refused_and_not_kept(
-    playground: toksmith.Playground, monkeypatch: pytest.MonkeyPatch
+    playground: toksmith.types.Playground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "MOST_BODY", 1_000_000)
     answer = request(playground, "POST", "/api/rows", b'"' + b"a" * 5_000_000, content_type="application/json")
@@ -377,7 +379,7 @@ def test_a_body_in_many_parts_takes_time_as_there_are_parts() -> None:
 
 
 @pytest.mark.slow
-def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.Playground) -> None:
+def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.types.Playground) -> None:
     parts = Parts(10 * MOST_CHUNKED, transfer_encoding="chunked")
     refusal = received(parts, 10 * MOST_CHUNKED)
     assert isinstance(refusal, tuple) and refusal[0] == 413
@@ -392,7 +394,7 @@ def test_a_body_in_chunks_ends_at_its_own_limit(playground: toksmith.Playground)
             assert raw.makefile("rb").readline().split()[1] == status
 
 
-def test_a_connection_takes_short_turns(playground: toksmith.Playground, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_takes_short_turns(playground: toksmith.types.Playground, monkeypatch: pytest.MonkeyPatch) -> None:
     turns: list[int] = []
     taken = FairConnection.data_received
 
@@ -407,7 +409,7 @@ def test_a_connection_takes_short_turns(playground: toksmith.Playground, monkeyp
     assert sum(turns) > 500_000 and max(turns) <= TURN
 
 
-def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playground) -> None:
+def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.types.Playground) -> None:
     first = asked(playground, "rows", text="gone", tokenizers=["small"], last=5).json
     again = asked(playground, "rows", key=first["key"], tokenizers=["small"], last=5).json
     assert again == first
@@ -418,7 +420,7 @@ def test_a_text_that_is_not_kept_is_asked_for_again(playground: toksmith.Playgro
 
 
 @pytest.mark.slow
-def test_many_requests_at_once(playground: toksmith.Playground) -> None:
+def test_many_requests_at_once(playground: toksmith.types.Playground) -> None:
     def one(number: int) -> int:
         return asked(playground, "rows", text=f"low {number % 7}", tokenizers=["small", "large"], last=5).status
 
@@ -430,7 +432,7 @@ def test_many_requests_at_once(playground: toksmith.Playground) -> None:
 # What is answered
 
 
-def rows_of(found: explain.Comparison, cells: int) -> Rows:
+def rows_of(found: explain.Differences, cells: int) -> Rows:
     """A comparison in rows."""
     cuts = []
     for each in found.cuts.values():
@@ -440,7 +442,7 @@ def rows_of(found: explain.Comparison, cells: int) -> Rows:
     return Rows(found.text, layout.row_starts(found.text.decode(), frame), cuts)
 
 
-def check_rows(found: explain.Comparison, cells: int) -> None:
+def check_rows(found: explain.Differences, cells: int) -> None:
     """The rows of a comparison draw every byte of the text once, and begin every token once."""
     rows = rows_of(found, cells)
     window = rows.window(0, len(rows))
@@ -459,17 +461,17 @@ def check_rows(found: explain.Comparison, cells: int) -> None:
 def test_rows_hold_every_byte_and_every_token_once(toks: dict[str, toksmith.Tokenizer]) -> None:
     for text in [TEXT, "", "\n", "a" * 300, *HARD_TEXTS.values()]:
         for cells in (1, 7, 80):
-            check_rows(explain.compare(toks, text), cells)
+            check_rows(explain.differences(toks, text), cells)
 
 
 def test_rows_of_a_tokenizer_that_normalizes_hold_the_text_as_it_was(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
-    found = explain.compare(tok, " low  नम\n낮은 x")
+    found = explain.differences(tok, " low  नम\n낮은 x")
     check_rows(found, 6)
     [cuts] = rows_of(found, 80).window(0, 1)["cuts"]
     assert cuts["tokens"][0][2:4] == [0, 0], "what the normalizer added stands for nothing in the text"
     for text in HARD_TEXTS.values():
-        rows_of(explain.compare(tok, text), 20).window(0, 5)
+        rows_of(explain.differences(tok, text), 20).window(0, 5)
 
 
 def row_starts_one_by_one(text: str, cells: int) -> list[int]:
@@ -501,10 +503,10 @@ def test_rows_of_many_lines_keep_little(toks: dict[str, toksmith.Tokenizer]) -> 
     text = "a\n" * 100_000
     session = views.Session(toks, {}, {})
     names = [*toks]
-    views.shown("rows", views.Asked(session, {"text": "a\n", "tokenizers": names}))  # what is made once
+    views.answer_values("rows", views.ViewRequest(session, {"text": "a\n", "tokenizers": names}))  # what is made once
     tracemalloc.start()
     try:
-        views.shown("rows", views.Asked(session, {"text": text, "tokenizers": names, "last": 50}))
+        views.answer_values("rows", views.ViewRequest(session, {"text": text, "tokenizers": names, "last": 50}))
         gc.collect()
         kept = tracemalloc.get_traced_memory()[0]
     finally:
@@ -529,12 +531,12 @@ def written(row: list[Any]) -> str:
 
 def test_a_character_that_tokens_share_is_drawn_once(toks: dict[str, toksmith.Tokenizer]) -> None:
     bytes_only = toksmith.train("a", merges=0, pattern=None, progress=False)
-    [row] = rows_of(explain.compare(bytes_only, "a낮"), 80).window(0, 1)["cuts"][0]["rows"]
+    [row] = rows_of(explain.differences(bytes_only, "a낮"), 80).window(0, 1)["cuts"][0]["rows"]
     assert row == [[0, "a", 1], ["낮", [[1, 1, 1], [2, 1, 1], [3, 1, 1]]]]
 
 
 def test_any_window_is_a_part_of_the_whole(toks: dict[str, toksmith.Tokenizer]) -> None:
-    rows = rows_of(explain.compare(toks, TEXT * 20), 10)
+    rows = rows_of(explain.differences(toks, TEXT * 20), 10)
     whole = rows.window(0, len(rows))
     for first in range(0, len(rows), 3):
         part = rows.window(first, first + 4)
@@ -546,11 +548,11 @@ def test_any_window_is_a_part_of_the_whole(toks: dict[str, toksmith.Tokenizer]) 
 
 
 def test_rows_are_those_of_the_text_and_differences_those_of_compare(
-    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+    playground: toksmith.types.Playground, toks: dict[str, toksmith.Tokenizer]
 ) -> None:
     values = {"text": TEXT, "tokenizers": [*toks], "cells": 20}
     found = asked(playground, "rows", **values, last=50).json["result"]
-    compared = explain.compare(toks, TEXT)
+    compared = explain.differences(toks, TEXT)
     assert found["bytes"] == len(TEXT.encode()) and found["chars"] == len(TEXT)
     assert [cuts["total"] for cuts in found["cuts"]] == [len(cuts.ids) for cuts in compared.cuts.values()]
     total = asked(playground, "differences", text=TEXT, tokenizers=[*toks]).json["result"]["total"]
@@ -572,7 +574,7 @@ def test_rows_are_those_of_the_text_and_differences_those_of_compare(
     assert back["start"] == seen[0]
 
 
-def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_ids_places_and_pieces(playground: toksmith.types.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
     values = {"text": TEXT, "tokenizers": [*toks], "cells": 20}
     tok = toks["large"]
     ids = tok.encode(TEXT, special="text")
@@ -581,17 +583,17 @@ def test_ids_places_and_pieces(playground: toksmith.Playground, toks: dict[str, 
     assert asked(playground, "all_ids", **values, of="large").json["result"] == {"ids": ids}
     decoded = asked(playground, "decode", tokenizers=[*toks], of="large", ids=ids).json["result"]
     assert decoded["text"] == TEXT
-    ends = explain.compare(tok, TEXT).cuts.popitem()[1].ends
+    ends = explain.differences(tok, TEXT).cuts.popitem()[1].ends
     place = asked(playground, "place", **values, of="large", token=3).json["result"]
     assert place["span"] == [ends[2], ends[3]]
     piece = asked(playground, "piece", **values, of="large", byte=ends[2]).json["result"]
-    pieces = [(start, end) for start, end, _ in explain.pieces(tok, TEXT).rows()]
+    pieces = [(start, end) for start, end, _ in explain.text(tok, TEXT).rows()]
     assert (piece["start"], piece["end"]) in pieces
     assert piece["piece"].encode() == TEXT.encode()[piece["start"] : piece["end"]]
 
 
 @pytest.mark.slow
-def test_every_result_is_answered_and_exported(playground: toksmith.Playground) -> None:
+def test_every_result_is_answered_and_exported(playground: toksmith.types.Playground) -> None:
     asked(playground, "corpus", **TRAINED)
     for view, values in RESULTS.items():
         plain = asked(playground, view, tokenizers=["large"], **values)
@@ -605,9 +607,11 @@ def test_every_result_is_answered_and_exported(playground: toksmith.Playground) 
         assert [*exported["tokenizers"]] == [name] and len(exported["tokenizers"][name]) == 64
 
 
-def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_answers_are_those_of_the_library(
+    playground: toksmith.types.Playground, toks: dict[str, toksmith.Tokenizer]
+) -> None:
     tree = asked(playground, "tree.json", tokenizers=["large"], id=260).json["result"]
-    expected = json.loads(explain.tree(toks["large"], 260).to_json())
+    expected = json.loads(explain.token(toks["large"], 260).to_json())
     assert tree == {**expected, "tokenizer": "large"}, "under the name that the page has for it"
     lint = asked(playground, "lint", tokenizers=["large"], text="a\u00ad b ").json["result"]
     assert [each["name"] for each in lint["findings"]] == ["soft hyphen", "space at the end"]
@@ -620,7 +624,7 @@ def test_answers_are_those_of_the_library(playground: toksmith.Playground, toks:
     assert default["reference"] == "English" and len(default["languages"]) == 24
 
 
-def test_a_page_names_no_file_as_a_template(playground: toksmith.Playground, tmp_path: Path) -> None:
+def test_a_page_names_no_file_as_a_template(playground: toksmith.types.Playground, tmp_path: Path) -> None:
     file = tmp_path / "own.jinja"
     file.write_text("{{ 'low' }}", encoding="utf-8")
     for template in (str(file), str(tmp_path), "/etc/passwd"):
@@ -629,7 +633,7 @@ def test_a_page_names_no_file_as_a_template(playground: toksmith.Playground, tmp
 
 
 def test_results_carry_the_name_that_the_page_has(
-    playground: toksmith.Playground, toks: dict[str, toksmith.Tokenizer]
+    playground: toksmith.types.Playground, toks: dict[str, toksmith.Tokenizer]
 ) -> None:
     described = f"{toks['large'].model.kind}, {len(toks['large'])} tokens"
     for view, values in RESULTS.items():
@@ -646,34 +650,34 @@ def test_results_carry_the_name_that_the_page_has(
     "error, said",
     [
         (
-            toksmith.SpecialTokenInText("<|end|>", 3),
+            toksmith.errors.SpecialTokenInText("<|end|>", 3),
             (
                 "the text holds the special token <|end|>, which this page is set to refuse; "
                 "choose “plain text” or “allowed” under Special tokens"
             ),
         ),
-        (toksmith.InvalidOption("end", -1, "0 to 4"), "the end of the prompt: “-1” is not possible; expected 0 to 4"),
         (
-            toksmith.NotInVocabulary(b"\xe0", 0),
-            (
-                "“<E0>” (at character 0) is not in the vocabulary, "
-                "and this tokenizer has no token for what it does not know"
-            ),
+            toksmith.errors.InvalidOption("end", -1, "0 to 4"),
+            "the end of the prompt: “-1” is not possible; expected 0 to 4",
         ),
-        (toksmith.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
+        (
+            toksmith.errors.NotInVocabulary(b"\xe0", 0),
+            ("“<E0>” (at character 0) is not in the vocabulary, and this tokenizer has no token for unknown text"),
+        ),
+        (toksmith.errors.FormatError("a.json", 3, "expected a list"), "a.json:3: expected a list"),
     ],
 )
 def test_errors_speak_of_the_page(error: toksmith.ToksmithError, said: str) -> None:
-    assert words.words(error) == said
+    assert words.message_of(error) == said
 
 
-def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.Playground) -> None:
+def test_bytes_that_are_no_text_are_shown_as_bytes(playground: toksmith.types.Playground) -> None:
     answer = asked(playground, "decode", tokenizers=["small"], ids=[0xE0, 0xA4, 0x61]).json["result"]
     assert answer == {"text": None, "shown": "<E0><A4>a", "bytes": 3}
     assert asked(playground, "decode", tokenizers=["small"], ids=[]).json["result"]["text"] == ""
 
 
-def test_lone_surrogates_come_and_go(playground: toksmith.Playground) -> None:
+def test_lone_surrogates_come_and_go(playground: toksmith.types.Playground) -> None:
     values = {"text": "a\ud800 b\u202e ", "tokenizers": ["large"]}
     assert asked(playground, "rows", **values, last=3).status == 200
     names = ["space at the end"]
@@ -695,9 +699,9 @@ def test_what_cannot_be_loaded_is_named_and_the_others_work(
         assert running.tokenizers == ("good",) and {*running.failed} == {"bad", "none"}
         assert about["failed"] == dict(running.failed) and "broken.json" in about["failed"]["bad"]
         assert asked(running, "rows", text="low", tokenizers=["good"], last=1).status == 200
-    with pytest.raises(toksmith.FormatError):
+    with pytest.raises(toksmith.errors.FormatError):
         toksmith.play(broken)
-    with pytest.raises(toksmith.InvalidOption):
+    with pytest.raises(toksmith.errors.InvalidOption):
         toksmith.play([])
 
 

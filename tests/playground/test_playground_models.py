@@ -12,7 +12,7 @@ import toksmith
 from toksmith import explain
 from toksmith._playground import layout, server, views
 from toksmith._playground.rows import Rows
-from toksmith._playground.texts import cut_of, looks_of
+from toksmith._playground.texts import encode_text, looks_of
 from toksmith._playground.views import models as _models
 
 
@@ -25,7 +25,7 @@ def session(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> views.Session:
 
 
 def ask(session: views.Session, view: str, **values: Any) -> Any:
-    return views.shown(view, views.Asked(session, values))["result"]
+    return views.answer_values(view, views.ViewRequest(session, values))["result"]
 
 
 def test_models_have_a_source_that_load_knows_and_a_line_that_gets_it(session: views.Session) -> None:
@@ -49,7 +49,7 @@ def test_a_model_whose_file_is_here_is_loaded_once(
     assert session.toks[added["name"]] == toksmith.load("cl100k_base")
     again = ask(session, "model", source="gpt-4", add=True)
     assert again["name"] == added["name"] and len(session.toks) == 2, "the page has it already"
-    with pytest.raises(toksmith.UnknownName):
+    with pytest.raises(toksmith.errors.UnknownName):
         ask(session, "model", source="no/such")
 
 
@@ -88,7 +88,7 @@ def test_the_budget_has_sizes_and_the_own_context(session: views.Session) -> Non
 def test_white_space_is_drawn_as_marks_or_as_spaces(session: views.Session) -> None:
     text = "low\t · → lower\n\u00a0x\n"
     tok = session.toks["own"]
-    cut = cut_of(tok, "key", text, "text", looks_of(tok))
+    cut = encode_text(tok, "key", text, "text", looks_of(tok))
     data = text.encode()
     starts = layout.row_starts(text, layout.Frame(80, layout.Widths()))
 
@@ -110,7 +110,7 @@ def test_a_snapshot_is_that_of_the_library(session: views.Session) -> None:
     assert found == toksmith.snapshot({"own": session.toks["own"]}, "slow lower", title="Low").html
     marked = toksmith.train("low", merges=0, special_tokens=["<|end|>"], progress=False)
     other = views.Session({"own": marked}, {}, {})
-    with pytest.raises(toksmith.SpecialTokenInText):
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
         ask(other, "saved", text="<|end|>", tokenizers=["own"], special="raise")
 
 

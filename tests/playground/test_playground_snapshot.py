@@ -124,7 +124,7 @@ def test_no_text_gets_out_of_its_place(text: str | bytes) -> None:
 def test_tokens_are_those_of_the_library(text: str | bytes) -> None:
     page = parsed({"small": SMALL, "large": LARGE}, text, vocabulary=0)
     for own, tok in zip(page.data["tokenizers"], (SMALL, LARGE), strict=True):
-        found = explain.pieces(tok, text)
+        found = explain.text(tok, text)
         assert own["ids"] == [token.id for token in found.tokens]
         assert own["lengths"] == [token.end - token.start for token in found.tokens]
         assert [count for count, _ in own["pieces"]] == [len(tokens) for _, _, tokens in found.rows()]
@@ -198,8 +198,7 @@ def test_merges_are_those_of_the_library(text: str) -> None:
     played = {place for _, place in own["pieces"] if place >= 0}
     assert played == {*range(len(own["merges"]["pieces"]))}
     rows = [
-        (explain.pieces(LARGE, text).text[start:end], tokens)
-        for start, end, tokens in explain.pieces(LARGE, text).rows()
+        (explain.text(LARGE, text).text[start:end], tokens) for start, end, tokens in explain.text(LARGE, text).rows()
     ]
     for (data, tokens), (_, number) in zip(rows, own["pieces"], strict=True):
         if 1 < len(data) <= snapshot_page.LONGEST_PIECE:
@@ -216,7 +215,7 @@ def test_pieces_that_are_asked_for_are_played() -> None:
     assert replayed(own, 0) == told(explain.merges(LARGE, " slowest"))
     [none] = parsed(LARGE, "goose", pieces=[]).data["tokenizers"]
     assert none["merges"] == {"pairs": [], "pieces": []}
-    with pytest.raises(toksmith.InvalidOption, match=r"pieces=.* at most 512"):
+    with pytest.raises(toksmith.errors.InvalidOption, match=r"pieces=.* at most 512"):
         toksmith.snapshot(LARGE, "goose", pieces=["x" * 513])
 
 
@@ -260,9 +259,9 @@ def test_the_slice_of_the_vocabulary_is_what_is_asked_for() -> None:
     assert ids(100) == ids(0) | {*range(100)} == ids(range(100))
     assert ids([200, 200]) == ids(0) | {200}
     assert ids(10**6) == {*SMALL.model.ids.tolist(), *SMALL.special_tokens.values()}
-    with pytest.raises(toksmith.UnknownId, match="99999"):
+    with pytest.raises(toksmith.errors.UnknownId, match="99999"):
         ids([99999])
-    with pytest.raises(toksmith.InvalidOption, match="at least 0"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="at least 0"):
         ids(-1)
     with pytest.raises(TypeError, match="vocabulary: expected a number of tokens or a list of ids, not str"):
         ids("300")
@@ -271,7 +270,7 @@ def test_the_slice_of_the_vocabulary_is_what_is_asked_for() -> None:
 def test_a_token_says_what_it_is_merged_from() -> None:
     [own] = parsed(LARGE, " slowest", vocabulary=10**6).data["tokenizers"]
     for id, (_, hex, kind, *more) in own["table"].items():
-        tree = explain.tree(LARGE, int(id))
+        tree = explain.token(LARGE, int(id))
         assert (hex, snapshot_page.KINDS[kind]) == (tree.token.hex(), tree.kind)
         if tree.special:
             assert more == []
@@ -299,15 +298,15 @@ def test_kinds_are_those_of_the_library() -> None:
 def test_a_long_text_is_cut_and_the_page_says_so() -> None:
     long = ("low नम\n" * 50_000)[:200_000]
     for text in (long, long.replace("\n", " "), "\u0928" * 200_000):
-        shown, [note] = snapshots.beginning(text.encode())
+        shown, [note] = snapshots.first_bytes(text.encode())
         assert snapshots.MOST_BYTES - 10 <= len(shown) <= snapshots.MOST_BYTES
         assert text.startswith(shown.decode())
         assert note.startswith(f"The text has {len(text.encode()):,} bytes. This page has the first {len(shown):,}")
     made = toksmith.snapshot(SMALL, long, vocabulary=0, pieces=[])
     [own] = Parsed(made.html).data["tokenizers"]
-    assert own["ids"] == SMALL.encode(snapshots.beginning(long.encode())[0].decode(), special="text")
+    assert own["ids"] == SMALL.encode(snapshots.first_bytes(long.encode())[0].decode(), special="text")
     assert "The text has" in made.html
-    assert snapshots.beginning(b"x" * snapshots.MOST_BYTES) == (b"x" * snapshots.MOST_BYTES, [])
+    assert snapshots.first_bytes(b"x" * snapshots.MOST_BYTES) == (b"x" * snapshots.MOST_BYTES, [])
 
 
 @pytest.mark.slow
@@ -319,13 +318,13 @@ def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monke
 
 
 def test_what_cannot_be_loaded_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(toksmith.InvalidOption, match=r"gone.*tokenizers that can be loaded"):
+    with pytest.raises(toksmith.errors.InvalidOption, match=r"gone.*tokenizers that can be loaded"):
         toksmith.snapshot({"low": SMALL, "gone": "no such file"}, "low")
-    with pytest.raises(toksmith.InvalidOption, match="at most 4"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="at most 4"):
         toksmith.snapshot([SMALL] * 5, "low")
-    with pytest.raises(toksmith.SpecialTokenInText):
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
         toksmith.snapshot(SMALL, "<|end|>", special="raise")
-    with pytest.raises(toksmith.FormatError, match="there is no folder"):
+    with pytest.raises(toksmith.errors.FormatError, match="there is no folder"):
         toksmith.snapshot(SMALL, "low").save(tmp_path / "none" / "a.html")
 
 
@@ -390,11 +389,13 @@ def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
     saved, out = tmp_path / "small.toksmith", tmp_path / "out.html"
     SMALL.save(saved)
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
-    result = run("snapshot", tmp_path / "text.txt", "-t", saved, "-o", out, "--title", "T", "--vocabulary", "9")
+    result = run(
+        "explain", "snapshot", tmp_path / "text.txt", "-t", saved, "-o", out, "--title", "T", "--vocabulary", "9"
+    )
     assert result.stdout == f"{out}\n"
     assert out.read_text(encoding="utf-8") == toksmith.snapshot({str(saved): SMALL}, TEXT, title="T", vocabulary=9).html
     options = ["--piece", " low", "--piece", "egg", "--fragment", "--json"]
-    found = run("snapshot", "--text", "low", "-t", saved, "-o", out, *options)
+    found = run("explain", "snapshot", "--text", "low", "-t", saved, "-o", out, *options)
     made = toksmith.snapshot({str(saved): SMALL}, "low", pieces=[" low", "egg"], fragment=True)
     assert json.loads(found.stdout) == {
         "file": str(out),
@@ -408,7 +409,7 @@ def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
     saved = tmp_path / "small.toksmith"
     SMALL.save(saved)
-    given = ["snapshot", "--text", "low", "-t", saved]
+    given = ["explain", "snapshot", "--text", "low", "-t", saved]
     misused(run(*given), "Missing option '--output' / '-o'. File to write, such as page.html")
     misused(run(*given, "-o", tmp_path / "a.png"), "--output: expected a name that ends in .html")
     misused(run(*given, "-o", tmp_path / "a.html", "--vocabulary", "-1"), "--vocabulary: expected at least 0, not -1")

@@ -23,7 +23,7 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 
 
 def answered(session: views.Session, **values: Any) -> dict[str, Any]:
-    found = views.shown("rows", views.Asked(session, {"cells": 30, "last": 200, **values}))
+    found = views.answer_values("rows", views.ViewRequest(session, {"cells": 30, "last": 200, **values}))
     del found["result"]["wanted"]  # what the page should measure is of all texts
     return found
 
@@ -53,10 +53,10 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
         fresh = answered(views.Session(toks, {}, {}), text=text, first=first, **{**common, "last": first + 100})
         assert found["result"] == fresh["result"], (round_, edits)
         for name, tok in toks.items():
-            cut = session.had("cut", (key, name, special))
+            cut = session.cached_value("cut", (key, name, special))
             assert cut.ids.tolist() == tok.encode(text, special=special)
-        compared = toksmith.explain.compare(toks, text, special=special)
-        said = views.shown("differences", views.Asked(session, {**common, "key": key}))["result"]
+        compared = toksmith.explain.differences(toks, text, special=special)
+        said = views.answer_values("differences", views.ViewRequest(session, {**common, "key": key}))["result"]
         assert said == {"total": len(compared.differences), "shared": len(compared.shared)}
 
 
@@ -69,7 +69,7 @@ def test_an_edit_of_a_long_text_encodes_only_around_it(
     def refuse(*_: object) -> None:
         raise AssertionError("the whole text is made anew")
 
-    monkeypatch.setattr(windows, "cut_of", refuse)
+    monkeypatch.setattr(windows, "encode_text", refuse)
     monkeypatch.setattr(windows, "row_starts", refuse)
     found = answered(session, base=key, edits=[[500, 503, "egg"]], tokenizers=["10", "60"])
     assert found["result"]["chars"] == 400 * len(LINE)
@@ -79,7 +79,7 @@ def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer
     session = views.Session(toks, {}, {})
     common: dict[str, Any] = {"tokenizers": ["60"], "special": "raise"}
     first = answered(session, text=LINE * 400, **common)
-    with pytest.raises(toksmith.SpecialTokenInText):
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
         answered(session, base=first["key"], edits=[[5, 5, "<|end|>"]], **common)
     assert answered(session, key=first["key"], **common) == first
     again = answered(session, base=first["key"], edits=[[5, 5, "<|end|>"], [5, 12, "x"]], **common)
@@ -95,7 +95,7 @@ def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer
 def test_wrong_edits_are_named(toks: dict[str, toksmith.Tokenizer], edits: object) -> None:
     session = views.Session(toks, {}, {})
     key = answered(session, text="low", tokenizers=["10"])["key"]
-    with pytest.raises(toksmith.InvalidOption, match="edits"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="edits"):
         answered(session, base=key, edits=edits, tokenizers=["10"])
 
 
@@ -105,6 +105,6 @@ def test_an_edit_of_a_text_that_is_not_kept_is_refused(toks: dict[str, toksmith.
 
 
 def test_edits_are_joined_by_hand() -> None:
-    one = texts.joined(None, texts.TextEdit(2, 3, 4))
-    assert texts.joined(one, texts.TextEdit(4, 8, 0)) == texts.TextEdit(2, 5, 2)
-    assert texts.joined(one, texts.TextEdit(0, 1, 5)) == texts.TextEdit(0, 3, 10)
+    one = texts.join_edits(None, texts.TextEdit(2, 3, 4))
+    assert texts.join_edits(one, texts.TextEdit(4, 8, 0)) == texts.TextEdit(2, 5, 2)
+    assert texts.join_edits(one, texts.TextEdit(0, 1, 5)) == texts.TextEdit(0, 3, 10)

@@ -20,7 +20,7 @@ from processors import LIMIT_S, processor_s
 import toksmith
 from toksmith import explain
 from toksmith._playground import live_training, server, views
-from toksmith._playground.live_training import LiveTexts, Stopped, TrainingWatch, measured_at, trained_on
+from toksmith._playground.live_training import LiveTexts, Stopped, TrainingWatch, measure_at, train_on
 from toksmith._playground.views import trainer
 
 TEXTS = {"English": "low lower lowest slow slower slowest " * 5, "Hindi": "नमस्ते नमन नमस्ते " * 5}
@@ -33,7 +33,7 @@ def session() -> views.Session:
 
 
 def ask(session: views.Session, view: str, **values: Any) -> Any:
-    return views.shown(view, views.Asked(session, values))["result"]
+    return views.answer_values(view, views.ViewRequest(session, values))["result"]
 
 
 def sent(session: views.Session, **texts: str | bytes) -> str:
@@ -75,7 +75,7 @@ def test_texts_are_kept_by_name_and_in_bytes(session: views.Session) -> None:
     ],
 )
 def test_what_cannot_be_trained_on_is_refused(session: views.Session, values: Any, said: str) -> None:
-    with pytest.raises(toksmith.InvalidOption, match=said):
+    with pytest.raises(toksmith.errors.InvalidOption, match=said):
         ask(session, "corpus", **values)
 
 
@@ -84,7 +84,7 @@ def test_texts_that_are_not_kept_are_asked_for_again(session: views.Session) -> 
     ask(session, "train", corpus=key)
     for number in range(views.KEPT["corpus"]):
         sent(session, a=f"low {number}")
-    answer = server.answer(session, "train", "", json.dumps({"corpus": key}).encode())
+    answer = server.answer_view(session, "train", "", json.dumps({"corpus": key}).encode())
     assert (answer.status_code, json.loads(bytes(answer.body))["kind"]) == (409, "UnknownText")
 
 
@@ -121,7 +121,7 @@ def test_every_size_is_what_training_at_that_size_gives(session: views.Session, 
         if found["merges"]:
             newest = len(own) - 2  # before the special token
             assert found["newest"][0]["id"] == newest == found["tree"]["id"]
-            tree = explain.tree(own, newest).to_dict()
+            tree = explain.token(own, newest).to_dict()
             assert [node["hex"] for node in found["tree"]["nodes"]] == [node["hex"] for node in tree["nodes"]]
         assert about["curve"][0] == [257, about["bytes"]] and about["curve"][-1][0] == about["most"]
 
@@ -130,9 +130,9 @@ def test_a_tree_has_the_merges_that_the_size_has(session: views.Session) -> None
     key = sent(session, **TEXTS)
     about = ask(session, "train", corpus=key)
     for size in range(about["least"] + 1, about["most"] + 1, 3):
-        own = measured_at(trainer.training_of(views.Asked(session, {"corpus": key})), size, b"").tok
+        own = measure_at(trainer.training_of(views.ViewRequest(session, {"corpus": key})), size, b"").tok
         found = ask(session, "trained", corpus=key, size=size, sentence="", id=ord("o"))
-        assert found["tree"]["children"] == views.listed(explain.tree(own, ord("o")).to_dict()["children"])
+        assert found["tree"]["children"] == views.page_values(explain.token(own, ord("o")).to_dict()["children"])
 
 
 def test_only_the_beginnings_of_long_texts_are_measured() -> None:
@@ -174,11 +174,11 @@ def test_a_training_with_too_many_merges_trains_again_with_a_limit(monkeypatch: 
     monkeypatch.setattr(live_training, "MOST_MERGES", 0)
     monkeypatch.setattr(live_training, "MOST_SIZE", 260)
     texts = LiveTexts({"a": TEXTS["English"].encode()})
-    counts = toksmith.count_pieces([*texts.by_name.values()], progress=False)
-    found = trained_on(counts, texts, "lowest_ids", [], lambda _: None)
+    counts = toksmith.corpus.count([*texts.by_name.values()], progress=False)
+    found = train_on(counts, texts, "lowest_ids", [], lambda _: None)
     assert found.most == 260
     monkeypatch.setattr(live_training, "MOST_MERGES", 10**6)
-    assert trained_on(counts, texts, "lowest_ids", [], lambda _: None).largest == found.largest
+    assert train_on(counts, texts, "lowest_ids", [], lambda _: None).largest == found.largest
 
 
 # Stopping
@@ -203,7 +203,7 @@ def test_a_training_is_stopped_by_a_question(session: views.Session, monkeypatch
         go_on.wait(LIMIT_S)
         check(None)
 
-    monkeypatch.setattr(trainer, "trained_on", slow)
+    monkeypatch.setattr(trainer, "train_on", slow)
     key = sent(session, **TEXTS)
     raised: list[Exception] = []
 
@@ -262,7 +262,7 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
     if "special_tokens" in row.arguments:
         given["special_tokens"] = {"<|end|>": 269}
     again = toksmith.load(tmp_path if len(paths) > 1 else paths[0], format=format, **given)
-    own = measured_at(trainer.training_of(views.Asked(session, dict(values))), 270, b"").tok
+    own = measure_at(trainer.training_of(views.ViewRequest(session, dict(values))), 270, b"").tok
     assert again.decode(again.encode("slowest नमन")) == "slowest नमन"
     if format != "gpt2":  # which was saved without its pattern
         assert again.encode("slowest नमन") == own.encode("slowest नमन")

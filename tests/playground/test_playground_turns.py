@@ -27,8 +27,8 @@ import toksmith
 from toksmith import _playground
 from toksmith._playground import server, views
 from toksmith._playground.connections import Bodies, values_of
-from toksmith._playground.views import asked as _asked
 from toksmith._playground.views import folder as _folder
+from toksmith._playground.views import view_request as _asked
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 
 
 @pytest.fixture
-def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.Playground]:
+def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.Playground]:
     with toksmith.play(toks) as running:
         yield running
 
@@ -50,12 +50,12 @@ class Held:
         self.begun, self.given_up = 0, 0
         self.go_on = threading.Event()
 
-    def __call__(self, asked: views.Asked) -> dict[str, Any]:
+    def __call__(self, asked: views.ViewRequest) -> dict[str, Any]:
         self.begun += 1
         assert self.go_on.wait(LIMIT_S)
         try:
             asked.go_on()
-        except views.AskerLeft:
+        except views.ClientLeft:
             self.given_up += 1
             raise
         return {}
@@ -71,7 +71,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     view.go_on.set()
 
 
-def left_open(playground: toksmith.Playground, view: str) -> socket.socket:
+def left_open(playground: toksmith.types.Playground, view: str) -> socket.socket:
     """A connection on which a question was asked."""
     raw = socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S)
     head = f"POST /api/{view} HTTP/1.1\r\nHost: localhost:{playground.port}\r\nContent-Type: application/json\r\n"
@@ -93,9 +93,9 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
     if name == "text":  # each tokenizer makes something of all of it
         questions.append((most // 2 + 1, ["small", "large"]))
     for size, names in questions:
-        asked = views.Asked(views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
-        with pytest.raises(toksmith.InvalidOption, match=rf"{most:,} bytes.*command or Python") as caught:
-            views.shown(view, asked)
+        asked = views.ViewRequest(views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
+        with pytest.raises(toksmith.errors.InvalidOption, match=rf"{most:,} bytes.*command or Python") as caught:
+            views.answer_values(view, asked)
         assert caught.value.argument == name
         assert ("2 tokenizers" in str(caught.value)) == (len(names) == 2)
 
@@ -109,14 +109,14 @@ def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
     for size in (most // 3, most // 3 + 1):
         values = {"tokenizers": ["small"], "text": "낮" * size}
         if known:
-            values["key"] = views.shown("counts", views.Asked(session, values))["key"]
+            values["key"] = views.answer_values("counts", views.ViewRequest(session, values))["key"]
             del values["text"]
-        question = views.Asked(session, values)
+        question = views.ViewRequest(session, values)
         if 3 * size > most:
-            with pytest.raises(toksmith.InvalidOption, match=f"{3 * size:,} bytes"):
-                views.shown("tokens", question)
+            with pytest.raises(toksmith.errors.InvalidOption, match=f"{3 * size:,} bytes"):
+                views.answer_values("tokens", question)
         else:
-            assert views.shown("tokens", question)["result"]
+            assert views.answer_values("tokens", question)["result"]
 
 
 def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Tokenizer]) -> None:
@@ -125,21 +125,23 @@ def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Toke
     for view in ("counts", "rows", "ids", "differences", "difference", "place", "piece", "prompt", "specials", "lint"):
         assert views.MOST.get(view, views.MOST_AT_ONCE) >= views.MOST_BYTES
         values = {"tokenizers": ["small"], "text": text, "token": 0, "last": 10}
-        assert views.shown(view, views.Asked(session, values))["result"]
+        assert views.answer_values(view, views.ViewRequest(session, values))["result"]
 
 
 def test_ids_of_long_tokens_are_refused_before_they_are_decoded(toks: dict[str, toksmith.Tokenizer]) -> None:
     session, tok = views.Session(toks, {}, {}), toks["large"]
     longest = max(range(len(tok)), key=lambda id: len(tok.token_bytes(id)))
     many = _asked.MOST_AT_ONCE // len(tok.token_bytes(longest)) + 1
-    with pytest.raises(toksmith.InvalidOption, match="at most 20,000,000 bytes"):
-        views.shown("decode", views.Asked(session, {"tokenizers": ["large"], "ids": [longest] * many}))
+    with pytest.raises(toksmith.errors.InvalidOption, match="at most 20,000,000 bytes"):
+        views.answer_values("decode", views.ViewRequest(session, {"tokenizers": ["large"], "ids": [longest] * many}))
 
 
 def test_a_long_conversation_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
     messages = json.dumps([{"role": "user", "content": ""}] * 201)
-    with pytest.raises(toksmith.InvalidOption, match=r"at most 200 here.*toksmith chat"):
-        views.shown("chat", views.Asked(views.Session(toks, {}, {}), {"tokenizers": ["small"], "messages": messages}))
+    with pytest.raises(toksmith.errors.InvalidOption, match=r"at most 200 here.*toksmith explain chat"):
+        views.answer_values(
+            "chat", views.ViewRequest(views.Session(toks, {}, {}), {"tokenizers": ["small"], "messages": messages})
+        )
 
 
 @pytest.mark.parametrize("value", ["[]", "{}", '""', "0"])
@@ -178,7 +180,7 @@ def test_bodies_share_one_room() -> None:
 
 
 def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
-    playground: toksmith.Playground, held: Held
+    playground: toksmith.types.Playground, held: Held
 ) -> None:
     running, waiting = server.LONG_TURNS
     many = running + waiting + 3
@@ -215,7 +217,7 @@ def test_long_questions_are_those_of_long_texts_and_of_some_views(toks: dict[str
 # When work ends
 
 
-def test_work_ends_when_its_asker_has_left(playground: toksmith.Playground, held: Held) -> None:
+def test_work_ends_when_its_asker_has_left(playground: toksmith.types.Playground, held: Held) -> None:
     running, _ = server.LONG_TURNS
     connections = [left_open(playground, "lint") for _ in range(running + 3)]
     until(lambda: held.begun == running, "some run")
@@ -241,13 +243,13 @@ def test_a_view_looks_between_its_steps(toks: dict[str, toksmith.Tokenizer], mon
 
     monkeypatch.setattr("toksmith.explain.folder", left_during_the_first)
     session = views.Session(toks, {}, {})
-    with pytest.raises(views.AskerLeft):
-        views.shown("folder", views.Asked(session, {"tokenizers": ["small"]}, left))
+    with pytest.raises(views.ClientLeft):
+        views.answer_values("folder", views.ViewRequest(session, {"tokenizers": ["small"]}, left))
     assert calls == 1
     for view in ("rows", "tokens", "stability", "doctor"):
         values = {"tokenizers": ["small", "large"], "text": "low"}
-        with pytest.raises(views.AskerLeft):
-            views.shown(view, views.Asked(session, values, left))
+        with pytest.raises(views.ClientLeft):
+            views.answer_values(view, views.ViewRequest(session, values, left))
 
 
 def test_the_folder_in_steps_is_the_folder_at_once(
@@ -257,17 +259,17 @@ def test_the_folder_in_steps_is_the_folder_at_once(
     found = []
     for step in (1, 1 << 30):
         monkeypatch.setattr(_folder, "STEP", step)
-        found.append(views.shown("folder", views.Asked(views.Session(toks, {}, {}), values))["result"])
+        found.append(views.answer_values("folder", views.ViewRequest(views.Session(toks, {}, {}), values))["result"])
     assert found[0] == found[1]
 
 
 def test_a_training_ends_when_its_asker_has_left(toks: dict[str, toksmith.Tokenizer]) -> None:
     session, left = views.Session(toks, {}, {"en": "low lower lowest " * 50}), threading.Event()
-    key = views.shown("corpus", views.Asked(session, {"sentences": True}))["result"]["corpus"]
+    key = views.answer_values("corpus", views.ViewRequest(session, {"sentences": True}))["result"]["corpus"]
     left.set()
-    with pytest.raises(views.AskerLeft):
-        views.shown("train", views.Asked(session, {"corpus": key}, left))
-    assert views.shown("train", views.Asked(session, {"corpus": key}))["result"]["most"] > 256
+    with pytest.raises(views.ClientLeft):
+        views.answer_values("train", views.ViewRequest(session, {"corpus": key}, left))
+    assert views.answer_values("train", views.ViewRequest(session, {"corpus": key}))["result"]["most"] > 256
 
 
 def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held) -> None:

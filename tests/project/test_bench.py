@@ -24,7 +24,7 @@ from bench import (
     texts,
     tokenizer_json,
 )
-from bench.__main__ import chosen, chosen_settings, parser
+from bench.__main__ import make_settings, parser, select_questions
 from bench.adapters import ALONE, APART, BEFORE, ENGINES, OURS, RANKS, VARIANTS, Encoding
 from bench.corpus import commands, contents
 from bench.corpus.inputs import Text
@@ -33,12 +33,12 @@ from bench.expected import Answer
 from bench.places import PAGE, PICTURES, RECORDS
 from bench.request import Reply, Request
 from bench.targets import COST, GOALS, LOCK, OWN, Target, target_of
-from bench.texts import CORPORA, Laid
-from bench.verdicts import AHEAD, BEHIND, EVEN, judged, verdicts
+from bench.texts import CORPORA, TextFile
+from bench.verdicts import AHEAD, BEHIND, EVEN, observed_in_row, verdicts
 from bench.vocabularies import RANKS as PUBLISHED
 from processors import LIMIT_S
 
-TEXT = Laid("english", "english.utf8", documents=4, bytes=2_000_000)
+TEXT = TextFile("english", "english.utf8", documents=4, bytes=2_000_000)
 CELL = Cell("cold", "first", "MB/s")
 QUESTION = Question("documents", "cl100k", "english", "arrays", (CELL,), engines=(OURS, "gigatoken", "fastokens"))
 DUE = Answer({"ids": "right", "sizes": "right", "tokens": 1_000_000}, "")
@@ -101,18 +101,18 @@ def test_an_engine_on_a_prefix_is_no_peer() -> None:
 def test_an_earlier_build_is_no_peer_and_is_compared_round_by_round() -> None:
     row = records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.25), BEFORE: outcome(0.25, 0.5), "fastokens": outcome(1.0)})
     assert row["peer"] == "fastokens"
-    assert "| cold, cl100k english | 0.50 | 1.25 | 2.00 | 2 |" in before.compared([row])
-    assert "Whole spread below 0.97: none of 1 cells." in before.compared([row])
+    assert "| cold, cl100k english | 0.50 | 1.25 | 2.00 | 2 |" in before.comparison_table([row])
+    assert "Whole spread below 0.97: none of 1 cells." in before.comparison_table([row])
 
 
 def test_a_cell_that_is_slower_in_every_round_is_named() -> None:
     slower = records.row(QUESTION, CELL, {OURS: outcome(0.5, 0.6), BEFORE: outcome(0.4, 0.5)})
     wrong = records.row(QUESTION, CELL, {OURS: outcome(0.5), BEFORE: outcome(0.4, ids="others")})
-    assert "Whole spread below 0.97: cold, cl100k english of 1 cells." in before.compared([slower, wrong])
+    assert "Whole spread below 0.97: cold, cl100k english of 1 cells." in before.comparison_table([slower, wrong])
 
 
 def test_an_earlier_build_takes_its_turn_after_this_one() -> None:
-    settings = chosen_settings(parser().parse_args(["--before", "elsewhere/python", "--peers", "fastokens"]))
+    settings = make_settings(parser().parse_args(["--before", "elsewhere/python", "--peers", "fastokens"]))
     assert runner.taking_part(QUESTION, settings) == [OURS, BEFORE, "fastokens"]
     assert runner.taking_part(QUESTION, replace(settings, before="")) == [OURS, "fastokens"]
 
@@ -144,29 +144,29 @@ def row_of(**engines: list[float]) -> dict[str, Any]:
     ],
 )
 def test_targets(target: Target, ours: list[float], peer: list[float], standing: str) -> None:
-    assert judged(target, row_of(toksmith=ours, gigatoken=peer)).standing(target) == standing
+    assert observed_in_row(target, row_of(toksmith=ours, gigatoken=peer)).standing(target) == standing
 
 
 def test_a_ratio_has_the_spread_of_its_rounds() -> None:
-    seen = judged(Target(1.0), row_of(toksmith=[2.0, 9.0, 3.0], gigatoken=[1.0, 3.0, 2.0]))
+    seen = observed_in_row(Target(1.0), row_of(toksmith=[2.0, 9.0, 3.0], gigatoken=[1.0, 3.0, 2.0]))
     assert seen.said(Target(1.0)) == "target 1.0, seen 1.50 (1.50 – 3.00): ahead"
-    once = judged(Target(1.0), row_of(toksmith=[1.0, 4.0, 3.0], gigatoken=[2.0]))
+    once = observed_in_row(Target(1.0), row_of(toksmith=[1.0, 4.0, 3.0], gigatoken=[2.0]))
     assert once.said(Target(1.0)) == "target 1.0, seen 1.50 (0.50 – 2.00): even"
 
 
 def test_the_best_peer_stands_in_for_one_that_is_wrong() -> None:
     row = row_of(toksmith=[3.0], gigatoken=[9.0], fastokens=[2.0], tiktoken=[1.0])
     row["engines"]["gigatoken"]["wrong"] = "ids"
-    found = judged(Target(1.3, "gigatoken"), row)
+    found = observed_in_row(Target(1.3, "gigatoken"), row)
     assert (found.peer, found.ratio and found.ratio.value) == ("fastokens", 1.5)
 
 
 def test_a_variant_of_toksmith_is_no_peer_and_no_peer_replaces_it() -> None:
     row = row_of(**{OURS: [2.0], "gigatoken": [1.0]} | {name: [4.0] for name in VARIANTS})
-    assert judged(Target(1.0), row).peer == "gigatoken"
-    assert judged(Target(0.95, APART), row).said(Target(0.95, APART)) == "target 0.95, seen 0.50: behind"
+    assert observed_in_row(Target(1.0), row).peer == "gigatoken"
+    assert observed_in_row(Target(0.95, APART), row).said(Target(0.95, APART)) == "target 0.95, seen 0.50: behind"
     del row["engines"][APART]
-    assert judged(Target(0.95, APART), row).ratio is None
+    assert observed_in_row(Target(0.95, APART), row).ratio is None
 
 
 def test_a_cell_knows_its_target() -> None:
@@ -232,7 +232,7 @@ def test_each_cell_is_asked_once() -> None:
 
 def test_filters_leave_out_passes_that_nobody_asked_for() -> None:
     options = parser().parse_args(["--only", "cold", "--encodings", "o200k", "--corpora", "english,chinese"])
-    asked = [ask for ask in chosen(options) if ask.cells[0].group == "cold"]
+    asked = [ask for ask in select_questions(options) if ask.cells[0].group == "cold"]
     assert all(ask.again == () and len(ask.cells) == 1 for ask in asked)
 
 
@@ -240,23 +240,23 @@ def test_a_laid_out_text_comes_back(tmp_path: Path) -> None:
     rows = ["plain", "", "naïve 中文 😀\r\n", "lone \ud800"]
     path = tmp_path / "own.jsonl"
     path.write_text("\n".join(json.dumps({"text": row}) for row in rows), encoding="utf-8")
-    laid = texts.lay(f"file:{path}", 10**6)
+    laid = texts.lay_out_text(f"file:{path}", 10**6)
     assert laid.load() == [*rows[:3], "lone ?"]
     assert list(laid.stream()) == laid.load()
     assert laid.documents == 4
 
 
 def test_a_limit_keeps_whole_documents_and_at_least_one(tmp_path: Path) -> None:
-    assert list(texts.capped(["abc", "de", "f"], 5)) == ["abc", "de"]
-    assert list(texts.capped(["abcdef", "g"], 5)) == ["abcdef"]
+    assert list(texts.limit_documents(["abc", "de", "f"], 5)) == ["abc", "de"]
+    assert list(texts.limit_documents(["abcdef", "g"], 5)) == ["abcdef"]
 
 
 def test_a_changed_file_is_laid_out_anew(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("one", encoding="utf-8")
-    assert texts.lay(f"file:{path}", 100).load() == ["one"]
+    assert texts.lay_out_text(f"file:{path}", 100).load() == ["one"]
     path.write_text("three", encoding="utf-8")
-    assert texts.lay(f"file:{path}", 100).load() == ["three"]
+    assert texts.lay_out_text(f"file:{path}", 100).load() == ["three"]
 
 
 @pytest.mark.parametrize("kind", hostile.KINDS)
@@ -266,17 +266,17 @@ def test_hostile_texts_have_their_size_and_are_the_same_each_time(kind: str) -> 
 
 
 def test_the_unbroken_text_has_nothing_but_chinese_characters() -> None:
-    assert hostile.unbroken(["中文,", "a字\n"], 7) == "中文字中文字中"
+    assert hostile.chinese_run(["中文,", "a字\n"], 7) == "中文字中文字中"
 
 
 def test_a_token_that_nothing_merges_to_asks_for_every_merge() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258, b"xyz": 259}
-    assert tokenizer_json.recovered_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
+    assert tokenizer_json.recover_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
 
 
 def made_record(rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
-    settings = chosen_settings(parser().parse_args([*options]))
-    return records.record(rows, settings, records.begun(options) | {"changed": False})
+    settings = make_settings(parser().parse_args([*options]))
+    return records.record(rows, settings, records.start_facts(options) | {"changed": False})
 
 
 def test_a_record_can_be_shown_again(tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_record_can_be_shown_again(tmp_path: Path) -> None:
     assert "`python -m bench --quick`" in report.report(made)
 
 
-@pytest.mark.parametrize("path", records.kept(RECORDS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", records.list_records(RECORDS), ids=lambda path: path.stem)
 def test_every_record_can_still_be_shown(path: Path) -> None:
     shown = report.report(json.loads(path.read_text(encoding="utf-8")))
     assert GOALS[0].title in shown
@@ -317,7 +317,7 @@ def test_separate_processes_take_turns_with_threads_and_share_the_text(monkeypat
         shares.extend(parts)
         return Reply({"first": 1.0}, {"tokens": 1_000_000})
 
-    monkeypatch.setattr(runner, "ask_together", ask_together)
+    monkeypatch.setattr(runner, "run_workers", ask_together)
     monkeypatch.setattr(runner, "processors", lambda threads: (4, 7)[:threads])
     question = replace(QUESTION, measure="batch", engines=(OURS, "gigatoken"), beside=(ALONE, APART), threads=2)
     took = {OURS: Reply({"first": 1.0}), "gigatoken": Reply({"first": 0.1})} | {ALONE: Reply({"first": 3.0})}
@@ -333,7 +333,7 @@ def test_shares_of_a_text_are_all_of_it(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
     rows = ["aaaaaa", "", "b", "cc", "", "d"]
     path.write_text("\n".join(json.dumps({"text": row}) for row in rows), encoding="utf-8")
-    laid = texts.lay(f"file:{path}", 10**6)
+    laid = texts.lay_out_text(f"file:{path}", 10**6)
     for parts in (1, 2, 3):
         shares = [laid.load((place, parts)) for place in range(parts)]
         assert [text for share in shares for text in share] == rows
@@ -345,7 +345,9 @@ def share_of(path: Path) -> Request:
     ranks = path.with_suffix(".tiktoken")
     ranks.write_bytes(b"".join(base64.b64encode(bytes([byte])) + f" {byte}\n".encode() for byte in range(256)))
     encoding = Encoding("bytes", "ranks", str(ranks), "cl100k", "")
-    return Request("share", OURS, encoding, texts.lay(f"file:{path}", 10**6), "batch_arrays", ("batch_arrays",))
+    return Request(
+        "share", OURS, encoding, texts.lay_out_text(f"file:{path}", 10**6), "batch_arrays", ("batch_arrays",)
+    )
 
 
 @pytest.mark.slow
@@ -353,18 +355,18 @@ def test_processes_that_begin_together_encode_everything_once(tmp_path: Path) ->
     path = tmp_path / "own.jsonl"
     path.write_text('{"text": "abc"}\n{"text": "de"}\n{"text": "f"}\n', encoding="utf-8")
     whole = share_of(path)
-    reply = process.ask_together([replace(whole, share=(place, 2)) for place in (0, 1)], timeout=LIMIT_S)
+    reply = process.run_workers([replace(whole, share=(place, 2)) for place in (0, 1)], timeout=LIMIT_S)
     assert (reply.problem, reply.proof) == ("", {"tokens": 6})
     assert reply.figures["first"] > 0 and reply.figures["again"] > 0
     broken = replace(whole, encoding=replace(whole.encoding, source=str(tmp_path / "missing.tiktoken")))
-    reply = process.ask_together([replace(whole, share=(0, 2)), replace(broken, share=(1, 2))], timeout=LIMIT_S)
+    reply = process.run_workers([replace(whole, share=(0, 2)), replace(broken, share=(1, 2))], timeout=LIMIT_S)
     assert reply.problem.startswith("failed: ") and not reply.figures
 
 
 def test_processes_that_take_too_long_are_ended(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("abc", encoding="utf-8")
-    reply = process.ask_together([share_of(path)], 0.0)
+    reply = process.run_workers([share_of(path)], 0.0)
     assert reply.problem == "timeout: more than 0 s"
 
 
@@ -373,13 +375,13 @@ def test_the_time_of_several_workers_ends_with_the_last() -> None:
         Reply({"0": 12.0, "1": 21.0, "2": 33.0}, {"tokens": 4}),
         Reply({"0": 11.0, "1": 22.0, "2": 31.0}, {"tokens": 5}),
     ]
-    assert process.together(replies, [10.0, 20.0, 30.0]) == Reply({"first": 2.0, "again": 2.5}, {"tokens": 9})
-    assert process.together([replies[0], Reply(problem="crashed: SIGSEGV")], [10.0]).problem == "crashed: SIGSEGV"
+    assert process.merge_replies(replies, [10.0, 20.0, 30.0]) == Reply({"first": 2.0, "again": 2.5}, {"tokens": 9})
+    assert process.merge_replies([replies[0], Reply(problem="crashed: SIGSEGV")], [10.0]).problem == "crashed: SIGSEGV"
 
 
 @pytest.mark.usefixtures("vocab_dir", "corpora_dir")
 def test_a_quick_run_without_filters_asks_its_dozen_cells() -> None:
-    asked = list(chosen(parser().parse_args(["--quick"])))
+    asked = list(select_questions(parser().parse_args(["--quick"])))
     cells = {(cell.group, ask.encoding, ask.text) for ask in asked for cell in ask.cells}
     assert len(QUICK) == 12
     assert cells <= {*QUICK} and all(ask.floor == () for ask in asked)
@@ -396,13 +398,13 @@ def test_a_cell_that_became_slower_is_named(tmp_path: Path) -> None:
     fast = records.row(QUESTION, CELL, {OURS: outcome(1.0, 1.1), "gigatoken": outcome(1.0, 1.0)})
     slow = records.row(QUESTION, CELL, {OURS: outcome(1.2, 1.3), "gigatoken": outcome(1.0, 1.0)})
     unsure = records.row(QUESTION, CELL, {OURS: outcome(1.05, 1.3), "gigatoken": outcome(1.0, 1.0)})
-    assert "No earlier record of this machine" in regression.compared(made_record([slow]), tmp_path)
+    assert "No earlier record of this machine" in regression.regression_report(made_record([slow]), tmp_path)
     earlier(tmp_path, fast)
-    said = regression.compared(made_record([slow]), tmp_path)
+    said = regression.regression_report(made_record([slow]), tmp_path)
     assert "1 of 1 cells lost more than 5%" in said
     assert "| cold, cl100k english | 2001-01-01T00:00:00 | 0.95 (0.91 – 1.00) | 0.80 (0.77 – 0.83) |" in said
     for now in (fast, unsure):
-        assert "None of 1 cells lost more than 5%" in regression.compared(made_record([now]), tmp_path)
+        assert "None of 1 cells lost more than 5%" in regression.regression_report(made_record([now]), tmp_path)
 
 
 def test_a_new_peer_is_no_regression_and_times_may_grow_as_well(tmp_path: Path) -> None:
@@ -411,8 +413,8 @@ def test_a_new_peer_is_no_regression_and_times_may_grow_as_well(tmp_path: Path) 
     joined = records.row(QUESTION, cell, {OURS: outcome(1.0), "gigatoken": outcome(1.0), "snaptokens": outcome(0.5)})
     slower = records.row(QUESTION, cell, {OURS: outcome(1.1), "gigatoken": outcome(1.0), "snaptokens": outcome(0.5)})
     earlier(tmp_path, before)
-    assert "None of 1 cells" in regression.compared(made_record([joined]), tmp_path)
-    assert "| 1.00 | 1.10 |" in regression.compared(made_record([slower]), tmp_path)
+    assert "None of 1 cells" in regression.regression_report(made_record([joined]), tmp_path)
+    assert "| 1.00 | 1.10 |" in regression.regression_report(made_record([slower]), tmp_path)
 
 
 def test_only_the_same_cell_on_the_same_machine_is_compared(tmp_path: Path) -> None:
@@ -423,12 +425,14 @@ def test_only_the_same_cell_on_the_same_machine_is_compared(tmp_path: Path) -> N
     earlier(tmp_path / "later", row, date="2999-01-01T00:00:00+00:00")
     earlier(tmp_path / "text", row | {"engines": row["engines"] | {OURS: ours | {"bytes": 1}}})
     for folder in ("cpu", "later", "text"):
-        assert "No earlier record" in regression.compared(slow, tmp_path / folder), folder
+        assert "No earlier record" in regression.regression_report(slow, tmp_path / folder), folder
 
 
 def test_quick_takes_fewer_corpora_unless_they_are_named() -> None:
-    quick = {ask.text for ask in chosen(parser().parse_args(["--quick", "--only", "cold"]))}
-    named = {ask.text for ask in chosen(parser().parse_args(["--quick", "--only", "cold", "--corpora", "code"]))}
+    quick = {ask.text for ask in select_questions(parser().parse_args(["--quick", "--only", "cold"]))}
+    named = {
+        ask.text for ask in select_questions(parser().parse_args(["--quick", "--only", "cold", "--corpora", "code"]))
+    }
     assert "code" not in quick
     assert named <= {"code"}
 
@@ -441,12 +445,12 @@ def asked_engines(monkeypatch: pytest.MonkeyPatch, question: Question, took: dic
         asked.append(what.engine + "*" * what.check_only)
         return took[what.engine]
 
-    monkeypatch.setattr(runner, "ask", ask)
-    monkeypatch.setattr(runner, "lay", lambda name, limit: TEXT)
-    monkeypatch.setattr(runner, "answer", lambda text, known: DUE)
+    monkeypatch.setattr(runner, "run_worker", ask)
+    monkeypatch.setattr(runner, "lay_out_text", lambda name, limit: TEXT)
+    monkeypatch.setattr(runner, "expected_answer", lambda text, known: DUE)
     monkeypatch.setattr(runner, "encoding", lambda name: Encoding(name, "ranks", "file", "cl100k", ""))
     monkeypatch.setattr(runner, "with_tokenizer_json", lambda known: known)
-    runner.run(question, chosen_settings(parser().parse_args(["--runs", "3"])))
+    runner.run_question(question, make_settings(parser().parse_args(["--runs", "3"])))
     return asked
 
 
@@ -514,20 +518,20 @@ def test_less_than_a_whole_run_says_what_it_lacks(options: tuple[str, ...], monk
 def test_page_and_chart_show_what_the_records_say() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert comparison.with_comparison(page, RECORDS) == page, "run `python -m bench --readme`"
-    for name, picture in comparison.drawn(RECORDS).items():
+    for name, picture in comparison.draw_pictures(RECORDS).items():
         assert picture == (PICTURES / name).read_text(encoding="utf-8"), "run `python -m bench --readme`"
 
 
 def test_the_chart_leaves_out_an_engine_with_wrong_ids() -> None:
     question = replace(QUESTION, encoding="o200k")
     row = records.row(question, CELL, {OURS: outcome(0.5), "gigatoken": outcome(0.1, ids="others")})
-    drawn = chart.svg(chart.README, [row])
+    drawn = chart.draw_plot(chart.README, [row])
     assert ">4</text>" in drawn
     assert ">20</text>" not in drawn
 
 
 def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:
-    asked = list(chosen(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
+    asked = list(select_questions(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
     assert [ask.text for ask in asked] == ["file:a-b.txt"]
 
 
@@ -562,10 +566,10 @@ PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!
 
 
 def test_the_memory_of_what_a_program_starts_counts() -> None:
-    seen: dict[int, commands.Seen] = {}
+    seen: dict[int, commands.ProcessPeak] = {}
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert parent.stdin and parent.stdout and int(parent.stdout.readline()) == 51_200_000
-    commands.look(parent.pid, seen)
+    commands.sample_processes(parent.pid, seen)
     parent.communicate()
     assert len(seen) == 2 and max(each.peak for each in seen.values()) > 51_200_000 > seen[parent.pid].peak
 
@@ -573,4 +577,4 @@ def test_the_memory_of_what_a_program_starts_counts() -> None:
 def test_a_program_that_fails_says_why(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "raise SystemExit('the disk is full')"]
     with pytest.raises(commands.Failed, match="exit status 1: the disk is full"):
-        commands.run(command, tmp_path / "out", tmp_path, {})
+        commands.run_command(command, tmp_path / "out", tmp_path, {})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "toksmith"
 WINGS = """_core
-_base
+errors _base
 _storage
 _render
 _model
@@ -19,6 +19,7 @@ explain metrics
 _graft
 _judge
 _jobs compat
+corpus types
 __init__
 _cli _playground __main__
 """
@@ -28,6 +29,9 @@ MAY = {name: {x for line in ROWS[:row] for x in line} for row, names in enumerat
 MAY |= {name: {"__init__", "_base", "_render"} for name in ("_cli", "_playground")} | {"__main__": {"_cli"}}
 MAY |= {"reference": set(), "explain": MAY["explain"] | {"reference"}, "_jobs": MAY["_jobs"] | {"__init__"}}
 MAY["__init__"] |= {"reference", "_playground"}
+MAY["types"] |= {"_playground"}
+MAY["errors"] |= {"_base"}  # how messages word values
+MAY["_base"] |= {"errors"}
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -88,7 +88,7 @@ def test_a_file_of_another_form_is_named(copy: Path, path: str, old: str, new: s
     (copy / path).write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(bump.Refused, match=re.escape(said)):
         bump.bump(copy, "17.4.2", "2031-05-06")
-    assert bump.current(copy) == toksmith.__version__
+    assert bump.current_version(copy) == toksmith.__version__
 
 
 def test_the_changelog_has_one_form() -> None:

@@ -107,7 +107,7 @@ def source_problems(names: list[str], root: Path) -> list[str]:
 
 
 def test_a_source_distribution_has_the_tests_and_no_leftovers(root: Path) -> None:
-    own = [*archives.FILES, *sorted(archives.kept(root))]
+    own = [*archives.FILES, *sorted(archives.working_copy_files(root))]
     assert {"tests/test_a.py", "crates/core/src/lib.rs", "python/toksmith/py.typed"} <= {*own}
     names = [f"toksmith-{VERSION}/{name}" for name in own]
     assert source_problems(names, root) == []

@@ -7,8 +7,8 @@ import pytest
 from bench.robustness import runner, table, trial
 from bench.robustness.attack import Attack, Wrong, require
 from bench.robustness.attacks import ATTACKS
-from bench.robustness.runner import Cell, heard, how
-from bench.robustness.subjects import LIBRARIES, OURS, lay
+from bench.robustness.runner import Cell, count_outcomes, end_outcome
+from bench.robustness.subjects import LIBRARIES, OURS, write_vocabularies
 
 START = {"date": "2026-11-22T10:00:00", "commit": "ab375063b0c1", "changed": False}
 START |= {"machine": {"cpu": "x", "cpus": 2, "python": "CPython"}, "versions": dict.fromkeys(LIBRARIES, "1.0")}
@@ -17,7 +17,7 @@ START |= {"machine": {"cpu": "x", "cpus": 2, "python": "CPython"}, "versions": d
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("robustness")
-    lay(made)
+    write_vocabularies(made)
     return made
 
 
@@ -47,7 +47,7 @@ def test_the_document_has_the_marks() -> None:
 def test_a_harmless_row_on_toksmith_alone(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_BENCH_CACHE", str(tmp_path))
     attack = named("decode: ids out of range")
-    cell = runner.attacked(attack, OURS, folder)
+    cell = runner.run_attack(attack, OURS, folder)
     assert cell.findings == 0 and not cell.cut
     assert {kind for kind, _ in cell.outcomes} == {"refused"}
     assert cell.outcomes["refused", "UnknownId"] > 5 and cell.outcomes["refused", "TypeError"] >= 3
@@ -91,13 +91,13 @@ def test_what_a_call_led_to(call: Callable[[], object], kind: str, said: str) ->
 
 def test_how_a_process_ended() -> None:
     attack = Attack("a", (OURS,), lambda *_: iter(()), seconds=7)
-    assert how(-6, False, attack) == ("crash", "SIGABRT")
-    assert how(-24, False, attack) == ("hang", "timeout after 7 s")
-    assert how(-9, True, attack) == ("hang", "hangs")
-    assert how(3, False, attack) == ("crash", "exit 3")
+    assert end_outcome(-6, False, attack) == ("crash", "SIGABRT")
+    assert end_outcome(-24, False, attack) == ("hang", "timeout after 7 s")
+    assert end_outcome(-9, True, attack) == ("hang", "hangs")
+    assert end_outcome(3, False, attack) == ("crash", "exit 3")
     cell = Cell()
     told = ["begin 0", 'end 0 {"kind": "refused", "said": "ValueError"}', "begin 1"]
-    assert heard(told, cell) == (1, False)
-    assert heard([*told, 'end 1 {"kind": "answered", "said": "ids"}', 'done {"mb": 7}'], cell) == (None, True)
+    assert count_outcomes(told, cell) == (1, False)
+    assert count_outcomes([*told, 'end 1 {"kind": "answered", "said": "ids"}', 'done {"mb": 7}'], cell) == (None, True)
     assert cell.mb == 7
     assert dict(cell.outcomes) == {("refused", "ValueError"): 2, ("answered", "ids"): 1}

@@ -16,8 +16,8 @@ from conftest import ROOT
 from docs_site import api, commands, dialect, pages, settings
 from docs_site.docstrings import as_markdown
 from docs_site.publish import publish
-from docs_site.snapshots import embedded
-from docs_site.stage import linked, stage
+from docs_site.snapshots import embed_snapshot
+from docs_site.stage import link_document, stage
 from release import settings as owned
 from systems import needs
 
@@ -74,12 +74,12 @@ def test_urls_and_versions_are_settings() -> None:
 
 
 def test_every_public_name_is_on_one_page_of_the_api() -> None:
-    assert api.unplaced() == []
+    assert api.table_errors() == []
     text = "\n".join(page for _, _, page in api.api_pages())
     shown = re.findall(r"^::: toksmith\.(\S+)$", text, re.MULTILINE)
     assert len(shown) == len({*shown})
-    wanted = {*toksmith.__all__} - {"parity"}
-    for module in ("explain", "metrics"):
+    wanted = {*toksmith.__all__} - {"corpus", "errors", "types", "ToksmithError"}
+    for module in ("explain", "metrics", "corpus", "errors", "types"):
         wanted |= {f"{module}.{name}" for name in getattr(toksmith, module).__all__}
     wanted |= {f"compat.{name}" for name in toksmith.compat.__all__} - {"compat.install"} | {"compat._install.install"}
     wanted |= {"compat.tiktoken.Encoding", "compat.transformers.ToksmithTokenizer", "reference.training"}
@@ -89,33 +89,33 @@ def test_every_public_name_is_on_one_page_of_the_api() -> None:
 def test_a_name_without_a_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     area = api.AREAS[0]
     monkeypatch.setattr(api, "AREAS", (area._replace(names="Tokenizer train strange"), *api.AREAS[1:-1]))
-    found = api.unplaced()
-    assert "toksmith.FormatError is on no page" in found
+    found = api.table_errors()
+    assert "toksmith.errors.FormatError is on no page" in found
     assert "toksmith.strange is on a page and is not public" in found
     assert "toksmith.train is on two pages" in found
 
 
 def test_every_command_has_a_page_with_all_its_options() -> None:
     found = {place: text for place, _, text in commands.command_pages()}
-    assert {f"commands/{row.name}.md" for row in COMMANDS} == {*found} - {"commands/index.md"}
+    assert {f"commands/{row.name.replace(' ', '-')}.md" for row in COMMANDS} == {*found} - {"commands/index.md"}
     for row in COMMANDS:
-        text = found[f"commands/{row.name}.md"]
+        text = found[f"commands/{row.name.replace(' ', '-')}.md"]
         assert f"$ {row.example}\n" in text and "--help" in text.partition("Options:")[2]
-        assert f"]({row.name}.md)" in found["commands/index.md"]
+        assert f"]({row.name.replace(' ', '-')}.md)" in found["commands/index.md"]
 
 
 def test_links_become_those_of_the_site(tmp_path: Path) -> None:
     text = "[`a`](../spec.md#terms) [b](../../README.md) ![c](../pictures/speed.svg) [e](https://e.invalid) [f](#g) "
     text += "[../spec.md](../spec.md) [docs/spec.md](../spec.md) [h](../lesson/) `[i](../spec.md)`"
     known = {page.source: page for page in PAGES}
-    assert "".join(linked(text, "docs/guides/README.md", known, tmp_path)) == (
+    assert "".join(link_document(text, "docs/guides/README.md", known, tmp_path)) == (
         "[`a`](../spec.md#terms) [b](../index.md) ![c](../pictures/speed.svg) [e](https://e.invalid) [f](#g) "
         "[The specification](../spec.md) [The specification](../spec.md) [h](../lesson/index.md) `[i](../spec.md)`"
     )
     assert (tmp_path / "pictures" / "speed.svg").is_file()
     for target in ("c.md", "../Makefile"):
         with pytest.raises(SystemExit, match=re.escape(f"docs/spec.md: links to '{target}'")):
-            [*linked(f"[c]({target})", "docs/spec.md", known, tmp_path)]
+            [*link_document(f"[c]({target})", "docs/spec.md", known, tmp_path)]
 
 
 def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
@@ -215,12 +215,12 @@ def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch
     monkeypatch.setattr(toksmith, "snapshot", lambda text: Made(), raising=False)
     monkeypatch.setattr(toksmith, "__all__", [*toksmith.__all__, "snapshot"])
     asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
-    shown = [embedded(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
+    shown = [embed_snapshot(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]
     sources = [re.findall(r'src="([^"]*)"', each) for each in shown]
     assert sources == [["1-view-1.html"], ["1-view-2.html"], ["index-view-1.html"]]
     assert (tmp_path / "lesson" / "index-view-1.html").read_text(encoding="utf-8") == "<p>view"
-    assert embedded("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
+    assert embed_snapshot("<!-- needs: corpora/a.txt -->", "a.md", tmp_path) == ""
     with pytest.raises(SystemExit, match=r"a\.md: <!-- snapshot: strange -->.*NameError"):
-        embedded("<!-- snapshot: strange -->", "a.md", tmp_path)
+        embed_snapshot("<!-- snapshot: strange -->", "a.md", tmp_path)
     monkeypatch.setattr(toksmith, "__all__", ["train"])
-    assert embedded(asked, "a.md", tmp_path) == ""
+    assert embed_snapshot(asked, "a.md", tmp_path) == ""

@@ -23,7 +23,7 @@ from conftest import ROOT
 from docs_site import api
 from docs_site.publish import publish
 from docs_site.settings import settings
-from docs_site.stage import put
+from docs_site.stage import write_file
 from processors import LIMIT_S, until
 
 import toksmith
@@ -187,10 +187,12 @@ def test_a_copied_example_is_what_a_reader_types(opened: Opened) -> None:
         'toksmith.explain.flow(tok, "the slowest").save_svg("flow.svg")',
     ]
     page = opened.open("commands/show/")
-    block = page.locator(".highlight", has_text="$ toksmith show").first
+    block = page.locator(".highlight", has_text="$ toksmith explain text").first
     block.hover()
     block.locator(".md-code__button[data-md-type=copy]").click()
-    assert page.evaluate("navigator.clipboard.readText()") == "toksmith show -t gpt2 --text 'Hello, world' --ids"
+    assert (
+        page.evaluate("navigator.clipboard.readText()") == "toksmith explain text -t gpt2 --text 'Hello, world' --ids"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -232,8 +234,8 @@ def test_the_reader_chooses_the_colours(opened: Opened) -> None:
 def test_every_public_name_has_its_anchor() -> None:
     built = "\n".join(path.read_text(encoding="utf-8") for path in (SITE / "api").rglob("*.html"))
     anchors = {*re.findall(r'id="(toksmith[^"]*)"', built)}
-    wanted = {f"toksmith.{name}" for name in toksmith.__all__ if name not in api.OF_MODULES}
-    for module in ("explain", "metrics"):
+    wanted = {f"toksmith.{name}" for name in toksmith.__all__ if name not in {*api.BY_SUBJECT, "ToksmithError"}}
+    for module in ("explain", "metrics", *api.BY_SUBJECT):
         wanted |= {f"toksmith.{module}.{name}" for name in getattr(toksmith, module).__all__}
     methods = [name for name in dir(toksmith.Tokenizer) if not name.startswith("_")]
     wanted |= {f"toksmith.Tokenizer.{name}" for name in methods}
@@ -243,9 +245,9 @@ def test_every_public_name_has_its_anchor() -> None:
 def built(folder: Path, version: str) -> Path:
     """A site of two pages, built with the settings of `make docs-publish`."""
     for name, text in {"index.md": "# Home\n", "tour.md": "# Tour\n"}.items():
-        put(folder / "pages" / name, text)
+        write_file(folder / "pages" / name, text)
     navigation = {"Start": [("Home", "index.md"), ("Tour", "tour.md")]}
-    put(folder / "zensical.toml", settings(navigation, version, "", "https://docs.invalid/"))
+    write_file(folder / "zensical.toml", settings(navigation, version, "", "https://docs.invalid/"))
     for part, target in {"assets": "pages/assets", "overrides": "overrides"}.items():
         shutil.copytree(ROOT / "docs" / "site" / part, folder / target)
     subprocess.run(

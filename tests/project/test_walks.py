@@ -21,7 +21,7 @@ calls = {
     "load": lambda: toksmith.load(DATA / "tok.toksmith"),
     "convert": lambda: toksmith.convert(DATA / "tok.toksmith", DATA / "tok.tiktoken"),
     "count": lambda: main(),
-    "shard": lambda: toksmith.run_shard(DATA / "job" / "job.json", 0),
+    "shard": lambda: toksmith.corpus.run_shard(DATA / "job" / "job.json", 0),
 }
 call = calls[sys.argv[2]]
 sys.argv = ["toksmith", "count", str(DATA / "corpus.txt"), "--tokenizer", str(DATA / "tok.toksmith")]
@@ -55,7 +55,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpus.write_text("low lower lowest\n" * 100, encoding="utf-8")
     tok = toksmith.train("low lower lowest", 262, pattern="cl100k")
     tok.save(folder / "tok.toksmith")
-    toksmith.plan(tok, corpus, folder / "job")
+    toksmith.corpus.plan(tok, corpus, folder / "job")
     return folder
 
 

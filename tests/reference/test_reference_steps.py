@@ -17,17 +17,18 @@ from drawn_texts import Drawing
 from test_core_equals_reference import BYTES, pinned_regex
 
 import toksmith
-from toksmith import AddedToken, Model, Step, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
 from toksmith._model import steps as _post
 from toksmith.reference import bytes_rule, merge, pair_rule, utf8
 from toksmith.reference.added import Added, Steps, encode_steps
-from toksmith.reference.decoders import DECODERS, decoded
-from toksmith.reference.normalizers import NORMALIZERS, normalized
+from toksmith.reference.decoders import DECODERS, decode_tokens
+from toksmith.reference.normalizers import NORMALIZERS, normalize_line
 from toksmith.reference.search import line_of, text
 from toksmith.reference.splitters import SPLITTERS, is_punctuation, pieces
 from toksmith.reference.templates import TEMPLATES, around
 from toksmith.reference.unicode9 import category, script
 from toksmith.reference.unknown import Symbols, encode_symbols
+from toksmith.types import AddedToken, Step, TokenTable
 
 __all__ = ["pinned_regex"]
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,7 +129,7 @@ def drawn_text(random: Random, drawing: Drawing) -> str:
 
 
 def compare(normalizers: Sequence[Given], splitters: Sequence[Given], drawn: str) -> None:
-    wanted = [text(piece) for piece in pieces(normalized(line_of(drawn), normalizers), splitters)]
+    wanted = [text(piece) for piece in pieces(normalize_line(line_of(drawn), normalizers), splitters)]
     assert [piece.decode() for piece in engine(normalizers, splitters).split(drawn)] == wanted, (normalizers, splitters)
 
 
@@ -197,7 +198,7 @@ def test_templates(kind: str) -> None:
                 due = around(ids, pair, steps)
             except ValueError:
                 refused += 1
-                with pytest.raises(toksmith.ModelError, match="do not fit together"):
+                with pytest.raises(toksmith.errors.ModelError, match="do not fit together"):
                     tok.post_process(ids, pair)
                 continue
             assert _post.template_of(tok.model).apply(ids, pair) == due
@@ -238,7 +239,7 @@ def test_decoders(kind: str) -> None:
         steps += [decoder_of(random.choice(sorted(DECODERS)), random) for _ in range(random.randrange(2))]
         model = Model(TokenTable.of([part.encode() for part in parts]), ids, kind="words", decoders=core(steps))
         drawn = random.choices(range(len(parts)), k=random.randrange(9))
-        assert Tokenizer(model).decode(drawn) == decoded([parts[id] for id in drawn], steps), (steps, drawn)
+        assert Tokenizer(model).decode(drawn) == decode_tokens([parts[id] for id in drawn], steps), (steps, drawn)
 
 
 @pytest.mark.slow
@@ -293,7 +294,7 @@ def test_precompiled() -> None:
         drawn = "".join(random.choices([*keys, "b", "\u0302", "🇪"], k=random.randrange(9))) + drawn_text(
             random, drawing
         )
-        wanted = text(normalized(line_of(drawn), [("precompiled", {"charsmap": charsmap})]))
+        wanted = text(normalize_line(line_of(drawn), [("precompiled", {"charsmap": charsmap})]))
         own = engine([("precompiled", {"charsmap": double_array(charsmap)})]).split(drawn)
         assert b"".join(own).decode() == wanted, (charsmap, drawn)
 
@@ -313,12 +314,16 @@ def test_categories_of_every_character() -> None:
     assert kept.decode() == "".join(char for char in EVERY if category(char)[0] != "M")
     plain = {"clean_text": False, "handle_chinese_chars": False, "lowercase": False, "strip_accents": False}
     (kept,) = engine([("bert", plain | {"clean_text": True})]).split(whole)
-    assert kept.decode() == text(normalized([(char, 0) for char in EVERY], [("bert", plain | {"clean_text": True})]))
+    assert kept.decode() == text(
+        normalize_line([(char, 0) for char in EVERY], [("bert", plain | {"clean_text": True})])
+    )
     step = ("bert", plain | {"strip_accents": True})
     own = engine([step])
     for char in EVERY:
         if unicodedata.category(char)[0] == "M" or category(char)[0] == "M":
-            assert own.split("x" + char)[0].decode() == text(normalized(line_of("x" + char), [step])), hex(ord(char))
+            assert own.split("x" + char)[0].decode() == text(normalize_line(line_of("x" + char), [step])), hex(
+                ord(char)
+            )
     cut = engine([], [("punctuation", {"behavior": "removed"})]).split(whole)
     assert b"".join(cut).decode() == "".join(char for char in EVERY if not is_punctuation(char))
 
@@ -340,7 +345,9 @@ def test_forms_of_every_character() -> None:
         for char in EVERY[:: 61 if kind[2:] == "c" else 59]:
             if is_known(char):
                 around = f"a{char}\u0301x"
-                assert own.split(around)[0].decode() == text(normalized(line_of(around), [(kind, {})])), hex(ord(char))
+                assert own.split(around)[0].decode() == text(normalize_line(line_of(around), [(kind, {})])), hex(
+                    ord(char)
+                )
 
 
 # Added tokens and whole texts
@@ -381,7 +388,7 @@ def test_added_tokens_with_flags_and_steps() -> None:
         except ValueError as problem:
             assert "the text holds the special token" in str(problem)
             raised += 1
-            with pytest.raises(toksmith.SpecialTokenInText):
+            with pytest.raises(toksmith.errors.SpecialTokenInText):
                 tok.encode(drawn, special=allow)
         else:
             assert tok.encode(drawn, special=allow) == wanted, (drawn, allow, tokens, steps)
@@ -427,7 +434,7 @@ def test_unknown_characters_marks_and_bytes() -> None:
             wanted = encode_symbols(drawn, own)
         except ValueError:
             refused += 1
-            with pytest.raises(toksmith.NotInVocabulary):
+            with pytest.raises(toksmith.errors.NotInVocabulary):
                 Tokenizer(model).encode(drawn)
         else:
             assert Tokenizer(model).encode(drawn) == wanted, (drawn, own)

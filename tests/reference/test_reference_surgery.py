@@ -22,8 +22,8 @@ from toksmith.reference.unknown import Symbols, encode_symbols
 CASES = 60
 TWINS = {  # by public function of surgery: the functions of the specification that say what it does
     "add_special": ["special_sources"],
-    "extend": ["by_pairs", "by_ranks", "by_scores", "words_of", "words_at_blocks", "extended"],
-    "prune": ["stays", "last_merge", "parts_of", "removed", "renumbered"],
+    "extend": ["by_pairs", "by_ranks", "by_scores", "words_of", "words_at_blocks", "extend_model"],
+    "prune": ["stays", "last_merge", "parts_of", "removed_ids", "renumber_ids"],
     "IdMap": ["rows_of"],
 }
 
@@ -107,7 +107,7 @@ def tied_model(random: Random) -> Tokenizer:
 
 
 def data_is_unigram(data: bytes) -> bool:
-    return bool(_formats.protobuf.parse(data, "drawn.model").trainer_spec.model_type == 1)
+    return bool(_formats.protobuf.parse_model(data, "drawn.model").trainer_spec.model_type == 1)
 
 
 MAKERS = {"bytes": drawn_tok, "characters": character_model, "ties": tied_model}
@@ -122,14 +122,14 @@ def test_added_tokens_of_extended_tokenizers(name: str) -> None:
         corpus += ["".join(random.choices("ab", k=random.randrange(40)))]
         options: dict[str, Any] = {"min_count": random.choice([1, 2, 3])}
         n = random.randrange(1, 9)
-        wanted = surgery.extended(continued_of(tok.model), words_of(tok, corpus), n, **options)
+        wanted = surgery.extend_model(continued_of(tok.model), words_of(tok, corpus), n, **options)
         if not wanted:
-            with pytest.raises(toksmith.CorpusError):
+            with pytest.raises(toksmith.errors.CorpusError):
                 toksmith.extend(tok, corpus, n, **options)
             continue
         try:
             more, ids = toksmith.extend(tok, corpus, n, **options)
-        except toksmith.ModelError as error:
+        except toksmith.errors.ModelError as error:
             assert name == "ties" and "merging would not reach" in str(error)
             continue
         new = range(tok.vocab_size, more.vocab_size)
@@ -191,14 +191,14 @@ def test_tokens_that_are_pruned(name: str) -> None:
         stay = {id for id, token in tokens_of(model).items() if pruning.stays(token, model.kind, model.unit, **marks)}
         stay |= {token.id for token in model.added_tokens} | {model.unknown_id}
         free = {*model.ids.tolist()} - stay
-        order = [*pruning.removed(free, parts_of(model), used if known else None, scores_of(model))]
+        order = [*pruning.removed_ids(free, parts_of(model), used if known else None, scores_of(model))]
         n = None if known and random.random() < 0.5 else random.randint(0, len(order))
         gone = [id for id, _ in order][:n]
         if n is None:
             unused = next((place for place, (_, uses) in enumerate(order) if uses), len(order))
             gone = gone[:unused]
         fewer, ids = toksmith.prune(tok, n, corpus=corpus if known else None)
-        kept = pruning.renumbered(all_ids(tok), gone)
+        kept = pruning.renumber_ids(all_ids(tok), gone)
         assert dict(ids.old_to_new) == kept
         assert dict(ids.sources) == {new: (old,) for old, new in kept.items()}
         assert {new: tok.token_bytes(old) for old, new in kept.items()} == {
@@ -217,7 +217,7 @@ def test_tokens_that_are_pruned(name: str) -> None:
 def is_encoded(tok: Tokenizer, text: str) -> bool:
     try:
         tok.encode(text, special="text")
-    except toksmith.NotInVocabulary:
+    except toksmith.errors.NotInVocabulary:
         return False
     return True
 

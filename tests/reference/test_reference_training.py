@@ -43,10 +43,10 @@ def compare(
     corpus: list[str], patterns: list[str], given: dict[str, Any], own: dict[str, Any]
 ) -> toksmith.Tokenizer | None:
     """The tokenizer of both, if there is any piece to learn from."""
-    merges, counts, left = training.learned(corpus, patterns, **own)
+    merges, counts, left = training.learn_merges(corpus, patterns, **own)
     try:
         tok = toksmith.train(corpus, pattern=patterns or None, threads=1, progress=False, **given)
-    except toksmith.CorpusError:
+    except toksmith.errors.CorpusError:
         assert not merges
         return None
     record = tok.model.training
@@ -104,9 +104,9 @@ def test_merges_on_top_of_a_base() -> None:
             ]
             tokens, merges = [*tokens, *more], merges[:0]
         fields: dict[str, Any] = {"merge_rule": "bytes" if by_bytes else "pair", "whole_piece": random.random() < 0.5}
-        special = [toksmith.AddedToken("<|y|>", len(tokens) + 2)] if random.random() < 0.5 else []
+        special = [toksmith.types.AddedToken("<|y|>", len(tokens) + 2)] if random.random() < 0.5 else []
         base = toksmith.Model(
-            toksmith.TokenTable.of(tokens),
+            toksmith.types.TokenTable.of(tokens),
             np.arange(len(tokens), dtype=np.uint32),
             merges=merges,
             splitters=model.splitters,
@@ -136,7 +136,7 @@ def test_the_loop_is_that_of_the_page() -> None:
             "min_count": random.choice([1, 2]),
         }
         merges = reference.train(reference.count(corpus, patterns), 6, **options)
-        found = zip(*training.learned(corpus, patterns, 6, **options), strict=True)
+        found = zip(*training.learn_merges(corpus, patterns, 6, **options), strict=True)
         assert [(*triple, n, left) for triple, n, left in found] == merges
 
 
@@ -165,9 +165,9 @@ def test_merges_of_characters() -> None:
         words: dict[str, Any] = {} if random.random() < 0.6 else {"pattern": None}
         try:
             tok = toksmith.train(corpus, unit="char", progress=False, **options, **words)
-        except toksmith.CorpusError:
+        except toksmith.errors.CorpusError:
             continue
-        tokens, counts, left = characters.learned_characters(corpus, **options, **words)
+        tokens, counts, left = characters.learn_characters(corpus, **options, **words)
         own = [token.decode() for token in tok.model.tokens][256 * options["byte_fallback"] :]
         assert own == tokens and same_record(tok, counts, left), (corpus, options, words)
         learned += len(counts)
@@ -187,11 +187,11 @@ def test_merges_of_characters_with_marks() -> None:
         if random.random() < 0.5:
             kind: dict[str, Any] = {"lowercase": random.random() < 0.5}
             tok = toksmith.train(corpus, kind="wordpiece", progress=False, **options, **kind, **pattern)
-            tokens, counts, left = characters.learned_marked(corpus, prefix="##", **options, **kind, **own)
+            tokens, counts, left = characters.learn_marked(corpus, prefix="##", **options, **kind, **own)
         else:
             kind = {"end_of_word_suffix": "</w>"}
             tok = toksmith.train(corpus, progress=False, **options, **kind, **pattern)
-            tokens, counts, left = characters.learned_marked(corpus, **options, **kind, **own)
+            tokens, counts, left = characters.learn_marked(corpus, **options, **kind, **own)
         all_tokens = [token.decode() for token in tok.model.tokens]
         special = options.get("special_tokens", [])
         assert all_tokens == [all_tokens[0], *tokens, *special], (corpus, options, pattern, kind)
@@ -215,9 +215,12 @@ def test_unigram_models() -> None:
         size = random.randint(12, 26)
         try:
             tok = toksmith.train(corpus, size, kind="unigram", progress=False, **given)
-        except (toksmith.CorpusError, toksmith.InvalidOption):  # nothing is left, or less room than characters
+        except (
+            toksmith.errors.CorpusError,
+            toksmith.errors.InvalidOption,
+        ):  # nothing is left, or less room than characters
             continue
-        wanted = unigram.learned_unigram(corpus, size, **given)
+        wanted = unigram.learn_unigram(corpus, size, **given)
         assert [token.decode() for token in tok.model.tokens] == [token for token, _ in wanted], (corpus, size, given)
         assert tok.model.scores is not None
         # A file of SentencePiece holds scores in single precision.
@@ -249,7 +252,7 @@ def test_tokens_that_are_their_texts() -> None:
 
 # What changes no merge: where the corpus comes from, how it is read, and who is told.
 READING = {"corpus", "threads", "progress", "checkpoint", "max_memory", "spill_to", "errors"}
-# The kind says which function; the unknown token is the first, whatever its name; parity is the mode of `learned`.
+# The kind says which function; the unknown token is the first, whatever its name; parity is the mode of `learn_merges`.
 NAMES = {"kind", "unknown_token", "parity"}
 
 
@@ -260,5 +263,5 @@ def test_the_specification_has_every_option_that_decides_a_merge() -> None:
     assert options - own == set()
 
 
-TRAINERS = [training.learned, characters.learned_characters, characters.learned_marked, unigram.learned_unigram]
-TRAINERS += [parity.learned]
+TRAINERS = [training.learn_merges, characters.learn_characters, characters.learn_marked, unigram.learn_unigram]
+TRAINERS += [parity.learn_merges]

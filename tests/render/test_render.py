@@ -32,7 +32,7 @@ from toksmith._render import (
     token_views,
 )
 from toksmith._render.html import BAR
-from toksmith._render.terminal import TONES, hexed, renderables
+from toksmith._render.terminal import TONES, hex_color, renderables
 from toksmith._render.view import COLORS, DARK, LIGHT, Colours, clusters
 
 
@@ -178,7 +178,7 @@ def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
 
 def test_tones_can_be_read_on_a_picture() -> None:
     for style in TONES.values():
-        assert style.color is None or contrast(hexed(style.color), "#ffffff") >= 4.5
+        assert style.color is None or contrast(hex_color(style.color), "#ffffff") >= 4.5
 
 
 STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"

@@ -19,9 +19,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import toksmith
-from toksmith import DownloadError, InvalidOption, UnknownName
 from toksmith._sources.encodings import encoding_of
-from toksmith._sources.hub import CHOICES, chosen, hub_name
+from toksmith._sources.hub import CHOICES, choose_files, hub_name
+from toksmith.errors import DownloadError, InvalidOption, UnknownName
 
 COMMIT = "1234567890" * 4
 SECRET = "hf_" + "secret" * 6
@@ -214,13 +214,15 @@ def test_the_first_choice_counts() -> None:
     ]
     everything += ["tokenizer.json", "own.toksmith"]
     order = []
-    while names := chosen(everything, "org/name"):
+    while names := choose_files(everything, "org/name"):
         order.append(tuple(names))
         everything = [name for name in everything if name not in names]
     assert len(order) == len(CHOICES) and everything == []
     assert order[:4] == [("own.toksmith",), ("tokenizer.json",), ("tekken.json",), ("tokenizer.model",)]
-    with pytest.raises(toksmith.FormatError, match=r"holds a\.model and b\.model; download the one that you mean"):
-        chosen(["a.model", "b.model"], "org/name")
+    with pytest.raises(
+        toksmith.errors.FormatError, match=r"holds a\.model and b\.model; download the file that you mean"
+    ):
+        choose_files(["a.model", "b.model"], "org/name")
 
 
 def test_paths_are_no_repositories() -> None:
@@ -267,7 +269,8 @@ MODELS = [
 def test_a_model_has_its_encoding(model: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert encoding_of(model) == encoding
     monkeypatch.setattr(
-        "toksmith._sources.load.published", lambda name, download: TOK.model if name == encoding and download else None
+        "toksmith._sources.load.load_published",
+        lambda name, download: TOK.model if name == encoding and download else None,
     )
     assert toksmith.load(model) == TOK
     with pytest.raises(InvalidOption):

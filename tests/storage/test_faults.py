@@ -20,11 +20,13 @@ from processors import LIMIT_S, interrupt, until
 from systems import needs
 
 import toksmith
-from toksmith import CheckpointError, EncodedCorpus, FormatError, _formats
+from toksmith import _formats
 from toksmith._base import system
 from toksmith._formats import FORMATS
 from toksmith._model.model import RARE_FIELDS
 from toksmith._storage import atomic_files
+from toksmith.corpus import EncodedCorpus
+from toksmith.errors import CheckpointError, FormatError
 
 LEAST = {"encode_corpus": 40, "save gpt2": 30, "save gpt2 beside": 30, "save native": 9}
 
@@ -64,7 +66,7 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
         toks = {version: toksmith.train(text, 262, pattern="gpt2") for version, text in texts.items()}
         lost = [*set(vars(toks["new"].model)) - {"vocab", "tokens", "ids"}, *RARE_FIELDS]
         try:
-            losses = [*_formats.losses(toks["new"].model, row, [field for field in lost if known(field)])]
+            losses = [*_formats.find_losses(toks["new"].model, row, [field for field in lost if known(field)])]
             files = {version: saved(tok, row, losses) for version, tok in toks.items()}
         except FormatError:
             continue
@@ -75,9 +77,9 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
             toks[version].save(folder / target.name, format=name, allow_loss=losses)  # noqa: B023
 
         def read(folder: Path) -> object:
-            places = _formats.written_files(folder / target.name, row)  # noqa: B023
-            waiting = atomic_files.settle(places)
-            found = tuple(Path(atomic_files.current(place, waiting)) for place in places)
+            places = _formats.output_files(folder / target.name, row)  # noqa: B023
+            waiting = atomic_files.finish_renames(places)
+            found = tuple(Path(atomic_files.current_path(place, waiting)) for place in places)
             return tuple(place.read_bytes() if place.exists() else None for place in found)
 
         command = faults.Command(run, read, (FormatError,))
@@ -89,7 +91,7 @@ def known(field: str) -> bool:
     """Whether `allow_loss` may name it."""
     try:
         _formats.check_losses([field])
-    except toksmith.InvalidOption:
+    except toksmith.errors.InvalidOption:
         return False
     return True
 
@@ -114,7 +116,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     for other in others:
         (tmp_path / other).write_bytes(b"not ours")
     tok.save(tmp_path / "tok.toksmith")
-    toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
+    toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy")
     expected = {"tok.toksmith", "ids.npy", "ids.ends.npy", "ids.manifest.json", *others}
     assert {path.name for path in tmp_path.iterdir()} == expected
 
@@ -142,7 +144,7 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
 
     def write(number: int) -> None:
         for turn in range(25):
-            toksmith.encode_corpus(toks[0], [str(number)] * (turn + 1), tmp_path / "ids.npy", progress=False)
+            toksmith.corpus.encode(toks[0], [str(number)] * (turn + 1), tmp_path / "ids.npy", progress=False)
 
     def read() -> None:
         while not end.is_set():
@@ -150,12 +152,12 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
                 found = EncodedCorpus.at(tmp_path / "ids.npy").read()
                 if len({tuple(ids.tolist()) for ids in found}) != 1:
                     problems.append([ids.tolist() for ids in found])
-                if _formats.read(tmp_path, "gpt2").fingerprint() not in expected:
+                if _formats.read_model(tmp_path, "gpt2").fingerprint() not in expected:
                     problems.append("gpt2")
             except Exception as problem:  # noqa: BLE001 - it is shown
                 problems.append(problem)
 
-    toksmith.encode_corpus(toks[0], ["0"], tmp_path / "ids.npy")
+    toksmith.corpus.encode(toks[0], ["0"], tmp_path / "ids.npy")
     writers = [threading.Thread(target=write, args=[number]) for number in range(3)]
     readers = [threading.Thread(target=read) for _ in range(2)]
     for thread in (*writers, *readers):
@@ -178,14 +180,14 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
     def followed(folder: str) -> Iterator[int | None]:
         with real(folder) as held:
             yield held
-        atomic_files.write_note(atomic_files.note_of([atomic_files.real(paths[0])]), news)
+        atomic_files.write_note(atomic_files.note_path([atomic_files.resolve_path(paths[0])]), news)
 
     with atomic_files.AtomicFiles(paths) as writer:
         news = [writer.add(path) for path in paths]
         gone = [{"new": ".0123456789abcdef.tmp", "replaces": None}] * 2
         (tmp_path / "one.pending").write_text(json.dumps({"files": gone}), encoding="utf-8")
         monkeypatch.setattr(system.SYSTEM, "exclusive", followed)
-        assert atomic_files.settle(paths) == {}
+        assert atomic_files.finish_renames(paths) == {}
         assert (tmp_path / "one.pending").exists()
 
 
@@ -209,7 +211,7 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
         os.close(swept[0][1])
 
     monkeypatch.setattr(system.SYSTEM, "lock", raced)
-    temporary = atomic_files.Temporary(str(tmp_path / "file"))
+    temporary = atomic_files.TemporaryFile(str(tmp_path / "file"))
     temporary.create()
     if os.path.lexists(swept[0][0]):
         remove()
@@ -291,7 +293,7 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
         tok = toksmith.train("low lower", merges=1)
         print("ready", flush=True)
         for turn in range(100000):
-            toksmith.encode_corpus(tok, [str(turn % 10)] * (turn % 50 * 20), sys.argv[1] + "/ids.npy", progress=False)
+            toksmith.corpus.encode(tok, [str(turn % 10)] * (turn % 50 * 20), sys.argv[1] + "/ids.npy", progress=False)
             toksmith.train("ab" * (turn % 7 + 1), 257 + turn % 2, pattern="gpt2").save(sys.argv[1] + "/tok", format="gpt2")
     """
     draw = random.Random(6)
@@ -305,9 +307,9 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
             child.wait(timeout=LIMIT_S)
         found = EncodedCorpus.at(tmp_path / "ids.npy").read()
         assert len({tuple(ids.tolist()) for ids in found}) <= 1
-        assert len(_formats.read(tmp_path / "tok", "gpt2").tokens) in (256, 257, 258)
+        assert len(_formats.read_model(tmp_path / "tok", "gpt2").tokens) in (256, 257, 258)
     tok = toksmith.train("low", merges=1, pattern="gpt2")
-    toksmith.encode_corpus(tok, ["low"], tmp_path / "ids.npy")
+    toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy")
     tok.save(tmp_path / "tok", format="gpt2")
     assert not faults.leftovers(tmp_path)
 
@@ -338,7 +340,7 @@ def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> No
 @pytest.mark.parametrize("moved", [0, 1])
 def test_what_is_pending_counts_and_is_settled(moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, moved)
-    assert not atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    assert not atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new a", "b": b"new b"}
 
 
@@ -349,15 +351,15 @@ def test_what_is_pending_is_read_where_nothing_may_be_moved(tmp_path: Path, monk
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "replace", refuse)
-    waiting = atomic_files.settle([tmp_path / "a", tmp_path / "b"])
-    found = [Path(atomic_files.current(tmp_path / name, waiting)).read_bytes() for name in "ab"]
+    waiting = atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
+    found = [Path(atomic_files.current_path(tmp_path / name, waiting)).read_bytes() for name in "ab"]
     assert found == [b"new a", b"new b"]
 
 
 def test_what_somebody_wrote_since_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     half_placed(tmp_path, monkeypatch, 0)
     (tmp_path / "b").write_bytes(b"by hand, longer")
-    assert not atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+    assert not atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert found == {"a": b"new a", "b": b"by hand, longer"}
 
@@ -366,7 +368,7 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "here").mkdir()
     half_placed(tmp_path / "here", monkeypatch, 1)
     (tmp_path / "here").rename(tmp_path / "there")
-    assert not atomic_files.settle([tmp_path / "there" / "a", tmp_path / "there" / "b"])
+    assert not atomic_files.finish_renames([tmp_path / "there" / "a", tmp_path / "there" / "b"])
     found = {path.name: path.read_bytes() for path in (tmp_path / "there").iterdir()}
     assert found == {"a": b"new a", "b": b"new b"}
 
@@ -405,7 +407,7 @@ def test_a_note_from_elsewhere_touches_no_other_file(new: object, files: int, tm
 def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.pending").write_bytes(data)
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
-        atomic_files.settle([tmp_path / "a", tmp_path / "b"])
+        atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
         atomic_files.write_files([(tmp_path / "a", b"1"), (tmp_path / "b", b"2")])
     assert [path.name for path in tmp_path.iterdir()] == ["a.pending"]
@@ -417,7 +419,7 @@ def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
 def encoded(folder: Path, text: str) -> EncodedCorpus:
     folder.mkdir(exist_ok=True)
     tok = toksmith.train("low lower lowest", 262)
-    return toksmith.encode_corpus(tok, [text, "low"], folder / "ids.npy")
+    return toksmith.corpus.encode(tok, [text, "low"], folder / "ids.npy")
 
 
 def test_files_of_two_runs_are_refused(tmp_path: Path) -> None:
@@ -530,7 +532,7 @@ def test_a_full_disk_keeps_the_merges(tmp_path: Path) -> None:
         text = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(500)]
         try:
             toksmith.train(text, 900, checkpoint=sys.argv[1], threads=1)
-        except toksmith.CheckpointError as error:
+        except toksmith.errors.CheckpointError as error:
             assert isinstance(error, OSError) and error.filename == error.path == sys.argv[1]
             resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             if error.tokenizer is not None:

@@ -22,10 +22,10 @@ from processors import run_tests_file
 from systems import needs
 
 import toksmith
-from toksmith import FormatError
 from toksmith._base.paths import WHOLE_LIMIT, open_guarded, read_guarded, status_of
 from toksmith._base.system import JUNCTION, Windows
 from toksmith._cli import app
+from toksmith.errors import FormatError
 
 VICTIM = b"precious\n"
 CORPUS = [f"low lower lowest {number} slow slower slowest {number * 7919}" for number in range(30)]
@@ -45,17 +45,31 @@ JOBS: dict[str, list[str]] = {
     **{name: [] for name in ("nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma", "litdata")},
     "counts": [],
 }
-FINISHED = ["verify JOB", "shards JOB", "merge-shards JOB JOB -o NEW"]
+FINISHED = ["verify JOB", "show JOB", "merge JOB JOB -o NEW"]
 READERS = {"counts": ["status JOB", "verify JOB", "merge-counts JOB -o NEW.tsv"], "merged": FINISHED}
 
 
 def command(kind: str) -> list[str]:
     """The command of a job."""
     if kind == "merged":
-        return ["merge-shards", "ids", "-o", "JOB", "--quiet"]
+        return ["corpus", "merge", "ids", "-o", "JOB", "--quiet"]
     if kind == "counts":
-        return ["count-pieces", "in", "-o", "JOB/", "--shard-size", "900", "--quiet"]
-    return ["tokenize", "in", "-t", "t.toksmith", "-o", "JOB", "--to", kind, "--append", END, *JOBS[kind], "--quiet"]
+        return ["corpus", "count", "in", "-o", "JOB/", "--shard-size", "900", "--quiet"]
+    return [
+        "corpus",
+        "tokenize",
+        "in",
+        "-t",
+        "t.toksmith",
+        "-o",
+        "JOB",
+        "--to",
+        kind,
+        "--append",
+        END,
+        *JOBS[kind],
+        "--quiet",
+    ]
 
 
 def run(words: list[str], new: str = "new") -> tuple[int, str]:
@@ -140,7 +154,7 @@ def read_again(kind: str, whole: Path) -> Iterator[str]:
             folder.plant(name, planted)
             for words in READERS.get(kind, ["status JOB", *FINISHED]):
                 new = f"new {len(os.listdir())}"
-                code, output = run(words.split(), new)
+                code, output = run(["corpus", *words.split()], new)
                 said = f"{kind}: {planted} in place of {name}: {words}: exit {code}: {output}"
                 folder.check(said)
                 assert code in (0, 1, 3), said
@@ -229,7 +243,7 @@ def test_ranges_and_limits(tmp_path: Path) -> None:
 def test_what_is_too_large_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toksmith._base.paths.WHOLE_LIMIT", 100)
     with pytest.raises(FormatError, match=r"the limit for a file that is read whole is 100"):
-        toksmith.plan(TOK, make(tmp_path / "in"), tmp_path / "job")
+        toksmith.corpus.plan(TOK, make(tmp_path / "in"), tmp_path / "job")
     assert os.listdir(tmp_path / "job") == []
 
 
@@ -247,18 +261,18 @@ def test_only_the_named_file_of_ids_may_be_a_link(tmp_path: Path) -> None:
     for name in ("ids.ends.npy", "ids.manifest.json"):
         (tmp_path / name).symlink_to(tmp_path / "victim")
         with pytest.raises(FormatError, match=rf"{name}: cannot be written: it is a link"):
-            toksmith.encode_corpus(TOK, ["low"], tmp_path / "ids.npy", progress=False)
+            toksmith.corpus.encode(TOK, ["low"], tmp_path / "ids.npy", progress=False)
         assert (tmp_path / "victim").read_bytes() == VICTIM and not (tmp_path / "ids.npy").exists()
         (tmp_path / name).unlink()
     (tmp_path / "disk").mkdir()
     (tmp_path / "ids.npy").symlink_to(tmp_path / "disk" / "ids.npy")
-    written = toksmith.encode_corpus(TOK, ["low"], tmp_path / "ids.npy", progress=False)
+    written = toksmith.corpus.encode(TOK, ["low"], tmp_path / "ids.npy", progress=False)
     assert written.read()[0].tolist() == TOK.encode("low") and os.listdir(tmp_path / "disk") == ["ids.npy"]
 
 
 @needs("pipes")
 def test_a_pipe_beside_ids_is_not_waited_for(tmp_path: Path) -> None:
-    written = toksmith.encode_corpus(TOK, ["low"], tmp_path / "ids.npy", progress=False)
+    written = toksmith.corpus.encode(TOK, ["low"], tmp_path / "ids.npy", progress=False)
     for name in ("ids.npy.pending", "ids.ends.npy", "ids.manifest.json", "ids.npy"):
         path = tmp_path / name
         path.unlink(missing_ok=True)
@@ -266,7 +280,7 @@ def test_a_pipe_beside_ids_is_not_waited_for(tmp_path: Path) -> None:
         with pytest.raises(FormatError, match=rf"{name}: cannot be read: it is a pipe"):
             written.read()
         path.unlink()
-        written = toksmith.encode_corpus(TOK, ["low"], tmp_path / "ids.npy", progress=False)
+        written = toksmith.corpus.encode(TOK, ["low"], tmp_path / "ids.npy", progress=False)
 
 
 @needs("links")
@@ -274,8 +288,8 @@ def test_the_folder_of_a_job_may_be_a_link(tmp_path: Path) -> None:
     """The user names it."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "job").symlink_to(tmp_path / "disk")
-    done = toksmith.plan(TOK, make(tmp_path / "in"), tmp_path / "job").run(progress=False)
-    assert done is not None and toksmith.verify(tmp_path / "job", decode=True, source=True).ok
+    done = toksmith.corpus.plan(TOK, make(tmp_path / "in"), tmp_path / "job").run(progress=False)
+    assert done is not None and toksmith.corpus.verify(tmp_path / "job", decode=True, source=True).ok
     assert (tmp_path / "disk" / "SHA256SUMS").exists()
 
 

@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from processors import LIMIT_S
 
 import toksmith
-from toksmith import JobError
 from toksmith._cli import app
+from toksmith.errors import JobError
 
 CALLS = {
     "write": "write,pwrite64,writev",
@@ -35,9 +35,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "shuffled": {"to": "megatron", "shuffle": 5, "sources": True},
 }
 COMMANDS: dict[str, list[str]] = {
-    "merge-shards": ["merge-shards", "ids", "ids", "-o", "OUT", "--to", "nanogpt"],
-    "count-pieces": ["count-pieces", "in", "-o", "OUT/", "--shard-size", "30", "--threads", "1"],
-    "merge-counts": ["merge-counts", "counts", "-o", "OUT/all.parquet", "--spill-to", "spill"],
+    "corpus merge": ["corpus", "merge", "ids", "ids", "-o", "OUT", "--to", "nanogpt"],
+    "corpus count": ["corpus", "count", "in", "-o", "OUT/", "--shard-size", "30", "--threads", "1"],
+    "corpus merge-counts": ["corpus", "merge-counts", "counts", "-o", "OUT/all.parquet", "--spill-to", "spill"],
     "train": [
         "train",
         "--from-counts",
@@ -54,22 +54,22 @@ COMMANDS: dict[str, list[str]] = {
 ALL_DONE = ("this job is finished", "merged here already")
 # What `make test` tries of each command from the shell; a tokenizing job it tries with everything.
 OF_COMMANDS = {
-    "merge-shards": ("rename", "signal=KILL"),
-    "count-pieces": ("link", "signal=KILL"),
-    "merge-counts": ("write", "signal=KILL"),
+    "corpus merge": ("rename", "signal=KILL"),
+    "corpus count": ("link", "signal=KILL"),
+    "corpus merge-counts": ("write", "signal=KILL"),
     "train": ("fsync", "error=ENOSPC"),
     "encode": ("rename", "signal=KILL"),
 }
 FAULTS = ("signal=KILL", "error=ENOSPC")
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-NEVER_LINK = ("merge-shards", "merge-counts", "train", "encode")
-LEAST = {"merge-counts": 1, "train": 2, "encode": 3, "merge-shards": 5}  # files of a whole result
+NEVER_LINK = ("corpus merge", "corpus merge-counts", "train", "encode")
+LEAST = {"corpus merge-counts": 1, "train": 2, "encode": 3, "corpus merge": 5}  # files of a whole result
 SHARE = 3  # how many places of each sort `make test` tries
 CHILD = """
 import sys, toksmith
 folder, out, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
 tok = toksmith.load(f"{folder}/tok.toksmith")
-toksmith.plan(tok, toksmith.files(f"{folder}/in/*"), f"{folder}/{out}", **options).run(progress=False, threads=1)
+toksmith.corpus.plan(tok, toksmith.files(f"{folder}/in/*"), f"{folder}/{out}", **options).run(progress=False, threads=1)
 """
 
 
@@ -91,9 +91,9 @@ def start(folder: Path, name: str) -> None:
     if name in COMMANDS:
         (folder / "rows.jsonl").write_bytes(b"".join(b'{"text": "low %d"}\n' % number for number in range(40)))
         rows = toksmith.files(folder / "rows.jsonl")
-        toksmith.plan(job_corpus.TOK, rows, folder / "ids", shard_size=300).run(progress=False)
+        toksmith.corpus.plan(job_corpus.TOK, rows, folder / "ids", shard_size=300).run(progress=False)
         # More than are read at once, so that they are merged in rounds.
-        toksmith.plan_counts(rows, folder / "counts", shard_size=1).run(progress=False)
+        toksmith.corpus.plan_counts(rows, folder / "counts", shard_size=1).run(progress=False)
         (folder / "spill").mkdir()
 
 
@@ -131,12 +131,12 @@ def complete(folder: Path, out: str, name: str) -> None:
         return
     tok = toksmith.load(folder / "tok.toksmith")
     try:
-        job = toksmith.plan(tok, toksmith.files(f"{folder}/in/*"), folder / out, **options_of(name))
+        job = toksmith.corpus.plan(tok, toksmith.files(f"{folder}/in/*"), folder / out, **options_of(name))
         job.run(progress=False, threads=1)
     except JobError as error:
         if "is finished" not in str(error):
             raise
-        toksmith.Job.at(folder / out).finish()
+        toksmith.corpus.Job.at(folder / out).finish()
 
 
 def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:

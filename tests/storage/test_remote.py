@@ -16,10 +16,10 @@ from job_corpus import END, ROWS, TEXTS, TOK, content, ids_of
 from processors import LIMIT_S
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, JobError
 from toksmith._base.paths import url_of
 from toksmith._storage import remote as _store
 from toksmith._storage.folders import folder_at
+from toksmith.errors import CorpusError, FormatError, InvalidOption, JobError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
@@ -95,7 +95,7 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., FailingSto
 
     def use(n: int = 0, how: str = "before") -> FailingStore:
         store = FailingStore(n, how)
-        monkeypatch.setattr(_store, "system", lambda url: (store, store._strip_protocol(url)))
+        monkeypatch.setattr(_store, "file_system_at", lambda url: (store, store._strip_protocol(url)))
         return store
 
     MemoryFileSystem.store.clear()
@@ -120,7 +120,7 @@ def small() -> None:
     store.pipe_file("/in/b.jsonl", b'{"text": "slow"}\n')
 
 
-def ran(job: toksmith.Job) -> None:
+def ran(job: toksmith.corpus.Job) -> None:
     """Runs a job."""
     job.run(progress=False, threads=1)
 
@@ -128,7 +128,7 @@ def ran(job: toksmith.Job) -> None:
 def asked(**options: Any) -> Callable[[str], None]:
     """Plans a job of these options in a folder, and runs it."""
     options = {"append": END, "shard_size": 30, **options}
-    return lambda folder: ran(toksmith.plan(TOK, Path("memory://in"), folder, **options))
+    return lambda folder: ran(toksmith.corpus.plan(TOK, Path("memory://in"), folder, **options))
 
 
 WAYS: dict[str, Callable[[str], object]] = {
@@ -136,8 +136,8 @@ WAYS: dict[str, Callable[[str], object]] = {
     "llmc": asked(to="llmc"),
     "mds": asked(to="mds"),
     "shuffled": asked(to="megatron", shuffle=5, sources=True),
-    "counts": lambda folder: ran(toksmith.plan_counts(Path("memory://in"), folder, shard_size=30)),
-    "merged": lambda folder: toksmith.merge_shards(["memory://one", "memory://two"], folder, to="hf"),
+    "counts": lambda folder: ran(toksmith.corpus.plan_counts(Path("memory://in"), folder, shard_size=30)),
+    "merged": lambda folder: toksmith.corpus.merge(["memory://one", "memory://two"], folder, to="hf"),
 }
 
 
@@ -147,7 +147,7 @@ def complete(name: str, folder: str) -> None:
         WAYS[name](folder)
     except JobError as error:
         if "is finished" in str(error):
-            toksmith.Job.at(folder).finish()
+            toksmith.corpus.Job.at(folder).finish()
         elif "merged here already" not in str(error):
             raise
 
@@ -212,11 +212,13 @@ def test_a_block_that_fails_completes_no_file(memory: Callable[..., FailingStore
     done: list[str] = []
     plain = Plain()
     with pytest.raises(OSError, match="full"):
-        _store.pushed(plain, "x", [b"good", b"bad"])
+        _store.write_or_discard(plain, "x", [b"good", b"bad"])
     assert done == ["discarded"] and plain.file.closed
-    _store.pushed(plain, "x", [b"good"])
+    _store.write_or_discard(plain, "x", [b"good"])
     assert done == ["discarded", "closed"]
-    assert not _store.is_whole(fsspec.AbstractFileSystem(), "put_file") and _store.is_whole(memory(), "put_file")
+    assert not _store.writes_atomically(fsspec.AbstractFileSystem(), "put_file") and _store.writes_atomically(
+        memory(), "put_file"
+    )
 
 
 def test_a_plan_is_written_once(memory: Callable[..., FailingStore]) -> None:
@@ -227,7 +229,7 @@ def test_a_plan_is_written_once(memory: Callable[..., FailingStore]) -> None:
     assert folder.read("job.json") == b"one"
     small()
     with pytest.raises(JobError, match="is not a plan"):
-        toksmith.plan(TOK, Path("memory://in"), "memory://job")
+        toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job")
 
 
 def test_names_that_a_path_cannot_hold_are_refused(memory: Callable[..., FailingStore]) -> None:
@@ -238,9 +240,9 @@ def test_names_that_a_path_cannot_hold_are_refused(memory: Callable[..., Failing
         store.pipe_file(name, b'{"text": "low"}\n')
     for corpus in (Path("memory://in"), toksmith.files("memory://in//a.jsonl")):
         with pytest.raises(CorpusError, match=r"two slashes in a row.*copy the file to a name without them"):
-            toksmith.plan(TOK, corpus, "memory://job")
+            toksmith.corpus.plan(TOK, corpus, "memory://job")
     with pytest.raises(InvalidOption, match="two slashes in a row"):
-        toksmith.plan(TOK, toksmith.files("memory://in/a.jsonl"), "memory://job//out")
+        toksmith.corpus.plan(TOK, toksmith.files("memory://in/a.jsonl"), "memory://job//out")
 
 
 def test_a_store_without_conditions_gets_a_plan(
@@ -264,19 +266,19 @@ def test_a_store_without_conditions_gets_a_plan(
 def test_two_jobs_in_one_folder(memory: Callable[..., FailingStore]) -> None:
     memory()
     small()
-    done = toksmith.plan(TOK, Path("memory://in"), "memory://job").run(progress=False)
+    done = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job").run(progress=False)
     assert done is not None and (done.documents, done.place) == (4, "memory://job")
     with pytest.raises(JobError, match="this job is finished"):
-        toksmith.plan(TOK, Path("memory://in"), "memory://job")
+        toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job")
     with pytest.raises(JobError, match="another job is planned here"):
-        toksmith.plan(TOK, Path("memory://in"), "memory://job", append=END)
-    again = toksmith.plan(TOK, Path("memory://in"), "memory://job", append=END, to="datatrove", force=True)
+        toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job", append=END)
+    again = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job", append=END, to="datatrove", force=True)
     assert {*contents("memory://job")} == {
         "job.json",
         *(name for name in contents("memory://job") if "tokenizer" in name),
     }
     assert again.missing() == [0] and repr(again).startswith("<Job 'memory://job'")
-    assert again.run(progress=False) is not None and toksmith.verify("memory://job", decode=True, source=True).ok
+    assert again.run(progress=False) is not None and toksmith.corpus.verify("memory://job", decode=True, source=True).ok
 
 
 def test_files_of_other_origin_stay(memory: Callable[..., FailingStore]) -> None:
@@ -284,15 +286,15 @@ def test_files_of_other_origin_stay(memory: Callable[..., FailingStore]) -> None
     small()
     MemoryFileSystem().pipe_file("/job/00000.npy", b"mine")
     with pytest.raises(JobError, match=r"memory://job: 00000\.npy is there already"):
-        toksmith.plan(TOK, Path("memory://in"), "memory://job")
+        toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job")
     assert contents("memory://job") == {"00000.npy": b"mine"}
 
 
 def test_what_is_in_the_folder_of_the_job_is_left_out(memory: Callable[..., FailingStore]) -> None:
     memory()
     small()
-    toksmith.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine").run(progress=False)
-    again = toksmith.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine", force=True)
+    toksmith.corpus.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine").run(progress=False)
+    again = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine", force=True)
     assert again.files == 2
 
 
@@ -300,19 +302,19 @@ def test_what_is_in_the_folder_of_the_job_is_left_out(memory: Callable[..., Fail
 def test_nothing_is_written_to_a_web_server(scheme: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"low")
     with pytest.raises(InvalidOption, match="a folder of this machine, or a URL of s3://"):
-        toksmith.plan(TOK, tmp_path / "a.txt", f"{scheme}://127.0.0.1/job")
+        toksmith.corpus.plan(TOK, tmp_path / "a.txt", f"{scheme}://127.0.0.1/job")
 
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(url: str) -> Any:
         raise ImportError("Install s3fs to access S3")
 
-    monkeypatch.setattr(_store, "system", missing)
+    monkeypatch.setattr(_store, "file_system_at", missing)
     with pytest.raises(CorpusError, match=r"Install s3fs to access S3.*pip install 'toksmith\[remote\]'"):
-        toksmith.plan(TOK, Path("s3://bucket/a.jsonl"), tmp_path / "out")
+        toksmith.corpus.plan(TOK, Path("s3://bucket/a.jsonl"), tmp_path / "out")
     (tmp_path / "a.txt").write_bytes(b"low")
     with pytest.raises(FormatError, match=r"s3://bucket/job/job\.json: cannot be read: a library is missing"):
-        toksmith.plan(TOK, tmp_path / "a.txt", "s3://bucket/job")
+        toksmith.corpus.plan(TOK, tmp_path / "a.txt", "s3://bucket/job")
 
 
 def test_urls_and_paths() -> None:
@@ -363,9 +365,9 @@ def corpus(s3: str, tmp_path: Path) -> Iterator[list[Path]]:
 
 def down(url: str, folder: Path) -> Path:
     """A copy of a folder of the store."""
-    for name in _store.listing(url):
+    for name in _store.list_sizes(url):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(_store.read(f"{url}/{name}"))
+        (folder / name).write_bytes(_store.read_range(f"{url}/{name}"))
     return folder
 
 
@@ -377,7 +379,7 @@ def down(url: str, folder: Path) -> Path:
 def test_a_store_gets_the_files_of_this_machine(options: dict[str, Any], corpus: list[Path], tmp_path: Path) -> None:
     here = job_corpus.job(tmp_path, **options).run(progress=False)
     asked = {"append": END, "shard_size": job_corpus.SHARD, **options}
-    job = toksmith.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", **asked)
+    job = toksmith.corpus.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", **asked)
     there = job.run(progress=False, workers=2, threads=1)
     assert here is not None and there is not None and there.documents == here.documents == len(TEXTS)
     assert there.files == here.files and job.status().finished and str(there.place) == "s3://bucket/out"
@@ -385,79 +387,83 @@ def test_a_store_gets_the_files_of_this_machine(options: dict[str, Any], corpus:
     names = {*found} - {"job.json", "manifest.json", "SHA256SUMS"}  # which have the names of the inputs
     assert {*found} == {*own} and {name: own[name] for name in names} == {name: found[name] for name in names}
     again = {"source": True} if "shuffle" not in options else {"decode": True}
-    assert toksmith.verify("s3://bucket/out", **again).ok
+    assert toksmith.corpus.verify("s3://bucket/out", **again).ok
     store = fsspec.filesystem("s3")
     store.pipe_file(f"bucket/out/{there.files[0]}", b"other")
-    assert not toksmith.verify("s3://bucket/out").ok
+    assert not toksmith.corpus.verify("s3://bucket/out").ok
 
 
 @pytest.mark.slow
 def test_the_plan_has_etags(corpus: list[Path], tmp_path: Path) -> None:
-    planned = toksmith.plan(TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD)
+    planned = toksmith.corpus.plan(
+        TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD
+    )
     inputs = json.loads((tmp_path / "out" / "job.json").read_text())["inputs"]
     assert [row[0] for row in inputs] == [f"s3://bucket/in/{path.name}" for path in corpus]
     assert all(len(row[2]) >= 32 for row in inputs)
     fsspec.filesystem("s3").pipe_file("bucket/in/b.txt", b"WHOLE \xff TEXT")
     with pytest.raises(CorpusError, match=r"s3://bucket/in/b\.txt: changed after the job was planned"):
         planned.run(progress=False)
-    assert toksmith.Job.at(tmp_path / "out").missing()
+    assert toksmith.corpus.Job.at(tmp_path / "out").missing()
 
 
 @pytest.mark.slow
 def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: dict[str, int] = {}
-    real = _store.read
+    real = _store.read_range
 
     def counted(url: str, start: int = 0, stop: int | None = None) -> bytes:
         data = real(url, start, stop)
         read[url] = read.get(url, 0) + len(data)
         return data
 
-    planned = toksmith.plan(TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD)
-    monkeypatch.setattr(_store, "read", counted)
-    toksmith.run_shard(tmp_path / "out" / "job.json", 1)
+    planned = toksmith.corpus.plan(
+        TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD
+    )
+    monkeypatch.setattr(_store, "read_range", counted)
+    toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 1)
     assert read == {"s3://bucket/in/a.jsonl": read["s3://bucket/in/a.jsonl"]}
     assert read["s3://bucket/in/a.jsonl"] <= 2 * job_corpus.SHARD + max(map(len, ROWS))
     planned.run(progress=False)
-    assert toksmith.verify(tmp_path / "out", decode=True).ok
+    assert toksmith.corpus.verify(tmp_path / "out", decode=True).ok
 
 
 @pytest.mark.slow
 def test_globs_web_servers_and_other_readers(s3: str, corpus: list[Path], tmp_path: Path) -> None:
     files = toksmith.files("s3://bucket/in/[a-c].*")
-    done = toksmith.plan(TOK, files, tmp_path / "globbed", append=END).run(progress=False)
+    done = toksmith.corpus.plan(TOK, files, tmp_path / "globbed", append=END).run(progress=False)
     assert done is not None and done.documents == len(ROWS) + 3
     web = [toksmith.files(f"{s3}/bucket/in/{path.name}") for path in corpus]
-    done = toksmith.plan(TOK, web, tmp_path / "web", append=END, shard_size=100).run(progress=False)
+    done = toksmith.corpus.plan(TOK, web, tmp_path / "web", append=END, shard_size=100).run(progress=False)
     assert done is not None and done.documents == len(TEXTS)
-    written = toksmith.encode_corpus(TOK, [Path("s3://bucket/in")], tmp_path / "ids.npy", append=END, progress=False)
+    written = toksmith.corpus.encode(TOK, [Path("s3://bucket/in")], tmp_path / "ids.npy", append=END, progress=False)
     assert written.read().ids.tolist() == job_corpus.joined(ids_of())
-    assert toksmith.count_pieces(Path("s3://bucket/in")).items() == toksmith.count_pieces(tmp_path / "in").items()
+    assert toksmith.corpus.count(Path("s3://bucket/in")).items() == toksmith.corpus.count(tmp_path / "in").items()
     with urlopen(f"{s3}/bucket/in/b.txt") as file:
         assert file.read() == (tmp_path / "in" / "b.txt").read_bytes()
     with pytest.raises(CorpusError, match=r"none\.jsonl: cannot be read: there is no such file"):
-        toksmith.plan(TOK, Path("s3://bucket/in/none.jsonl"), tmp_path / "none")
+        toksmith.corpus.plan(TOK, Path("s3://bucket/in/none.jsonl"), tmp_path / "none")
 
 
 def test_a_plan_is_created_in_one_request(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes it after this one has asked whether it is there."""
     store = fsspec.filesystem("s3")
-    _store.create("s3://bucket/job.json", b"one")
+    _store.create_if_absent("s3://bucket/job.json", b"one")
     monkeypatch.setattr(type(store), "exists", lambda *_, **__: False)
-    _store.create("s3://bucket/job.json", b"two")
-    assert _store.read("s3://bucket/job.json") == b"one"
+    _store.create_if_absent("s3://bucket/job.json", b"two")
+    assert _store.read_range("s3://bucket/job.json") == b"one"
 
 
 @pytest.mark.slow
 def test_the_command_takes_urls(corpus: list[Path], tmp_path: Path) -> None:
     TOK.save(tmp_path / "tok.toksmith")
     toksmith_ = [sys.executable, "-m", "toksmith"]
-    command = [*toksmith_, "tokenize", "s3://bucket/in/*.jsonl", "-t", str(tmp_path / "tok.toksmith"), "--append", END]
-    command += ["-o", "s3://bucket/cli", "--to", "datatrove"]
+    command = [*toksmith_, "corpus", "tokenize", "s3://bucket/in/*.jsonl", "-t", str(tmp_path / "tok.toksmith")]
+    command += ["--append", END, "-o", "s3://bucket/cli", "--to", "datatrove"]
     said = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=True).stdout
     assert said.endswith(f"of {len(ROWS)} documents in 1 shard; saved in s3://bucket/cli (3 files for datatrove)\n")
     said = subprocess.run(
-        [*toksmith_, "verify", "s3://bucket/cli", "--decode"], capture_output=True, text=True, check=True
+        [*toksmith_, "corpus", "verify", "s3://bucket/cli", "--decode"], capture_output=True, text=True, check=True
     ).stdout
     assert "1 shard decoded, all texts and ids equal" in said
 
@@ -466,6 +472,6 @@ def test_the_command_takes_urls(corpus: list[Path], tmp_path: Path) -> None:
 def test_no_copy_stays(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
-    toksmith.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", append=END).run(progress=False)
+    toksmith.corpus.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", append=END).run(progress=False)
     assert not os.listdir(tmp_path / "tmp")
     shutil.rmtree(tmp_path / "tmp")

@@ -14,11 +14,11 @@ from click.testing import CliRunner
 from job_corpus import END, TOK, content
 
 import toksmith
-from toksmith import CorpusError, FormatError, JobError
 from toksmith._cli import app
 from toksmith._corpus import File
-from toksmith._corpus.blocks import file_here
+from toksmith._corpus.blocks import local_file
 from toksmith._storage import remote as _store
+from toksmith.errors import CorpusError, FormatError, JobError
 
 fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem
@@ -41,15 +41,15 @@ def store(tmp_path: Path) -> Iterator[Any]:
 
 def down(url: str, folder: Path) -> dict[str, str]:
     """The sums of the files of a folder of the store."""
-    for name in _store.listing(url):
+    for name in _store.list_sizes(url):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(_store.read(f"{url}/{name}"))
+        (folder / name).write_bytes(_store.read_range(f"{url}/{name}"))
     return content(folder)
 
 
-def ran(corpus: Any, folder: str | Path, **options: Any) -> toksmith.Tokenized:
+def ran(corpus: Any, folder: str | Path, **options: Any) -> toksmith.corpus.Tokenized:
     """A finished job."""
-    job = toksmith.plan(TOK, corpus, folder, **{"append": END, "shard_size": job_corpus.SHARD, **options})
+    job = toksmith.corpus.plan(TOK, corpus, folder, **{"append": END, "shard_size": job_corpus.SHARD, **options})
     done = job.run(progress=False)
     assert done is not None
     return done
@@ -57,10 +57,10 @@ def ran(corpus: Any, folder: str | Path, **options: Any) -> toksmith.Tokenized:
 
 def test_a_job_that_counts(tmp_path: Path) -> None:
     options: dict[str, Any] = {"shard_size": job_corpus.SHARD, "errors": "skip"}
-    here = toksmith.plan_counts(tmp_path / "in", tmp_path / "out", **options).run(progress=False)
-    job = toksmith.plan_counts(IN, "memory://out", **options)
+    here = toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "out", **options).run(progress=False)
+    job = toksmith.corpus.plan_counts(IN, "memory://out", **options)
     with pytest.raises(FormatError, match=r"memory://out: the job is not finished"):
-        toksmith.PieceCounts.load("memory://out")
+        toksmith.corpus.PieceCounts.load("memory://out")
     there = job.run(progress=False, part="0/2")
     assert there is None and job.status().done == len(range(0, job.shards, 2)) and job.status().running == ()
     there = job.run(progress=False)
@@ -68,30 +68,30 @@ def test_a_job_that_counts(tmp_path: Path) -> None:
     assert (there.documents, there.ids, there.files) == (here.documents, here.ids, here.files)
     own, found = content(tmp_path / "out"), down("memory://out", tmp_path / "down")
     assert {*own} == {*found} and all(own[name] == found[name] for name in here.files)
-    assert toksmith.verify("memory://out", source=True).ok
+    assert toksmith.corpus.verify("memory://out", source=True).ok
     with pytest.raises(JobError, match=r"^memory://out: this job counts pieces"):
-        toksmith.shards("memory://out")
+        toksmith.corpus.show("memory://out")
 
-    loaded = toksmith.PieceCounts.load("memory://out")
-    assert loaded.items() == toksmith.PieceCounts.load(tmp_path / "out").items() and loaded.has_positions
-    toksmith.merge_counts(["memory://out"], tmp_path / "there.parquet")
-    toksmith.merge_counts([tmp_path / "out"], tmp_path / "here.parquet")
+    loaded = toksmith.corpus.PieceCounts.load("memory://out")
+    assert loaded.items() == toksmith.corpus.PieceCounts.load(tmp_path / "out").items() and loaded.has_positions
+    toksmith.corpus.merge_counts(["memory://out"], tmp_path / "there.parquet")
+    toksmith.corpus.merge_counts([tmp_path / "out"], tmp_path / "here.parquet")
     assert (tmp_path / "there.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv"])
 def test_files_of_counts(suffix: str, store: Any, tmp_path: Path) -> None:
-    counts = toksmith.count_pieces("low lower low")
+    counts = toksmith.corpus.count("low lower low")
     counts.save(tmp_path / f"one.{suffix}")
     store.put_file(str(tmp_path / f"one.{suffix}"), f"/counts/one.{suffix}")
     store.put_file(str(tmp_path / f"one.{suffix}"), f"/counts/two.{suffix}")
-    assert dict(toksmith.PieceCounts.load(f"memory://counts/one.{suffix}").items()) == dict(counts.items())
-    both = toksmith.PieceCounts.load("memory://counts")
+    assert dict(toksmith.corpus.PieceCounts.load(f"memory://counts/one.{suffix}").items()) == dict(counts.items())
+    both = toksmith.corpus.PieceCounts.load("memory://counts")
     assert dict(both.items()) == {piece: 2 * count for piece, count in counts.items()}
     store.rm_file(f"/counts/one.{suffix}")
     store.pipe_file(f"/counts/two.{suffix}", b"neither")
     with pytest.raises(toksmith.ToksmithError, match=rf"memory://counts/two\.{suffix}"):
-        toksmith.PieceCounts.load("memory://counts")
+        toksmith.corpus.PieceCounts.load("memory://counts")
 
 
 @pytest.mark.slow
@@ -99,54 +99,54 @@ def test_merged_shards_and_what_is_in_them(tmp_path: Path) -> None:
     for name, to in (("one", "parquet"), ("two", "hf")):
         ran(tmp_path / "in", tmp_path / name, to=to, id_field="id")
         ran(IN, f"memory://{name}", to=to, id_field="id")
-    here = toksmith.merge_shards([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
-    there = toksmith.merge_shards(["memory://one", "memory://two"], "memory://all")
-    mixed = toksmith.merge_shards([tmp_path / "one", "memory://two"], tmp_path / "mixed", to="nanogpt")
+    here = toksmith.corpus.merge([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
+    there = toksmith.corpus.merge(["memory://one", "memory://two"], "memory://all")
+    mixed = toksmith.corpus.merge([tmp_path / "one", "memory://two"], tmp_path / "mixed", to="nanogpt")
     assert there.place == "memory://all" and (there.documents, there.files) == (here.documents, here.files)
     own, found = content(tmp_path / "all"), down("memory://all", tmp_path / "down")
     assert {*own} == {*found} and all(own[name] == found[name] for name in here.files)
     assert mixed.ids == here.ids
-    assert toksmith.verify("memory://all").ok
+    assert toksmith.corpus.verify("memory://all").ok
     with pytest.raises(JobError, match=r"^memory://all: these shards are merged here already"):
-        toksmith.merge_shards(["memory://one", "memory://two"], "memory://all")
-    toksmith.merge_shards(["memory://one"], "memory://joined", to="llmc")
-    assert not [name for name in _store.listing("memory://joined") if name.startswith("parts/")]
+        toksmith.corpus.merge(["memory://one", "memory://two"], "memory://all")
+    toksmith.corpus.merge(["memory://one"], "memory://joined", to="llmc")
+    assert not [name for name in _store.list_sizes("memory://joined") if name.startswith("parts/")]
 
     for place, other in (("all", "all"), ("one", "one")):
-        seen, expected = toksmith.shards(f"memory://{place}"), toksmith.shards(tmp_path / other)
+        seen, expected = toksmith.corpus.show(f"memory://{place}"), toksmith.corpus.show(tmp_path / other)
         assert (seen.lengths, seen.first, seen.documents) == (expected.lengths, expected.first, expected.documents)
         assert [each.ids for each in seen.sources] == [each.ids for each in expected.sources]
         assert seen.to_dict()["folder"] == f"memory://{place}" and f"memory://{place}" in str(seen)
 
 
 def test_an_unfinished_job_and_its_events(tmp_path: Path) -> None:
-    job = toksmith.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
-    events: list[toksmith.JobEvent] = []
+    job = toksmith.corpus.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
+    events: list[toksmith.corpus.JobEvent] = []
     job.run(part="1/2", progress=False, events=events.append)
     made = len(range(1, job.shards, 2))
     assert [each.event for each in events] == ["planned", *["shard_started", "shard_finished"] * made, "finished"]
     with pytest.raises(JobError, match=r"^memory://out: the job is not finished"):
-        toksmith.merge_shards(["memory://out"], tmp_path / "all")
-    found = toksmith.shards("memory://out", first=1)
+        toksmith.corpus.merge(["memory://out"], tmp_path / "all")
+    found = toksmith.corpus.show("memory://out", first=1)
     assert (found.done, found.finished, len(found.first)) == (made, False, 1)
     assert job.status().bytes == job.bytes and 0 < job.status().done_bytes < job.bytes
 
 
 def test_what_a_job_costs(tmp_path: Path) -> None:
     here, there = (
-        toksmith.plan(TOK, corpus, place, append=END, dry_run=True).cost()
+        toksmith.corpus.plan(TOK, corpus, place, append=END, dry_run=True).cost()
         for corpus, place in ((tmp_path / "in", tmp_path / "out"), (IN, "memory://out"))
     )
     assert [row.text_bytes for row in here.rows] == [row.text_bytes for row in there.rows]
     assert [row.written_bytes for row in here.rows] == [row.written_bytes for row in there.rows]
-    assert not _store.listing("memory://out")
+    assert not _store.list_sizes("memory://out")
 
 
 def test_a_limit_of_memory(store: Any) -> None:
     store.pipe_file("/long/a.jsonl", json.dumps({"text": "low " * (3 << 20)}).encode())
     most = 300_000_000 + 64_000_000 + 12 * (4 << 20) + 1000
     with pytest.raises(CorpusError, match=r"^memory://long/a\.jsonl.*max_memory"):
-        toksmith.plan(TOK, Path("memory://long"), "memory://out", max_memory=most).run(progress=False)
+        toksmith.corpus.plan(TOK, Path("memory://long"), "memory://out", max_memory=most).run(progress=False)
     assert ran(IN, "memory://fits", max_memory=most).documents == len(job_corpus.TEXTS)
 
 
@@ -179,25 +179,25 @@ def test_tables(kind: str, store: Any, tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=rf"^memory://table/a\.{kind}.*has no column 'none'"):
         ran(toksmith.files(f"memory://table/a.{kind}", field="none"), "memory://none")
     with pytest.raises(CorpusError, match=rf"^memory://table/a\.{kind}.*has no text in the column 'text'"):
-        toksmith.count_pieces(Path("memory://table"))
-    counted = toksmith.count_pieces(Path("memory://table"), errors="skip")
-    assert counted.items() == toksmith.count_pieces(tmp_path / "table", errors="skip").items()
+        toksmith.corpus.count(Path("memory://table"))
+    counted = toksmith.corpus.count(Path("memory://table"), errors="skip")
+    assert counted.items() == toksmith.corpus.count(tmp_path / "table", errors="skip").items()
 
 
 def test_only_the_columns_of_a_row_group_are_copied(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     data = table_of("parquet")
     store.pipe_file("/table/a.parquet", data)
     read: list[tuple[int, int]] = []
-    real = _store.read
+    real = _store.read_range
 
     def counted(url: str, start: int = 0, stop: int | None = None) -> bytes:
         read.append((start, stop or 0))
         return real(url, start, stop)
 
-    monkeypatch.setattr(_store, "read", counted)
+    monkeypatch.setattr(_store, "read_range", counted)
     for part, groups in (((1, 2), 1), (None, 3)):
         read.clear()
-        with file_here(File(Path("memory://table/a.parquet"), "text", "id", part)) as path:
+        with local_file(File(Path("memory://table/a.parquet"), "text", "id", part)) as path:
             copy = path.read_bytes()
         assert not path.exists() and len(copy) == len(data)
         assert all(copy[start:stop] == data[start:stop] for start, stop in read)
@@ -209,8 +209,8 @@ def test_errors_in_rows_name_the_url(store: Any) -> None:
     bad = Path("memory://bad/a.jsonl")
     for call in (
         lambda: ran(bad, "memory://out"),
-        lambda: toksmith.count_pieces(bad),
-        lambda: toksmith.plan_counts(bad, "memory://counted").run(progress=False),
+        lambda: toksmith.corpus.count(bad),
+        lambda: toksmith.corpus.plan_counts(bad, "memory://counted").run(progress=False),
         lambda: toksmith.train(bad, merges=1),
     ):
         with pytest.raises(CorpusError, match=r"^memory://bad/a\.jsonl") as caught:
@@ -225,8 +225,8 @@ def test_errors_of_a_format_name_the_folder(store: Any) -> None:
 
 def test_files_of_one_machine_are_no_urls(tmp_path: Path) -> None:
     for call in (
-        lambda: toksmith.count_pieces("low").save("memory://out/counts.parquet"),
-        lambda: toksmith.encode_corpus(TOK, ["low"], "memory://out/ids.npy", progress=False),
+        lambda: toksmith.corpus.count("low").save("memory://out/counts.parquet"),
+        lambda: toksmith.corpus.encode(TOK, ["low"], "memory://out/ids.npy", progress=False),
         lambda: TOK.save("memory://out/tok.toksmith"),
     ):
         with pytest.raises(FormatError, match=r"^memory://out/.*only the folder of a job may be a URL"):
@@ -234,7 +234,7 @@ def test_files_of_one_machine_are_no_urls(tmp_path: Path) -> None:
 
 
 def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    job = toksmith.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
+    job = toksmith.corpus.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
     job.run(part="0/2", progress=False)
     asked: list[int] = []
     real = MemoryFileSystem.cat_ranges
@@ -248,7 +248,7 @@ def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPa
     assert job.status().done == done and asked == [done, done]
     monkeypatch.setattr(_store, "READ_AT_ONCE", 2)
     asked.clear()
-    found = [*_store.read_each([f"memory://out/receipts/{number:05d}.json" for number in range(5)], 9)]
+    found = [*_store.read_small_files([f"memory://out/receipts/{number:05d}.json" for number in range(5)], 9)]
     assert [data is None for data in found] == [False, True, False, True, False] and asked == [2, 2, 1]
     store.pipe_file("/out/receipts/00002.json", b"{}")
     with pytest.raises(JobError, match=r"^memory://out: receipts/00002\.json is not a receipt"):
@@ -263,13 +263,15 @@ def test_commands_take_urls(tmp_path: Path) -> None:
 
     ran(tmp_path / "in", tmp_path / "one")
     ran(IN, "memory://one")
-    assert "saved in memory://counts (" in said("count-pieces", "memory://in", "-o", "memory://counts/")
+    assert "saved in memory://counts (" in said("corpus", "count", "memory://in", "-o", "memory://counts/")
     tokenizer = str(tmp_path / "tok.toksmith")
     said("train", "--from-counts", "memory://counts", "--merges", "2", "-o", tokenizer, "--quiet")
     assert len(toksmith.load(tokenizer).model.merges) == 2
-    assert "finished" in said("status", "memory://counts")
-    assert "saved in memory://all (" in said("merge-shards", "memory://one", "-o", "memory://all", "--to", "megatron")
-    assert said("shards", "memory://all").startswith("memory://all\n")
-    said("merge-counts", "memory://counts", "-o", str(tmp_path / "all.tsv"))
-    merged, loaded = (toksmith.PieceCounts.load(path) for path in (tmp_path / "all.tsv", "memory://counts"))
+    assert "finished" in said("corpus", "status", "memory://counts")
+    assert "saved in memory://all (" in said(
+        "corpus", "merge", "memory://one", "-o", "memory://all", "--to", "megatron"
+    )
+    assert said("corpus", "show", "memory://all").startswith("memory://all\n")
+    said("corpus", "merge-counts", "memory://counts", "-o", str(tmp_path / "all.tsv"))
+    merged, loaded = (toksmith.corpus.PieceCounts.load(path) for path in (tmp_path / "all.tsv", "memory://counts"))
     assert dict(merged.items()) == dict(loaded.items())

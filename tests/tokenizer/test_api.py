@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 from processors import processor_s
 
 import toksmith
-from toksmith import AddedToken, Model, NotInVocabulary, Ragged, Tokenizer, UnknownId, reference
+from toksmith import Model, Tokenizer, reference
+from toksmith.errors import NotInVocabulary, UnknownId
+from toksmith.types import AddedToken, Ragged
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 CUT_CHARACTERS = "é☀😄नमस्ते 中文字 😄☀é नमस्ते " * 5
@@ -206,7 +208,7 @@ def test_special_tokens_in_every_mode(tok: Tokenizer) -> None:
     assert max(tok.encode(text, special="text")) < end
     assert tok.decode(tok.encode(text, special="text")) == tok.decode(tok.encode(text, special="allow")) == text
     for mode, first in (("raise", END), ([], END), ({PAD}, END), ([END], PAD)):
-        with pytest.raises(toksmith.SpecialTokenInText) as caught:
+        with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
             tok.encode(text, special=mode)
         assert (caught.value.token, caught.value.offset) == (first, text.index(first))
 
@@ -222,10 +224,10 @@ def test_every_call_takes_the_modes_of_encode(tok: Tokenizer) -> None:
     as_text = tok.encode(text, special="text")
     assert (tok.count(text), tok.count_batch([text]).tolist()) == (len(as_text), [len(as_text)])
     for call in (tok.encode, tok.encode_array):
-        with pytest.raises(toksmith.SpecialTokenInText):
+        with pytest.raises(toksmith.errors.SpecialTokenInText):
             call(text)
     for batch_call in (tok.encode_batch, tok.encode_ragged):
-        with pytest.raises(toksmith.SpecialTokenInText) as caught:
+        with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
             batch_call(["b", text])
         assert (caught.value.index, caught.value.offset, caught.value.token) == (1, 1, END)
 

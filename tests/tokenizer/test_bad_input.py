@@ -17,22 +17,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import (
-    AddedToken,
+from toksmith import Model, Tokenizer, ToksmithError
+from toksmith._model.model import regex_split
+from toksmith.errors import (
     CorpusError,
     FormatError,
     InvalidOption,
-    Model,
     ModelError,
     NotInVocabulary,
     SpecialTokenInText,
-    Step,
-    Tokenizer,
-    TokenTable,
-    ToksmithError,
     UnknownName,
 )
-from toksmith._model.model import regex_split
+from toksmith.types import AddedToken, Step, TokenTable
 
 BYTES = [bytes([byte]) for byte in range(256)]
 IDS = np.arange(256, dtype=np.uint32)
@@ -430,11 +426,11 @@ STEPS: dict[str, tuple[str, Step, str]] = {
     "an option is missing": ("decoders", Step("wordpiece"), "lacks the option"),
     "an option too many": ("normalizers", Step("nfc", (("form", 1),)), "has no option"),
     "an option of another type": ("splitters", Step("digits", (("individual", 1),)), "needs true, false"),
-    "an option that none takes": ("normalizers", Step("nfc", (("form", [1]),)), "none takes"),
-    "an option beyond 64 bits": ("splitters", Step("fixed_length", (("length", 2**64),)), "none takes"),
+    "an option that none takes": ("normalizers", Step("nfc", (("form", [1]),)), "no step accepts"),
+    "an option beyond 64 bits": ("splitters", Step("fixed_length", (("length", 2**64),)), "no step accepts"),
     "a length of 0": ("splitters", Step("fixed_length", (("length", 0),)), "at least 1"),
     "two characters": ("splitters", Step("delimiter", (("delimiter", "ab"),)), "one character"),
-    "another behaviour": ("splitters", Step("punctuation", (("behavior", "alone"),)), "no behavior"),
+    "another behaviour": ("splitters", Step("punctuation", (("behavior", "alone"),)), "is not a behavior"),
     "a template without its options": ("post", Step("template"), "not what it should be"),
 }
 

@@ -35,7 +35,7 @@ def share(part: int) -> int:
 def with_ordinary(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
     """The tokenizer with one added token that is not special, and is how a special one begins."""
     model = tok.model
-    added = (*model.added_tokens, toksmith.AddedToken(ORDINARY, tok.vocab_size, special=False))
+    added = (*model.added_tokens, toksmith.types.AddedToken(ORDINARY, tok.vocab_size, special=False))
     return toksmith.Tokenizer(
         toksmith.Model(
             model.tokens, model.ids, merges=model.merges, splitters=model.splitters, added_tokens=added, unit=model.unit
@@ -170,7 +170,7 @@ def test_a_stream_is_as_before_after_an_error() -> None:
     tok = toksmith.train("abc abc", merges=2, special_tokens=["<s>"])
     stream = tok.encoder(special="raise")
     given = stream.feed("é abc a")
-    with pytest.raises(toksmith.SpecialTokenInText) as problem:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as problem:
         stream.feed("b<s> c a")
     assert problem.value.offset == 9
     given += stream.feed("bc")
@@ -212,7 +212,7 @@ def healed(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list
 
 
 def test_heal_of_white_space_that_is_taken_away() -> None:
-    strip = toksmith.Step("strip", (("left", True), ("right", True)))
+    strip = toksmith.types.Step("strip", (("left", True), ("right", True)))
     tok = toksmith.Tokenizer(dataclasses.replace(toksmith.train("low lower", 260).model, normalizers=(strip,)))
     healing = tok.heal("   ")
     assert (healing.ids, healing.rest, len(healing.continuations)) == ([], b"", len(tok.model.ids))
@@ -292,7 +292,7 @@ def test_drift_by_hand() -> None:
     assert tok.is_canonical([]) and tok.is_canonical([special, 257, special]) and tok.is_canonical([0xFF, 0xE2])
     assert tok.first_drift([special, 108, 257, special, 108, 111]) == 4  # then "lo" is one token
     assert tok.is_canonical(list(b"<s>"))  # its ids as text are what the text becomes
-    with pytest.raises(toksmith.UnknownId) as problem:
+    with pytest.raises(toksmith.errors.UnknownId) as problem:
         tok.first_drift([special, 5000])
     assert problem.value.position == 1
 
@@ -349,17 +349,17 @@ def test_segments_are_checked() -> None:
 
 def test_options_are_checked() -> None:
     tok = toksmith.train("low", merges=2, pattern=None)
-    with pytest.raises(toksmith.InvalidOption, match="at least 0"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="at least 0"):
         tok.truncate("a", -1)
-    with pytest.raises(toksmith.InvalidOption, match="side"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="side"):
         tok.truncate("a", 1, side="both")
     with pytest.raises(TypeError, match="max_tokens: expected an int, not float"):
         tok.truncate("a", 1.5)  # type: ignore[arg-type]
-    with pytest.raises(toksmith.InvalidOption, match="less than max_tokens=3"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="less than max_tokens=3"):
         tok.chunk("a", 3, overlap=3)
-    with pytest.raises(toksmith.InvalidOption, match="at least 1"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="at least 1"):
         tok.chunk("a", 0)
-    with pytest.raises(toksmith.InvalidOption, match="at least 3, for the text at 1, which cannot be cut"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="at least 3, for the text at 1, which cannot be cut"):
         tok.chunk("a☀", 2)
     assert tok.chunk("", 5) == [] and tok.truncate("", 5) == tok.truncate("abc", 0) == ""
 

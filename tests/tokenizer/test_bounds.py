@@ -14,8 +14,9 @@ import pytest
 from processors import LIMIT_S, interrupt
 
 import toksmith
-from toksmith import FormatError, InvalidOption, ModelError, PatternError, TextTooLong, Tokenizer, explain
+from toksmith import Tokenizer, explain
 from toksmith._formats.oniguruma import NotTranslatable, to_onig
+from toksmith.errors import FormatError, InvalidOption, ModelError, PatternError, TextTooLong
 
 MIB = 1 << 20
 LIMIT = 64 + MIB  # of a text of one byte
@@ -89,7 +90,7 @@ def test_a_text_does_not_grow_without_end(load: Callable[..., Tokenizer], name: 
         lambda: tok.count("a"),
         lambda: tok.encode_with_offsets("a"),
         lambda: tok.encode_sampled("a", seed=1),
-        lambda: explain.pieces(tok, "a"),
+        lambda: explain.text(tok, "a"),
     ]
     for call in calls:
         with pytest.raises(TextTooLong) as caught:
@@ -164,7 +165,7 @@ def test_sentencepiece_s_table_does_not_grow_without_end(kind: Any) -> None:
     model = toksmith.train(["ab b a abab bab"] * 9, 12, kind=kind, unit="char").model
     (step,) = model.normalizers
     options = {**dict(step.options), "charsmap": charsmap(b"b" * (MIB // 4))}
-    tok = Tokenizer(dataclasses.replace(model, normalizers=(toksmith.Step(step.kind, tuple(options.items())),)))
+    tok = Tokenizer(dataclasses.replace(model, normalizers=(toksmith.types.Step(step.kind, tuple(options.items())),)))
     assert tok.count("a") > 0
     for call in (tok.encode, tok.count, tok.encode_with_offsets):
         with pytest.raises(TextTooLong, match=r"normalizers\[0\] \(sentencepiece\)"):
@@ -196,7 +197,7 @@ def test_a_search_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
     assert (caught.value.offset, caught.value.index) == (2, 1)
     for train in (
         lambda: toksmith.train([text], 300, pattern=ENDLESS),
-        lambda: toksmith.count_pieces([text], pattern=ENDLESS),
+        lambda: toksmith.corpus.count([text], pattern=ENDLESS),
     ):
         with pytest.raises(PatternError):
             train()
@@ -271,7 +272,7 @@ print("ready", flush=True)
         assert process.stdout is not None and process.stdout.readline().strip() == b"ready"
         interrupt(process)
         _, errors = process.communicate(timeout=LIMIT_S)
-    assert errors.splitlines()[-1].startswith((b"KeyboardInterrupt", b"toksmith.TrainingInterrupted"))
+    assert errors.splitlines()[-1].startswith((b"KeyboardInterrupt", b"toksmith.errors.TrainingInterrupted"))
 
 
 # The size of patterns and messages
@@ -305,22 +306,22 @@ def test_a_deep_pattern_is_not_translated() -> None:
 def test_messages_quote_little() -> None:
     long, raw = "é" * 1_000_000, b"\xff" * 1_000_000
     made: list[toksmith.ToksmithError] = [
-        toksmith.FormatError("a", 1, long),
-        toksmith.CannotRepresent("a", long, long),
+        toksmith.errors.FormatError("a", 1, long),
+        toksmith.errors.CannotRepresent("a", long, long),
         ModelError(long),
         PatternError(long, long),
         TextTooLong("a", 1),
-        toksmith.SpecialTokenInText(long, 1),
-        toksmith.NotInVocabulary(raw),
-        toksmith.NotInVocabulary(long),
-        toksmith.UnknownName("file", long, [long]),
+        toksmith.errors.SpecialTokenInText(long, 1),
+        toksmith.errors.NotInVocabulary(raw),
+        toksmith.errors.NotInVocabulary(long),
+        toksmith.errors.UnknownName("file", long, [long]),
         InvalidOption("a", long, "b"),
         InvalidOption("a", [long] * 3, "b"),
-        toksmith.CorpusError("a", 1, long),
+        toksmith.errors.CorpusError("a", 1, long),
     ]
     assert all(len(str(error)) < 1_600 for error in made)
     assert (made[7].args[0], InvalidOption("a", "short", "b").value) == (long, "short")
-    with pytest.raises(toksmith.UnknownName) as caught:
+    with pytest.raises(toksmith.errors.UnknownName) as caught:
         toksmith.train("low", 300, pattern=long)
     assert caught.value.matches == tuple(toksmith.patterns()) and caught.value.name == long
     assert len(str(caught.value)) < 600

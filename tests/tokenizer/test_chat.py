@@ -17,8 +17,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from processors import processor_s
 
 import toksmith
-from toksmith import AddedToken, FormatError, InvalidOption
-from toksmith._tokenizer.chat.marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, marked
+from toksmith._tokenizer.chat.marked import TEMPLATE, UNKNOWN, Marked, Origin, concat, mark_text
+from toksmith.errors import FormatError, InvalidOption
+from toksmith.types import AddedToken
 
 CORPUS = "the user said low and lower, and the assistant said: [1, 2] {} é 日本 👍\n\n" * 20
 
@@ -67,7 +68,7 @@ def saved(family: str) -> str:
         return Path(folder, "tokenizer.json").read_text(encoding="utf-8")
 
 
-def chat(family: str, messages: list[dict[str, Any]], **more: Any) -> toksmith.ChatEncoding:
+def chat(family: str, messages: list[dict[str, Any]], **more: Any) -> toksmith.types.ChatEncoding:
     options = {"template": FAMILIES[family][0], "variables": NAMES.get(family), **more}
     return tok(family).chat(messages, **options)
 
@@ -367,7 +368,7 @@ def test_the_cost_grows_with_the_conversation() -> None:
     assert cost(1600) < 10 * cost(400)  # 4 times, and 16 times if each special token looks at all runs
 
 
-def masked(found: toksmith.ChatEncoding) -> str:
+def masked(found: toksmith.types.ChatEncoding) -> str:
     """The text under the mask. Ids that share a character have the same range."""
     spans = zip(found.starts.tolist(), found.ends.tolist(), found.assistant_mask.tolist(), strict=True)
     return "".join(found.text[start:end] for start, end, mask in dict.fromkeys(spans) if mask)
@@ -429,7 +430,7 @@ def test_bad_input_says_what_to_do(tmp_path: Path) -> None:
         tok("chatml").chat(TALK, template="{{ nothing.at.all }}")
     with pytest.raises(FormatError, match="the chat template: fails with ZeroDivisionError"):
         tok("chatml").chat(TALK, template="{{ 1 // 0 }}")
-    with pytest.raises(InvalidOption, match="it says: the roles must alternate"):
+    with pytest.raises(InvalidOption, match="error: the roles must alternate"):
         chat("mistral", [TALK[0], TALK[0]])
     with pytest.raises(TypeError, match="messages: message 1: expected a mapping with role and content, not str"):
         tok("chatml").chat([TALK[0], "low"], template=FAMILIES["chatml"][0])  # type: ignore[list-item]
@@ -501,5 +502,5 @@ def test_no_operation_makes_text_trusted() -> None:
 
 
 def test_a_part_between_separators_keeps_its_own_place() -> None:
-    text = marked("1", TEMPLATE) + marked("ab", Origin(message=0)) + marked("abb", TEMPLATE)
+    text = mark_text("1", TEMPLATE) + mark_text("ab", Origin(message=0)) + mark_text("abb", TEMPLATE)
     assert [part.runs() for part in text.split("ab")] == [[("1", TEMPLATE)], [], [("b", TEMPLATE)]]

@@ -101,34 +101,34 @@ def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
 @pytest.mark.slow
 def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        with pytest.raises(toksmith.SpecialTokenInText) as caught:
+        with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
             pool.submit(tok.encode, "é<|stop|>").result()
         assert (caught.value.token, caught.value.offset, caught.value.index) == ("<|stop|>", 1, None)
-        with pytest.raises(toksmith.UnknownId) as unknown:
+        with pytest.raises(toksmith.errors.UnknownId) as unknown:
             pool.submit(tok.decode, [97, 5000]).result()
         assert (unknown.value.id, unknown.value.position, unknown.value.vocab_size) == (5000, 1, 800)
 
 
 def test_every_exception_survives_pickling() -> None:
     made = [
-        toksmith.FormatError("a.txt", 17, "is no base64"),
-        toksmith.CannotRepresent("tiktoken", "merges", "it has no room"),
-        toksmith.ModelError("two tokens have this id", 5),
-        toksmith.PatternError("(a", "it is too hard", 5, 2),
-        toksmith.TextTooLong("normalizers[0] (replace)", 1 << 20, 2),
-        toksmith.SpecialTokenInText("<|a|>", 5, 2),
-        toksmith.NotInVocabulary(b"\xff", 3),
-        toksmith.UnknownId(5, 1, 4),
-        toksmith.UnknownName("pattern", "gpt3", ["gpt2"]),
-        toksmith.InvalidOption("merges", -1, "at least 0"),
-        toksmith.CorpusError("a.txt", 3, "is no JSON"),
-        toksmith.JobError("out", "there is no job.json"),
-        toksmith.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
-        toksmith.CheckpointError(28, "/tmp/x", "No space left on device", None),
-        toksmith.TrainingInterrupted(None, "counting"),
+        toksmith.errors.FormatError("a.txt", 17, "is no base64"),
+        toksmith.errors.CannotRepresent("tiktoken", "merges", "it has no room"),
+        toksmith.errors.ModelError("two tokens have this id", 5),
+        toksmith.errors.PatternError("(a", "it is too hard", 5, 2),
+        toksmith.errors.TextTooLong("normalizers[0] (replace)", 1 << 20, 2),
+        toksmith.errors.SpecialTokenInText("<|a|>", 5, 2),
+        toksmith.errors.NotInVocabulary(b"\xff", 3),
+        toksmith.errors.UnknownId(5, 1, 4),
+        toksmith.errors.UnknownName("pattern", "gpt3", ["gpt2"]),
+        toksmith.errors.InvalidOption("merges", -1, "at least 0"),
+        toksmith.errors.CorpusError("a.txt", 3, "is no JSON"),
+        toksmith.errors.JobError("out", "there is no job.json"),
+        toksmith.errors.DownloadError("http://x", "ab", "/tmp/x", "is gone"),
+        toksmith.errors.CheckpointError(28, "/tmp/x", "No space left on device", None),
+        toksmith.errors.TrainingInterrupted(None, "counting"),
     ]
-    roots = [thing for thing in vars(toksmith).values() if isinstance(thing, type) and issubclass(thing, BaseException)]
-    assert {type(error) for error in made} == set(roots) - {toksmith.ToksmithError}
+    all_errors = {getattr(toksmith.errors, name) for name in toksmith.errors.__all__}
+    assert {type(error) for error in made} == all_errors - {toksmith.ToksmithError}
     for error in made:
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))

@@ -19,8 +19,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import AddedToken, Model, Tokenizer, TokenTable, _core, reference
+from toksmith import Model, Tokenizer, _core, reference
 from toksmith._model.model import regex_split
+from toksmith.types import AddedToken, TokenTable
 
 PINNED_REGEX = "2025.9.18"
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -262,7 +263,7 @@ def encodes_as_the_reference(pair: Twins, letters: str, draws: st.DataObject) ->
         try:
             expected.append(reference.encode(text, model))
         except ValueError as problem:
-            with pytest.raises(toksmith.NotInVocabulary) as caught:
+            with pytest.raises(toksmith.errors.NotInVocabulary) as caught:
                 tok.encode(text)
             content = caught.value.content
             assert repr(content.encode() if isinstance(content, str) else content) in str(problem)
@@ -377,7 +378,7 @@ def test_whole_pieces(words: list[str], draws: st.DataObject) -> None:
     try:
         expected = reference.encode(text, own)
     except ValueError:
-        with pytest.raises(toksmith.NotInVocabulary):
+        with pytest.raises(toksmith.errors.NotInVocabulary):
             Tokenizer(model).encode(text)
     else:
         assert Tokenizer(model).encode(text) == expected
@@ -412,14 +413,14 @@ def test_cutting(contents: list[str], text: str, as_bytes: bool, draws: st.DataO
         try:
             expected = reference.encode(given_text, model, allow)
         except ValueError as problem:
-            with pytest.raises(toksmith.SpecialTokenInText) as caught:
+            with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
                 tok.encode(given_text, special=allow)
             (at,) = re.findall(r"at byte (\d+)", str(problem))
             before = text.encode()[: int(at)]
             assert repr(caught.value.token) in str(problem)
             assert caught.value.offset == (len(before) if as_bytes else len(before.decode()))
             assert caught.value.index is None
-            with pytest.raises(toksmith.SpecialTokenInText) as caught:
+            with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
                 tok.encode_batch(["b", given_text, given_text], special=allow)
             assert caught.value.index == 1
         else:

@@ -18,8 +18,9 @@ from processors import LIMIT_S, interrupt, new_words
 from systems import needs, require
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, SpecialTokenInText, Tokenizer, reference
+from toksmith import Tokenizer, reference
 from toksmith._corpus import encode_files
+from toksmith.errors import CorpusError, InvalidOption, SpecialTokenInText
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 PARTS = [REAL_TEXT[at : at + 80] for at in range(0, len(REAL_TEXT), 80)] + [*HARD_TEXTS.values()]
@@ -184,7 +185,7 @@ def test_blocks_of_any_size_are_the_same_text(
     def joined(source: Path | io.BytesIO, limit: int) -> tuple[list[int], list[int]]:
         ids: list[int] = []
         ends: list[int] = []
-        for some, some_ends in encode_files.blocks(
+        for some, some_ends in encode_files.iter_encoded_blocks(
             tok._engine, source, separator=b"\n", special="text", threads=2, limit=limit
         ):
             ends += (some_ends + np.uint64(len(ids))).tolist()
@@ -223,7 +224,7 @@ def test_files_that_cannot_be_read(tok: Tokenizer, tmp_path: Path) -> None:
 def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, large: bytes) -> None:
     for change in (lambda: os.truncate(file, 1000), lambda: file.write_bytes(large + b"more")):
         file.write_bytes(large)
-        found = encode_files.blocks(tok._engine, file, special="text", threads=2, limit=1)
+        found = encode_files.iter_encoded_blocks(tok._engine, file, special="text", threads=2, limit=1)
         next(found)
         change()
         with pytest.raises(CorpusError, match="changed while it was read"):
@@ -249,7 +250,7 @@ def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> N
         tok = toksmith.load(sys.argv[1])
         tok.encode("warm up")
         before = peak_kib()
-        found = _encode_files.blocks(tok._engine, sys.argv[2], special="text", threads=2, limit=1 << 24)
+        found = _encode_files.iter_encoded_blocks(tok._engine, sys.argv[2], special="text", threads=2, limit=1 << 24)
         print(sum(len(ids) for ids, _ in found) > 10_000_000, peak_kib() - before)
     """
     command = [sys.executable, "-c", textwrap.dedent(script), str(saved), str(path)]

@@ -20,11 +20,11 @@ from processors import LIMIT_S
 from systems import needs, require
 
 import toksmith
-from toksmith import DownloadError, InvalidOption, UnknownName
 from toksmith._base import system as _system
 from toksmith._formats import texts
 from toksmith._sources import encodings
 from toksmith._sources.encodings import Published
+from toksmith.errors import DownloadError, InvalidOption, UnknownName
 
 DATA = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(
     [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
@@ -131,7 +131,7 @@ def test_tiktokens_cache_comes_second(
 
 def test_tiktokens_empty_name_means_no_folder(cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    assert [*encodings.places(encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
+    assert [*encodings.cache_paths(encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
 
 
 def test_a_wrong_file_in_a_cache_is_passed_over(
@@ -344,6 +344,6 @@ def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     merges = model.vocab.recover_merges()
     lines = (vocab_dir / "vocab.bpe").read_text(encoding="utf-8").split("\n")[1:-1]
     by_id = {id: token for token, id in ranks.items()}
-    spelt = [[texts.spelt(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
+    spelt = [[texts.to_gpt2_alphabet(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
     assert spelt == [line.split(" ") for line in lines]
     assert merges[:, 2].tolist() == list(range(256, 50256))

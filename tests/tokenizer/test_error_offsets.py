@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 import toksmith
-from toksmith import AddedToken, Model, NotInVocabulary, SpecialTokenInText, Step, Tokenizer, TokenTable, reference
+from toksmith import Model, Tokenizer, reference
 from toksmith._model.model import regex_split
+from toksmith.errors import NotInVocabulary, SpecialTokenInText
+from toksmith.types import AddedToken, Step, TokenTable
 
 PAD = "<pad>"
 REPLACE = Step("replace", (("content", "▁"), ("dialect", "literal"), ("pattern", " ")))
@@ -165,9 +167,9 @@ def test_parts_of_a_text_say_it_of_the_whole(before: str) -> None:
             partial(tok.chunk, text, 12, overlap=5, special="raise"),
             partial(tok.truncate, text, 1 << 20, special="raise"),
             partial(tok.truncate, text, 5, side="left", special="raise"),
-            partial(toksmith.explain.pieces, tok, text, special="raise"),
+            partial(toksmith.explain.text, tok, text, special="raise"),
             partial(toksmith.explain.prompt, tok, text, special="raise"),
-            partial(toksmith.explain.compare, tok, text, special="raise"),
+            partial(toksmith.explain.differences, tok, text, special="raise"),
             partial(toksmith.explain.budget, tok, text, context=9, special="raise"),
         ]
         for place, call in enumerate(calls):
@@ -212,5 +214,5 @@ def test_places_in_files_and_streams_of_rewritten_texts(tmp_path: Path) -> None:
     with pytest.raises(SpecialTokenInText) as caught:
         stream.finish()
     assert caught.value.offset == 6 and pickle.loads(pickle.dumps(caught.value)).offset == 6
-    with pytest.raises(toksmith.CorpusError, match="at offset 3"):
-        toksmith.encode_corpus(tok, ["é", "ééé<pad>"], tmp_path / "ids.npy")
+    with pytest.raises(toksmith.errors.CorpusError, match="at offset 3"):
+        toksmith.corpus.encode(tok, ["é", "ééé<pad>"], tmp_path / "ids.npy")

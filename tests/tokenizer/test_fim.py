@@ -6,7 +6,9 @@ from typing import NamedTuple
 import pytest
 
 import toksmith
-from toksmith import FimMarks, InvalidOption, fim
+from toksmith import fim
+from toksmith.errors import InvalidOption
+from toksmith.types import FimMarks
 
 BEFORE, AFTER, GAP = "def area(r):\n    return ", "\n\nprint(area(2))", "3.14 * r * r"
 

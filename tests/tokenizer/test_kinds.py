@@ -10,8 +10,10 @@ import tokenizers
 from drawn_pieces import drawn_text
 
 import toksmith
-from toksmith import AddedToken, Model, ModelError, NotInVocabulary, Tokenizer, TokenTable
+from toksmith import Model, Tokenizer
+from toksmith.errors import ModelError, NotInVocabulary
 from toksmith.reference import models as reference
+from toksmith.types import AddedToken, TokenTable
 
 ALPHABET = ["a", "b", "c", "ab", "é", "日", "本", "▁", "👍"]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]

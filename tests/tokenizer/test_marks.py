@@ -15,8 +15,8 @@ from chat_templates import FAMILIES
 from test_chat import by_jinja, chat, contents_of, is_blank, marks_of, peer, tok
 
 import toksmith
-from toksmith import AddedToken
 from toksmith._tokenizer.marks import TrustedEncoder, is_mark
+from toksmith.types import AddedToken
 
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 MESSAGES = 100_000 if EXHAUSTIVE else 2_000
@@ -151,7 +151,7 @@ def without_marks(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
     return toksmith.Tokenizer(
         dataclasses.replace(
             model,
-            tokens=toksmith.TokenTable.of([model.tokens[place] for place in left]),
+            tokens=toksmith.types.TokenTable.of([model.tokens[place] for place in left]),
             ids=model.ids[left],
             scores=None if model.scores is None else model.scores[left],
             merges=[row for row in model.merges.tolist() if not marks & {*row}] or model.merges[:0],

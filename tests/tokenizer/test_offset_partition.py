@@ -15,7 +15,8 @@ from test_format_sentencepiece import charsmap, loaded
 from test_offsets import characters, widened
 
 import toksmith
-from toksmith import InvalidOption, NotInVocabulary, Tokenizer, reference
+from toksmith import Tokenizer, reference
+from toksmith.errors import InvalidOption, NotInVocabulary
 
 __all__ = ["charsmap"]
 DRAWN = 4_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 60

@@ -119,7 +119,7 @@ def test_characters_of_bytes_and_of_lone_surrogates() -> None:
 
 def test_added_tokens_have_the_range_of_what_stands_in_the_text() -> None:
     tok = toksmith.train("ab", merges=1, pattern=None)
-    added = tuple(toksmith.AddedToken(content, 300, special=True) for content in ("<end>", "<reserved_7>"))
+    added = tuple(toksmith.types.AddedToken(content, 300, special=True) for content in ("<end>", "<reserved_7>"))
     model = toksmith.Model(
         tok.model.tokens, tok.model.ids, merges=tok.model.merges, merge_rule="pair", added_tokens=added
     )
@@ -131,12 +131,12 @@ def test_added_tokens_have_the_range_of_what_stands_in_the_text() -> None:
 def test_nothing_has_no_range_and_options_are_checked() -> None:
     tok = toksmith.train("ab", merges=1, pattern=None, special_tokens=["<s>"])
     assert len(tok.encode_with_offsets("")) == 0
-    with pytest.raises(toksmith.InvalidOption, match="unit"):
+    with pytest.raises(toksmith.errors.InvalidOption, match="unit"):
         tok.encode_with_offsets("a", unit="line")
-    with pytest.raises(toksmith.SpecialTokenInText) as problem:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as problem:
         tok.encode_with_offsets("é<s>")
     assert problem.value.offset == 1
-    with pytest.raises(toksmith.SpecialTokenInText) as problem:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as problem:
         tok.encode_ragged_with_offsets(["a", "é<s>"])
     assert (problem.value.index, problem.value.offset) == (1, 1)
 
@@ -223,7 +223,7 @@ def test_a_piece_that_is_looked_up_as_a_whole_has_a_range(kind: Any) -> None:
     tokens = [b"a", b"b", *([b"ab"] if kind != "chars" else []), b"<unk>"]
     scores = np.array([-1.0, -2.0, -9.0, -9.0]) if kind == "unigram" else None
     ids = np.arange(len(tokens), dtype=np.uint32)
-    table, last = toksmith.TokenTable.of(tokens), len(tokens) - 1
+    table, last = toksmith.types.TokenTable.of(tokens), len(tokens) - 1
     model = toksmith.Model(table, ids, kind=kind, unit="char", scores=scores, unknown_id=last, whole_piece=True)
     tok = toksmith.Tokenizer(model)
     for text in ("ab", "a", "abab", "zab"):

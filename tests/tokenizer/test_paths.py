@@ -56,7 +56,7 @@ def twins(vocab_dir: Path) -> Callable[[str], tuple[Twin, Engines]]:
 def engines_of(model: Model) -> Engines:
     """The engines of a model. A regex in a group is none of the table's, so that no scanner takes its place."""
     steps = tuple(
-        toksmith.Step(
+        toksmith.types.Step(
             step.kind, tuple((key, f"(?:{value})" if key == "pattern" else value) for key, value in step.options)
         )
         for step in model.splitters

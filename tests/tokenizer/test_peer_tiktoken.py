@@ -185,7 +185,7 @@ def test_special_tokens_in_text(draws: st.DataObject, pairs: dict[str, Pair]) ->
             try:
                 expected = pair.peer.encode(text, **modes)
             except ValueError:
-                with pytest.raises(toksmith.SpecialTokenInText):
+                with pytest.raises(toksmith.errors.SpecialTokenInText):
                     pair.own.encode(text, special=special)
             else:
                 require_equal(pair, text, expected, pair.own.encode(text, special=special))
@@ -206,7 +206,7 @@ def test_bytes_of_every_id(name: str, pairs: dict[str, Pair]) -> None:
         with pytest.raises(KeyError):
             peer.decode_single_token_bytes(id)
         for call in (own.token_bytes, lambda id: own.decode([id])):
-            with pytest.raises(toksmith.UnknownId):
+            with pytest.raises(toksmith.errors.UnknownId):
                 call(id)
 
 

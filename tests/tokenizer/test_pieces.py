@@ -47,7 +47,7 @@ def test_special_tokens_are_pieces(hard: str) -> None:
         for piece in ([segment] if id is not None else reference.split(segment, toksmith.patterns()["cl100k"].regexes))
     ]
     assert [piece.encode() for piece in tok.split(text, special="allow")] == expected
-    with pytest.raises(toksmith.SpecialTokenInText) as caught:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
         tok.split(f"é{END}")
     assert caught.value.offset == 1
     assert END not in tok.split(text, special="text")

@@ -17,7 +17,9 @@ from shown_results import check_fragment
 from systems import needs
 
 import toksmith
-from toksmith import AddedToken, Tokenizer, UnknownId, reference
+from toksmith import Tokenizer, reference
+from toksmith.errors import UnknownId
+from toksmith.types import AddedToken
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values(), REAL_TEXT, "", "日本語 и ещё 🙂" * 50]

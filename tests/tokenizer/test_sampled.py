@@ -11,8 +11,10 @@ import pytest
 from test_kinds import drawn_piece, model
 
 import toksmith
-from toksmith import AddedToken, InvalidOption, Step, Tokenizer
+from toksmith import Tokenizer
+from toksmith.errors import InvalidOption
 from toksmith.reference import models as reference
+from toksmith.types import AddedToken, Step
 
 TEXTS = ["low lower lowest newer newest " * 4, "été 日本日本 ab"]
 
@@ -101,7 +103,7 @@ def test_special_tokens_stay_and_seeds_repeat() -> None:
     ids = tok.encode_sampled("low<|x|>low", seed=9, dropout=0.5, special="allow")
     assert ids.count(tok.special_tokens["<|x|>"]) == 1 and tok.decode(ids) == "low<|x|>low"
     assert ids == tok.encode_sampled("low<|x|>low", seed=9, dropout=0.5, special="allow")
-    with pytest.raises(toksmith.SpecialTokenInText):
+    with pytest.raises(toksmith.errors.SpecialTokenInText):
         tok.encode_sampled("low<|x|>", seed=1)
     marked = toksmith.train(TEXTS, 60, end_of_word_suffix="</w>", character_coverage=1.0, progress=False)
     assert marked.encode_sampled("lowest low", seed=1, dropout=0) == marked.encode("lowest low")

@@ -15,8 +15,8 @@ import pytest
 from conftest import DATA, existing_or_skip
 
 import toksmith
-from toksmith import InvalidOption, SpecialTokenInText
 from toksmith._tokenizer import session as _session
+from toksmith.errors import InvalidOption, SpecialTokenInText
 
 EDITS = 100_000 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 1_500
 CORPUS = "the user said low and lower: it's 12345 words,\n\n  or 日本語 here; été 👍🏽 <|en <|end|>\t\r\n" * 30
@@ -28,7 +28,10 @@ def flagged() -> toksmith.Tokenizer:
     tok = toksmith.train(CORPUS, 340, pattern="gpt2", special_tokens=[TOKEN])
     model = tok.model
     flags = {"lstrip": True, "rstrip": True}
-    more = (toksmith.AddedToken("<|en", 400, special=False, **flags), toksmith.AddedToken("low", 401, single_word=True))
+    more = (
+        toksmith.types.AddedToken("<|en", 400, special=False, **flags),
+        toksmith.types.AddedToken("low", 401, single_word=True),
+    )
     return toksmith.Tokenizer(replace(model, added_tokens=(*model.added_tokens, *more)))
 
 

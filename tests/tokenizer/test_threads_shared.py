@@ -220,7 +220,7 @@ def test_a_second_call_of_a_stream_is_refused_and_changes_nothing(tok: Tokenizer
 
     assert decoder.feed(ids()) == "ac"
     assert decoder.feed(100) == "d"
-    with pytest.raises(toksmith.UnknownId):
+    with pytest.raises(toksmith.errors.UnknownId):
         decoder.feed(9999)
     assert decoder.feed(101) == "e"  # what raised is no longer at work
 

@@ -78,7 +78,7 @@ def test_training_leaves_nothing_behind() -> None:
 
 def test_offsets_in_errors_are_characters(tok: toksmith.Tokenizer) -> None:
     guarded, _ = toksmith.add_special(tok, ["<|end|>"])
-    with pytest.raises(toksmith.SpecialTokenInText) as caught:
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
         guarded.encode("天真<|end|>", special="raise")
     assert caught.value.offset == 2
 

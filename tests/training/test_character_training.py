@@ -13,8 +13,8 @@ import sentencepiece
 from trainings import trained
 
 import toksmith
-from toksmith import CorpusError, InvalidOption
-from toksmith._formats.protobuf import parse
+from toksmith._formats.protobuf import parse_model
+from toksmith.errors import CorpusError, InvalidOption
 
 WORDS = "the cat sat on the mat and the rat ate the cat that sat on the hat "
 TWENTY = [WORDS] * 20
@@ -65,7 +65,7 @@ def saved(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePiecePro
 def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, corpora_dir: Path, tmp_path: Path) -> None:
     lines = lines_of(corpora_dir, corpus, 1 << 40 if LONG else 100_000)
     path = peer_model(lines, tmp_path, model_type="char", vocab_size=100_000, character_coverage=coverage)
-    pieces = [piece.piece.decode() for piece in parse(path.read_bytes(), "peer.model").pieces if piece.type == 1]
+    pieces = [piece.piece.decode() for piece in parse_model(path.read_bytes(), "peer.model").pieces if piece.type == 1]
     tok = toksmith.train(lines, merges=0, unit="char", character_coverage=coverage, progress=False)
     assert sorted(token.decode() for token in tok.model.tokens) == sorted(pieces)
     tok = toksmith.train(lines, len(pieces) + 1, kind="unigram", character_coverage=coverage, progress=False)
@@ -75,7 +75,7 @@ def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, cor
 def test_sentencepiece_leaves_out_a_character_that_it_uses_itself(tmp_path: Path) -> None:
     """U+001F stands around symbols in its trainer (0.2.3), and where a text has it it is lost; here it is one like others."""
     path = peer_model(["ab\x1f", "a\x1e"], tmp_path, model_type="char", vocab_size=100, character_coverage=1.0)
-    theirs = {piece.piece.decode() for piece in parse(path.read_bytes(), "peer.model").pieces if piece.type == 1}
+    theirs = {piece.piece.decode() for piece in parse_model(path.read_bytes(), "peer.model").pieces if piece.type == 1}
     tok = toksmith.train(["ab\x1f", "a\x1e"], merges=0, unit="char", character_coverage=1.0)
     assert {token.decode() for token in tok.model.tokens} - theirs == {"\x1f"}
 
@@ -184,4 +184,4 @@ def test_too_little_room_or_text_is_said(kind: str) -> None:
     with pytest.raises(CorpusError, match="empty"):
         trained("", 18, **KINDS[kind])
     with pytest.raises(InvalidOption, match="documents"):
-        trained(toksmith.count_pieces(WORDS), 18, **KINDS[kind])
+        trained(toksmith.corpus.count(WORDS), 18, **KINDS[kind])

@@ -29,8 +29,11 @@ from processors import LIMIT_S
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, FormatError, InvalidOption, PieceCounts, count_pieces, reference
+from toksmith import reference
 from toksmith._corpus import blocks
+from toksmith.corpus import PieceCounts
+from toksmith.corpus import count as count_pieces
+from toksmith.errors import CorpusError, FormatError, InvalidOption
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 DOCUMENTS = [line for line in REAL_TEXT.splitlines(keepends=True) if line.strip()]
@@ -99,7 +102,7 @@ def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BATCH_BYTES", most)
         patch.setattr(blocks, "BATCH_DOCUMENTS", count)
-        assert [*blocks.grouped(texts)] == [*blocks.grouped(iter(texts))]
+        assert [*blocks.group_sources(texts)] == [*blocks.group_sources(iter(texts))]
 
 
 @pytest.mark.slow
@@ -168,7 +171,7 @@ def test_long_pieces_are_left_out_and_told(caplog: pytest.LogCaptureFixture, tmp
         toksmith.train(texts, 258, pattern=r"\S+|\s+", max_piece_bytes=100),
     )
     assert saved(by_counts, tmp_path) == saved(by_corpus, tmp_path)
-    with pytest.raises(InvalidOption, match="give it to count_pieces"):
+    with pytest.raises(InvalidOption, match=r"give it to corpus\.count"):
         toksmith.train(counts, 258, max_piece_bytes=50)
 
 
@@ -356,7 +359,7 @@ def test_every_kind_of_file(name: str, threads: int, tmp_path: Path) -> None:
     expected = ["".join(DOCUMENTS)] if ".txt" in name else DOCUMENTS
     assert content(count_pieces(tmp_path / name, threads=threads)) == content(count_pieces(expected))
     assert toksmith.train(tmp_path / name, 300) == toksmith.train(expected, 300)
-    assert list(toksmith._corpus.documents(tmp_path / name)) in (expected, [text.encode() for text in expected])
+    assert list(toksmith._corpus.iter_documents(tmp_path / name)) in (expected, [text.encode() for text in expected])
 
 
 def test_many_files_are_one_corpus_in_order(tmp_path: Path) -> None:
@@ -488,8 +491,8 @@ def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
         texts = [f"{n} w{n * 7919 % 100_003}" for n in range(100_000)]
         try:
-            toksmith.count_pieces(texts, pattern=None, max_memory=1 << 20, spill_to=sys.argv[1])
-        except toksmith.CorpusError as error:
+            toksmith.corpus.count(texts, pattern=None, max_memory=1 << 20, spill_to=sys.argv[1])
+        except toksmith.errors.CorpusError as error:
             print(error)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
@@ -578,12 +581,12 @@ def test_lines_of_other_tools(tmp_path: Path) -> None:
     "lines, said",
     [
         (b"a", "a.tsv:1: there is no tab"),
-        (b"1\ta\n1\ta\n", "a.tsv:row 2: the piece stands in an earlier row"),
+        (b"1\ta\n1\ta\n", "a.tsv:row 2: the piece is in an earlier row"),
         (b"1\t\n", "a.tsv:row 1: expected a piece of at least one byte"),
         (b"0\ta\n", "a.tsv:row 1: expected a piece of at least one byte"),
-        (b"1\ta\nx\tb\n", "a.tsv:2: the count is no 64-bit number"),
+        (b"1\ta\nx\tb\n", "a.tsv:2: the count is not a 64-bit number"),
         (b"1\t\\q\n", "a.tsv:1: an escape or a tab in the piece is wrong"),
-        (b"18446744073709551616\ta\n", "a.tsv:1: the count is no 64-bit number"),
+        (b"18446744073709551616\ta\n", "a.tsv:1: the count is not a 64-bit number"),
         (b"# toksmith piece counts: {}\n", "a.tsv: its facts"),
         (b"# toksmith piece counts: \xff\n", "a.tsv: its facts"),
         (b'# toksmith piece counts: {"version": 2}\n', "a.tsv: its facts"),
@@ -607,7 +610,7 @@ def test_hostile_tables(tmp_path: Path) -> None:
         "has the columns": table.drop_columns("byte"),
         "nulls": table.set_column(1, "count", arrow.array([1, 1, None], arrow.uint64())),
         "a type that save": table.set_column(1, "count", arrow.array([1, 1, -1])),
-        "row 2: the piece stands": table.set_column(0, "piece", arrow.array([b"x", b"x", b"y"])),
+        "row 2: the piece is in an earlier row": table.set_column(0, "piece", arrow.array([b"x", b"x", b"y"])),
         "its facts": table.replace_schema_metadata({next(iter(facts)): b"{"}),
     }
     for said, bad in bad_tables.items():

@@ -13,7 +13,8 @@ from tokenizers import models, normalizers, pre_tokenizers, trainers
 from trainings import trained
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, Tokenizer
+from toksmith import Tokenizer
+from toksmith.errors import CorpusError, InvalidOption
 from toksmith.reference import models as reference
 
 LONG = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
@@ -135,6 +136,6 @@ def test_too_little_text_is_said() -> None:
     with pytest.raises(CorpusError, match="without a word"):
         trained(" \n ", 40, **KINDS["wordpiece"])
     with pytest.raises(InvalidOption, match="documents"):
-        trained(toksmith.count_pieces(WORDS), 40, **KINDS["ends"])
+        trained(toksmith.corpus.count(WORDS), 40, **KINDS["ends"])
     small = trained("ab ab", 100, **KINDS["ends"])
     assert small.model.training is not None and small.model.training.stopped_because == "no pair is left"

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 from job_corpus import END, TOK, content, job, make
 
 import toksmith
-from toksmith import InvalidOption, JobError, UnknownName
 from toksmith._cli import app
 from toksmith._jobs.folder import merge_shards
 from toksmith._jobs.sinks import SINKS, dolma, mds, megatron, rows
+from toksmith.errors import InvalidOption, JobError, UnknownName
 
 APART = [name for name, row in SINKS.items() if row.apart]
 NAMED = [name for name, row in SINKS.items() if row.names]
@@ -25,7 +25,7 @@ def two_jobs(folder: Path, **options: Any) -> list[Path]:
     files = make(folder / "in")
     for name, some in (("a", files[:3]), ("b", files[3:])):
         given = {"append": END, "shard_size": 100, **options}
-        toksmith.plan(TOK, some, folder / name, **given).run(progress=False)
+        toksmith.corpus.plan(TOK, some, folder / name, **given).run(progress=False)
     return [folder / "a", folder / "b"]
 
 
@@ -40,11 +40,11 @@ def files_of(folder: Path) -> dict[str, str]:
 def test_one_shard_is_that_of_one_job(of: str, to: str, tmp_path: Path) -> None:
     whole = job(tmp_path, "whole", to=to, shard_size=1 << 20)
     whole.run(progress=False)
-    done = toksmith.merge_shards(two_jobs(tmp_path, to=of), tmp_path / "all", to=to)
+    done = toksmith.corpus.merge(two_jobs(tmp_path, to=of), tmp_path / "all", to=to)
     assert files_of(tmp_path / "all") == files_of(tmp_path / "whole")
-    assert (done.to, done.shards, done.documents) == (to, 1, toksmith.shards(tmp_path / "whole").documents)
-    assert toksmith.verify(tmp_path / "all").ok and not (tmp_path / "all" / "parts").exists()
-    found, own = toksmith.shards(tmp_path / "all"), toksmith.shards(tmp_path / "whole")
+    assert (done.to, done.shards, done.documents) == (to, 1, toksmith.corpus.show(tmp_path / "whole").documents)
+    assert toksmith.corpus.verify(tmp_path / "all").ok and not (tmp_path / "all" / "parts").exists()
+    found, own = toksmith.corpus.show(tmp_path / "all"), toksmith.corpus.show(tmp_path / "whole")
     assert (found.ids, found.text_bytes, found.lengths, found.first) == (
         own.ids,
         own.text_bytes,
@@ -54,21 +54,21 @@ def test_one_shard_is_that_of_one_job(of: str, to: str, tmp_path: Path) -> None:
 
 
 def test_the_format_is_that_of_the_first(tmp_path: Path) -> None:
-    assert toksmith.merge_shards(two_jobs(tmp_path, to="datatrove"), tmp_path / "all").to == "datatrove"
+    assert toksmith.corpus.merge(two_jobs(tmp_path, to="datatrove"), tmp_path / "all").to == "datatrove"
 
 
 @pytest.mark.parametrize("to", APART)
 def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that end anywhere, and lengths that wait in a file."""
     folders = two_jobs(tmp_path, to=to)
-    toksmith.merge_shards(folders, tmp_path / "all", to="megatron")
+    toksmith.corpus.merge(folders, tmp_path / "all", to="megatron")
     for size in (1, 3, 20):
         for module in (rows, merge_shards, megatron, mds, dolma):
             monkeypatch.setattr(module, "AT_A_TIME", size)
         for module in (rows, merge_shards, mds):
             monkeypatch.setattr(module, "IDS_AT_A_TIME", size)
         monkeypatch.setattr(megatron, "HELD_BYTES", size)
-        toksmith.merge_shards(folders, tmp_path / f"all {size}", to="megatron")
+        toksmith.corpus.merge(folders, tmp_path / f"all {size}", to="megatron")
         assert files_of(tmp_path / f"all {size}") == files_of(tmp_path / "all")
 
 
@@ -76,7 +76,9 @@ def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many shards: few files are open at once, and few ids are in memory."""
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": f"low {n} lower"}) + "\n" for n in range(150)))
-    toksmith.plan(TOK, tmp_path / "rows.jsonl", tmp_path / "many", shard_size=1, to="megatron").run(progress=False)
+    toksmith.corpus.plan(TOK, tmp_path / "rows.jsonl", tmp_path / "many", shard_size=1, to="megatron").run(
+        progress=False
+    )
     opened: list[Any] = []
     real = builtins.open
     most = largest = 0
@@ -99,7 +101,7 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(np, "fromfile", small)
     for module in (rows, merge_shards):
         monkeypatch.setattr(module, "IDS_AT_A_TIME", 50)
-    done = toksmith.merge_shards([tmp_path / "many"], tmp_path / "all")
+    done = toksmith.corpus.merge([tmp_path / "many"], tmp_path / "all")
     assert done.documents == 150 and most <= 8 and largest <= max(50, rows.AT_A_TIME)
     assert len([each for each in opened if str(each.name).endswith(".bin")]) >= 150
 
@@ -112,55 +114,55 @@ def test_names_of_documents_are_kept(of: str, to: str, tmp_path: Path, monkeypat
     folders = two_jobs(tmp_path, to=of, id_field="id")
     monkeypatch.setattr(mds, "IDS_AT_A_TIME", 5)
     monkeypatch.setattr(dolma, "AT_A_TIME", 2)
-    toksmith.merge_shards(folders, tmp_path / "all", to=to)
+    toksmith.corpus.merge(folders, tmp_path / "all", to=to)
     assert files_of(tmp_path / "all") == files_of(tmp_path / "whole")
-    assert toksmith.merge_shards(folders, tmp_path / "plain", to="npy").documents
+    assert toksmith.corpus.merge(folders, tmp_path / "plain", to="npy").documents
 
 
 def test_what_cannot_be_merged(tmp_path: Path) -> None:
     folders = two_jobs(tmp_path)
     refused: list[tuple[dict[str, Any], str]] = [
-        ({"to": "nanogpt"}, "formats tell documents apart"),
+        ({"to": "nanogpt"}, "formats separate documents"),
         ({"to": "parquet", "pack": "chunk", "length": 9}, "without packed rows"),
     ]
     for number, (options, said) in enumerate(refused):
         job(tmp_path, str(number), **options).run(progress=False)
         with pytest.raises(InvalidOption, match=said):
-            toksmith.merge_shards([tmp_path / str(number)], tmp_path / "all")
+            toksmith.corpus.merge([tmp_path / str(number)], tmp_path / "all")
     other = toksmith.train("low", merges=1, progress=False)
-    toksmith.plan(other, make(tmp_path / "in"), tmp_path / "other", special="text").run(progress=False)
+    toksmith.corpus.plan(other, make(tmp_path / "in"), tmp_path / "other", special="text").run(progress=False)
     with pytest.raises(InvalidOption, match="folders of one tokenizer"):
-        toksmith.merge_shards([*folders, tmp_path / "other"], tmp_path / "all")
-    counted = CliRunner().invoke(app, ["count-pieces", str(tmp_path / "in"), "-o", f"{tmp_path / 'counts'}/"])
+        toksmith.corpus.merge([*folders, tmp_path / "other"], tmp_path / "all")
+    counted = CliRunner().invoke(app, ["corpus", "count", str(tmp_path / "in"), "-o", f"{tmp_path / 'counts'}/"])
     assert counted.exit_code == 0, counted.output
     with pytest.raises(InvalidOption, match="merge-counts adds up"):
-        toksmith.merge_shards([tmp_path / "counts"], tmp_path / "all")
+        toksmith.corpus.merge([tmp_path / "counts"], tmp_path / "all")
     with pytest.raises(InvalidOption, match="at least one folder"):
-        toksmith.merge_shards([], tmp_path / "all")
+        toksmith.corpus.merge([], tmp_path / "all")
     with pytest.raises(UnknownName, match="format of files of ids"):
-        toksmith.merge_shards(folders, tmp_path / "all", to="megatorn")
+        toksmith.corpus.merge(folders, tmp_path / "all", to="megatorn")
     job(tmp_path, "unfinished")
     with pytest.raises(JobError, match="the job is not finished"):
-        toksmith.merge_shards([tmp_path / "unfinished"], tmp_path / "all")
+        toksmith.corpus.merge([tmp_path / "unfinished"], tmp_path / "all")
     with pytest.raises(JobError, match=r"there is no job\.json"):
-        toksmith.merge_shards([tmp_path / "in"], tmp_path / "all")
+        toksmith.corpus.merge([tmp_path / "in"], tmp_path / "all")
     assert not (tmp_path / "all").exists()
     for there in (*folders, tmp_path / "unfinished"):
         before = content(there)
         with pytest.raises(JobError, match=r"is planned here|is there already"):
-            toksmith.merge_shards(folders, there)
+            toksmith.corpus.merge(folders, there)
         assert content(there) == before
 
 
 def test_from_the_shell(tmp_path: Path) -> None:
     folders = [str(folder) for folder in two_jobs(tmp_path)]
-    done = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
+    done = CliRunner().invoke(app, ["corpus", "merge", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
     assert done.exit_code == 0 and done.stdout.endswith(f"saved in {tmp_path / 'all'} (2 files for megatron)\n")
-    again = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
+    again = CliRunner().invoke(app, ["corpus", "merge", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
     assert again.exit_code == 1 and "these shards are merged here already" in again.stderr
-    other = CliRunner().invoke(app, ["merge-shards", folders[0], "-o", str(tmp_path / "all")])
+    other = CliRunner().invoke(app, ["corpus", "merge", folders[0], "-o", str(tmp_path / "all")])
     assert other.exit_code == 1 and "other shards are merged here" in other.stderr
-    wrong = CliRunner().invoke(app, ["merge-shards", *folders, "-o", str(tmp_path / "b"), "--to", "megatorn"])
+    wrong = CliRunner().invoke(app, ["corpus", "merge", *folders, "-o", str(tmp_path / "b"), "--to", "megatorn"])
     assert wrong.exit_code == 2 and "--to" in wrong.output
 
 
@@ -172,11 +174,11 @@ def test_damaged_shards_are_not_merged(to: str, tmp_path: Path) -> None:
     for damaged in (whole[:-1] + bytes([whole[-1] ^ 1]), whole[: len(whole) // 2]):
         path.write_bytes(damaged)
         with pytest.raises(JobError, match=path.name):
-            toksmith.merge_shards(folders, tmp_path / "all")
+            toksmith.corpus.merge(folders, tmp_path / "all")
         assert not (tmp_path / "all").exists()
     path.unlink()
     with pytest.raises(JobError, match=path.name):
-        toksmith.merge_shards(folders, tmp_path / "all")
+        toksmith.corpus.merge(folders, tmp_path / "all")
 
 
 def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
@@ -188,7 +190,7 @@ def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
     path.write_bytes(path.read_bytes()[:-2])
     monkeypatch.setattr(merge_shards, "changed_files", lambda *_: [])
     with pytest.raises(JobError, match=r"shard 0 cannot be read: .*; run verify on the folder$"):
-        toksmith.merge_shards(folders, tmp_path / "all")
+        toksmith.corpus.merge(folders, tmp_path / "all")
 
 
 @pytest.mark.parametrize("to", ["datatrove", "mds", "llmc"])
@@ -197,9 +199,9 @@ def test_another_format_may_be_tried(to: str, tmp_path: Path) -> None:
     if to == "llmc":
         (tmp_path / "empty.txt").write_bytes(b"")
         folders = [tmp_path / "empty"]
-        toksmith.plan(TOK, tmp_path / "empty.txt", folders[0], empty="keep").run(progress=False)
+        toksmith.corpus.plan(TOK, tmp_path / "empty.txt", folders[0], empty="keep").run(progress=False)
     with pytest.raises(JobError, match="choose another format"):
-        toksmith.merge_shards(folders, tmp_path / "all", to=to)
-    assert toksmith.merge_shards(folders, tmp_path / "all", to="npy").to == "npy"
+        toksmith.corpus.merge(folders, tmp_path / "all", to=to)
+    assert toksmith.corpus.merge(folders, tmp_path / "all", to="npy").to == "npy"
     with pytest.raises(InvalidOption, match=r"decode=True .* these shards were merged"):
-        toksmith.verify(tmp_path / "all", decode=True)
+        toksmith.corpus.verify(tmp_path / "all", decode=True)

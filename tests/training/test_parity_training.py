@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, TrainingInterrupted
+from toksmith.errors import CorpusError, InvalidOption, TrainingInterrupted
 from toksmith.metrics import LANGUAGES
 from toksmith.reference import parity_training as specification
 from toksmith.reference.training import DIGITS
@@ -63,7 +63,7 @@ def both(
     """What the specification and the core learn."""
     asked = {name: value for name, value in options.items() if name not in ("parity", "other")}
     other = options.get("other", [])
-    due = specification.learned(corpora, patterns, mode=options["parity"], other=other, **asked)
+    due = specification.learn_merges(corpora, patterns, mode=options["parity"], other=other, **asked)
     tok = toksmith.train(
         other or None,
         pattern=patterns or None,
@@ -127,7 +127,7 @@ def test_training_goes_on_from_a_base(training: Any, before: int) -> None:
     if "vocab_size" in options:
         options["vocab_size"] += before
     asked = {name: value for name, value in options.items() if name not in ("parity", "other")}
-    due = specification.learned(
+    due = specification.learn_merges(
         corpora, patterns, mode=options["parity"], other=options.get("other", []), base=own, **asked
     )
     tok = toksmith.train(
@@ -212,8 +212,8 @@ def test_all_ratios_equal_make_compression_equal() -> None:
 def test_texts_counts_and_files_give_the_same(tmp_path: Path) -> None:
     options: dict[str, Any] = {"vocab_size": 400, "parity": "window", "pattern": "gpt2"}
     due = toksmith.train(languages=CORPORA, development=TEXTS, **options)
-    counts = {name: toksmith.count_pieces(each, pattern="gpt2") for name, each in CORPORA.items()}
-    development = {name: toksmith.count_pieces(each, pattern="gpt2") for name, each in TEXTS.items()}
+    counts = {name: toksmith.corpus.count(each, pattern="gpt2") for name, each in CORPORA.items()}
+    development = {name: toksmith.corpus.count(each, pattern="gpt2") for name, each in TEXTS.items()}
     assert toksmith.train(languages=counts, development=development, **options) == due
     del options["pattern"]  # that of the counts
     assert toksmith.train(languages=counts, development=development, **options) == due
@@ -246,7 +246,7 @@ def test_ctrl_c_gives_the_merges_so_far() -> None:
     options: dict[str, Any] = {"languages": corpora, "ratios": {"a": 1, "b": 2}, "pattern": None, "parity": "parity"}
     phases: list[tuple[str, int]] = []
 
-    def interrupt(progress: toksmith.Progress) -> None:
+    def interrupt(progress: toksmith.types.Progress) -> None:
         phases.append((progress.phase, progress.done))
         if progress.phase == "merging" and progress.done and ("stopped", 0) not in phases:
             phases.append(("stopped", 0))
@@ -261,7 +261,7 @@ def test_ctrl_c_gives_the_merges_so_far() -> None:
     # Bytes of both corpora, one after another.
     assert [done for phase, done in phases if phase == "counting"][-1] == 4_000_000
 
-    def early(progress: toksmith.Progress) -> None:
+    def early(progress: toksmith.types.Progress) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(TrainingInterrupted) as stopped:
@@ -327,7 +327,7 @@ GIVEN: dict[str, Any] = {
         ("ties", {"ties": "first_seen"}),
         ("superwords", {"superwords": 1}),
         ("languages", {"kind": "unigram", "merges": None, "vocab_size": 300}),
-        ("pattern", {"development": {"en": "a", "hi": toksmith.count_pieces("c", pattern="gpt2")}}),
+        ("pattern", {"development": {"en": "a", "hi": toksmith.corpus.count("c", pattern="gpt2")}}),
     ],
 )
 def test_what_does_not_fit_is_refused(argument: str, change: dict[str, Any]) -> None:
@@ -384,5 +384,5 @@ def test_languages_get_fairer_on_unseen_articles(corpora_dir: Path) -> None:
     even = {name: "\n".join(declared[name][1::2]) for name in names}
     plain = toksmith.train([*odd.values()], 2000)
     fair = toksmith.train(languages=odd, development=odd, vocab_size=2000, parity="parity")
-    before, after = toksmith.parity(plain, even), toksmith.parity(fair, even)
+    before, after = toksmith.metrics.parity(plain, even), toksmith.metrics.parity(fair, even)
     assert before.gini is not None and after.gini is not None and after.gini < 0.7 * before.gini

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, _cli, reference
+from toksmith import _cli, reference
+from toksmith.errors import CorpusError, InvalidOption
 
 SEEN = Path(reference.__file__).read_text(encoding="utf-8")
 UNSEEN = Path(_cli.__file__).read_text(encoding="utf-8")
@@ -69,7 +70,7 @@ def test_what_cannot_be_rewound_is_refused(tmp_path: Path) -> None:
     tok.save(tmp_path / "tok.tiktoken", allow_loss=("splitters", "added_tokens"))
     ranks = toksmith.load(tmp_path / "tok.tiktoken", pattern="o200k")
     for other in (words, ranks):
-        with pytest.raises(InvalidOption, match="kind='bpe', with its record"):
+        with pytest.raises(InvalidOption, match=r"kind='bpe' from train\(\), with its record"):
             toksmith.rewind(other, 256)
 
 

@@ -25,7 +25,8 @@ from processors import LIMIT_S, interrupt
 from systems import needs
 
 import toksmith
-from toksmith import CorpusError, InvalidOption, NotInVocabulary, Tokenizer, TrainingInterrupted, reference
+from toksmith import Tokenizer, reference
+from toksmith.errors import CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 
@@ -39,7 +40,7 @@ def pairs(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
     return [(tok.token_bytes(left), tok.token_bytes(right)) for left, right, _ in tok.model.merges.tolist()]
 
 
-def record(tok: Tokenizer) -> toksmith.TrainingRecord:
+def record(tok: Tokenizer) -> toksmith.types.TrainingRecord:
     assert tok.model.training is not None
     return tok.model.training
 
@@ -304,7 +305,7 @@ def test_another_field(tmp_path: Path) -> None:
 
 
 def test_progress_says_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
-    seen: list[toksmith.Progress] = []
+    seen: list[toksmith.types.Progress] = []
     tok = toksmith.train([REAL_TEXT] * 3, 400, progress=seen.append)
     assert [one.phase for one in seen] == sorted(one.phase for one in seen) and {one.phase for one in seen} == {
         "counting",
@@ -320,13 +321,13 @@ def test_progress_says_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_an_exception_of_the_progress_callable_comes_through() -> None:
-    def fail(progress: toksmith.Progress) -> None:
+    def fail(progress: toksmith.types.Progress) -> None:
         raise RuntimeError(progress.phase)
 
     with pytest.raises(RuntimeError, match="counting"):
         toksmith.train("abc", 300, progress=fail)
 
-    def fail_later(progress: toksmith.Progress) -> None:
+    def fail_later(progress: toksmith.types.Progress) -> None:
         if progress.phase == "merging" and progress.done:
             raise RuntimeError("merging")
 
@@ -350,7 +351,7 @@ INTERRUPTED = """
     noise = random.Random(0).randbytes(12_000_000).translate(bytes(b"abcdefgh" * 32))
     try:
         toksmith.train(noise, 1_000_000, pattern=None, progress=merging)
-    except toksmith.TrainingInterrupted as stop:
+    except toksmith.errors.TrainingInterrupted as stop:
         at = time.process_time()
         assert stop.tokenizer.model.training.stopped_because == "it was interrupted"
         stop.tokenizer.save(sys.argv[1])

@@ -54,7 +54,7 @@ PROGRAM = """
             print(kind, flush=True)
         try:
             train(text, progress=report)
-        except toksmith.TrainingInterrupted:
+        except toksmith.errors.TrainingInterrupted:
             print(time.process_time(), flush=True)
         assert train(text[:20_000], progress=False) == before
         assert len(os.listdir("/proc/self/task")) == threads

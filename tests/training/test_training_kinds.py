@@ -9,7 +9,9 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 import toksmith
-from toksmith import InvalidOption, TrainingKind, _cli
+from toksmith import _cli
+from toksmith.errors import InvalidOption
+from toksmith.types import TrainingKind
 
 KINDS = toksmith.training_kinds()
 PARAMETERS = inspect.signature(toksmith.train).parameters
@@ -117,7 +119,7 @@ def test_the_specification_shows_the_rows() -> None:
 
 
 def test_help_names_the_kinds_that_take_an_option() -> None:
-    said = CliRunner().invoke(_cli.app, ["train", "--help"], env={"COLUMNS": "200"}).stdout
+    said = CliRunner().invoke(_cli.app, ["train", "--help-all"], env={"COLUMNS": "200"}).stdout
     lines = {
         match[1]: " ".join(match[2].split())
         for match in re.finditer(r"  (--[a-z-]+)(.*?)(?=\n  -|\n\n|$)", said, re.DOTALL)
@@ -126,7 +128,7 @@ def test_help_names_the_kinds_that_take_an_option() -> None:
     assert "For bpe of bytes. [default: (none)]" in lines["--digits"]
     assert "For bpe, wordpiece. [default: (lowest_ids)]" in lines["--ties"]
     assert "For bpe" not in lines["--vocab-size"] + lines["--pattern"]
-    counting = CliRunner().invoke(_cli.app, ["count-pieces", "--help"], env={"COLUMNS": "200"}).stdout
+    counting = CliRunner().invoke(_cli.app, ["corpus", "count", "--help"], env={"COLUMNS": "200"}).stdout
     assert "--max-piece-bytes" in counting and "unigram" not in counting
 
 

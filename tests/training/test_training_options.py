@@ -22,7 +22,8 @@ from processors import has_ended, processor_s, until
 from systems import WINDOWS
 
 import toksmith
-from toksmith import FormatError, InvalidOption, Tokenizer, TrainingInterrupted, reference
+from toksmith import Tokenizer, reference
+from toksmith.errors import FormatError, InvalidOption, TrainingInterrupted
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 GPT2_ORDER = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
@@ -155,7 +156,7 @@ def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> N
 
 
 def test_superwords_need_a_corpus_that_can_be_read_twice() -> None:
-    for corpus in (iter(["low low"]), toksmith.count_pieces("low low")):
+    for corpus in (iter(["low low"]), toksmith.corpus.count("low low")):
         with pytest.raises(InvalidOption, match="superwords"):
             toksmith.train(corpus, 260, superwords=1)
     with pytest.raises(InvalidOption, match="superwords"):
@@ -163,7 +164,7 @@ def test_superwords_need_a_corpus_that_can_be_read_twice() -> None:
 
 
 def test_superwords_are_not_rewound_into_another_phase() -> None:
-    with pytest.raises(InvalidOption, match="merges in one line"):
+    with pytest.raises(InvalidOption, match="single sequence of merges"):
         toksmith.rewind(toksmith.train("low low lower low low lower", 262, superwords=2), 260)
 
 
@@ -280,7 +281,7 @@ def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
     words = toksmith.train(text, 500)
     counted = 0
 
-    def interrupt(progress: toksmith.Progress) -> None:
+    def interrupt(progress: toksmith.types.Progress) -> None:
         nonlocal counted
         counted += progress.phase == "counting" and progress.total is not None
         if counted == 2 and progress.phase == "merging":

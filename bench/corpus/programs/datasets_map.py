@@ -1,4 +1,4 @@
-"""`datasets.map` as its users call it: batches of JSON lines to ids, on two processes.
+"""`datasets.map` with its users' calls: batches of JSON lines to ids, on two processes.
 
 Usage: datasets_map.py ROWS FOLDER_OF_TOKENIZER OUTPUT
 """

@@ -1,4 +1,4 @@
-"""Calls: arguments that lie, change while they are read, are too many, or are something else."""
+"""Calls: arguments with false lengths, that change during the call, too many, or of other types."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..attack import SECONDS_LONG, SEED, Attack, Call, require
-from ..subjects import LIBRARIES, OURS, TIKTOKEN, TOKENIZERS, small
+from ..subjects import LIBRARIES, OURS, TIKTOKEN, TOKENIZERS, small_subject
 
 TEXT = "def low(self): return 5\n" * 400
 
 
-class Lying(list[Any]):
+class WrongLengthList(list[Any]):
     """A list that reports a wrong length."""
 
     def __init__(self, content: list[Any], length: int) -> None:
@@ -28,8 +28,8 @@ class Lying(list[Any]):
 
 
 def wrong_ids(library: str, folder: Path) -> Iterator[Call]:
-    """Ids that no vocabulary has."""
-    subject = small(library, folder)
+    """Ids outside the vocabulary."""
+    subject = small_subject(library, folder)
 
     def call(id: Any) -> str:
         text = subject.decode([5, id, 6])
@@ -58,22 +58,22 @@ def wrong_ids(library: str, folder: Path) -> Iterator[Call]:
 
 
 def empty_batch(library: str, folder: Path) -> Iterator[Call]:
-    """A million texts without a character."""
-    subject = small(library, folder)
+    """A million empty texts."""
+    subject = small_subject(library, folder)
     yield lambda: require(len(subject.batch([""] * 1_000_000)) == 1_000_000, "another number of results")
 
 
-def lying(library: str, folder: Path) -> Iterator[Call]:
-    """Lists of texts and of ids whose length is a lie."""
-    subject = small(library, folder)
+def wrong_lengths(library: str, folder: Path) -> Iterator[Call]:
+    """Lists of texts and of ids that report a wrong length."""
+    subject = small_subject(library, folder)
     for length in (0, 1, 4, 10**6, 2**40, 2**62):
-        yield lambda: subject.batch(Lying(["a", "b", "c"], length)) and "answers"  # noqa: B023 - called before the next
-        yield lambda: subject.decode(Lying([5, 6, 7], length)) and "answers"  # noqa: B023
+        yield lambda: subject.batch(WrongLengthList(["a", "b", "c"], length)) and "answers"  # noqa: B023 - called before the next
+        yield lambda: subject.decode(WrongLengthList([5, 6, 7], length)) and "answers"  # noqa: B023
 
 
-def changing(library: str, folder: Path) -> Iterator[Call]:
-    """A list of texts and an array of ids that another thread changes while they are read."""
-    subject = small(library, folder)
+def changing_arguments(library: str, folder: Path) -> Iterator[Call]:
+    """A list of texts and an array of ids that another thread changes while the call reads them."""
+    subject = small_subject(library, folder)
     texts, ids = [TEXT] * 100, np.full(2_000_000, 300, np.uint32)
     stop = threading.Event()
 
@@ -100,33 +100,33 @@ def changing(library: str, folder: Path) -> Iterator[Call]:
 
 
 def many_threads(library: str, folder: Path) -> Iterator[Call]:
-    """128 threads that begin to encode at once, each a text of its own."""
-    subject = small(library, folder)
+    """128 threads that begin to encode at once, each its own text."""
+    subject = small_subject(library, folder)
     draw = random.Random(SEED)
     texts = ["".join(draw.choices("aeinorst  ", k=50_000)) for _ in range(128)]
     due = [subject.encode(text) for text in texts]
-    found: list[bool] = []
+    matches: list[bool] = []
 
     def call() -> None:
         together = threading.Barrier(128)
 
         def work(place: int) -> None:
             together.wait()
-            found.append(subject.encode(texts[place]) == due[place])
+            matches.append(subject.encode(texts[place]) == due[place])
 
         threads = [threading.Thread(target=work, args=(place,)) for place in range(128)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        require(found == [True] * 128, "other ids")
+        require(matches == [True] * 128, "other ids")
 
     yield call
 
 
 def wrong_types(library: str, folder: Path) -> Iterator[Call]:
     """Values that are not a text, a list of texts or a list of ids."""
-    subject = small(library, folder)
+    subject = small_subject(library, folder)
     things: tuple[Any, ...] = (
         None,
         5,
@@ -145,11 +145,11 @@ def wrong_types(library: str, folder: Path) -> Iterator[Call]:
     )
     for thing in things:
         for call in (subject.encode, subject.batch, subject.decode):
-            yield lambda: asked(call, thing)  # noqa: B023 - called before the next
+            yield lambda: call_and_report(call, thing)  # noqa: B023 - called before the next
 
 
-def asked(call: Callable[[Any], object], thing: Any) -> str:
-    """Calls, and reports that it returned."""
+def call_and_report(call: Callable[[Any], object], thing: Any) -> str:
+    """Make a call, and report that it returned."""
     call(thing)
     return "answers"
 
@@ -157,11 +157,11 @@ def asked(call: Callable[[Any], object], thing: Any) -> str:
 CALLS = (
     Attack("decode: ids out of range, negative, huge, NaN or not numbers", LIBRARIES, wrong_ids),
     Attack("batch: a million empty texts", LIBRARIES, empty_batch, seconds=SECONDS_LONG),
-    Attack("batch and decode: a list whose `__len__` lies", LIBRARIES, lying),
+    Attack("batch and decode: a list whose `__len__` lies", LIBRARIES, wrong_lengths),
     Attack(
         "batch and decode: a caller that changes its lists and arrays during the call",
         (OURS, TIKTOKEN, TOKENIZERS),
-        changing,
+        changing_arguments,
     ),
     Attack("128 threads at once", LIBRARIES, many_threads, seconds=SECONDS_LONG, gigabytes=64, most_mb=600),
     Attack("encode, batch and decode: arguments of other types", LIBRARIES, wrong_types),

@@ -1,4 +1,4 @@
-"""Files that are not a model: cut, changed, deep, endless, packed."""
+"""Files that are not valid models: cut, changed, deeply nested, endless, compressed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from ...adapters._engine import installed
+from ...adapters._engine import import_peer
 from ..attack import SECONDS_LONG, SEED, Attack, Call, require
-from ..subjects import OURS, SENTENCEPIECE, TIKTOKEN, TOKENIZERS, Subject, written
+from ..subjects import OURS, SENTENCEPIECE, TIKTOKEN, TOKENIZERS, Subject, write_file
 
 NAMES = {
     "tokenizer.json": (OURS, TOKENIZERS),
@@ -24,8 +24,8 @@ OTHERS = ("small.gguf", "vocab.txt", "vocab.json", "tekken.json", "stoi.json", "
 CUTS, CHANGES = 200, 400
 
 
-def used(library: str, path: Path) -> str:
-    """Loads a file, and uses the result."""
+def load_and_use(library: str, path: Path) -> str:
+    """Load a file, and use the result."""
     subject = Subject(library, path)
     ids = subject.encode("def low(é):\n  return '한' 12345 ")
     require(all(0 <= id < 1 << 24 for id in ids), "ids that are none")
@@ -40,7 +40,7 @@ def cut(data: bytes) -> Iterator[bytes]:
 
 
 def changed(data: bytes) -> Iterator[bytes]:
-    """The file with bytes that are other ones, gone, twice or moved, the same at every call."""
+    """The file with bytes replaced, removed, doubled or moved; the same at every call."""
     draw = random.Random(SEED)
     for _ in range(CHANGES):
         now = bytearray(data)
@@ -53,23 +53,23 @@ def changed(data: bytes) -> Iterator[bytes]:
         yield bytes(now)
 
 
-def each(name: str, variants: Callable[[bytes], Iterator[bytes]], library: str, folder: Path) -> Iterator[Call]:
+def each_variant(name: str, variants: Callable[[bytes], Iterator[bytes]], library: str, folder: Path) -> Iterator[Call]:
     """Every variant of a file of the folder."""
     for data in variants((folder / name).read_bytes()):
-        path = written(folder / "made" / f"{variants.__name__}-{library}" / name, data)
-        yield lambda: used(library, path)  # noqa: B023 - called before the next
+        path = write_file(folder / "made" / f"{variants.__name__}-{library}" / name, data)
+        yield lambda: load_and_use(library, path)  # noqa: B023 - called before the next
 
 
 def drawn(library: str, folder: Path) -> Iterator[Call]:
-    """Bytes that were never a file of any format, under the name of each."""
+    """Random bytes under a name of each format."""
     draw = random.Random(SEED)
     for name in (*NAMES, *OTHERS):
         for _ in range(50):
             data = draw.randbytes(draw.randrange(4000))
-            path = written(
+            path = write_file(
                 folder / "made" / "drawn" / name, draw.choice((b"", b"GGUF", b"{", b"\x0a", b"toksmith 1\n")) + data
             )
-            yield lambda: used(library, path)  # noqa: B023 - called before the next
+            yield lambda: load_and_use(library, path)  # noqa: B023 - called before the next
 
 
 def deep(library: str, folder: Path) -> Iterator[Call]:
@@ -83,16 +83,16 @@ def deep(library: str, folder: Path) -> Iterator[Call]:
         whole % (step * 120 + end * 120),
     ]
     for number, data in enumerate(forms):
-        path = written(folder / "made" / f"deep-{library}" / str(number) / "tokenizer.json", data)
-        yield lambda: used(library, path)  # noqa: B023 - called before the next
+        path = write_file(folder / "made" / f"deep-{library}" / str(number) / "tokenizer.json", data)
+        yield lambda: load_and_use(library, path)  # noqa: B023 - called before the next
 
 
 def claims(library: str, folder: Path) -> Iterator[Call]:
     """Lengths of 2^31 and more in a SentencePiece model of a few bytes."""
     for number, size in enumerate((2**31 - 1, 2**31, 2**40, 2**63)):
         coded = bytes(size >> shift & 127 | 128 for shift in range(0, 63, 7)) + bytes([size >> 63 & 1])
-        path = written(folder / "made" / f"claims-{library}" / f"{number}.model", b"\x0a" + coded + b"\x0a\x01a")
-        yield lambda: used(library, path)  # noqa: B023 - called before the next
+        path = write_file(folder / "made" / f"claims-{library}" / f"{number}.model", b"\x0a" + coded + b"\x0a\x01a")
+        yield lambda: load_and_use(library, path)  # noqa: B023 - called before the next
 
 
 def device(name: str, library: str, folder: Path) -> Iterator[Call]:
@@ -101,25 +101,25 @@ def device(name: str, library: str, folder: Path) -> Iterator[Call]:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     path.symlink_to("/dev/zero")
-    yield lambda: used(library, path)
+    yield lambda: load_and_use(library, path)
 
 
 def pipe(library: str, folder: Path) -> Iterator[Call]:
-    """A named pipe into which nobody writes."""
+    """A named pipe without a writer."""
     names = {OURS: "small.toksmith", TIKTOKEN: "small.tiktoken", TOKENIZERS: "tokenizer.json"}
     path = folder / "made" / f"pipe-{library}" / names.get(library, "small.model")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     os.mkfifo(path)
-    yield lambda: used(library, path)
+    yield lambda: load_and_use(library, path)
 
 
 def bombs(library: str, folder: Path) -> Iterator[Call]:
-    """40 MB that unpack to 10 GB, as a corpus of one row without an end."""
+    """40 MB that unpack to 10 GB, as a corpus of one endless row."""
     member = gzip.compress(bytes(100_000_000), 1)
-    toksmith = installed(library)
+    toksmith = import_peer(library)
     for name in ("bomb.jsonl.gz", "bomb.tsv.gz", "bomb.toksmith.gz"):
-        path = written(folder / "made" / name, member * 100)
+        path = write_file(folder / "made" / name, member * 100)
         if name.endswith(".toksmith.gz"):
             yield lambda: toksmith.load(path)  # noqa: B023 - called before the next
         else:
@@ -141,18 +141,18 @@ def huge_claims(library: str, folder: Path) -> Iterator[Call]:
         "b.tiktoken": b"YQ== 99999999999999999999\n",
     }
     for name, data in forms.items():
-        path = written(folder / "made" / "huge" / name, data)
-        yield lambda: used(library, path)  # noqa: B023 - called before the next
+        path = write_file(folder / "made" / "huge" / name, data)
+        yield lambda: load_and_use(library, path)  # noqa: B023 - called before the next
 
 
 ENDLESS = {"tokenizer.json": TOKENIZERS, "small.model": SENTENCEPIECE, "small.tiktoken": TIKTOKEN}
 FILES = (
     *(
-        Attack(f"{name}: cut at {CUTS} places", libraries, partial(each, name, cut))
+        Attack(f"{name}: cut at {CUTS} places", libraries, partial(each_variant, name, cut))
         for name, libraries in NAMES.items()
     ),
     *(
-        Attack(f"{name}: {CHANGES} random changes", libraries, partial(each, name, changed))
+        Attack(f"{name}: {CHANGES} random changes", libraries, partial(each_variant, name, changed))
         for name, libraries in NAMES.items()
     ),
     Attack("random bytes under the names of ten formats", (OURS,), drawn),

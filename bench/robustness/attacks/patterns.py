@@ -1,4 +1,4 @@
-"""Split patterns and sets of special tokens that take long to compile, to run, or to compare."""
+"""Split patterns and sets of special tokens that are slow to compile, to run, or to compare."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...adapters._engine import installed
+from ...adapters._engine import import_peer
 from ..attack import Attack, Call, require
 from ..subjects import OURS, TIKTOKEN, TOKENIZERS, encoding, load, ranks
-from .models import changed
+from .models import changed_json
 
 THREE = (OURS, TIKTOKEN, TOKENIZERS)
 BACKTRACKING = r"(?=(a|a)+?\1$)a|a|b"
 
 
 def tokenizer(library: str, folder: Path, pattern: str, special: dict[str, int] | None = None) -> Any:
-    """A library's tokenizer with a pattern of the caller, and its special tokens."""
+    """A library's tokenizer with the caller's pattern and special tokens."""
     if library == OURS:
-        toksmith = installed(OURS)
+        toksmith = import_peer(OURS)
         return toksmith.load(folder / "small.tiktoken", pattern=pattern, special_tokens=special or {})
     if library == TIKTOKEN:
         return encoding(ranks(folder / "small.tiktoken"), pattern, special or {})
-    tokenizers = installed(TOKENIZERS)
+    tokenizers = import_peer(TOKENIZERS)
     tok = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     split = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated")
     tok.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
@@ -35,20 +35,20 @@ def tokenizer(library: str, folder: Path, pattern: str, special: dict[str, int] 
     return tok
 
 
-def encoded(library: str, tok: Any, text: str) -> None:
-    """Encodes a text and looks whether it comes back."""
-    found = tok.encode(text)
-    ids = found.ids if library == TOKENIZERS else found
+def check_round_trip(library: str, tok: Any, text: str) -> None:
+    """Encode a text, and check that it decodes to itself."""
+    result = tok.encode(text)
+    ids = result.ids if library == TOKENIZERS else result
     require(tok.decode(ids) == text, "the ids decode to another text")
 
 
 def on_text(pattern: str, text: str, library: str, folder: Path) -> Iterator[Call]:
-    """A pattern of the caller on a text."""
-    yield lambda: encoded(library, tokenizer(library, folder, pattern), text)
+    """A caller's pattern on a text."""
+    yield lambda: check_round_trip(library, tokenizer(library, folder, pattern), text)
 
 
 def in_file(library: str, folder: Path) -> Iterator[Call]:
-    """Patterns of a tokenizer.json, which Oniguruma goes through, on texts that make it go back again and again."""
+    """Patterns of a tokenizer.json, which Oniguruma runs, on texts that make it backtrack again and again."""
     level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
     for pattern, text in (
         (r"(?:a|a)+$", "a" * 40 + "b"),
@@ -56,24 +56,24 @@ def in_file(library: str, folder: Path) -> Iterator[Call]:
         (BACKTRACKING, "a" * 46_000),
     ):
         split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-        path = changed(folder, pre_tokenizer={"type": "Sequence", "pretokenizers": [split, level]})
-        yield lambda: encoded(library, load(library, path), text)  # noqa: B023 - called before the next
+        path = changed_json(folder, pre_tokenizer={"type": "Sequence", "pretokenizers": [split, level]})
+        yield lambda: check_round_trip(library, load(library, path), text)  # noqa: B023 - called before the next
 
 
-def interrupted(library: str, folder: Path) -> Iterator[Call]:
-    """Ctrl-C after two seconds of the processor, while a pattern goes back again and again."""
+def interrupted_pattern(library: str, folder: Path) -> Iterator[Call]:
+    """Ctrl-C after two seconds of processor time, while a pattern backtracks."""
     tok = tokenizer(library, folder, BACKTRACKING)
 
     def call() -> None:
         signal.signal(signal.SIGPROF, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_PROF, 2)
-        encoded(library, tok, "a" * 46_000)
+        check_round_trip(library, tok, "a" * 46_000)
 
     yield call
 
 
-def drawn(library: str, folder: Path) -> Iterator[Call]:
-    """Patterns that are too long, too deep or too many times repeated, and some that are none."""
+def invalid_patterns(library: str, folder: Path) -> Iterator[Call]:
+    """Patterns that are too long, too deep or too often repeated, and some invalid ones."""
     patterns = [
         "a" * 100_000_000,
         "(" * 100_000 + "a" + ")" * 100_000,
@@ -88,11 +88,11 @@ def drawn(library: str, folder: Path) -> Iterator[Call]:
         "",
     ]
     for pattern in patterns:
-        yield lambda: encoded(library, tokenizer(library, folder, pattern), "aab ab")  # noqa: B023 - called before the next
+        yield lambda: check_round_trip(library, tokenizer(library, folder, pattern), "aab ab")  # noqa: B023 - called before the next
 
 
 def many_specials(library: str, folder: Path) -> Iterator[Call]:
-    """Special tokens that begin alike, and that are all to be compared with each other: first valid ones, then a clash."""
+    """Special tokens with a common beginning, all compared with each other: first valid ones, then a clash."""
     allowed = {OURS: {"special": "allow"}, TIKTOKEN: {"allowed_special": "all"}, TOKENIZERS: {}}[library]
     alike = ["<" + letter * size + ">" for size in range(1, 251) for letter in "abcd"]
     for contents in (alike, [*alike, "x<a"]):
@@ -102,8 +102,8 @@ def many_specials(library: str, folder: Path) -> Iterator[Call]:
 
 PATTERNS = (
     Attack(f"pattern `{BACKTRACKING}`, 46 kB of `a`", THREE, partial(on_text, BACKTRACKING, "a" * 46_000)),
-    Attack("the same, and Ctrl-C after 2 s", THREE, interrupted),
+    Attack("the same, and Ctrl-C after 2 s", THREE, interrupted_pattern),
     Attack("patterns of a tokenizer.json that backtrack heavily", (OURS, TOKENIZERS), in_file),
-    Attack("patterns that are too long (100 MB), too deep or invalid", THREE, drawn),
+    Attack("patterns that are too long (100 MB), too deep or invalid", THREE, invalid_patterns),
     Attack("1,000 special tokens of 1 to 250 equal letters, without and with one that clashes", THREE, many_specials),
 )

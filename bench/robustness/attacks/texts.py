@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..attack import SECONDS_LONG, SEED, Attack, Call, require
-from ..subjects import LIBRARIES, OURS, SENTENCEPIECE, Subject, small
+from ..subjects import LIBRARIES, OURS, SENTENCEPIECE, Subject, small_subject
 
 LONG = 10_000_000
 MARKS = "".join(chr(code) for code in range(0x300, 0x370))
@@ -35,8 +35,8 @@ ALPHABET = [
 ]
 
 
-def back(subject: Subject, text: Any, due: str | None) -> str:
-    """Encodes a text; with a byte-level vocabulary, checks that the ids decode to the text."""
+def check_round_trip(subject: Subject, text: Any, due: str | None) -> str:
+    """Encode a text; with a byte-level vocabulary, check that the ids decode to it."""
     ids = subject.encode(text)
     if due is not None and subject.library != SENTENCEPIECE:  # its models rewrite white space by design
         require(subject.decode(ids) == due, "the ids decode to another text")
@@ -44,34 +44,34 @@ def back(subject: Subject, text: Any, due: str | None) -> str:
 
 
 def unassigned() -> str:
-    """Characters that Unicode does not have."""
+    """Characters that Unicode does not assign."""
     codes = (chr(code) for code in range(0x40000, sys.maxunicode))
     return "".join(islice((char for char in codes if unicodedata.category(char) == "Cn"), 250_000))
 
 
-def one(make: Callable[[], str], library: str, folder: Path) -> Iterator[Call]:
+def single_text(make: Callable[[], str], library: str, folder: Path) -> Iterator[Call]:
     """A single text."""
-    subject = small(library, folder)
+    subject = small_subject(library, folder)
 
     def call() -> str:
         text = make()
-        return back(subject, text, text)
+        return check_round_trip(subject, text, text)
 
     yield call
 
 
 def surrogates(library: str, folder: Path) -> Iterator[Call]:
     """Lone surrogates, which Python's str can contain and UTF-8 cannot."""
-    subject = small(library, folder)
+    subject = small_subject(library, folder)
     for text in ("\ud800", "a\udc80b", "\udc00\ud800", "\ud83d\ude00", "\ud800" * 100_000, "x\ud800<|end|>\udfff"):
         # A pair becomes its character, and half of one becomes U+FFFD.
         due = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        yield lambda: back(subject, text, due)  # noqa: B023 - called before the next
+        yield lambda: check_round_trip(subject, text, due)  # noqa: B023 - called before the next
 
 
-def broken(library: str, folder: Path) -> Iterator[Call]:
+def invalid_utf8(library: str, folder: Path) -> Iterator[Call]:
     """Bytes that are not UTF-8."""
-    subject = small(library, folder)
+    subject = small_subject(library, folder)
     draw = random.Random(SEED)
     for data in (
         b"\xff",
@@ -81,16 +81,16 @@ def broken(library: str, folder: Path) -> Iterator[Call]:
         b"\xc0\x80" * 1000,
         *(draw.randbytes(200) for _ in range(500)),
     ):
-        yield lambda: back(subject, data, data.decode("utf-8", "replace"))  # noqa: B023 - called before the next
+        yield lambda: check_round_trip(subject, data, data.decode("utf-8", "replace"))  # noqa: B023 - called before the next
 
 
-def drawn(library: str, folder: Path) -> Iterator[Call]:
-    """2,000 random texts that are hard to cut."""
-    subject = small(library, folder)
+def random_texts(library: str, folder: Path) -> Iterator[Call]:
+    """2,000 random texts that are hard to split."""
+    subject = small_subject(library, folder)
     draw = random.Random(SEED)
     for _ in range(2_000):
         text = "".join(draw.choices(ALPHABET, k=draw.randrange(200)))
-        yield lambda: back(subject, text, text)  # noqa: B023 - called before the next
+        yield lambda: check_round_trip(subject, text, text)  # noqa: B023 - called before the next
 
 
 WHOLE: dict[str, Callable[[], str]] = {
@@ -106,8 +106,11 @@ WHOLE: dict[str, Callable[[], str]] = {
     "1 MB of U+FDFA, which NFKC makes 11 times as long": lambda: "\ufdfa" * 333_000,
 }
 TEXTS = (
-    *(Attack(f"text: {name}", LIBRARIES, partial(one, make), seconds=SECONDS_LONG) for name, make in WHOLE.items()),
+    *(
+        Attack(f"text: {name}", LIBRARIES, partial(single_text, make), seconds=SECONDS_LONG)
+        for name, make in WHOLE.items()
+    ),
     Attack("text: lone surrogates", LIBRARIES, surrogates),
-    Attack("text: bytes that are not UTF-8", (OURS, SENTENCEPIECE), broken),
-    Attack("texts: random strings of 24 hard characters", LIBRARIES, drawn),
+    Attack("text: bytes that are not UTF-8", (OURS, SENTENCEPIECE), invalid_utf8),
+    Attack("texts: random strings of 24 hard characters", LIBRARIES, random_texts),
 )

@@ -1,1 +1,1 @@
-"""What every wing stands on: errors, arguments, paths, threads, progress and the system."""
+"""The base of every wing: errors, arguments, paths, threads and the system."""

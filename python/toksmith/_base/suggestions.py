@@ -1,7 +1,7 @@
-"""What a wrong name may mean: names that are spelt alike, and what other libraries and programs call the same thing.
+"""Suggestions for a wrong name: similar names, and the names of other libraries and programs for the same thing.
 
 The rule: only the adapters in `toksmith.compat` have the names of other libraries. Elsewhere such a name is an error,
-and the error names ours. `docs/coming-from.md` has the same in tables.
+which gives the name in toksmith. `docs/coming-from.md` has the same tables.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 
 __all__ = ["MOST", "OF_A_TOKENIZER", "OF_THE_PACKAGE", "close_names", "missing_attribute"]
 
-LONGEST = 200  # a longer name is no slip
+LONGEST = 200  # a longer name is not a typing error
 MOST = 5  # names that a message lists
-CUTOFF = 0.61  # "nope" and "minbpe" are 0.6 alike
+CUTOFF = 0.61  # difflib's ratio of "nope" and "minbpe" is 0.6
 
-# By a name of ours, what others call it, without case and marks.
+# By a name in toksmith: other names for it, in lower case and without punctuation.
 OTHER_NAMES: Mapping[str, str] = {
     # Encodings and split patterns, by the models that use them.
     "p50k_base": "p50k codex textdavinci003 davinci",
@@ -110,7 +110,12 @@ OF_A_TOKENIZER: Mapping[str, str] = {
 }
 
 # Functions and classes of other libraries' modules.
-OF_THE_PACKAGE: Mapping[str, str] = {
+OF_THE_PACKAGE = {
+    "count_pieces": "toksmith.corpus.count",
+    "encode_corpus": "toksmith.corpus.encode",
+    "measure": "toksmith.compare, or toksmith.metrics.measure",
+    "parity": "toksmith.compare, or toksmith.metrics.parity",
+    "fairness": "toksmith.compare, or toksmith.metrics.fairness",
     "get_encoding": "toksmith.load(name)",
     "encoding_for_model": "toksmith.compat.tiktoken.encoding_for_model(model)",
     "list_encoding_names": "toksmith.encodings()",
@@ -132,8 +137,8 @@ OF_THE_PACKAGE: Mapping[str, str] = {
 
 
 def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that a wrong one probably means, at most five: those that differ only in case and signs, else those
-    that mean the same, else those that are spelt like it.
+    """The known names that a wrong name probably means, at most five: names that differ only in case and punctuation, else
+    names with the same meaning, else names with a similar spelling.
 
     >>> close_names("GPT-4", ["gpt2", "cl100k_base"]), close_names("gpt22", ["gpt2", "cl100k_base"])
     (['cl100k_base'], ['gpt2'])
@@ -142,24 +147,24 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
     if len(name) > LONGEST:
         return []
-    names, own = list(known), bare(name)
-    same = [each for each in names if bare(each) == own]
-    by_meaning = [each for each, others in OTHER_NAMES.items() if each in names and own in others.split()]
-    return (same or by_meaning or difflib.get_close_matches(name, names, cutoff=CUTOFF))[:MOST]
+    names, bare_name = list(known), fold_name(name)
+    same_spelling = [word for word in names if fold_name(word) == bare_name]
+    by_meaning = [word for word, others in OTHER_NAMES.items() if word in names and bare_name in others.split()]
+    return (same_spelling or by_meaning or difflib.get_close_matches(name, names, cutoff=CUTOFF))[:MOST]
 
 
-def bare(name: str) -> str:
-    """The letters and digits of a name, small."""
+def fold_name(name: str) -> str:
+    """The letters and digits of a name, in lower case."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
 def missing_attribute(owner: object, what: str, name: str, ours: Mapping[str, str]) -> AttributeError:
-    """The error for an attribute that is missing; Python itself adds an attribute that is spelt like it.
+    """The error for a missing attribute; Python itself adds an attribute with a similar spelling.
 
     Args:
         owner: The object.
-        what: It in words.
-        ours: By another library's name, what to use here.
+        what: The object in words.
+        ours: By another library's name, the expression to use here.
     """
     hint = f"; use {ours[name]}" if name in ours else ""
     return AttributeError(f"{what} has no attribute {name!r}{hint}", name=name, obj=owner)

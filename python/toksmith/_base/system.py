@@ -1,8 +1,8 @@
-"""What differs between operating systems: locks, renames, flushes, signals, output, memory, processors, folders.
+"""Differences between operating systems: locks, renames, flushes, signals, output, memory, processors, folders.
 
-There is a class for each kind of system, and each has the same methods. `SYSTEM` is that of this machine. Other modules ask
-it, and never ask which system it is. Every class works on every system as far as its calls exist there, so tests run the
-methods of `Windows` on Linux, with a stand-in for the modules that only Windows has.
+Each kind of system has a class with the same methods. `SYSTEM` is the object for this machine. Other modules call it and
+never test which system runs. Every class works on every system as far as its calls exist there, so tests run the methods
+of `Windows` on Linux, with stand-ins for the modules that only Windows has.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from typing import Any, BinaryIO
 
 __all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
 
-# Windows refuses to rename or remove a file while any program has it open, such as a virus scanner that looks at new files.
-TRIES, FIRST_PAUSE_S = 10, 0.004  # twice as long after each try: four seconds
+# Windows refuses to rename or remove a file while any program has it open, such as a virus scanner that reads new files.
+TRIES, FIRST_PAUSE_S = 10, 0.004  # the pause doubles after each try: four seconds in total
 LOCK_PAUSE_S = 0.01
-# A file that was written to so recently may be closed and about to be renamed.
+# Seconds. A file that was written to more recently may be closed and about to be renamed.
 MOVING_S = 30
 JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of the Windows API
 
 
 class Posix:
-    """Linux, and every system that has no class of its own here.
+    """Linux, and every system without its own class here.
 
-    Attributes: `lost_reader`, the numbers of the errors that writing to a pipe raises when its reader has left;
-    `shown_name_errors`, how file names that are not Unicode are printed; `unfollowed`, the flags of `os.open` that refuse a link
-    and do not wait at a pipe, as far as the system has them; `frees_ports_late`, whether a port that was in use a
-    minute ago has to be asked for with SO_REUSEADDR, which on Windows would share a port that is in use now.
+    Attributes: `lost_reader`, the numbers of the errors that writing to a pipe raises after its reader has closed it;
+    `shown_name_errors`, the error handler for printing file names that are not Unicode; `unfollowed`, the flags of `os.open`
+    that refuse a link and do not wait at a pipe, as far as the system has them; `frees_ports_late`, whether a port that was
+    in use a minute ago needs SO_REUSEADDR, which on Windows would share a port that is in use now.
     """
 
     lost_reader: tuple[int, ...] = (errno.EPIPE,)
@@ -42,16 +42,13 @@ class Posix:
     unfollowed = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
     def is_link(self, found: os.stat_result) -> bool:
-        """Whether `os.lstat` found a link; a junction of Windows leads to another folder too."""
+        """Whether a result of `os.lstat` is a link or a junction of Windows, which leads to another folder too."""
         return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == JUNCTION
 
     # Files that are being written
 
     def lock(self, file: int, *, wait: bool) -> bool:
-        """Locks a file until it is closed; returns whether that succeeded.
-
-        It also returns False if the file system has no locks.
-        """
+        """Locks a file until it is closed; False if that failed, also because the file system has no locks."""
         fcntl: Any = import_module("fcntl")
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -59,11 +56,11 @@ class Posix:
         return False
 
     def hold(self, file: int) -> None:
-        """Keeps other processes from removing a file by `remove_unheld` while it is open here."""
+        """Prevents `remove_unheld` in other processes from removing a file while it is open here."""
         self.lock(file, wait=True)
 
     def is_held(self, name: str) -> bool:
-        """Whether a process holds a file. True also where nobody can know."""
+        """Whether a process holds a file. True also if that cannot be determined."""
         try:
             file = os.open(name, os.O_RDWR | self.unfollowed)
         except OSError:
@@ -85,7 +82,7 @@ class Posix:
 
     @contextlib.contextmanager
     def exclusive(self, folder: str) -> Iterator[int | None]:
-        """Keeps others from replacing files of a folder meanwhile; yields the open folder, None where none can be opened."""
+        """Locks a folder against other processes that replace files in it; yields the open folder, or None on Windows."""
         file = os.open(folder, os.O_RDONLY)
         try:
             self.lock(file, wait=True)
@@ -96,7 +93,7 @@ class Posix:
     # Names
 
     def replace(self, file: BinaryIO, name: str, target: str) -> None:
-        """Renames a file that is open here. It stays open and held, where the system can do this."""
+        """Renames a file that is open here. It stays open and held if the system can do this."""
         os.replace(name, target)
 
     def move(self, name: str, target: str) -> None:
@@ -104,7 +101,7 @@ class Posix:
         os.replace(name, target)
 
     def add(self, file: BinaryIO, name: str, target: str) -> None:
-        """Gives an open file another name, but replaces nothing: linking, unlike renaming, does not."""
+        """Gives an open file another name without replacing a file: a link, unlike a rename, never replaces."""
         os.link(name, target)
 
     def remove(self, name: str) -> None:
@@ -118,29 +115,29 @@ class Posix:
         os.fsync(file)
 
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
-        """Flushes the names of a folder to the disk, if the system can do this for folders; None is no folder."""
+        """Flushes the names of a folder to the disk, if the system can do this for folders; does nothing for None."""
         if folder is None:
             return
-        opened = folder if isinstance(folder, int) else os.open(folder, os.O_RDONLY)
+        descriptor = folder if isinstance(folder, int) else os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(opened)
+            os.fsync(descriptor)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ENOTSUP):
                 raise
         finally:
-            if opened is not folder:
-                os.close(opened)
+            if descriptor is not folder:
+                os.close(descriptor)
 
     # The process
 
     def processors(self) -> int:
-        """The number of processors that this process may run on."""
+        """The number of processors that this process can run on."""
         affinity = getattr(os, "sched_getaffinity", None)  # Linux has it
         count = getattr(os, "process_cpu_count", os.cpu_count)  # Python 3.13 has it
         return len(affinity(0)) if affinity else count() or 1
 
     def peak_memory_mib(self) -> float | None:
-        """The peak memory of the process; None where the system does not tell."""
+        """The peak memory of the process; None if the system does not report it."""
         resource: Any = import_module("resource")
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024
 
@@ -150,10 +147,10 @@ class Posix:
 
 
 class MacOS(Posix):
-    """macOS: as `Posix`, except for what is here."""
+    """macOS: as `Posix`, except for these methods."""
 
     def flush(self, file: int) -> None:
-        """As `Posix.flush`; `fsync` alone leaves bytes in the memory of the disk here."""
+        """As `Posix.flush`; `fsync` alone leaves bytes in the disk's cache here."""
         fcntl: Any = import_module("fcntl")
         try:
             fcntl.fcntl(file, fcntl.F_FULLFSYNC)
@@ -203,8 +200,8 @@ class Windows(Posix):
         import tempfile
 
         msvcrt: Any = import_module("msvcrt")
-        own = os.path.normcase(os.path.realpath(folder)).encode("utf-8", "surrogatepass")
-        name = f"toksmith-{hashlib.sha256(own).hexdigest()[:32]}.lock"
+        path = os.path.normcase(os.path.realpath(folder)).encode("utf-8", "surrogatepass")
+        name = f"toksmith-{hashlib.sha256(path).hexdigest()[:32]}.lock"
         file = os.open(os.path.join(tempfile.gettempdir(), name), os.O_RDWR | os.O_CREAT)
         try:
             while True:
@@ -226,23 +223,23 @@ class Windows(Posix):
         self.move(name, target)
 
     def move(self, name: str, target: str) -> None:
-        """Renames a file; if a program has one of both open, waits for it to close that file."""
-        patiently(lambda: os.replace(name, target))
+        """Renames a file; if a program has the file or the target open, waits until it is closed."""
+        retry_while_open(lambda: os.replace(name, target))
 
     def add(self, file: BinaryIO, name: str, target: str) -> None:
         """As `Posix.add`: renaming replaces nothing here, and not every disk has links."""
         file.close()
-        patiently(lambda: os.rename(name, target))
+        retry_while_open(lambda: os.rename(name, target))
 
     def remove(self, name: str) -> None:
-        """Removes a file; if a program has it open, waits for it to close the file."""
-        patiently(lambda: os.unlink(name))
+        """Removes a file; if a program has it open, waits until it is closed."""
+        retry_while_open(lambda: os.unlink(name))
 
     def flush_folder(self, folder: int | str | os.PathLike[str] | None) -> None:
-        """Does nothing: the file system writes names by itself."""
+        """Does nothing: the file system flushes names by itself."""
 
     def peak_memory_mib(self) -> float | None:
-        """The peak of the memory in use; None if Windows does not tell."""
+        """The peak memory of the process; None if Windows does not report it."""
         import ctypes  # slow to import
 
         class Counters(ctypes.Structure):
@@ -259,9 +256,9 @@ class Windows(Posix):
         system = library.WinDLL("kernel32")
         system.GetCurrentProcess.restype = ctypes.c_void_p
         system.K32GetProcessMemoryInfo.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint32)
-        found = Counters(size=ctypes.sizeof(Counters))
-        told = system.K32GetProcessMemoryInfo(system.GetCurrentProcess(), ctypes.byref(found), found.size)
-        return float(found.peak) / (1 << 20) if told else None
+        counters = Counters(size=ctypes.sizeof(Counters))
+        succeeded = system.K32GetProcessMemoryInfo(system.GetCurrentProcess(), ctypes.byref(counters), counters.size)
+        return float(counters.peak) / (1 << 20) if succeeded else None
 
     def cache_folder(self, home: str) -> str:
         """The user's folder for caches of toksmith."""
@@ -269,21 +266,21 @@ class Windows(Posix):
         return os.path.join(local, "toksmith", "cache")
 
 
-def patiently(change: Callable[[], None]) -> None:
-    """Changes a name, again and again while another program has the file open."""
+def retry_while_open(change: Callable[[], None]) -> None:
+    """Retries a change of a name while another program has the file open."""
     pause_s = FIRST_PAUSE_S
-    for tried in range(1, TRIES + 1):
+    for attempt in range(1, TRIES + 1):
         try:
             change()
             return
         except PermissionError as error:
-            if tried == TRIES:
+            if attempt == TRIES:
                 problem = (
                     "another program has the file open, or permissions forbid it; close the file there, and repeat"
                 )
-                refused = OSError(problem)
-                refused.errno = error.errno
-                raise refused from error
+                final_error = OSError(problem)
+                final_error.errno = error.errno
+                raise final_error from error
         time.sleep(pause_s)
         pause_s *= 2
 

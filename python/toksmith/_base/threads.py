@@ -1,4 +1,4 @@
-"""How many threads a call uses when the caller does not say; and what one thread at a time may change."""
+"""The default number of threads, and a guard for objects that only one thread at a time can change."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, TypeVar
 
-from .arguments import whole_number
-from .errors import InvalidOption
+from ..errors import InvalidOption
+from .arguments import check_int
 from .system import SYSTEM
 
 if TYPE_CHECKING:
     import threading
 
-__all__ = ["alone", "processors", "thread_count"]
+__all__ = ["one_call_at_a_time", "processor_count", "thread_count"]
 
 MOST_THREADS = 1 << 16
 
 
 def thread_count(threads: int | None) -> int:
-    """The number of threads to use: as asked, else the number of processors that this process may use.
+    """The number of threads to use: the argument, or the number of processors available to this process.
 
-    That is the least of three: the processors that it may run on, `SLURM_CPUS_PER_TASK`, and the quotas of its control group
-    and of the groups around it.
+    That number is the least of: its CPU affinity, `SLURM_CPUS_PER_TASK`, and the quotas of its control group and of the
+    enclosing groups.
     """
     if threads is None:
-        return processors()
-    threads = whole_number(threads, "threads")
+        return processor_count()
+    threads = check_int(threads, "threads")
     if not 1 <= threads <= MOST_THREADS:
         raise InvalidOption("threads", threads, f"from 1 to {MOST_THREADS}, or None for all processors")
     return threads
 
 
 class OneCall(Protocol):
-    """What one call at a time may change: `_free` is held during a call, and `_what` is its name in errors."""
+    """An object for one call at a time: a call holds the lock `_free`, and errors name the object `_what`."""
 
     _free: threading.Lock
     _what: str
@@ -45,10 +45,12 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 
-def alone(method: Callable[Concatenate[Self, Given], Result]) -> Callable[Concatenate[Self, Given], Result]:
-    """A method that does not run beside another of its kind, of the same object: the later call raises RuntimeError.
+def one_call_at_a_time(
+    method: Callable[Concatenate[Self, Given], Result],
+) -> Callable[Concatenate[Self, Given], Result]:
+    """Decorates methods of an object that must run one at a time: a concurrent call raises RuntimeError.
 
-    It does not wait. Chance would decide the order of the two, and in a forked child it might wait for ever.
+    It does not wait: chance would decide the order of the two calls, and in a forked child the wait might never end.
     """
 
     @functools.wraps(method)
@@ -64,29 +66,29 @@ def alone(method: Callable[Concatenate[Self, Given], Result]) -> Callable[Concat
 
 
 @functools.cache
-def processors(root: str = "/") -> int:
-    """The number of processors that this process may use, as it was at the first call; `root` is the folder of the system."""
-    found = SYSTEM.processors()
-    asked = number(os.environ.get("SLURM_CPUS_PER_TASK", ""))
-    found = min(found, asked) if asked else found
-    return max(1, min([found, *quotas(root)] if found > 1 else [found]))
+def processor_count(root: str = "/") -> int:
+    """The number of processors available to this process, measured at the first call; `root` is the root folder."""
+    count = SYSTEM.processors()
+    slurm_count = parse_positive(os.environ.get("SLURM_CPUS_PER_TASK", ""))
+    count = min(count, slurm_count) if slurm_count else count
+    return max(1, min([count, *cgroup_quotas(root)] if count > 1 else [count]))
 
 
-def quotas(root: str) -> Iterator[int]:
-    """How many processors the control group of this process may use, and each group around it; of version 2."""
-    rows = text_of(root, "proc/self/cgroup").splitlines()
-    own = next((row.removeprefix("0::") for row in rows if row.startswith("0::")), "/")
-    parts = [part for part in own.split("/") if part]
+def cgroup_quotas(root: str) -> Iterator[int]:
+    """The processor quotas of this process's control group and of each enclosing group (cgroups version 2)."""
+    rows = read_small_file(root, "proc/self/cgroup").splitlines()
+    group = next((row.removeprefix("0::") for row in rows if row.startswith("0::")), "/")
+    parts = [part for part in group.split("/") if part]
     for depth in range(len(parts), -1, -1):
-        if ".." in parts[:depth]:  # outside what this process sees
+        if ".." in parts[:depth]:  # outside the namespace of this process
             continue
-        words = text_of(root, "sys/fs/cgroup", *parts[:depth], "cpu.max").split()
-        quota, period = map(number, words) if len(words) == 2 else (0, 0)
+        words = read_small_file(root, "sys/fs/cgroup", *parts[:depth], "cpu.max").split()
+        quota, period = map(parse_positive, words) if len(words) == 2 else (0, 0)
         if quota and period:
             yield -(-quota // period)
 
 
-def text_of(*path: str) -> str:
+def read_small_file(*path: str) -> str:
     """The text of a small file; empty if it cannot be read."""
     try:
         with open(os.path.join(*path), encoding="utf-8", errors="replace") as file:
@@ -95,6 +97,6 @@ def text_of(*path: str) -> str:
         return ""
 
 
-def number(text: str) -> int:
-    """A positive number in decimal digits; 0 for anything else."""
+def parse_positive(text: str) -> int:
+    """A positive number in decimal digits; 0 for any other text."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0

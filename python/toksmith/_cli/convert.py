@@ -1,9 +1,7 @@
-"""The commands about file formats: convert, which writes a tokenizer in another and compares the ids, and formats."""
+"""The command convert, which writes a tokenizer in another format and compares the ids."""
 
 from __future__ import annotations
 
-import textwrap
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +11,13 @@ from click.exceptions import Exit
 import toksmith
 
 from .._render import print_json, print_lines
-from .arguments import FILE, PATH, TOKENIZER, as_json, completing, given, of_file, quiet
-from .inputs import loaded_options, ticking, total_of, working
+from .arguments import FILE, PATH, TOKENIZER, as_json, complete_from, drop_none, of_file, quiet
+from .inputs import advance_meter, load_arguments, show_progress, total_bytes
 from .program import DIFFERENT, command
 
-__all__ = ["FORMAT", "check_format", "convert", "formats"]
+__all__ = ["FORMAT", "check_format", "convert"]
 
-FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": completing(toksmith.formats)}
-COLUMNS = 80
+FORMAT: dict[str, Any] = {"metavar": "FORMAT", "shell_complete": complete_from(toksmith.formats)}
 
 
 @command("convert")
@@ -34,7 +31,7 @@ COLUMNS = 80
     "--verify", type=PATH, multiple=True, help="Texts for the comparison; repeatable.", show_default="a built-in sample"
 )
 @click.option(
-    "--allow-loss", multiple=True, help="Field of the model that may be left out; repeatable.", show_default="nothing"
+    "--allow-loss", multiple=True, help="Field of the model to leave out if needed; repeatable.", show_default="nothing"
 )
 @of_file
 @click.option(
@@ -59,10 +56,10 @@ def convert(
     """
     check_format(from_format, "--from")
     check_format(to_format, "--to")
-    options: dict[str, Any] = loaded_options(asked)
-    options |= given(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
-    with working(asked, total=total_of(verify) if verify else None) as meter:
-        options |= given(verify=ticking(verify, meter) if verify else None)
+    options: dict[str, Any] = load_arguments(asked)
+    options |= drop_none(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
+    with show_progress(asked, total=total_bytes(verify) if verify else None) as meter:
+        options |= drop_none(verify=advance_meter(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)
     if asked["as_json"]:
         print_json(report.to_dict())
@@ -73,33 +70,7 @@ def convert(
 
 
 def check_format(name: str | None, flag: str) -> None:
-    """Refuses the name of a format of tokenizers that does not exist."""
+    """Refuse the name of a tokenizer format that does not exist."""
     if name is not None and name not in toksmith.formats():
-        said = f"there is no format named {name!r:.200}; 'toksmith formats' lists them"
+        said = f"there is no format named {name!r:.200}; 'toksmith list formats' lists them"
         raise click.BadParameter(said, param_hint=flag)
-
-
-@command("formats")
-@as_json
-def formats(as_json: bool) -> None:
-    """List the file formats, and the file names that mean each.
-
-    'train -o' and 'convert' choose the format by the name of the file, unless --to does. Loading looks at the content.
-    """
-    rows = toksmith.formats().values()
-    if as_json:
-        print_json([{"name": row.name, "suffixes": row.suffixes, "doc": doc_of(row)} for row in rows])
-        return
-    width = max(len(row.name) for row in rows) + 2
-    print_lines(f"{'--to':{width}}file names")
-    for row in rows:
-        told = [", ".join(row.suffixes), *textwrap.wrap(doc_of(row), COLUMNS - width, break_on_hyphens=False)]
-        print_lines(*(f"{name:{width}}{line}" for name, line in zip_longest([row.name], told, fillvalue="")))
-
-
-def doc_of(row: toksmith.Format) -> str:
-    """What a format is, with the flags that it takes."""
-    flags = {"pattern": "--pattern", "special_tokens": "--special-token"}
-    return row.doc.partition("; load() takes")[0] + (
-        f"; -t takes {' and '.join(flags[each] for each in row.arguments)}" if row.arguments else ""
-    )

@@ -1,8 +1,8 @@
-"""The demo (`make demo`): one tokenizer's life on real text that every machine has, and the tutorials' own figures.
+"""The demo (`make demo`): trains, saves, loads and uses one tokenizer on real text, and replays the tutorials' figures.
 
-It trains on the sources of Python's standard library, saves, reloads, encodes and decodes every one of them, and
-compares what comes back with what went in; the exit code is 1 when anything differs. No network, no data file. The
-figures are those of this machine and moment: they measure nothing that docs/perf.md would cite.
+It trains on the sources of Python's standard library, which every machine has, then saves, reloads, encodes and decodes
+each source. The exit code is 1 if a decoded source differs. It needs no network and no data file. The figures hold for
+this machine and moment; docs/perf.md does not cite them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import toksmith
 from toksmith import _render
-from toksmith._cli.printed import merge_views
+from toksmith._cli.output import merge_views
 from toksmith._cli.program import use_utf8
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ TUTORIAL_IDS = [104, 263, 108, 111, 272, 266, 108, 100, 33]
 
 
 class Demo:
-    """What the parts of the demo share: the console, the figures for the closing table, and whether all is well."""
+    """State of the demo: the console, the figures of the closing table, and whether all checks passed."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
@@ -50,7 +50,7 @@ class Demo:
         self.well = True
 
     def check(self, claim: str, holds: bool) -> None:
-        """Print a claim with its verdict, and remember a failure."""
+        """Print a claim with its verdict, and record a failure."""
         self.console.print("  [green]ok[/]  " if holds else "  [bold red]NO[/]  ", end="")
         self.console.print(claim, markup=False)
         self.well = self.well and holds
@@ -63,7 +63,7 @@ class Demo:
 
 
 def library_sources() -> list[Path]:
-    """The Python sources of the running Python's standard library, in order."""
+    """The Python sources of the running standard library, in order."""
     library = Path(sysconfig.get_paths()["stdlib"])
     sources = sorted(library.rglob("*.py"))
     return [path for path in sources if NOT_THE_LIBRARY.isdisjoint(path.relative_to(library).parts)]
@@ -95,7 +95,7 @@ def show_merges(demo: Demo, tok: toksmith.Tokenizer) -> None:
 
 
 def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) -> None:
-    """Every source through encode and decode and back to its bytes, with sizes and speed."""
+    """Encode and decode every source, and compare; print sizes and speed."""
     demo.console.rule("Encoding and decoding the whole library", align="left")
     texts = [path.read_bytes() for path in sources]
     with demo.timed("encode"):
@@ -113,7 +113,7 @@ def encode_and_decode(demo: Demo, tok: toksmith.Tokenizer, sources: list[Path]) 
 
 
 def show_tokens(demo: Demo, tok: toksmith.Tokenizer) -> None:
-    """A few lines of code, and characters that the library has hardly ever seen, as tokens."""
+    """Draw some lines of code, and characters that are rare in the library, as tokens."""
     demo.console.rule("How it encodes code, and text unlike its own", align="left")
     code = inspect.getsource(show_merges).rstrip("\n")
     for text in (code, "नमस्ते, 👋! naïve café<|endoftext|>"):
@@ -123,7 +123,7 @@ def show_tokens(demo: Demo, tok: toksmith.Tokenizer) -> None:
 
 
 def tutorials(demo: Demo) -> None:
-    """The tutorials' own training: their text, unsplit; their 20 merges; their ids of "hello world!"."""
+    """Repeat the tutorials' training: their text, unsplit; their 20 merges; their ids of "hello world!"."""
     demo.console.rule("The tutorials' 20 merges", align="left")
     tok = toksmith.train(TUTORIAL_TEXT, merges=20, pattern=None, ties="first_seen", progress=False)
     views = merge_views(tok)

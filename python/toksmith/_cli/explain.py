@@ -1,8 +1,9 @@
-"""The commands that say why: explain (a text, or one token), explain-steps (a training by hand), compare, stability, chat."""
+"""The views of one text, its merges, a token, an edit and a conversation: the commands below `explain`."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,160 +11,204 @@ import click
 import toksmith
 from toksmith import _render
 
-from .arguments import FILE, STDIN, given, of_text, special, with_report, with_text, with_tokenizer, with_tokenizers
-from .commands import TWO_WORDS
-from .inputs import file_bytes, loaded, loaded_all, one_text, pairs
-from .printed import print_shown
+from .arguments import FILE, STDIN, drop_none, special, with_report, with_text, with_tokenizer, with_tokenizers
+from .inputs import load_tokenizer, load_tokenizers, parse_pairs, read_file_bytes, read_one_text
+from .output import print_result
 from .program import command
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from toksmith._render import Shown
 
-__all__ = ["chat", "compare", "explain", "explain_steps", "stability"]
+__all__ = [
+    "explain_budget",
+    "explain_chat",
+    "explain_differences",
+    "explain_edits",
+    "explain_inference",
+    "explain_lint",
+    "explain_merges",
+    "explain_overview",
+    "explain_prompt",
+    "explain_steps",
+    "explain_text",
+    "explain_token",
+]
 
 
-def steps_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The second word of 'explain steps', where it has begun; else files."""
-    from click.shell_completion import CompletionItem  # only completion needs it
-
-    found = [CompletionItem(word) for word in TWO_WORDS[1:] if incomplete and word.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], asked: dict[str, Any]) -> None:
+    """Print the view of one text by one tokenizer."""
+    data, tok, [name] = read_one_text(asked), load_tokenizer(asked), asked["tokenizer"]
+    print_result(lambda: _render.with_tokenizer_name(view(tok, data), name), asked, len(data))
 
 
-@command("explain")
-@click.argument(
-    "file",
-    type=FILE,
-    metavar="[FILE]",
-    default=STDIN,
-    help="Text file; '-' or none reads stdin. A file named steps is ./steps.",
-    shell_complete=steps_or_file,
-)
+@command("explain text")
 @with_tokenizer
-@of_text
-@click.option("--merges", is_flag=True, help="Merge the text step by step, as one piece.")
-@click.option(
-    "--id", type=int, help="Show one token: its parts, and the tokens merged from it.", show_default="show the text"
-)
-@click.option("--history", is_flag=True, help="With --id: the history of the token in training.")
-@click.option(
-    "--context", type=int, help="Show how much of the text fits into this many tokens.", show_default="show all of it"
-)
-@click.option("--lint", is_flag=True, help="Find invisible text that costs tokens.")
-@click.option("--inference", is_flag=True, help="Compare with the longest token at each place, and the fewest tokens.")
+@with_text
 @special("text")
 @with_report
-def explain(
-    *, merges: bool, id: int | None, history: bool, context: int | None, lint: bool, inference: bool, **asked: Any
-) -> None:
-    """Explain a text, its merges step by step, or one token by its id."""
-    ways = {"--merges": merges, "--id": id is not None, "--context": context is not None, "--lint": lint}
-    chosen = [option for option, was_given in (ways | {"--inference": inference}).items() if was_given]
-    if len(chosen) > 1:
-        raise click.BadParameter(f"give only one of {' and '.join(chosen)}", param_hint=chosen[-1])
-    if history and id is None:
-        raise click.BadParameter("requires --id", param_hint="--history")
-    if id is not None and (asked["text"] is not None or asked["file"] != STDIN):
-        raise click.BadParameter("cannot be combined with a text", param_hint="--id")
-    tok, [name], policy = loaded(asked), asked["tokenizer"], asked["special"]
-    data = b"" if id is not None else one_text(asked)
+def explain_text(**asked: Any) -> None:
+    """Show a text as its tokens, with pieces and ids.
 
-    def made() -> Shown:
-        if id is not None:
-            return (toksmith.explain.history if history else toksmith.explain.tree)(tok, id)
-        if merges:
-            return toksmith.explain.merges(tok, data)
-        if context is not None:
-            return toksmith.explain.budget({name: tok}, data, context=context, special=policy)
-        if inference:
-            return toksmith.explain.inference(tok, data, special=policy)
-        return toksmith.explain.lint(tok, data) if lint else toksmith.explain.pieces(tok, data, special=policy)
-
-    size, unit = (len(data), "bytes") if id is None else (len(tok), "tokens")
-    print_shown(lambda: _render.called(made(), name), asked, size, unit)
+    A space is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
+    """
+    print_view(lambda tok, data: toksmith.explain.text(tok, data, special=asked["special"]), asked)
 
 
-@command("explain-steps")
+@command("explain merges")
+@with_tokenizer
 @with_text
-@click.option("--merges", type=int, help="Number of merges at most.", show_default="until no pair repeats")
+@with_report
+def explain_merges(**asked: Any) -> None:
+    """Merge a text step by step, as one piece."""
+    print_view(toksmith.explain.merges, asked)
+
+
+@command("explain lint")
+@with_tokenizer
+@with_text
+@with_report
+def explain_lint(**asked: Any) -> None:
+    """Find invisible text that costs tokens."""
+    print_view(toksmith.explain.lint, asked)
+
+
+@command("explain inference")
+@with_tokenizer
+@with_text
+@special("text")
+@with_report
+def explain_inference(**asked: Any) -> None:
+    """Compare with the longest token at each place, and with the fewest tokens."""
+    print_view(lambda tok, data: toksmith.explain.inference(tok, data, special=asked["special"]), asked)
+
+
+@command("explain prompt")
+@with_tokenizer
+@with_text
+@special("text")
+@with_report
+def explain_prompt(**asked: Any) -> None:
+    """Show how the end of a prompt affects the next token, and the healed prompt."""
+    print_view(lambda tok, data: toksmith.explain.prompt(tok, data, special=asked["special"]), asked)
+
+
+@command("explain budget")
+@with_tokenizers
+@with_text
+@click.option("--context", type=int, required=True, help="Number of tokens that the context holds.")
+@special("text")
+@with_report
+def explain_budget(context: int, **asked: Any) -> None:
+    """Show how much of a text fits into a number of tokens."""
+    data, toks = read_one_text(asked), load_tokenizers(asked)
+    view = toksmith.explain.budget
+    print_result(lambda: view(toks, data, context=context, special=asked["special"]), asked, len(data))
+
+
+@command("explain overview")
+@with_tokenizers
+@with_text
+@special("text")
+@with_report
+def explain_overview(**asked: Any) -> None:
+    """Show one text in all views: tokens, merges, budget, lint and more."""
+    data, toks = read_one_text(asked), load_tokenizers(asked)
+    print_result(lambda: toksmith.explain.overview(toks, data, special=asked["special"]), asked, len(data))
+
+
+@command("explain differences")
+@with_tokenizers
+@with_text
+@special("text")
+@with_report
+def explain_differences(**asked: Any) -> None:
+    """Show where tokenizers cut one text differently."""
+    if len({*asked["tokenizer"]}) < 2:
+        expected = "give two or more different tokenizers, such as -t gpt2 -t o200k_base"
+        raise click.BadParameter(expected, param_hint="--tokenizer")
+    data, toks = read_one_text(asked), load_tokenizers(asked)
+    print_result(lambda: toksmith.explain.differences(toks, data, special=asked["special"]), asked, len(data))
+
+
+@command("explain token")
+@click.argument("id", type=int, help="The id of the token.")
+@with_tokenizer
+@click.option("--history", is_flag=True, help="Show the history of the token in training.")
+@with_report
+def explain_token(id: int, history: bool, **asked: Any) -> None:
+    """Show one token by its id: its parts, and the tokens merged from it."""
+    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
+    view = toksmith.explain.history if history else toksmith.explain.token
+    print_result(lambda: _render.with_tokenizer_name(view(tok, id), name), asked, len(tok), "tokens")
+
+
+@command("explain steps")
+@with_text
+@click.option("--merges", type=int, help="Maximum number of merges.", show_default="until no pair repeats")
 @click.option(
     "--ties",
     type=click.Choice(["lowest_ids", "first_seen"]),
-    help="Of pairs with the same count: lowest_ids as in train, or first_seen as in the tutorials.",
+    help="Winner among pairs with equal counts: lowest_ids as in train, or first_seen as in the tutorials.",
     show_default="lowest_ids",
 )
 @with_report
 def explain_steps(merges: int | None, ties: str | None, **asked: Any) -> None:
     """Train on a short text by hand: the count of each pair before each merge."""
-    file, data = asked["file"], one_text(asked)
+    file, data = asked["file"], read_one_text(asked)
     data = data.encode() if isinstance(data, str) else data
     data = data.removesuffix(b"\n") if asked["text"] is None else data
     try:
-        print_shown(lambda: toksmith.explain.steps(data, **given(merges=merges, ties=ties)), asked, len(data))
-    except toksmith.InvalidOption as error:
+        print_result(lambda: toksmith.explain.steps(data, **drop_none(merges=merges, ties=ties)), asked, len(data))
+    except toksmith.errors.InvalidOption as error:
         if error.argument != "text" or asked["text"] is not None:
             raise
-        raise toksmith.CorpusError("stdin" if file == STDIN else file, None, f"expected {error.allowed}") from None
+        raise toksmith.errors.CorpusError(
+            "stdin" if file == STDIN else file, None, f"expected {error.allowed}"
+        ) from None
 
 
-@command("compare")
+@command("explain edits")
 @with_tokenizers
 @with_text
-@special("text")
-@with_report
-def compare(**asked: Any) -> None:
-    """Compare tokenizers on one text: how many tokens, and where they cut differently."""
-    if len({*asked["tokenizer"]}) < 2:
-        said = "give two or more different tokenizers, such as -t gpt2 -t o200k_base"
-        raise click.BadParameter(said, param_hint="--tokenizer")
-    toks, data = loaded_all(asked), one_text(asked)
-    print_shown(lambda: toksmith.explain.compare(toks, data, special=asked["special"]), asked, len(data))
-
-
-@command("stability")
-@with_tokenizers
-@with_text
-@click.option("--typed", help="What is typed.", show_default="e")
+@click.option("--typed", help="Text to type.", show_default="e")
 @click.option("--most", type=int, help="Maximum number of places.", show_default="500")
 @click.option(
     "--at", type=int, help="Show one place: the tokens before and after, in characters.", show_default="all places"
 )
 @special("text")
 @with_report
-def stability(typed: str | None, most: int | None, at: int | None, **asked: Any) -> None:
-    """Show what typing a character changes in the ids of a text.
+def explain_edits(typed: str | None, most: int | None, at: int | None, **asked: Any) -> None:
+    """Show how typing a character changes the ids of a text.
 
-    It says what a cache of keys and values can reuse. It types at each place of a short text, and at --most places of a
-    longer one, at equal distances. The ids are those of the whole texts.
+    The result shows how much a cache of keys and values can reuse. The command types at each place of a short text, and
+    at --most evenly spaced places of a longer one. The ids are always those of the whole text.
     """
     if at is not None and most is not None:
         raise click.BadParameter("give only one of --at and --most", param_hint="--most")
-    toks, data, policy = loaded_all(asked), one_text(asked), asked["special"]
+    data, toks, policy = read_one_text(asked), load_tokenizers(asked), asked["special"]
     content = data if isinstance(data, str) else as_text(data)
     if at is not None and not 0 <= at <= len(content):
         raise click.BadParameter(f"expected from 0 to {len(content):,}, not {at}", param_hint="--at")
 
-    def made() -> Shown:
+    def result() -> Shown:
         if at is None:
-            return toksmith.explain.stability(toks, content, special=policy, **given(typed=typed, most=most))
+            return toksmith.explain.edits(toks, content, special=policy, **drop_none(typed=typed, most=most))
         new = "e" if typed is None else typed
         typing: str | bytes = new if isinstance(content, str) else new.encode()
         return toksmith.explain.edit(toks, content, at, at, typing, special=policy)
 
-    print_shown(made, asked, len(data))
+    print_result(result, asked, len(data))
 
 
 def as_text(data: bytes) -> str | bytes:
-    """The text, whose places are characters; bytes that are not UTF-8 stay bytes."""
+    """The text, so that places are characters; invalid UTF-8 stays bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError:
         return data
 
 
-@command("chat", variables="--variable", add_generation_prompt="--prompt")
+@command("explain chat", variables="--variable", add_generation_prompt="--prompt")
 @click.argument(
     "file",
     type=FILE,
@@ -181,40 +226,43 @@ def as_text(data: bytes) -> str | bytes:
 @click.option(
     "--variable",
     multiple=True,
-    help="NAME=TEXT that the template reads, such as bos_token; repeatable.",
+    help="Variable of the template as NAME=TEXT, such as bos_token; repeatable.",
     show_default="none",
 )
 @click.option(
     "--prompt/--no-prompt",
     default=None,
-    help="End where the assistant begins to write.",
+    help="End the text where the assistant begins to write.",
     show_default="if the last message is not the assistant's",
 )
 @with_report
-def chat(
+def explain_chat(
     file: str, template: str, tools: str | None, variable: list[str] | None, prompt: bool | None, **asked: Any
 ) -> None:
     """Show a conversation as its tokens, as a chat template writes it.
 
-    It says what each message costs, which text would have become a control token where texts are joined before they are
-    encoded, and which ids stay when messages are appended. It needs the extra 'chat'.
+    It shows the cost of each message, the text that would become a control token if texts were joined before encoding,
+    and the ids that stay when messages are appended. It needs the extra 'chat'.
     """
-    tok, [name] = loaded(asked), asked["tokenizer"]
-    messages = listed(file, "messages")
-    functions = None if tools is None else listed(tools, "--tools")
-    variables = pairs(variable, "--variable", "NAME=TEXT")
-    more = given(tools=functions, variables=variables, add_generation_prompt=prompt)
-    print_shown(lambda: _render.called(toksmith.explain.chat(tok, messages, template=template, **more), name), asked)
+    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
+    messages = read_json_list(file, "messages")
+    functions = None if tools is None else read_json_list(tools, "--tools")
+    variables = parse_pairs(variable, "--variable", "NAME=TEXT")
+    more = drop_none(tools=functions, variables=variables, add_generation_prompt=prompt)
+    print_result(
+        lambda: _render.with_tokenizer_name(toksmith.explain.chat(tok, messages, template=template, **more), name),
+        asked,
+    )
 
 
-def listed(file: str, what: str) -> list[Any]:
-    """A list in a JSON file, or the one in its object."""
+def read_json_list(file: str, what: str) -> list[Any]:
+    """The list in a JSON file, or the list `what` of its object."""
     try:
-        found = json.loads(file_bytes(file))
+        value = json.loads(read_file_bytes(file))
     except (ValueError, RecursionError) as error:
-        raise toksmith.FormatError(file, None, f"is not JSON: {error}") from None
-    if isinstance(found, dict) and isinstance(found.get(what), list):
-        found = found[what]
-    if not isinstance(found, list):
-        raise toksmith.FormatError(file, None, f"expected a list of objects, found {type(found).__name__}")
-    return found
+        raise toksmith.errors.FormatError(file, None, f"is not JSON: {error}") from None
+    if isinstance(value, dict) and isinstance(value.get(what), list):
+        value = value[what]
+    if not isinstance(value, list):
+        raise toksmith.errors.FormatError(file, None, f"expected a list of objects, found {type(value).__name__}")
+    return value

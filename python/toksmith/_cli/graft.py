@@ -1,4 +1,4 @@
-"""`toksmith graft`: a checkpoint for a model with another tokenizer."""
+"""`toksmith graft`: writes a model's checkpoint for another tokenizer."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from click.exceptions import Exit
 
 import toksmith
 
-from .arguments import PATH, TOKENIZER, as_json, completing, given, html, quiet, with_tokenizer
-from .inputs import loaded, pairs, progress_of
-from .printed import prepared
+from .arguments import PATH, TOKENIZER, as_json, complete_from, drop_none, html, quiet, with_tokenizer
+from .inputs import load_tokenizer, parse_pairs, progress_argument
+from .output import prepare_result
 from .program import DIFFERENT, command
 
 __all__ = ["graft"]
 
-RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the library, which a test compares
+RULES = ("exponential", "mean", "first-last", "all-mean")  # a test compares them with the library's
 
 
 @command("graft", tensors="--tensor", tokens="--token", out="--output")
@@ -37,39 +37,39 @@ RULES = ("exponential", "mean", "first-last", "all-mean")  # those of the librar
     multiple=True,
     metavar="RULE",
     help=f"Rows of new tokens: {', '.join(RULES[:-1])} or {RULES[-1]}; NEW=OLD copies a row; repeatable.",
-    show_default="exponential; mean where one matrix is for input and output",
-    shell_complete=completing(lambda: RULES),
+    show_default="exponential; mean if one matrix serves input and output",
+    shell_complete=complete_from(lambda: RULES),
 )
 @click.option("--old", type=TOKENIZER, help="Tokenizer of the checkpoint.", show_default="that in its folder")
-@click.option("--id-map", type=PATH, help="File of IdMap.save: which token is which.", show_default="by their bytes")
+@click.option("--id-map", type=PATH, help="File of IdMap.save: old ids to new ids.", show_default="by their bytes")
 @click.option(
     "--donor",
     type=PATH,
-    help="Folder of a model that has the new tokens, to rebuild their rows from.",
+    help="Folder of a model with the new tokens, from which their rows are rebuilt.",
     show_default="none",
 )
 @click.option("--donor-tokenizer", type=TOKENIZER, help="Tokenizer of the donor.", show_default="that in its folder")
 @click.option(
-    "--pad-to", type=int, help="Multiple of the number of rows, such as 64 or 128.", show_default="the checkpoint's"
+    "--pad-to", type=int, help="Pad the rows to a multiple of this, such as 64.", show_default="the checkpoint's"
 )
 @click.option(
     "--tensor",
     multiple=True,
     metavar="NAME=ROLE",
-    help="What a tensor with an unknown name is: input, output, bias or other; repeatable.",
+    help="Role of a tensor with an unknown name: input, output, bias or other; repeatable.",
     show_default="by the table of names",
 )
 @click.option(
     "--token",
     multiple=True,
     metavar="NAME=TOKEN",
-    help="Token for a part, such as eos_token=TOKEN; repeatable.",
+    help="Token for a role, such as eos_token=TOKEN; repeatable.",
     show_default="the same as before",
 )
 @click.option(
     "--allow-loss",
     multiple=True,
-    help="Field of the tokenizer that tokenizer.json may leave out; repeatable.",
+    help="Field of the tokenizer that tokenizer.json can leave out; repeatable.",
     show_default="nothing",
 )
 @click.option("--link", is_flag=True, help="Link files that do not change, instead of copying them.")
@@ -96,24 +96,25 @@ def graft(
     dry_run: bool,
     **asked: Any,
 ) -> None:
-    """Give a model another tokenizer: write a checkpoint whose rows follow the ids.
+    """Give a model another tokenizer: write a checkpoint with its rows in the order of the new ids.
 
-    Tokens that both tokenizers have keep their rows bit for bit, new ones get rows made from those of their pieces. The
-    exit code is 3 if --verify finds a difference.
+    Tokens of both tokenizers keep their rows bit for bit. The rows of new tokens are computed from the rows of their
+    pieces. The exit code is 3 if --verify finds a difference.
     """
-    options: dict[str, Any] = given(init=init, pad_to=pad_to, allow_loss=allow_loss)
-    options |= given(
-        tensors=pairs(tensor, "--tensor", "NAME=ROLE", last=True), tokens=pairs(token, "--token", "NAME=TOKEN")
+    options: dict[str, Any] = drop_none(init=init, pad_to=pad_to, allow_loss=allow_loss)
+    options |= drop_none(
+        tensors=parse_pairs(tensor, "--tensor", "NAME=ROLE", last=True),
+        tokens=parse_pairs(token, "--token", "NAME=TOKEN"),
     )
-    options |= given(old=None if old is None else toksmith.load(old))
-    options |= given(donor=donor)
-    options |= given(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
-    options |= given(id_map=None if id_map is None else toksmith.IdMap.load(id_map))
+    options |= drop_none(old=None if old is None else toksmith.load(old))
+    options |= drop_none(donor=donor)
+    options |= drop_none(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
+    options |= drop_none(id_map=None if id_map is None else toksmith.types.IdMap.load(id_map))
     options |= {"link": link, "verify": verify, "dry_run": dry_run}
-    report = toksmith.graft(checkpoint, loaded(asked), output, **options, **progress_of(asked))
+    report = toksmith.graft(checkpoint, load_tokenizer(asked), output, **options, **progress_argument(asked))
     files = {"--old OLD": old, "--donor-tokenizer DONOR": donor_tokenizer, "--id-map MAP": id_map}
     report = replace(report, command=with_files(report.command, files))
-    show = prepared(report, asked)
+    show = prepare_result(report, asked)
     if not asked["quiet"] or asked["as_json"] or asked["html"] is not None or not report.ok:
         show()
     if not report.ok:
@@ -121,7 +122,7 @@ def graft(
 
 
 def with_files(command: str, files: Mapping[str, object]) -> str:
-    """The command with the names of files, for which the library has only words."""
+    """The command with file names in place of the library's placeholder words."""
     for words, file in files.items():
         if file is not None:
             command = command.replace(words, f"{words.partition(' ')[0]} {shlex.quote(str(file))}")

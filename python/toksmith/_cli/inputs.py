@@ -1,4 +1,4 @@
-"""What a command reads, and how far it is: tokenizers, texts and corpora that its arguments name, and its progress.
+"""The inputs of commands (tokenizers, texts, corpora) and the display of progress.
 
 Progress is a bar on a terminal, a line a minute in a log, JSON lines with --json, and nothing with --quiet.
 """
@@ -24,7 +24,7 @@ import toksmith
 
 from .. import _render
 from .._render import print_json, tell
-from .arguments import STDIN, Asked, given
+from .arguments import STDIN, Asked, drop_none
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -32,62 +32,62 @@ if TYPE_CHECKING:
 __all__ = [
     "Meter",
     "Watch",
+    "advance_meter",
     "corpus_of",
-    "file_bytes",
     "file_named",
     "file_or_bytes",
-    "given_pattern",
+    "files_by_language",
     "has_rows",
-    "inputs",
-    "language_and_file",
-    "loaded",
-    "loaded_all",
-    "loaded_options",
-    "one_file_by_language",
-    "one_text",
-    "pairs",
-    "progress_of",
-    "ticking",
-    "total_of",
-    "working",
+    "iter_inputs",
+    "load_arguments",
+    "load_tokenizer",
+    "load_tokenizers",
+    "parse_language_and_file",
+    "parse_pairs",
+    "pattern_argument",
+    "progress_argument",
+    "read_file_bytes",
+    "read_one_text",
+    "show_progress",
+    "total_bytes",
 ]
 
 ROWS = (".jsonl", ".parquet", ".arrow")
 PACKED = (".gz", ".zst")
-PLAIN = (".txt", ".md")  # one text each, for which the readers of a corpus need not be imported
+PLAIN = (".txt", ".md")  # one text each: the corpus readers need no import
 EVERY_S = 60
 SOON_S = 2.0
 
 
-def loaded(asked: Asked) -> toksmith.Tokenizer:
-    """The one tokenizer that `-t`, `--pattern` and `--special-token` name together."""
+def load_tokenizer(asked: Asked) -> toksmith.Tokenizer:
+    """The one tokenizer of `-t`, `--pattern` and `--special-token`."""
     if len(asked["tokenizer"]) > 1:
         raise click.BadParameter("is given twice; 'compare' takes several", param_hint="--tokenizer")
-    return toksmith.load(asked["tokenizer"][0], **loaded_options(asked))
+    return toksmith.load(asked["tokenizer"][0], **load_arguments(asked))
 
 
-def loaded_all(asked: Asked) -> dict[str, toksmith.Tokenizer]:
-    return {name: toksmith.load(name, **loaded_options(asked)) for name in asked["tokenizer"]}
+def load_tokenizers(asked: Asked) -> dict[str, toksmith.Tokenizer]:
+    return {name: toksmith.load(name, **load_arguments(asked)) for name in asked["tokenizer"]}
 
 
-def loaded_options(asked: Asked) -> dict[str, Any]:
-    """The arguments of `load` for `--pattern` and `--special-token`."""
-    found = given_pattern(asked["pattern"])
+def load_arguments(asked: Asked) -> dict[str, Any]:
+    """The arguments of `load` from `--pattern` and `--special-token`."""
+    arguments = pattern_argument(asked["pattern"])
     if asked["special_token"]:
-        found["special_tokens"] = dict(map(token_and_id, asked["special_token"]))
-    return found
+        arguments["special_tokens"] = dict(map(parse_token_and_id, asked["special_token"]))
+    return arguments
 
 
-def token_and_id(text: str) -> tuple[str, int]:
-    """The parts of a `TOKEN=ID` option; the token may hold `=` itself."""
+def parse_token_and_id(text: str) -> tuple[str, int]:
+    """The token and id of a `TOKEN=ID` option; the token can hold `=`."""
     token, equals, id = text.rpartition("=")
     if not (equals and id.isascii() and id.isdigit()):
         raise click.BadParameter(f"{text!r} is not TOKEN=ID", param_hint="--special-token")
     return token, int(id)
 
 
-def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
-    """The `pattern` argument for the --pattern options, if any was given."""
+def pattern_argument(patterns: Sequence[str] | None) -> dict[str, Any]:
+    """The `pattern` argument from the --pattern options; empty without them."""
     if not patterns:
         return {}
     if len(patterns) > 1:
@@ -95,40 +95,40 @@ def given_pattern(patterns: Sequence[str] | None) -> dict[str, Any]:
     return {"pattern": None if patterns[0] == "none" else patterns[0]}
 
 
-def pairs(texts: Iterable[str] | None, flag: str, form: str, *, last: bool = False) -> dict[str, str] | None:
-    """The parts of options NAME=VALUE, cut at the first = or at the last; None for none."""
-    found = {}
+def parse_pairs(texts: Iterable[str] | None, flag: str, form: str, *, last: bool = False) -> dict[str, str] | None:
+    """The NAME=VALUE options as a dict, cut at the first or last `=`; None without options."""
+    values = {}
     for text in texts or ():
         name, equals, value = text.rpartition("=") if last else text.partition("=")
         if not (name and equals):
             raise click.BadParameter(f"{text!r} is not {form}", param_hint=flag)
-        found[name] = value
-    return found or None
+        values[name] = value
+    return values or None
 
 
-def language_and_file(argument: str, hint: str = "FILE") -> tuple[str, str]:
-    """The language, which is the part before = or the file name without its suffix, and the file."""
+def parse_language_and_file(argument: str, hint: str = "FILE") -> tuple[str, str]:
+    """The language and the file of an argument. The language is the part before `=`, or the file's stem."""
     name, equals, file = argument.partition("=")
     if not argument or (equals and not (name and file)):
         raise click.BadParameter(f"expected NAME=FILE or FILE, not {argument!r}", param_hint=hint)
     return (name, file) if equals else (Path(argument).stem, argument)
 
 
-def one_file_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str, Path]:
-    found: dict[str, Path] = {}
+def files_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str, Path]:
+    files: dict[str, Path] = {}
     for argument in arguments:
-        name, file = language_and_file(argument, hint)
-        if name in found:
+        name, file = parse_language_and_file(argument, hint)
+        if name in files:
             raise click.BadParameter(f"{name!r} is given twice; write NAME=FILE", param_hint=hint)
-        found[name] = Path(file)
-    return found
+        files[name] = Path(file)
+    return files
 
 
-def named_inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
-    """The name of each input and what it is: bytes, `Files`, or the stream of stdin, which is read where nothing is named.
+def iter_sources(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+    """The name and source of each input: bytes, `Files`, or the stdin stream, which is the default input.
 
     Raises:
-        BadParameter: Both files and a text are given, or a name is empty or `-` for the second time.
+        BadParameter: Both files and a text are given, a name is empty, or `-` is repeated.
     """
     if asked.get("text") is not None:
         if files:
@@ -147,13 +147,13 @@ def named_inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[st
             yield name, file_or_bytes(name, asked["field"], raw=asked.get("raw", False))
 
 
-def inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Iterable[str | bytes]]]:
-    """The name and the documents of each input, read when its turn comes."""
-    for name, found in named_inputs(asked, files):
-        if isinstance(found, bytes):
-            yield name, [found]
+def iter_inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Iterable[str | bytes]]]:
+    """The name and the documents of each input; an input is read when it is reached."""
+    for name, source in iter_sources(asked, files):
+        if isinstance(source, bytes):
+            yield name, [source]
         else:
-            yield name, [found.read()] if name == STDIN else found.documents()
+            yield name, [source.read()] if name == STDIN else source.documents()
 
 
 def corpus_of(asked: Asked, files: Sequence[str] | None, *, again: bool = False) -> list[Any]:
@@ -162,81 +162,85 @@ def corpus_of(asked: Asked, files: Sequence[str] | None, *, again: bool = False)
     Args:
         again: Whether the corpus is read more than once.
     """
-    return [found.read() if again and name == STDIN else found for name, found in named_inputs(asked, files)]
+    return [source.read() if again and name == STDIN else source for name, source in iter_sources(asked, files)]
 
 
-def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.Files | bytes:
-    """A file argument as every command reads it: as the library does, but a pipe or a device at once, as bytes."""
+def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.types.Files | bytes:
+    """A file argument as commands read it: like the library, but pipes and devices are read at once, as bytes."""
     if raw or not ("://" in name or os.path.isfile(name) or os.path.isdir(name)):
-        return file_bytes(name)
+        return read_file_bytes(name)
     if field is None and name.endswith(PLAIN) and os.path.isfile(name):
-        with contextlib.suppress(OSError):  # which the library tells better
-            return file_bytes(name)
+        with contextlib.suppress(OSError):  # the library's message is better
+            return read_file_bytes(name)
     return file_named(name, field)
 
 
-def file_named(name: str, field: str | None) -> toksmith.Files:
-    """A file argument. The shell has expanded globs, so a name is literal; it does not expand those of URLs.
+def file_named(name: str, field: str | None) -> toksmith.types.Files:
+    """A file argument. The shell has expanded globs, so a name is literal; only the globs of URLs are kept.
 
     Raises:
-        OSError: There is no such file.
+        OSError: The file does not exist.
     """
     if "://" not in name:
-        os.stat(name)  # the library would name the escaped name, and advise a glob
-    return toksmith.files(name if "://" in name else glob.escape(name), **given(field=field))
+        os.stat(name)  # the library would report the escaped name and advise a glob
+    return toksmith.files(name if "://" in name else glob.escape(name), **drop_none(field=field))
 
 
 def has_rows(name: str) -> bool:
-    """Whether a file holds a document in each row, by its name."""
+    """Whether the name is that of a file with a document in each row."""
     for packed in PACKED:
         name = name.removesuffix(packed)
     return name.endswith(ROWS)
 
 
-def one_text(asked: Asked) -> str | bytes:
-    """The one text that a command is asked about."""
+def read_one_text(asked: Asked) -> str | bytes:
+    """The one text that a command explains."""
     file, row = asked["file"], asked["row"]
     if row is not None and row < 0:
         raise click.BadParameter(f"expected at least 0, not {row}", param_hint="--row")
-    [(name, documents)] = inputs(asked, None if file == STDIN else [file])
+    [(name, documents)] = iter_inputs(asked, None if file == STDIN else [file])
     if asked["text"] is not None or asked["raw"] or not has_rows(name):
         if row is not None:
             raise click.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
         first, *more = [*islice(documents, 2)] or [b""]
         if more:
-            raise toksmith.CorpusError(name, None, "holds several documents; name a file that holds one")
+            raise toksmith.errors.CorpusError(name, None, "holds several documents; name a file that holds one")
         return first
-    found: str | bytes = b""
-    wanted, rows = row or 0, 0
+    content: str | bytes = b""
+    target, rows = row or 0, 0
     for rows, document in enumerate(documents, 1):
-        if rows - 1 == wanted:
-            found = document
-        if rows > wanted + 1 and row is not None:
-            return found
-    if rows <= wanted:
-        raise toksmith.CorpusError(name, None, f"has {rows:,} rows; row {wanted:,} was asked for, counted from 0")
+        if rows - 1 == target:
+            content = document
+        if rows > target + 1 and row is not None:
+            return content
+    if rows <= target:
+        raise toksmith.errors.CorpusError(
+            name, None, f"has {rows:,} rows; row {target:,}, counted from 0, does not exist"
+        )
     if row is None and rows > 1:
-        raise toksmith.CorpusError(name, None, f"has {rows:,} rows; choose one with --row N, or its bytes with --raw")
-    return found
+        raise toksmith.errors.CorpusError(
+            name, None, f"has {rows:,} rows; choose one with --row N, or its bytes with --raw"
+        )
+    return content
 
 
-def file_bytes(name: str) -> bytes:
-    """The bytes of a file, of a pipe or of stdin.
+def read_file_bytes(name: str) -> bytes:
+    """The bytes of a file, a pipe or stdin.
 
     Raises:
-        CorpusError: It is a device, which may give bytes without end; a terminal and the empty device may be read.
+        CorpusError: The file is a device, which can be endless; a terminal and the null device are allowed.
     """
     if name == STDIN:
         return stdin_stream().read()
     with open(name, "rb") as file:
         endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty() and name != os.devnull
         if endless and not name.startswith(("/dev/std", "/dev/fd/")):
-            raise toksmith.CorpusError(name, None, "is a device; give a file, or '-' for stdin")
+            raise toksmith.errors.CorpusError(name, None, "is a device; give a file, or '-' for stdin")
         return file.read()
 
 
 def stdin_stream() -> BinaryIO:
-    """Where the bytes of stdin are read from; on a terminal, someone is told to type."""
+    """The byte stream of stdin; on a terminal, a message asks the user to type."""
     if sys.stdin is None:  # closed by the caller: <&-
         raise click.BadParameter("stdin is closed; give a file", param_hint="FILE")
     if sys.stdin.isatty():
@@ -244,29 +248,31 @@ def stdin_stream() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def ticking(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
-    """The items of a corpus, one after another; the meter advances behind each."""
-    for each in items:
-        yield each
-        if isinstance(each, (bytes, toksmith.Files, os.PathLike)):
-            meter.advance(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))))
+def advance_meter(items: Iterable[Any], meter: Meter) -> Iterator[Any]:
+    """Yield the items of a corpus; advance the meter after each."""
+    for item in items:
+        yield item
+        if isinstance(item, (bytes, toksmith.types.Files, os.PathLike)):
+            meter.advance(len(item) if isinstance(item, bytes) else sum(map(size_of, local_paths(item))))
 
 
-def total_of(items: Iterable[Any]) -> int | None:
-    """The bytes of a corpus; None if nobody knows."""
-    found = [None if hasattr(each, "read") else each for each in items]
-    if None in found:
+def total_bytes(items: Iterable[Any]) -> int | None:
+    """The bytes of a corpus; None if unknown."""
+    sources = [None if hasattr(source, "read") else source for source in items]
+    if None in sources:
         return None
-    return sum(len(each) if isinstance(each, bytes) else sum(map(size_of, paths_of(each))) for each in found)
+    return sum(
+        len(source) if isinstance(source, bytes) else sum(map(size_of, local_paths(source))) for source in sources
+    )
 
 
-def paths_of(item: Any) -> list[os.PathLike[str]]:
-    """The files of this machine that an item of a corpus names."""
-    if isinstance(item, toksmith.Files) and any("://" in name for name in item.globs):
+def local_paths(item: Any) -> list[os.PathLike[str]]:
+    """The local files of an item of a corpus."""
+    if isinstance(item, toksmith.types.Files) and any("://" in name for name in item.globs):
         return []
     try:
-        return [each for each in ([item] if isinstance(item, os.PathLike) else item.paths()) if os.path.isfile(each)]
-    except toksmith.CorpusError:  # the reader of the corpus says so
+        return [path for path in ([item] if isinstance(item, os.PathLike) else item.paths()) if os.path.isfile(path)]
+    except toksmith.errors.CorpusError:  # the corpus reader reports it
         return []
 
 
@@ -274,25 +280,25 @@ def size_of(path: os.PathLike[str]) -> int:
     return os.stat(path).st_size
 
 
-def progress_of(asked: Asked) -> dict[str, Any]:
-    """The `progress` argument of a call of the library: on a terminal its own bar, else lines on stderr, one a minute."""
+def progress_argument(asked: Asked) -> dict[str, Any]:
+    """The `progress` argument of a library call: the library's bar on a terminal, else a line a minute on stderr."""
     as_json = asked["as_json"]
     if asked["quiet"]:
         return {"progress": False}
     if sys.stderr.isatty() and not as_json:
         return {}
-    said_s = 0.0
+    printed_s = 0.0
 
-    def say(now: toksmith.Progress) -> None:
-        nonlocal said_s
-        if now.elapsed_s - said_s >= EVERY_S:
-            said_s = now.elapsed_s
-            say_progress(now, as_json=as_json)
+    def say(now: toksmith.types.Progress) -> None:
+        nonlocal printed_s
+        if now.elapsed_s - printed_s >= EVERY_S:
+            printed_s = now.elapsed_s
+            print_progress(now, as_json=as_json)
 
     return {"progress": say}
 
 
-def say_progress(now: toksmith.Progress, *, as_json: bool) -> None:
+def print_progress(now: toksmith.types.Progress, *, as_json: bool) -> None:
     if as_json:
         print_json({"event": "progress", **dataclasses.asdict(now)}, sys.stderr)
     else:
@@ -300,7 +306,7 @@ def say_progress(now: toksmith.Progress, *, as_json: bool) -> None:
 
 
 class Watch:
-    """The time that a command takes."""
+    """The time since a command started."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
@@ -308,28 +314,30 @@ class Watch:
     def elapsed_s(self) -> float:
         return time.perf_counter() - self.start
 
-    def took(self, done: int, unit: str) -> str:
-        """The time and the speed in words, if it took longer than two seconds; else nothing."""
+    def format_time(self, done: int, unit: str) -> str:
+        """The time and speed as text, if it took over two seconds; else empty."""
         seconds = self.elapsed_s()
-        return "" if seconds < SOON_S else f" in {seconds:,.1f} s ({speed(done / seconds, unit)})"
+        return "" if seconds < SOON_S else f" in {seconds:,.1f} s ({format_speed(done / seconds, unit)})"
 
 
-def speed(rate: float, unit: str) -> str:
-    """A rate in words: bytes in megabytes (kilobytes, if they are few), anything else in numbers."""
+def format_speed(rate: float, unit: str) -> str:
+    """A rate as text: bytes in MB/s (kB/s below 100 kB/s), other units in plain numbers."""
     if unit == "bytes":
         return f"{rate / 1e6:,.1f} MB/s" if rate >= 1e5 else f"{rate / 1e3:,.1f} kB/s"
     return f"{rate:,.0f} {unit} a second"
 
 
 @contextlib.contextmanager
-def working(asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None) -> Iterator[Meter]:
-    """The progress of what happens inside, also where it takes long before a part is done; at its end size and speed.
+def show_progress(
+    asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None
+) -> Iterator[Meter]:
+    """Show progress while the body runs, even before its first part is done; print size and speed at the end.
 
     Args:
         asked: The options of the command, with --json and --quiet.
-        size: What the work is about, for the line at its end; None for what the meter has counted.
+        size: Size of the work for the last line; None for the meter's count.
         unit: The unit of `size`.
-        total: The bytes of the files that are read on the way; None if there are none, or nobody knows.
+        total: The bytes of the files to read; None if there are none, or their size is unknown.
     """
     meter = Meter(total, as_json=asked["as_json"], quiet=asked["quiet"])
     ended = threading.Event()
@@ -348,44 +356,46 @@ def working(asked: Asked, size: int | None = None, unit: str = "bytes", *, total
         if not meter.quiet:
             watcher.join()
         meter.end()
-    meter.sum_up(meter.done if size is None or meter.done else size, "bytes" if meter.done else unit)
+    meter.print_summary(meter.done if size is None or meter.done else size, "bytes" if meter.done else unit)
 
 
 class Meter:
-    """Progress of work that a command does itself, in bytes; it shows after two seconds."""
+    """Progress of a command's own work, in bytes; shown after two seconds."""
 
     def __init__(self, total: int | None, *, as_json: bool, quiet: bool) -> None:
         self.watch = Watch()
-        self.total, self.done, self.said_s = total, 0, 0.0
+        self.total, self.done, self.printed_s = total, 0, 0.0
         self.as_json, self.quiet = as_json, quiet
         self.bar: Bar | None = None
         self.looking = threading.Lock()
 
     def advance(self, size: int) -> None:
-        """Says that so many more bytes are done."""
+        """Add to the bytes that are done."""
         self.done += size
         self.look()
 
     def look(self) -> None:
-        """Shows how far the work is, if it is time."""
+        """Show progress if it is time."""
         with self.looking:
             elapsed = self.watch.elapsed_s()
             if self.quiet or elapsed < SOON_S:
                 return
             if sys.stderr.isatty() and not self.as_json:
                 self.draw()
-            elif elapsed - self.said_s >= EVERY_S:
-                self.said_s = elapsed
+            elif elapsed - self.printed_s >= EVERY_S:
+                self.printed_s = elapsed
                 self.say(elapsed)
 
     def say(self, elapsed: float) -> None:
         if not self.done:
             at_work = {"event": "progress", "phase": "working", "done": 0, "total": self.total, "elapsed_s": elapsed}
             return print_json(at_work, sys.stderr) if self.as_json else tell(f"at work for {elapsed:,.0f} s")
-        say_progress(toksmith.Progress("counting", self.done, self.total, elapsed, elapsed), as_json=self.as_json)
+        print_progress(
+            toksmith.types.Progress("counting", self.done, self.total, elapsed, elapsed), as_json=self.as_json
+        )
 
     def draw(self) -> None:
-        """Draws the bar, which moves by itself where no size is known."""
+        """Draw the bar; without a known size it pulses."""
         if self.bar is None:
             from rich import progress
 
@@ -400,12 +410,12 @@ class Meter:
         self.bar.update(self.bar.task_ids[0], completed=self.done)
 
     def end(self) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self.bar is not None:
             self.bar.stop()
 
-    def sum_up(self, size: int, unit: str) -> None:
-        """Says the size and the speed, if the work took longer than two seconds."""
-        if self.quiet or self.as_json or not (took := self.watch.took(size, unit)):
+    def print_summary(self, size: int, unit: str) -> None:
+        """Print size and speed if the work took over two seconds."""
+        if self.quiet or self.as_json or not (took := self.watch.format_time(size, unit)):
             return
         tell(f"{size:,} {unit}{took}" if size else f"done{took.partition(' (')[0]}")

@@ -1,4 +1,4 @@
-"""The commands that make a page of their own: snapshot (a file that needs no server), play (a server), map (a folder)."""
+"""The commands whose result is a page: explain snapshot (a file that needs no server), explain folder, play (a server)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .arguments import (
     PATH,
     TOKENIZER,
     as_json,
-    given,
+    drop_none,
     of_file,
     quiet,
     special,
@@ -28,16 +28,16 @@ from .arguments import (
     with_tokenizer,
     with_tokenizers,
 )
-from .inputs import loaded, loaded_all, loaded_options, one_text, working
-from .printed import print_shown, refuse_other
+from .inputs import load_arguments, load_tokenizer, load_tokenizers, read_one_text, show_progress
+from .output import check_suffix, print_result
 from .program import command
 
-__all__ = ["map", "play", "snapshot"]
+__all__ = ["explain_folder", "explain_snapshot", "play"]
 
 PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 
 
-@command("snapshot", pieces="--piece")
+@command("explain snapshot", pieces="--piece")
 @with_tokenizers
 @with_text
 @click.option("--output", "-o", type=FILE, required=True, help="File to write, such as page.html.")
@@ -45,35 +45,35 @@ PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 @click.option(
     "--piece",
     multiple=True,
-    help="Piece whose merges can be played; repeatable.",
+    help="Piece whose merges the page can play; repeatable.",
     show_default="the pieces of the text",
 )
-@click.option("--vocabulary", type=int, help="How many tokens of the vocabulary the page has.", show_default="1000")
+@click.option("--vocabulary", type=int, help="Number of tokens of the vocabulary on the page.", show_default="1000")
 @click.option("--fragment", is_flag=True, help="Write an element to include in another page, instead of a page.")
 @special("text")
 @as_json
 @quiet
-def snapshot(
+def explain_snapshot(
     output: str, title: str | None, piece: list[str] | None, vocabulary: int | None, fragment: bool, **asked: Any
 ) -> None:
-    """Write a page that shows the tokens and merges of a text, and needs no server.
+    """Write a page that shows the tokens and merges of a text without a server.
 
-    The page is one file, which sends nothing over the network: the text as its tokens, what each consists of, merges to play
-    step by step, and a part of the vocabulary to search. Of a text with more than 100,000 bytes it has the beginning.
+    The page is one file, and sends nothing over the network. It shows the tokens of the text and their parts, plays
+    merges step by step, and searches a part of the vocabulary. A text above 100,000 bytes is cut to its beginning.
     """
-    refuse_other(output, ("html", "htm"), "--output")
-    data, toks = one_text(asked), loaded_all(asked)
-    options = given(title=title, pieces=piece, vocabulary=vocabulary)
-    with working(asked, len(data)):
-        made = toksmith.snapshot(toks, data, special=asked["special"], fragment=fragment, **options)
-        made.save(output)
+    check_suffix(output, ("html", "htm"), "--output")
+    data, toks = read_one_text(asked), load_tokenizers(asked)
+    options = drop_none(title=title, pieces=piece, vocabulary=vocabulary)
+    with show_progress(asked, len(data)):
+        page = toksmith.snapshot(toks, data, special=asked["special"], fragment=fragment, **options)
+        page.save(output)
     if asked["as_json"]:
-        print_json({"file": output, "bytes": len(made.html.encode()), "tokens": made.tokens, "policy": made.policy})
+        print_json({"file": output, "bytes": len(page.html.encode()), "tokens": page.tokens, "policy": page.policy})
     else:
         print_lines(output)
 
 
-@command("map")
+@command("explain folder")
 @click.argument(
     "folder",
     type=PATH,
@@ -82,20 +82,20 @@ def snapshot(
     help="Folder, such as a repository; without it, the current one.",
 )
 @with_tokenizer
-@click.option("--all", "ignored", is_flag=True, help="Also count what .gitignore leaves out.")
+@click.option("--all", "ignored", is_flag=True, help="Also count files that .gitignore leaves out.")
 @special("text")
 @threads
 @with_report
-def map(folder: Path, ignored: bool, **asked: Any) -> None:
-    """Show what the files of a folder cost in tokens, and what a prompt can do without.
+def explain_folder(folder: Path, ignored: bool, **asked: Any) -> None:
+    """Show the cost of a folder's files in tokens, and what a prompt can leave out.
 
-    It follows .gitignore files (this needs the extra 'map'), skips binary files, links and version control, and says what
-    it skipped. It finds lock files, generated and minified files, copies and base64, and says how many tokens a prompt saves
-    without them. --html writes a page with a map of areas.
+    It follows .gitignore files (with the extra 'map'), and skips and lists binary files, links and version control. It
+    finds lock files, generated and minified files, copies and base64, and counts the tokens that a prompt saves without
+    them. --html writes a page with a map of areas.
     """
-    tok, [name] = loaded(asked), asked["tokenizer"]
-    options = {"ignored": ignored, "special": asked["special"], **given(threads=asked["threads"])}
-    print_shown(lambda: _render.called(toksmith.explain.folder(tok, folder, **options), name), asked)
+    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
+    options = {"ignored": ignored, "special": asked["special"], **drop_none(threads=asked["threads"])}
+    print_result(lambda: _render.with_tokenizer_name(toksmith.explain.folder(tok, folder, **options), name), asked)
 
 
 @command("play")
@@ -110,7 +110,7 @@ def map(folder: Path, ignored: bool, **asked: Any) -> None:
 @click.option(
     "--texts",
     type=PATH,
-    help="Folder with the same text in several languages (.txt files), for the chart of languages.",
+    help="Folder with the same text in several languages (.txt files), for the language chart.",
     show_default="a built-in sample",
 )
 @click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
@@ -121,10 +121,10 @@ def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: b
 
     It serves until Ctrl-C, and nothing leaves this machine. The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
     """
-    options = loaded_options(asked)
-    sources = {Path(name).name or name: source(name, options) for name in tokenizers or PUBLISHED}
-    languages = None if texts is None else folder_texts(texts)
-    with toksmith.play(sources, port=port, **given(texts=languages)) as playground:
+    options = load_arguments(asked)
+    sources = {Path(name).name or name: play_argument(name, options) for name in tokenizers or PUBLISHED}
+    languages = None if texts is None else read_folder_texts(texts)
+    with toksmith.play(sources, port=port, **drop_none(texts=languages)) as playground:
         if playground.port != port != 0:
             tell(f"port {port} is in use; using {playground.port}")
         for name, reason in playground.failed.items():
@@ -139,8 +139,8 @@ def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: b
         playground.wait()
 
 
-def source(name: str, options: dict[str, object]) -> object:
-    """What `toksmith.play` is given for a name: the tokenizer, where a file needs options, else the name."""
+def play_argument(name: str, options: dict[str, object]) -> object:
+    """The argument of `toksmith.play` for a name: the loaded tokenizer if its file needs options, else the name."""
     if not options or name in toksmith.encodings():
         return name
     try:
@@ -149,9 +149,9 @@ def source(name: str, options: dict[str, object]) -> object:
         return name  # the file needs no options; the playground reports any other error by name
 
 
-def folder_texts(folder: Path) -> dict[str, str]:
+def read_folder_texts(folder: Path) -> dict[str, str]:
     """The texts of a folder by the names of their files, without the last newline."""
-    found = {path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))}
-    if not found:
-        raise toksmith.CorpusError(folder, None, "contains no .txt file; expected one per language")
-    return found
+    texts = {path.stem: path.read_text(encoding="utf-8").removesuffix("\n") for path in sorted(folder.glob("*.txt"))}
+    if not texts:
+        raise toksmith.errors.CorpusError(folder, None, "contains no .txt file; expected one per language")
+    return texts

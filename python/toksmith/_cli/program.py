@@ -1,7 +1,8 @@
-"""The program: commands that are imported when they are called, their help, and how a command runs.
+"""The program: imports a command's module when it is called, prints help, and turns errors into exit codes.
 
-An error becomes one line on stderr and an exit code: 0 success; 1 refused or failed; 2 wrong usage, which is a value that a
-flag cannot have, too; 3 a check found a difference (the command's own); 130 stopped by Ctrl-C; 143 stopped by SIGTERM.
+An error becomes one line on stderr and an exit code: 0 success; 1 refused or failed; 2 wrong usage, including a value
+that a flag cannot take; 3 a check found a difference (set by the command); 130 stopped by Ctrl-C; 143 stopped by
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ import toksmith
 from .._base.system import SYSTEM
 from .._render.streams import __file__ as LINES
 from .._render.streams import guard_terminals, log_warnings, plain, tell
-from .commands import ABOUT, COMMANDS, TWO_WORDS
-from .flags import reason, usage_of
+from .commands import ABOUT, COMMANDS, GROUPS, suggest_commands
+from .flags import error_message, usage_of
 
 __all__ = ["DIFFERENT", "Command", "Option", "app", "command", "drop_output", "main", "options", "use_utf8"]
 
@@ -34,22 +35,33 @@ Declaration = Callable[[Any], Any]
 DIFFERENT = 3  # the exit code of a check that finds a difference
 COMMON = {"tok": "tokenizer", "special_tokens": "special_token", "path": "output"}  # arguments and their options
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-# By which other programs end this one; Windows sends SIGBREAK at Ctrl-Break and the end of a console.
+# Signals that other programs end this one with; Windows sends SIGBREAK for Ctrl-Break and a closed console.
 ENDING = tuple(each for each in signal.Signals if each.name in {"SIGTERM", "SIGBREAK"})
 
 
+ALL_OPTIONS = "toksmith.all_options"  # in the `meta` of a context: whether the help shows all headings
+
+
 class Option(click.Option):
-    """An option under a heading of the help."""
+    """An option under a heading of the help. `--help` shows those under "Options", and `--help-all` the others as well."""
 
     def __init__(self, *words: Any, panel: str = "Options", **more: Any) -> None:
         super().__init__(*words, **more)
         self.panel = panel
 
 
-class Command(click.Command):
-    """One command: its options under their headings, `--debug`, and its errors in the words of a shell.
+def print_all_options(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    """Prints the help with all options, and ends."""
+    if given and not ctx.resilient_parsing:
+        ctx.meta[ALL_OPTIONS] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
-    Attributes: `flags` by argument of Python, for messages of the library.
+
+class Command(click.Command):
+    """One command: its options under their headings, `--debug`, and its errors with the words of a shell.
+
+    Attributes: `flags` maps Python arguments to flags, for the library's messages.
     """
 
     def __init__(self, *words: Any, flags: dict[str, str], **more: Any) -> None:
@@ -58,9 +70,14 @@ class Command(click.Command):
         self.flags = {each.name: next((flag for flag in each.opts if flag.startswith("--")), "") for each in options}
         self.flags |= {name: self.flags[option] for name, option in COMMON.items() if option in self.flags} | flags
         self.params.append(click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."))
+        self.panels = [*dict.fromkeys(each.panel for each in options if isinstance(each, Option))]
+        if len(self.panels) > 1:
+            text = f"Show all options: {', '.join(self.panels[1:])}."
+            more = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": print_all_options}
+            self.params.append(click.Option(["--help-all"], help=text, **more))
 
     def make_parser(self, ctx: click.Context) -> Any:
-        """As click; a short flag is found at once. Else click first looks for long ones that are spelt like it."""
+        """Click's parser, except that a short flag is found at once; click first looks for similar long flags."""
         parser = super().make_parser(ctx)
         vars(parser).get("_long_opt", {}).update(vars(parser).get("_short_opt", {}))
         return parser
@@ -71,22 +88,23 @@ class Command(click.Command):
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx)) is not None:
                 panels.setdefault(getattr(each, "panel", "Options"), []).append(record)
         for title, rows in panels.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
+            if title == "Options" or ctx.meta.get(ALL_OPTIONS):
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command. An option of many values is a list, or None where it is not given."""
+        """Run the command. A repeatable option is a list, or None without values."""
         debug = ctx.params.pop("debug")
         for name, value in ctx.params.items():
             if isinstance(value, tuple):
                 ctx.params[name] = list(value) or None
-        with ended_by_sigterm(), told_errors(self.flags, debug=debug):
+        with end_on_sigterm(), report_errors(self.flags, debug=debug):
             super().invoke(ctx)
             sys.stdout.flush()
 
 
 def command(name: str, **flags: str) -> Callable[[Callable[..., None]], Command]:
-    """Makes the command of a row of `COMMANDS`; `flags` by argument of Python, where the option has another name."""
+    """The decorator for a command of `COMMANDS`; `flags` maps Python arguments to options of another name."""
     [row] = [row for row in COMMANDS if row.name == name]
     return click.command(name, cls=Command, flags=flags, epilog=f"\b\nExample: {row.example}")
 
@@ -103,51 +121,68 @@ def options(*declared: Declaration) -> Declaration:
 
 
 class Program(click.Group):
-    """All commands. A command's module is imported when the command is called, or its help is shown."""
+    """The commands whose names begin with `prefix`. A command's module is imported when the command is called, or its
+    help is shown."""
+
+    def __init__(self, *words: Any, prefix: str = "", **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.prefix = prefix
+
+    def rows(self) -> dict[str, str]:
+        """The help of each command and group, by the word that follows the prefix."""
+        helps = {}
+        for row in COMMANDS:
+            if row.name.startswith(self.prefix):
+                word = row.name.removeprefix(self.prefix).split(" ")[0]
+                helps[word] = GROUPS.get(self.prefix + word, row.help)
+        return helps
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [row.name for row in COMMANDS]
+        return [*self.rows()]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = self.prefix + cmd_name
+        if name in GROUPS:
+            return Program(cmd_name, prefix=f"{name} ", help=GROUPS[name], no_args_is_help=True)
         for row in COMMANDS:
-            if row.name == cmd_name:
-                found: click.Command = getattr(import_module(f".{row.module}", __package__), cmd_name.replace("-", "_"))
-                return found
+            if row.name == name:
+                module = import_module(f".{row.module}", __package__)
+                command: click.Command = getattr(module, name.replace(" ", "_").replace("-", "_"))
+                return command
         return None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command of these words; 'explain steps' is the command 'explain-steps'."""
-        if args[:2] == [*TWO_WORDS]:
-            args = ["-".join(TWO_WORDS), *args[2:]]
-        if args[0] not in (names := self.list_commands(ctx)) and not args[0].startswith("-"):
-            raise NoSuchCommand(args[0], possibilities=names, ctx=ctx)
+        if args[0] not in self.rows() and not args[0].startswith("-"):
+            names = [f"'toksmith {name}'" for name in suggest_commands(args[0])]
+            hint = f" Did you mean {' or '.join(names)}?" if names else ""
+            raise NoSuchCommand(args[0], f"There is no command {args[0]!r}.{hint}", ctx=ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(row.name, row.help) for row in COMMANDS])
+            formatter.write_dl([*self.rows().items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """The commands that begin like this, from their rows alone."""
+        """The commands with this beginning, from their rows alone."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(row.name, help=row.help) for row in COMMANDS if row.name.startswith(incomplete)]
-        return found or click.Command.shell_complete(self, ctx, incomplete)
+        items = [CompletionItem(word, help=help) for word, help in self.rows().items() if word.startswith(incomplete)]
+        return items or click.Command.shell_complete(self, ctx, incomplete)
 
     def make_context(self, *words: Any, **named: Any) -> click.Context:
         """The context of a command line; --help and --version print here."""
-        with told_output():
+        with report_output_errors():
             return super().make_context(*words, **named)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the --help of a command prints here."""
-        with told_output():
+        with report_output_errors():
             return super().invoke(ctx)
 
     def main(self, args: Any = None, prog_name: str | None = None, *more: Any, **named: Any) -> Any:
-        """Run the program and leave with its exit code."""
+        """Run the program and exit with its exit code."""
         named["standalone_mode"] = False
         try:
             code = super().main(args, "toksmith", *more, **named)
@@ -155,7 +190,7 @@ class Program(click.Group):
             print(error.format_message(), file=sys.stderr, end="\n")
             sys.exit(2)
         except click.UsageError as error:
-            tell(said(error))
+            tell(usage_message(error))
             sys.exit(2)
         except (click.Abort, KeyboardInterrupt):
             tell("interrupted")
@@ -163,8 +198,8 @@ class Program(click.Group):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def said(error: click.UsageError) -> str:
-    """An error of usage on one line: where, what was expected, and what to do."""
+def usage_message(error: click.UsageError) -> str:
+    """A usage error on one line: the place, the expected value and the advice."""
     text = error.format_message()
     if isinstance(error, click.MissingParameter):
         text = f"{text} {getattr(error.param, 'help', None) or ''}"
@@ -176,10 +211,10 @@ def said(error: click.UsageError) -> str:
 
 
 @contextlib.contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Lets SIGTERM, and what is like it, end the command as Ctrl-C does, so that it leaves no half-written files."""
+def end_on_sigterm() -> Iterator[None]:
+    """Let SIGTERM and similar signals end the command as Ctrl-C does, so that no half-written file stays."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield  # whoever runs the command here answers signals
+        yield  # the calling program handles signals
         return
 
     def end(number: int, frame: object) -> None:
@@ -195,18 +230,18 @@ def ended_by_sigterm() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
+def report_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
     """Turn an error into one line on stderr and an exit code.
 
     Args:
-        flags: By argument of Python, the flag that sets it.
+        flags: The flag that sets each Python argument.
     """
     try:
         yield
     except (Exit, click.Abort, click.UsageError):
         raise
     except BrokenPipeError:
-        raise Exit(lost_output(None)) from None
+        raise Exit(give_up_output(None)) from None
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - every error is printed
         if debug:
             import traceback  # slow to import
@@ -215,26 +250,26 @@ def told_errors(flags: Mapping[str, str], *, debug: bool) -> Iterator[None]:
         if isinstance(error, Exception) and (usage := usage_of(error, flags)) is not None:
             usage.ctx = click.get_current_context(silent=True)
             raise usage from None
-        if isinstance(error, OSError) and is_of_output(error):
-            raise Exit(lost_output(error)) from None
-        tell(reason(error, flags))
+        if isinstance(error, OSError) and is_output_error(error):
+            raise Exit(give_up_output(error)) from None
+        tell(error_message(error, flags))
         raise Exit(130 if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
 @contextlib.contextmanager
-def told_output() -> Iterator[None]:
-    """Turn an error of writing help and versions into one line on stderr and an exit code."""
+def report_output_errors() -> Iterator[None]:
+    """Turn an error while writing help or versions into one line on stderr and an exit code."""
     try:
         try:
             yield
         finally:
             sys.stdout.flush()
     except OSError as error:
-        raise Exit(lost_output(error)) from None
+        raise Exit(give_up_output(error)) from None
 
 
-def is_of_output(error: OSError) -> bool:
-    """Whether stdout cannot be written: a command failed to write, not the library, and no file has a name."""
+def is_output_error(error: OSError) -> bool:
+    """Whether a command, not the library, failed to write to stdout; the error has no file name."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -243,8 +278,8 @@ def is_of_output(error: OSError) -> bool:
     return inside and error.filename is None and error.errno in (*NO_ROOM, *SYSTEM.lost_reader)
 
 
-def lost_output(error: OSError | None) -> int:
-    """Gives up stdout, and gives the exit code: 0 where only its reader has left."""
+def give_up_output(error: OSError | None) -> int:
+    """Give up stdout, and return the exit code: 0 if only its reader has left."""
     drop_output()
     if error is None or error.errno in SYSTEM.lost_reader:
         return 0
@@ -253,27 +288,54 @@ def lost_output(error: OSError | None) -> int:
 
 
 def drop_output() -> None:
-    """Writes nothing more on stdout, whose reader has closed the pipe; not at exit either."""
+    """Discard all further output on stdout, whose reader has closed the pipe, also at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_about(ctx: click.Context, param: click.Parameter, value: str | bool | None) -> None:
+    """Prints what --completion or --man asks for, and ends."""
+    if value and not ctx.resilient_parsing:
+        from .about import completion_lines, manual_page
+
+        click.echo(
+            completion_lines(ctx.command, value) if isinstance(value, str) else manual_page(ctx.command), nl=False
+        )
+        ctx.exit()
 
 
 app = Program(
     "toksmith",
     help=ABOUT,
     no_args_is_help=True,
-    epilog="'toksmith help COMMAND' explains one; 'toksmith completion bash' completes them.",
+    epilog="'toksmith COMMAND --help' explains one. 'toksmith --completion bash' prints the lines that complete them.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
+click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    is_eager=True,
+    expose_value=False,
+    callback=print_about,
+    help='Print the lines that complete commands: eval "$(toksmith --completion bash)".',
+)(app)
+click.option(
+    "--man",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=print_about,
+    help="Print the manual page, for man -l.",
+)(app)
 click.version_option(getattr(toksmith, "__version__", ""), "-V", "--version", message="toksmith %(version)s")(app)
 
 
 def main() -> None:
-    """Run the command line of this process: what the installed `toksmith` calls."""
+    """Run the command line of this process; the installed `toksmith` calls it."""
     if why := vars(toksmith).get("_WHY"):  # the compiled core does not work
         sys.stderr.write(f"toksmith: {why}\n")
         sys.exit(1)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller (`>&-`): it is written to nowhere
+        if getattr(sys, name) is None:  # closed by the caller (`>&-`): discard the output
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8", newline="\n"))  # noqa: SIM115 - as long as the process
     use_utf8()
     guard_terminals()
@@ -282,7 +344,7 @@ def main() -> None:
 
 
 def use_utf8() -> None:
-    """Makes stdout and stderr of this process UTF-8 on any locale, with the same ends of lines in files and pipes."""
+    """Make stdout and stderr of this process UTF-8 on any locale, with the same line ends in files and pipes."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             ends = None if stream.isatty() else "\n"

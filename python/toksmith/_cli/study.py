@@ -1,4 +1,4 @@
-"""`toksmith study`: which vocabulary size, pattern and kind suit some texts and a planned model."""
+"""`toksmith study`: compares vocabulary sizes, patterns and kinds for texts and a planned model."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import toksmith
 from toksmith import _render
 
 from .._render import print_lines, tell
-from .arguments import PATH, completing, given, threads, with_files, with_report
-from .inputs import corpus_of, file_or_bytes, one_file_by_language, progress_of
-from .printed import prepared, refuse_other
+from .arguments import PATH, complete_from, drop_none, threads, with_files, with_report
+from .inputs import corpus_of, file_or_bytes, files_by_language, progress_argument
+from .output import check_suffix, prepare_result
 from .program import command
-from .training_options import bytes_of, max_memory, numbers_of, special_token
+from .training_options import max_memory, parse_numbers, parse_size, special_token
 
 __all__ = ["study"]
 
-KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # those of the library, which a test compares
+KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # a test compares them with the library's
 
 
 @command("study", patterns="--pattern", kinds="--kind", languages="--language", corpus="FILE")
@@ -33,18 +33,16 @@ KINDS = ("bpe", "bpe-characters", "unigram", "wordpiece")  # those of the librar
     multiple=True,
     help="Split pattern to compare: a name, a regex, or none for no split; repeatable.",
     show_default="o200k",
-    shell_complete=completing(lambda: [*toksmith.patterns(), "none"]),
+    shell_complete=complete_from(lambda: [*toksmith.patterns(), "none"]),
 )
 @click.option(
     "--kind", type=click.Choice(KINDS), multiple=True, help="Kind to compare; repeatable.", show_default="bpe"
 )
+@click.option("--params", type=float, help="Model parameters outside the vocabulary's matrices.", show_default="1e9")
+@click.option("--tokens", type=float, help="Number of tokens that the model will be trained on.", show_default="2e10")
+@click.option("--tied", is_flag=True, help="Assume one matrix for input and output, not two.")
 @click.option(
-    "--params", type=float, help="Parameters of the model outside the vocabulary's matrices.", show_default="1e9"
-)
-@click.option("--tokens", type=float, help="Tokens that the model is to be trained on.", show_default="2e10")
-@click.option("--tied", is_flag=True, help="The model has one matrix for input and output, not two.")
-@click.option(
-    "--width", type=int, help="Numbers in a row of these matrices.", show_default="the usual one of so many parameters"
+    "--width", type=int, help="Width of these matrices in numbers.", show_default="the usual width at --params"
 )
 @click.option(
     "--language",
@@ -89,34 +87,34 @@ def study(
 ) -> None:
     """Compare vocabulary sizes, patterns and kinds for texts and a planned model.
 
-    Each candidate is trained on the corpus without its held-out texts and measured on those. The result is a range of sizes
-    with its reasons, beside the sizes that published scaling laws give.
+    Each candidate is trained on the corpus without its held-out texts, and measured on the held-out texts. The result
+    is a range of sizes with its reasons, next to the sizes of published scaling laws.
     """
-    asked: dict[str, Any] = given(params=params, tokens=tokens, width=width, keep=keep, threads=more["threads"])
-    asked |= given(
+    arguments: dict[str, Any] = drop_none(params=params, tokens=tokens, width=width, keep=keep, threads=more["threads"])
+    arguments |= drop_none(
         special_tokens=special_token,
         kinds=kind,
-        languages=None if language is None else one_file_by_language(language, "--language"),
+        languages=None if language is None else files_by_language(language, "--language"),
     )
-    asked |= given(sizes=None if sizes is None else numbers_of(sizes, "--sizes"))
-    asked |= given(patterns=None if pattern is None else [None if each == "none" else each for each in pattern])
-    asked |= given(max_memory=None if max_memory is None else bytes_of(max_memory))
+    arguments |= drop_none(sizes=None if sizes is None else parse_numbers(sizes, "--sizes"))
+    arguments |= drop_none(patterns=None if pattern is None else [None if each == "none" else each for each in pattern])
+    arguments |= drop_none(max_memory=None if max_memory is None else parse_size(max_memory))
     for path, suffixes, flag in ((more["html"], ("html", "htm"), "--html"), (more["svg"], ("svg",), "--svg")):
-        refuse_other(path, suffixes, flag)
+        check_suffix(path, suffixes, flag)
         if path is not None:
             _render.check_writable(path)
     if held_out is not None:
-        asked["held_out"] = [file_or_bytes(name, more["field"], raw=more["raw"]) for name in held_out]
+        arguments["held_out"] = [file_or_bytes(name, more["field"], raw=more["raw"]) for name in held_out]
     corpus = corpus_of(more, files, again=True)
     try:
-        found = toksmith.study(corpus, tied=tied, **asked, **progress_of(more))
+        result = toksmith.study(corpus, tied=tied, **arguments, **progress_argument(more))
     except KeyboardInterrupt:
         again = "nothing is kept; with --keep FOLDER, the same command would continue"
         tell(f"interrupted; {again if keep is None else f'the same command continues in {keep}'}")
         raise Exit(130) from None
-    except toksmith.CheckpointError as error:
+    except toksmith.errors.CheckpointError as error:
         tell(f"{error.path}: cannot write the checkpoint: {error.problem}")
         raise Exit(1) from None
-    prepared(found, more)()
-    if found.keep is not None and not (more["as_json"] or more["quiet"]):
-        print_lines(f"the tokenizers are kept in {found.keep}")
+    prepare_result(result, more)()
+    if result.keep is not None and not (more["as_json"] or more["quiet"]):
+        print_lines(f"the tokenizers are kept in {result.keep}")

@@ -1,6 +1,6 @@
-"""The commands that use a tokenizer: encode, decode, count, show; and the list of those that have a name.
+"""The commands that use a tokenizer: encode, decode and count.
 
-Text is read and written as bytes, so that nothing is lost on the way.
+Text is read and written as bytes, so that no byte is lost.
 """
 
 from __future__ import annotations
@@ -23,33 +23,28 @@ from .arguments import (
     FILE,
     STDIN,
     as_json,
-    given,
+    drop_none,
     quiet,
     special,
-    svg,
     threads,
     with_files,
-    with_text,
     with_tokenizer,
-    with_tokenizers,
 )
 from .inputs import (
     Meter,
     Watch,
     corpus_of,
-    file_bytes,
     has_rows,
-    inputs,
-    loaded,
-    loaded_all,
-    one_text,
-    progress_of,
-    working,
+    iter_inputs,
+    load_tokenizer,
+    progress_argument,
+    read_file_bytes,
+    show_progress,
 )
-from .printed import prepared, print_drawn, token_json
+from .output import token_json
 from .program import command
 
-__all__ = ["count", "decode", "encode", "encodings", "show"]
+__all__ = ["count", "decode", "encode"]
 
 IN_A_BATCH = 4096
 
@@ -69,19 +64,19 @@ IN_A_BATCH = 4096
 def encode(files: list[str] | None, output: str | None, append: str | None, dtype: str | None, **asked: Any) -> None:
     """Print the ids of texts, or write the ids of a corpus to a file.
 
-    Each document is one line. Each row of a .jsonl, .parquet or .arrow file is a document; any other file and stdin are
-    one document; .gz and .zst are unpacked. With -o, the ends of documents go to a second file: numpy.load reads ids.npy
-    and ids.ends.npy.
+    Each document is one line. Each row of a .jsonl, .parquet or .arrow file is a document; any other file or stdin is
+    one document; .gz and .zst files are unpacked. With -o, the ends of documents go to a second file: numpy.load reads
+    ids.npy and ids.ends.npy.
     """
-    corpus_options = given(append=append, dtype=dtype)
+    corpus_options = drop_none(append=append, dtype=dtype)
     if output is None and corpus_options:
         raise click.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
-    tok, how = loaded(asked), {"special": asked["special"], **given(threads=asked["threads"])}
+    tok, how = load_tokenizer(asked), {"special": asked["special"], **drop_none(threads=asked["threads"])}
     if output is not None:
         write_corpus(tok, corpus_of(asked, files), output, corpus_options | how, asked)
         return
     rows = []
-    for name, documents in inputs(asked, files):
+    for name, documents in iter_inputs(asked, files):
         for number, document in enumerate(documents):
             ids = tok.encode(document, **how)
             if asked["as_json"]:
@@ -106,10 +101,10 @@ def encode(files: list[str] | None, output: str | None, append: str | None, dtyp
 def decode(file: str, **asked: Any) -> None:
     """Decode ids to bytes.
 
-    Ids are separated by white space or commas, or are JSON. A terminal gets the text with its controls as escapes.
+    Ids are separated by white space or commas, or are JSON. On a terminal, control characters are printed as escapes.
     """
-    tok = loaded(asked)
-    decoded = tok.decode_bytes(parsed_ids(file_bytes(file), file))
+    tok = load_tokenizer(asked)
+    decoded = tok.decode_bytes(parse_ids(read_file_bytes(file), file))
     if asked["as_json"]:
         print_json(token_json(decoded))
     elif sys.stdout.isatty():
@@ -127,14 +122,14 @@ def decode(file: str, **asked: Any) -> None:
 def count(files: list[str] | None, **asked: Any) -> None:
     """Print the number of tokens of each file.
 
-    Special tokens count as ordinary text. Of a .jsonl, .parquet or .arrow file, the texts of its rows count; .gz and .zst
-    are unpacked. Several files have a total.
+    Special tokens count as ordinary text. For a .jsonl, .parquet or .arrow file, the texts of its rows are counted; .gz
+    and .zst files are unpacked. Several files get a total.
     """
-    tok = loaded(asked)
+    tok = load_tokenizer(asked)
     rows: list[dict[str, Any]] = []
-    with working(asked, total=bytes_of_files(files)) as meter:
-        for name, documents in inputs(asked, files):
-            tokens, size = counted(tok, documents, meter)
+    with show_progress(asked, total=total_file_size(files)) as meter:
+        for name, documents in iter_inputs(asked, files):
+            tokens, size = count_documents(tok, documents, meter)
             rows.append({"file": name, "tokens": tokens, "bytes": size})
     total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
     if asked["as_json"]:
@@ -147,25 +142,25 @@ def count(files: list[str] | None, **asked: Any) -> None:
 def write_corpus(
     tok: toksmith.Tokenizer, corpus: list[Any], output: str, options: dict[str, Any], asked: dict[str, Any]
 ) -> None:
-    """Write the ids of `corpus` to `output`, and say what was written."""
+    """Write the ids of `corpus` to `output`, and print a summary."""
     watch = Watch()
-    written = toksmith.encode_corpus(tok, corpus, output, **options, **progress_of(asked))
+    saved = toksmith.corpus.encode(tok, corpus, output, **options, **progress_argument(asked))
     if asked["as_json"]:
-        names = {"file": os.fspath(written.path), "ends_file": os.fspath(written.ends_path)}
-        print_json({**names, "dtype": written.dtype, "documents": written.documents, "ids": written.ids})
+        names = {"file": os.fspath(saved.path), "ends_file": os.fspath(saved.ends_path)}
+        print_json({**names, "dtype": saved.dtype, "documents": saved.documents, "ids": saved.ids})
     elif not asked["quiet"]:
-        documents = number_of(written.documents, "document")
+        documents = number_of(saved.documents, "document")
         print_lines(
-            f"{number_of(written.ids, 'id')} of {documents}{watch.took(written.ids, 'ids')} saved as {written.path} "
-            f"({written.dtype}), document ends as {written.ends_path}"
+            f"{number_of(saved.ids, 'id')} of {documents}{watch.format_time(saved.ids, 'ids')} saved as {saved.path} "
+            f"({saved.dtype}), document ends as {saved.ends_path}"
         )
 
 
-def counted(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Meter) -> tuple[int, int]:
-    """The tokens and the bytes of documents."""
+def count_documents(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Meter) -> tuple[int, int]:
+    """The numbers of tokens and bytes of documents."""
     tokens = size = 0
-    left = iter(documents)
-    while batch := list(islice(left, IN_A_BATCH)):
+    remaining = iter(documents)
+    while batch := list(islice(remaining, IN_A_BATCH)):
         tokens += tok.count(batch[0]) if len(batch) == 1 else int(tok.count_batch(batch).sum())
         now = sum(len(each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")) for each in batch)
         size += now
@@ -173,92 +168,38 @@ def counted(tok: toksmith.Tokenizer, documents: Iterable[str | bytes], meter: Me
     return tokens, size
 
 
-def bytes_of_files(files: Sequence[str] | None) -> int | None:
-    """The size of all files together; None if a file has none of its own."""
+def total_file_size(files: Sequence[str] | None) -> int | None:
+    """The total size of the files; None if a file has no size."""
     if not files or not all(os.path.isfile(name) for name in files):
         return None
     return sum(os.path.getsize(name) for name in files)
 
 
-@command("show")
-@with_tokenizers
-@with_text
-@click.option("--ids", is_flag=True, help="Print the ids under each line.")
-@special("text")
-@click.option(
-    "--html", type=FILE, help="Write all views to a self-contained page.", show_default="draw in the terminal"
-)
-@svg
-@as_json
-def show(ids: bool, **asked: Any) -> None:
-    """Draw a text as its tokens, with a tick at the start of each.
-
-    --html writes all views of the text (merges, forest, budget, lint, languages, …) to one page that can be shared. A space
-    is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
-    """
-    names, policy = asked["tokenizer"], asked["special"]
-    if len(names) > 1 and asked["html"] is None:
-        raise click.BadParameter("several tokenizers require --html; see also 'compare'", param_hint="-t")
-    data, toks = one_text(asked), loaded_all(asked)
-    tok = toks[names[0]]
-    if asked["html"] is not None:
-        prepared(all_views(toks, data, policy), asked)()
-        return
-    if asked["svg"] is not None:
-        prepared(_render.called(toksmith.explain.pieces(tok, data, special=policy), names[0]), asked)()
-        return
-    special_ids = frozenset(tok.special_tokens.values())
-    views = _render.token_views(tok.encode(data, special=policy), tok.token_bytes, special_ids)
-    if asked["as_json"]:
-        print_json([{"id": view.id, **token_json(view.token), "special": view.special} for view in views])
-        return
-    print_drawn(_render.draw_tokens(views, ids=ids), whole_lines=not sys.stdout.isatty())
-    print_lines(_render.summary(views))
-
-
-def all_views(toks: dict[str, toksmith.Tokenizer], data: str | bytes, special: str) -> toksmith.explain.Overview:
-    """The views of a text, and of each tokenizer what languages cost and how its vocabulary is."""
-    sections = [*toksmith.explain.overview(toks, data, special=special).sections]
-    for name, tok in toks.items():
-        sections.append((f"Languages by {name}", toksmith.parity(tok, toksmith.metrics.LANGUAGES)))
-        sections.append((f"Health of {name}", toksmith.doctor(tok)))
-    return toksmith.explain.Overview(tuple(sections))
-
-
-@command("encodings")
-@as_json
-def encodings(as_json: bool) -> None:
-    """List the published tokenizers that -t accepts by name."""
-    names = toksmith.encodings()
-    if as_json:
-        print_json(names)
-    else:
-        print_lines(*names)
-
-
-def parsed_ids(data: bytes, name: str) -> list[int]:
-    """The ids in `data`: JSON (a list, or what `encode --json` prints), else numbers between white space and commas."""
+def parse_ids(data: bytes, name: str) -> list[int]:
+    """The ids in `data`: JSON (a list, or output of `encode --json`), else numbers between white space or commas."""
     text = data.decode("utf-8", "replace")
     if text.lstrip()[:1] in ("[", "{"):
         try:
-            return list(json_ids(json.loads(text)))
+            return list(iter_json_ids(json.loads(text)))
         except (ValueError, RecursionError) as error:
-            raise toksmith.FormatError(name, None, f"not a JSON list of ids: {error}") from None
+            raise toksmith.errors.FormatError(name, None, f"not a JSON list of ids: {error}") from None
     ids = []
     for number, line in enumerate(text.splitlines(), 1):
         for word in re.findall(r"[^\s,]+", line):
             if not re.fullmatch(r"-?[0-9]{1,18}", word):
-                raise toksmith.FormatError(name, number, f"{word[:40]!r} is not an id; expected integers or JSON")
+                raise toksmith.errors.FormatError(
+                    name, number, f"{word[:40]!r} is not an id; expected integers or JSON"
+                )
             ids.append(int(word))
     return ids
 
 
-def json_ids(value: Any) -> Iterator[int]:
+def iter_json_ids(value: Any) -> Iterator[int]:
     """The ids in a JSON value, in order."""
     if type(value) is int:
         yield value
     elif isinstance(value, (list, dict)):
         for part in value if isinstance(value, list) else [value.get("ids")]:
-            yield from json_ids(part)
+            yield from iter_json_ids(part)
     else:
         raise ValueError(f"{json.dumps(value)[:40]} is not an id; expected integers")

@@ -1,6 +1,6 @@
-"""The command tour: the lesson in the terminal, on the user's own text, a stop at a time.
+"""The command tour: the lesson in the terminal, on the user's own text, in stops.
 
-A stop is a function that gives paragraphs and results, and a row in `STOPS`. On a terminal the tour waits after each.
+A stop is a function that yields paragraphs and results, and a row in `STOPS`. On a terminal the tour waits after each.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import toksmith
 from .. import _render
 from .._render import print_json, print_lines
 from .arguments import STDIN, TOKENIZER, as_json, with_text
-from .flags import reason
-from .inputs import one_text
-from .printed import merge_views, print_drawn
+from .flags import error_message
+from .inputs import read_one_text
+from .output import merge_views, print_renderables
 from .program import command
 
 __all__ = ["STOPS", "tour"]
 
-MOST_CHARS = 200_000  # of the text that is trained on
-SHORT_CHARS = 48  # of the beginning that is looked at closely
+MOST_CHARS = 200_000  # of the training text
+SHORT_CHARS = 48  # of the beginning that is explained in detail
 MERGES = 300
-PIECE_BYTES = 16  # of the piece that is merged step by step: a longer one fills the screen
+PIECE_BYTES = 16  # of the piece that is merged step by step; a longer piece fills the screen
 SAMPLE = (
     "A language model does not read letters. A tokenizer cuts the text into tokens and gives each a number, and the model "
     "reads the numbers. Frequent words are one token, rare words are several. A café, a naïve zoölogist and a 😄 show "
@@ -39,9 +39,9 @@ Part = str | _render.Shown
 
 
 class Traveller(NamedTuple):
-    """What the stops look at: the text, its beginning, a tokenizer trained on it, and those that were named.
+    """The subject of the stops: the text, its beginning, a tokenizer trained on it, and the tokenizers of -t.
 
-    `notes` say how the text differs from what was given.
+    `notes` describe how the text differs from the input.
     """
 
     text: str
@@ -77,8 +77,8 @@ def training(on: Traveller) -> Iterator[Part]:
     yield f"The same on all of your text: {merges}, until no pair repeats or there are {MERGES}. The log of the first:"
     yield "\n".join(_render.merge_lines(merge_views(on.tok)[:8])) or "There are none: your text is too short."
     size, ids = len(on.text.encode()), on.tok.count(on.text)
-    said = f"{_render.number_of(size, 'byte')} become{'s' if size == 1 else ''} {_render.number_of(ids, 'id')}"
-    yield f"{said}, {size / ids:.2f} bytes for each id. A longer text gives a better tokenizer."
+    sizes = f"{_render.number_of(size, 'byte')} become{'s' if size == 1 else ''} {_render.number_of(ids, 'id')}"
+    yield f"{sizes}, {size / ids:.2f} bytes for each id. A longer text gives a better tokenizer."
 
 
 def pieces(on: Traveller) -> Iterator[Part]:
@@ -95,26 +95,26 @@ def encoding(on: Traveller) -> Iterator[Part]:
     yield f"To encode, merges are applied in the order in which they were learned. The piece {word!r}, step by step:"
     yield toksmith.explain.merges(on.tok, word)
     yield "And the beginning of your text:"
-    yield toksmith.explain.pieces(on.tok, on.short)
+    yield toksmith.explain.text(on.tok, on.short)
 
 
 def decoding(on: Traveller) -> Iterator[Part]:
     """Decoding."""
     ids = on.tok.encode(on.short, special="text")
     yield f"Each id stands for bytes. Joined, the bytes of {ids[:8]} … are your text: {on.tok.decode(ids)!r}."
-    yield f"An id may be half a character, so not every list of ids is text: id 195 alone is {on.tok.decode([195])!r}."
+    yield f"An id can be half a character, so not every list of ids is text: id 195 alone is {on.tok.decode([195])!r}."
 
 
 def specials(on: Traveller) -> Iterator[Part]:
     """Special tokens."""
     tok, _ = toksmith.add_special(on.tok, ["<|endoftext|>"])
-    yield "Some ids are for the program alone, such as the end of a text. A user may type their name. Then:"
+    yield "Some ids are for the program alone, such as the end of a text. A user can type their name. Then:"
     text = f"{on.short[:16]}<|endoftext|>"
     view = toksmith.explain.specials(tok, text)
     try:
         tok.encode(text)
-    except toksmith.SpecialTokenInText as error:  # which the view says as Python does
-        view = replace(view, refusal=reason(error, {"special": "--special"}))
+    except toksmith.errors.SpecialTokenInText as error:  # the view shows Python's message
+        view = replace(view, refusal=error_message(error, {"special": "--special"}))
     yield view
     yield "encode refuses such a text unless you say what it is. For a text of users, give --special text."
 
@@ -132,14 +132,14 @@ def others(on: Traveller) -> Iterator[Part]:
         yield "Name published tokenizers to see how they cut your text: toksmith tour -t gpt2 -t o200k_base FILE."
         return
     yield "Your tokenizer knows your text and nothing else. Others were trained on much more text:"
-    yield toksmith.explain.compare({"yours": on.tok, **on.named}, on.short)
+    yield toksmith.explain.differences({"yours": on.tok, **on.named}, on.short)
     yield toksmith.explain.sizes(on.text, {"yours": on.tok, **on.named})
 
 
 def further(on: Traveller) -> Iterator[Part]:
     """What next?"""
     yield "Train a tokenizer that you keep: toksmith train FILE -o my.toksmith --vocab-size 1000"
-    yield "Draw a text as its tokens: toksmith show FILE -t my.toksmith --ids"
+    yield "Draw a text as its tokens: toksmith explain text FILE -t my.toksmith"
     yield "Walk through a training: toksmith explain steps --text TEXT --merges 5"
     yield "Open all of this in a browser: toksmith play"
     yield "docs/lesson says more about each stop, and docs/guides about each task, with examples that run."
@@ -164,37 +164,37 @@ STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
 @click.option("--stop", type=int, help="Show only this stop, from 1.", show_default="all")
 @as_json
 def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
-    """Walk through the lesson in ten minutes, on a text of yours.
+    """Walk through the lesson in ten minutes, on your own text.
 
     Without a text the tour shows a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
     """
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise click.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
-    named = {name: toksmith.load(name) for name in tokenizer or ()}
+    tokenizers = {name: toksmith.load(name) for name in tokenizer or ()}
     nothing = asked["text"] is None and asked["file"] == STDIN and sys.stdin.isatty()
-    given = "" if nothing else one_text(asked)
-    on = traveller(given, named)
-    chosen = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
+    content = "" if nothing else read_one_text(asked)
+    on = make_traveller(content, tokenizers)
+    stops = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
     notes = ("You gave no text, so the tour shows a sample: toksmith tour FILE shows yours.",) if nothing else on.notes
     if asked["as_json"]:
-        print_json([in_json(number, each, on) for number, each in chosen])
+        print_json([stop_to_json(number, each, on) for number, each in stops])
         return
     for note in notes:
-        print_lines("", *paragraph(note))
-    for number, each in chosen:
-        print_lines("", f"{number} of {len(STOPS)}: {title(each)}", "")
+        print_lines("", *wrap_paragraph(note))
+    for number, each in stops:
+        print_lines("", f"{number} of {len(STOPS)}: {stop_title(each)}", "")
         for part in each(on):
             if isinstance(part, str):
-                print_lines(*paragraph(part), "")
+                print_lines(*wrap_paragraph(part), "")
             else:
-                print_drawn([part])
+                print_renderables([part])
                 print_lines("")
-        if number != chosen[-1][0] and not goes_on():
+        if number != stops[-1][0] and not wait_for_enter():
             return
 
 
-def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
-    """The text and what is made of it; a sample where none is given."""
+def make_traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
+    """The text and the values made from it; a sample if the input has no text."""
     text = given.decode(errors="replace") if isinstance(given, bytes) else given
     whole = text.strip()[:MOST_CHARS] or SAMPLE
     notes = []
@@ -211,30 +211,30 @@ def traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Tr
     return Traveller(whole, line[:SHORT_CHARS], tok, named, tuple(notes))
 
 
-def title(stop: Callable[..., object]) -> str:
+def stop_title(stop: Callable[..., object]) -> str:
     """The title of a stop."""
     return (stop.__doc__ or "").strip().rstrip(".")
 
 
-def paragraph(text: str) -> list[str]:
-    """A paragraph in lines of at most 80 columns; lines that are given stay."""
+def wrap_paragraph(text: str) -> list[str]:
+    """A paragraph in lines of at most 80 columns; existing lines stay."""
     return [part for line in text.splitlines() for part in textwrap.wrap(line, 80) or [""]]
 
 
-def in_json(number: int, stop: Callable[[Traveller], Iterator[Part]], on: Traveller) -> dict[str, object]:
+def stop_to_json(number: int, stop: Callable[[Traveller], Iterator[Part]], on: Traveller) -> dict[str, object]:
     """A stop as JSON values."""
     parts = [*stop(on)]
     views = [part.to_dict() for part in parts if not isinstance(part, str)]
     return {
         "stop": number,
-        "title": title(stop),
+        "title": stop_title(stop),
         "says": [part for part in parts if isinstance(part, str)],
         "views": views,
     }
 
 
-def goes_on() -> bool:
-    """Whether to go on: at once where nobody can answer, else after Enter."""
+def wait_for_enter() -> bool:
+    """Whether to continue: at once without a terminal, else after Enter."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     try:

@@ -1,7 +1,7 @@
 """`toksmith train`: trains on text, saves a tokenizer file, and prints each merge on request.
 
-`--sweep` trains once and shows how well each smaller vocabulary compresses unseen text; `--parity` and what is like it train on
-several languages.
+`--sweep` trains once and shows how well each smaller vocabulary compresses unseen text; `--parity` and related options
+train on several languages.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ import toksmith
 from toksmith import _render
 
 from .._render import number_of, print_json, print_lines, tell
-from .arguments import PATH, STDIN, as_json, given, quiet, raw, text, text_files
+from .arguments import PATH, STDIN, as_json, drop_none, quiet, raw, text, text_files
 from .convert import FORMAT, check_format
-from .counts import loaded_counts
-from .flags import in_flags, reason
-from .inputs import Watch, corpus_of, given_pattern, language_and_file, progress_of
-from .printed import merge_views, token_json
+from .counts import load_counts
+from .flags import error_message, in_flags
+from .inputs import Watch, corpus_of, parse_language_and_file, pattern_argument, progress_argument
+from .output import merge_views, token_json
 from .program import command
-from .training_options import CHOSEN, FLAGS, bytes_of, numbers_of, training
-from .training_options import in_flags as kinds_in_flags
+from .training_options import CHOSEN, FLAGS, parse_numbers, parse_size, training
+from .training_options import kinds_as_flags as kinds_in_flags
 
 __all__ = ["train"]
 
@@ -47,7 +47,7 @@ OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parit
     "--from-counts",
     type=PATH,
     multiple=True,
-    help="Train on counts: files or folders of count-pieces; repeatable.",
+    help="Train on counts: files or folders of 'corpus count'; repeatable.",
     show_default="train on FILE",
 )
 @click.option("--sweep", help="Compare sizes, such as 8000,16000, with one training.", show_default="one size")
@@ -58,133 +58,134 @@ OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parit
 def train(**asked: Any) -> None:
     """Train a tokenizer on text files or on stdin.
 
-    Each row of a .jsonl, .parquet or .arrow file is a document, and so is any other file; .gz and .zst are unpacked.
+    Each row of a .jsonl, .parquet or .arrow file is a document; any other file is one document; .gz and .zst files are
+    unpacked.
     """
     watch, output, to = Watch(), asked["output"], asked["to"]
-    shown = {name: asked[name] for name in ("show_merges", "quiet")}
+    display = {name: asked[name] for name in ("show_merges", "quiet")}
     replaced = {"--vocab-size": asked["vocab_size"], "--merges": asked["merges"], "--kind": asked["kind"]}
-    sizes = sweep_sizes(asked["sweep"], asked["held_out"], asked["files"], replaced)
+    sizes = parse_sweep_sizes(asked["sweep"], asked["held_out"], asked["files"], replaced)
     if output is None and not (asked["show_merges"] or asked["as_json"] or sizes):
         raise click.BadParameter(
             "is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o"
         )
     check_target(output, to)
-    tok = trained(output, to, training_texts(asked) | arguments(asked, sizes))
+    tok = train_and_save(output, to, training_texts(asked) | train_arguments(asked, sizes))
     if asked["held_out"] is not None:
         print_sweep(tok, sizes, asked["held_out"], as_json=asked["as_json"])
     elif asked["as_json"]:
         print_json(training_facts(tok, merges=asked["show_merges"]))
     else:
-        say(tok, output, to, watch, **shown)
+        print_outcome(tok, output, to, watch, **display)
 
 
 def training_texts(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The texts, or the counts of --from-counts; or those of each language."""
-    if languages_asked(asked):
-        return of_languages(asked)
+    """The texts, the counts of --from-counts, or the texts of each language."""
+    if has_language_options(asked):
+        return language_arguments(asked)
     if not asked["from_counts"]:
         return {"corpus": corpus_of(asked, asked["files"], again=True)}
     if asked["files"] or asked["text"] is not None:
         raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-    return {"corpus": loaded_counts(asked["from_counts"])}
+    return {"corpus": load_counts(asked["from_counts"])}
 
 
-def arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
-    """The arguments of `toksmith.train` for these options."""
-    found = given(**{name: asked[option] for option, name in CHOSEN.items()})
+def train_arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+    """The arguments of `toksmith.train` from these options."""
+    options = drop_none(**{name: asked[option] for option, name in CHOSEN.items()})
     if sizes:
-        found["vocab_size"] = sizes[-1]
-    if not found.keys() & {"vocab_size", "merges", "min_count"} and asked["kind"] in (None, "bpe"):
-        found["min_count"] = 2  # until no pair repeats
+        options["vocab_size"] = sizes[-1]
+    if not options.keys() & {"vocab_size", "merges", "min_count"} and asked["kind"] in (None, "bpe"):
+        options["min_count"] = 2  # until no pair repeats
     if asked["base"] is not None:
-        found["base"] = toksmith.load(asked["base"])
+        options["base"] = toksmith.load(asked["base"])
     if asked["max_memory"] is not None:
-        found["max_memory"] = bytes_of(asked["max_memory"])
-    found |= progress_of(asked)
-    return found | given_pattern(asked["pattern"])
+        options["max_memory"] = parse_size(asked["max_memory"])
+    options |= progress_argument(asked)
+    return options | pattern_argument(asked["pattern"])
 
 
-def say(
+def print_outcome(
     tok: toksmith.Tokenizer, output: Path | None, to: str | None, watch: Watch, *, show_merges: bool, quiet: bool
 ) -> None:
     """Print the merges on request, and the summary unless --quiet is given."""
     if show_merges:
         print_lines(*_render.merge_lines(merge_views(tok)))
     if not quiet:
-        print_lines(training_summary(tok, output, watch, chosen_format(output, to)), *language_lines(tok))
+        print_lines(training_summary(tok, output, watch, ambiguous_format(output, to)), *language_lines(tok))
 
 
 def check_target(output: Path | None, to: str | None) -> None:
-    """Raise an error, before any work, for a file whose name or folder makes it unwritable."""
+    """Refuse, before any work, a file that cannot be written because of its name or folder."""
     check_format(to, "--to")
     if output is None:
         return
     if output.is_dir() and to is None:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(output))
     if not output.parent.is_dir():
-        said = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
-        raise toksmith.FormatError(output, None, said)
+        message = f"cannot be written: there is no folder {str(output.parent)!r}; make it first"
+        raise toksmith.errors.FormatError(output, None, message)
     if to is None and not any(row.fits(str(output)) for row in toksmith.formats().values()):
-        said = (
-            "the file name does not show the format; end it in .toksmith, or give --to ('toksmith formats' lists all)"
-        )
-        raise toksmith.FormatError(output, None, said)
+        message = "the file name does not show the format; end it in .toksmith, or give --to ('toksmith list formats' lists all)"
+        raise toksmith.errors.FormatError(output, None, message)
 
 
-def trained(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
-    """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far beside it."""
+def train_and_save(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
+    """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far next to it."""
     try:
         tok = toksmith.train(**asked)
-    except toksmith.InvalidOption as error:
+    except toksmith.errors.InvalidOption as error:
         raise kinds_in_flags(error) from error
-    except (toksmith.TrainingInterrupted, toksmith.CheckpointError) as stopped:
+    except (toksmith.errors.TrainingInterrupted, toksmith.errors.CheckpointError) as stopped:
         if stopped.tokenizer is None:
             raise
         where = "lost, because -o was not given"
         if output is not None:
-            where = f"saved in {saved_beside(stopped.tokenizer, output, 'interrupted')}"
+            where = f"saved in {save_fallback(stopped.tokenizer, output, 'interrupted')}"
         learned = len(stopped.tokenizer.model.merges)
-        if isinstance(stopped, toksmith.CheckpointError):
+        if isinstance(stopped, toksmith.errors.CheckpointError):
             why, code = f"{stopped.path}: cannot write the checkpoint: {stopped.problem}", 1
         else:
             why, code = f"interrupted while {stopped.phase}", 130
         tell(f"{why}; learned so far: {number_of(learned, 'merge')}, {where}")
         raise Exit(code) from None
     if output is not None:
-        save(tok, output, to)
+        save_or_fall_back(tok, output, to)
     return tok
 
 
-def save(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
-    """Save the tokenizer; if the file cannot hold it, in the native format beside it: the training is not lost."""
+def save_or_fall_back(tok: toksmith.Tokenizer, output: Path, to: str | None) -> None:
+    """Save the tokenizer; if the format cannot hold it, save it natively next to `output`: training is not lost."""
     try:
-        tok.save(output, **given(format=to))
-    except toksmith.FormatError as error:
-        beside = saved_beside(tok, output, "trained")
-        tell(f"{reason(error, {'to': '--to'})}; the tokenizer is saved in {beside}, which 'toksmith convert' reads")
+        tok.save(output, **drop_none(format=to))
+    except toksmith.errors.FormatError as error:
+        fallback = save_fallback(tok, output, "trained")
+        tell(
+            f"{error_message(error, {'to': '--to'})}; the tokenizer is saved in {fallback}, which 'toksmith convert' reads"
+        )
         raise Exit(1) from None
 
 
-def saved_beside(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
-    """The file beside `output` that holds the tokenizer, in the format that can hold any."""
-    beside = output.with_name(f"{output.stem}.{why}.toksmith")
-    tok.save(beside)
-    return beside
+def save_fallback(tok: toksmith.Tokenizer, output: Path, why: str) -> Path:
+    """Save the tokenizer next to `output` in the native format, which holds any tokenizer; return the file."""
+    file = output.with_name(f"{output.stem}.{why}.toksmith")
+    tok.save(file)
+    return file
 
 
-def size_of(output: Path) -> int:
-    """The bytes of a file, or of the files of a folder."""
+def saved_size(output: Path) -> int:
+    """The bytes of a file, or of all files in a folder."""
     return sum(each.stat().st_size for each in output.iterdir()) if output.is_dir() else output.stat().st_size
 
 
-def record_of(tok: toksmith.Tokenizer) -> toksmith.TrainingRecord:
+def record_of(tok: toksmith.Tokenizer) -> toksmith.types.TrainingRecord:
     record = tok.model.training
     assert record is not None, "train() leaves a record"
     return record
 
 
 def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
-    """What training did, as JSON values."""
+    """The figures of training as JSON values."""
     record = record_of(tok)
     facts: dict[str, Any] = {"entries": len(tok), "vocab_size": tok.vocab_size, "fingerprint": tok.fingerprint}
     facts |= {"stopped_because": record.stopped_because, "documents": record.documents, "bytes": record.bytes}
@@ -199,8 +200,8 @@ def training_facts(tok: toksmith.Tokenizer, *, merges: bool) -> dict[str, Any]:
     return facts
 
 
-def chosen_format(output: Path | None, to: str | None) -> str:
-    """The format of a file whose name fits several, such as .model; empty for others."""
+def ambiguous_format(output: Path | None, to: str | None) -> str:
+    """The format of a file whose name fits several formats, such as .model; empty otherwise."""
     rows = [row for row in toksmith.formats().values() if output is not None and to is None and row.fits(str(output))]
     if output is None or len(rows) < 2:
         return ""
@@ -210,14 +211,16 @@ def chosen_format(output: Path | None, to: str | None) -> str:
 
 def training_summary(tok: toksmith.Tokenizer, output: Path | None, watch: Watch, format: str) -> str:
     record = record_of(tok)
-    saved = "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{size_of(output):,} bytes)"
-    merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.took(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
+    saved = (
+        "" if output is None else f"; saved as {output} ({format}{', ' if format else ''}{saved_size(output):,} bytes)"
+    )
+    merges = f"{number_of(len(record.counts), 'merge')} over {number_of(record.bytes, 'byte')}{watch.format_time(record.bytes, 'bytes')}: {number_of(symbols_left(record), 'id')} left"
     why = in_flags(record.stopped_because, FLAGS)
     return f"{number_of(len(tok), 'token')}; {merges}; stopped because {why}{saved}"
 
 
 def language_lines(tok: toksmith.Tokenizer) -> list[str]:
-    """What training did for each language, the one with the most tokens first; nothing if there was one corpus."""
+    """The figures of each language, most tokens first; empty for one corpus."""
     report = tok.run_report or {}
     languages = sorted(report.get("languages", {}).items(), key=lambda item: -(item[1]["tokens_after"] or 0))
     return [
@@ -231,61 +234,61 @@ def language_lines(tok: toksmith.Tokenizer) -> list[str]:
     ]
 
 
-def symbols_left(record: toksmith.TrainingRecord) -> int:
+def symbols_left(record: toksmith.types.TrainingRecord) -> int:
     return int(record.left[-1]) if len(record.left) else record.symbols
 
 
 # Several languages
 
 
-def languages_asked(asked: Mapping[str, Any]) -> bool:
-    """Whether the options of `train` are those of several languages."""
+def has_language_options(asked: Mapping[str, Any]) -> bool:
+    """Whether the options of `train` select training on several languages."""
     return asked["parity"] is not None or any(asked[name] is not None for name in OF_LANGUAGES)
 
 
-def of_languages(asked: Mapping[str, Any]) -> dict[str, Any]:
+def language_arguments(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `toksmith.train` for several languages."""
     if asked["text"] is not None:
         raise click.BadParameter("is one text; with --parity give NAME=FILE for each language", param_hint="--text")
-    found: dict[str, Any] = {"languages": corpora(asked)}
+    options: dict[str, Any] = {"languages": language_corpora(asked)}
     if asked["development"] is not None:
-        texts = by_language(asked["development"], "--development")
-        found["development"] = {name: corpus_of(asked, files) for name, files in texts.items()}
+        texts = group_by_language(asked["development"], "--development")
+        options["development"] = {name: corpus_of(asked, files) for name, files in texts.items()}
     if asked["ratio"] is not None:
-        found["ratios"] = dict(language_and_ratio(each) for each in asked["ratio"])
+        options["ratios"] = dict(parse_ratio(each) for each in asked["ratio"])
     if asked["other"] is not None:
-        found["corpus"] = corpus_of(asked, asked["other"])
-    return found
+        options["corpus"] = corpus_of(asked, asked["other"])
+    return options
 
 
-def corpora(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The corpus of each language, or its counts."""
+def language_corpora(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The corpus or the counts of each language."""
     if asked["from_counts"]:
         if asked["files"]:
             raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-        named = by_language([str(each) for each in asked["from_counts"]], "--from-counts")
-        return {name: loaded_counts([Path(file) for file in files]) for name, files in named.items()}
+        files_by_name = group_by_language([str(each) for each in asked["from_counts"]], "--from-counts")
+        return {name: load_counts([Path(file) for file in files]) for name, files in files_by_name.items()}
     if not asked["files"]:
         raise click.BadParameter("is missing; give NAME=FILE for each language", param_hint="FILE")
-    named = by_language(asked["files"], "FILE")
-    if len(named) < 2:
-        said = f"expected files of at least two languages, not of {', '.join(named)} alone; write NAME=FILE"
-        raise click.BadParameter(said, param_hint="FILE")
-    return {name: corpus_of(asked, files) for name, files in named.items()}
+    files_by_name = group_by_language(asked["files"], "FILE")
+    if len(files_by_name) < 2:
+        message = f"expected files of at least two languages, not of {', '.join(files_by_name)} alone; write NAME=FILE"
+        raise click.BadParameter(message, param_hint="FILE")
+    return {name: corpus_of(asked, files) for name, files in files_by_name.items()}
 
 
-def by_language(arguments: Sequence[str], hint: str) -> dict[str, list[str]]:
-    """The files of each language; a language may have several."""
-    found: dict[str, list[str]] = {}
+def group_by_language(arguments: Sequence[str], hint: str) -> dict[str, list[str]]:
+    """The files of each language; a language can have several."""
+    files: dict[str, list[str]] = {}
     for argument in arguments:
         if argument == STDIN:
             raise click.BadParameter("stdin has no language; give NAME=-", param_hint=hint)
-        name, file = language_and_file(argument, hint)
-        found.setdefault(name, []).append(file)
-    return found
+        name, file = parse_language_and_file(argument, hint)
+        files.setdefault(name, []).append(file)
+    return files
 
 
-def language_and_ratio(argument: str) -> tuple[str, float]:
+def parse_ratio(argument: str) -> tuple[str, float]:
     name, _, number = argument.partition("=")
     try:
         return name, float(number)
@@ -298,10 +301,10 @@ def language_and_ratio(argument: str) -> tuple[str, float]:
 # Several sizes
 
 
-def sweep_sizes(
+def parse_sweep_sizes(
     sweep: str | None, held_out: Path | None, files: Sequence[str] | None, others: dict[str, object]
 ) -> list[int]:
-    """The sizes that --sweep names, ascending; none where it was not given.
+    """The sizes of --sweep, ascending; empty without it.
 
     Args:
         others: The options that --sweep replaces, with their values.
@@ -310,7 +313,7 @@ def sweep_sizes(
         if held_out is not None:
             raise click.BadParameter("requires --sweep", param_hint="--held-out")
         return []
-    sizes = numbers_of(sweep, "--sweep")
+    sizes = parse_numbers(sweep, "--sweep")
     for option, value in others.items():
         if value is not None:
             raise click.BadParameter(
@@ -322,7 +325,7 @@ def sweep_sizes(
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(held_out))
     if any(Path(name).exists() and os.path.samefile(name, held_out) for name in files or []):
         raise click.BadParameter(
-            f"{held_out} is a training text; give a text that training does not see", param_hint="--held-out"
+            f"{held_out} is a training text; give a text outside the training texts", param_hint="--held-out"
         )
     return sorted({*sizes})
 
@@ -342,14 +345,14 @@ def print_sweep(tok: toksmith.Tokenizer, sizes: Sequence[int], held_out: Path, *
         print_lines(*sweep_lines(rows))
 
 
-def sweep_lines(rows: Sequence[toksmith.SweepRow]) -> Iterator[str]:
+def sweep_lines(rows: Sequence[toksmith.types.SweepRow]) -> Iterator[str]:
     yield f"{rows[0].bytes:,} bytes of unseen text"
     yield ""
     cells = []
     for before, row in zip([None, *rows], rows, strict=False):
         fewer = "" if before is None else f"{row.ids / before.ids - 1:+.1%}"
-        used = f"{row.used / row.vocab_size:.0%}"
-        cells.append([f"{row.vocab_size:,}", f"{row.ids:,}", f"{row.bytes_per_id:.3f}", fewer, used])
+        share_used = f"{row.used / row.vocab_size:.0%}"
+        cells.append([f"{row.vocab_size:,}", f"{row.ids:,}", f"{row.bytes_per_id:.3f}", fewer, share_used])
     yield from _render.table_lines(["vocab size", "ids", "bytes per id", "ids", "vocabulary used"], cells)
     yield ""
     yield "bytes per id (longer is better)"

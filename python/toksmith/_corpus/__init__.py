@@ -1,9 +1,9 @@
-"""Documents of a corpus: texts in memory, files and folders, one after another, in a fixed order.
+"""Documents of a corpus from texts in memory, files and folders, in a fixed order.
 
-A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one in each row; `.gz` and `.zst` files are
+A `.txt` file is one document; `.jsonl`, `.parquet` and `.arrow` files have one document per row; `.gz` and `.zst` files are
 unpacked. Other files are one document. Files are read as bytes, so text that is not UTF-8 stays unchanged. `blocks.py`
-reads files in blocks, ahead; the core counts their rows, or makes columns of texts of them (`columns.py`, with the slow
-twin of the core's reader of rows). `parquet.py` reads tables.
+prefetches files in blocks; the core counts their rows, or converts them to columns of texts (`columns.py`, with the slow
+twin of the core's row reader). `parquet.py` reads tables.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar, cast
 
-from .._base.arguments import WrongDocument, path_text, text
-from .._base.errors import CorpusError, InvalidOption
-from .._base.paths import missing, spelled, url_of
+from .._base.arguments import WrongDocument, check_path, check_text
+from .._base.paths import missing_file_message, path_or_url, url_of
 from .._render.streams import LOG
-from .._storage.remote import files_below, globbed
-from .encode_files import PACKED, opened, readable
+from .._storage.remote import files_below, glob_urls
+from ..errors import CorpusError, InvalidOption
+from .encode_files import PACKED, open_unpacked, wrap_corpus_errors
 from .refused import refuse_binary, refuse_frame, refuse_name
 
 __all__ = [
@@ -30,13 +30,13 @@ __all__ = [
     "File",
     "Files",
     "WholeFile",
-    "batches",
-    "documents",
+    "batch_texts",
+    "corpus_sources",
     "files",
     "is_inside",
+    "iter_documents",
+    "iter_unread",
     "kind_of",
-    "parts",
-    "sources",
 ]
 
 Text = TypeVar("Text", str, bytes, str | bytes)
@@ -49,7 +49,7 @@ IN_FOLDERS = f"{', '.join(TABLES)}, .txt or .jsonl (which may be packed: {', '.j
 class Document:
     """A text of a corpus.
 
-    Attributes: `text`; `path` the file it is from, or None; `record` its row there, or its place in an iterable.
+    Attributes: `text`; `path`, its file, or None; `record`, its row in the file, or its place in an iterable.
     """
 
     text: str | bytes
@@ -73,7 +73,7 @@ class WholeFile:
             if not isinstance(data, bytes):
                 raise WrongDocument(f"expected a file of bytes, not of {type(data).__name__}; open it in binary mode")
             return data
-        with readable(self.source), opened(self.source) as stream:
+        with wrap_corpus_errors(self.source), open_unpacked(self.source) as stream:
             return stream.read()
 
 
@@ -81,9 +81,9 @@ class WholeFile:
 class File:
     """A file whose documents are not read yet.
 
-    Attributes: `path`; `field` of the texts; `name`, the field of the documents' names, if they are read; `part`, bytes of a
-    plain `.jsonl` file or row groups of a Parquet file, None for all; `longest`, how many bytes a row, or the texts of a row
-    group or batch of a table, may have.
+    Attributes: `path`; `field` of the texts; `name`, the field of the documents' names, if they are read; `part`, a range of
+    bytes of a plain `.jsonl` file or of row groups of a Parquet file, None for all; `longest`, the most bytes of a row, or of
+    the texts of a table's row group or batch.
     """
 
     path: Path
@@ -101,21 +101,23 @@ class Files:
     field: str = "text"
 
     def paths(self) -> Iterator[Path]:
-        """The files, sorted by name for each glob; a file that two globs match
-        comes once, with a warning in the log."""
-        seen: dict[str, str] = {}
+        """The files, sorted by name for each glob. A file that two globs match
+        is listed once, with a warning in the log."""
+        globs_by_path: dict[str, str] = {}
         for pattern in self.globs:
-            found = named(pattern)
-            if not found:
-                here = url_of(pattern) is None and not glob.has_magic(pattern)
-                said = "no file matches this name; expected the path of a file, or a glob such as data/*.txt"
-                raise CorpusError(pattern, None, f"cannot be read: {missing(pattern)}" if here else said)
-            for name in found:
-                before = seen.setdefault(os.path.realpath(name), pattern)
-                if before is pattern:
+            matches = glob_paths(pattern)
+            if not matches:
+                is_plain_path = url_of(pattern) is None and not glob.has_magic(pattern)
+                problem = "no file matches this name; expected the path of a file, or a glob such as data/*.txt"
+                raise CorpusError(
+                    pattern, None, f"cannot be read: {missing_file_message(pattern)}" if is_plain_path else problem
+                )
+            for name in matches:
+                first_glob = globs_by_path.setdefault(os.path.realpath(name), pattern)
+                if first_glob is pattern:
                     yield Path(name)
                 else:
-                    LOG.warning("%s is matched by %r and by %r; it is read once", name, before, pattern)
+                    LOG.warning("%s is matched by %r and by %r; it is read once", name, first_glob, pattern)
 
     def documents(self) -> Iterator[str | bytes]:
         """The documents of the files, in order, as `train` and every other reader
@@ -124,15 +126,15 @@ class Files:
         Raises:
             CorpusError: A file cannot be read, or a row has no text.
         """
-        return documents(self)
+        return iter_documents(self)
 
 
-def named(pattern: str) -> list[str]:
-    """The files that a glob names, sorted."""
+def glob_paths(pattern: str) -> list[str]:
+    """The files that a glob matches, sorted."""
     if (url := url_of(pattern)) is None:
         return sorted(glob.glob(pattern, recursive=True), key=lambda name: name.replace(os.sep, "/"))
-    with readable(url):
-        return globbed(url)
+    with wrap_corpus_errors(url):
+        return glob_urls(url)
 
 
 Item = str | bytes | os.PathLike[str] | Files | BinaryIO
@@ -153,140 +155,140 @@ def files(*globs: str | os.PathLike[str], field: str = "text") -> Files:
     """
     if not globs:
         raise InvalidOption("globs", (), "at least one path or glob")
-    return Files(tuple(path_text(pattern, "globs") for pattern in globs), text(field, "field"))
+    return Files(tuple(check_path(pattern, "globs") for pattern in globs), check_text(field, "field"))
 
 
-def documents(corpus: Corpus) -> Iterator[str | bytes]:
-    """The documents of a corpus, in order; arguments and errors as of `parts`."""
-    for part in parts(corpus):
+def iter_documents(corpus: Corpus) -> Iterator[str | bytes]:
+    """The documents of a corpus, in order; arguments and errors as in `iter_unread`."""
+    for part in iter_unread(corpus):
         yield part.text if isinstance(part, Document) else part.read()
 
 
-def batches(texts: Iterable[Text], size: int = 4 << 20, most: int = 1 << 16) -> Iterator[list[Text]]:
-    """Texts in lists of about `size` characters, or bytes, and of at most `most` texts."""
+def batch_texts(texts: Iterable[Text], size: int = 4 << 20, most: int = 1 << 16) -> Iterator[list[Text]]:
+    """Lists of at most `most` texts, each with about `size` characters or bytes."""
     batch: list[Text] = []
-    held = 0
-    for each in texts:
-        batch.append(each)
-        held += len(each)
-        if held >= size or len(batch) == most:
+    length = 0
+    for item in texts:
+        batch.append(item)
+        length += len(item)
+        if length >= size or len(batch) == most:
             yield batch
-            batch, held = [], 0
+            batch, length = [], 0
     if batch:
         yield batch
 
 
-def parts(corpus: Corpus) -> Iterator[Document | WholeFile]:
-    """The documents of a corpus, in order; those that are whole files are not read yet. Errors are those of `sources`.
+def iter_unread(corpus: Corpus) -> Iterator[Document | WholeFile]:
+    """The documents of a corpus, in order; whole files are not read yet. Raises the errors of `corpus_sources` as well.
 
     Raises:
         CorpusError: A file cannot be read, or a row has no text.
     """
-    for number, source in enumerate(sources(corpus)):
+    for number, source in enumerate(corpus_sources(corpus)):
         if isinstance(source, File):
-            yield from in_file(source)
+            yield from file_documents(source)
         elif isinstance(source, WholeFile):
             yield source
         else:
             yield Document(source, None, None if isinstance(corpus, (str, bytes)) else number)
 
 
-def sources(corpus: Corpus, without: Path | None = None) -> Iterator[str | bytes | WholeFile | File]:
+def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str | bytes | WholeFile | File]:
     """The texts, open files and files of a corpus, in order. No file is read.
 
     Args:
-        without: A folder whose files are left out.
+        without: A folder whose files are skipped.
     Raises:
         CorpusError: A file does not exist.
-        InvalidOption: A short `str` names a file, or looks as if it did; the caller nearly always means the file.
-        TypeError: An item is neither text nor path nor open file.
+        InvalidOption: A short `str` is, or looks like, the name of a file; the caller nearly always means the file.
+        TypeError: An item is not a text, a path or an open file.
     """
     if isinstance(corpus, str):
         refuse_name(corpus)
     refuse_frame(corpus)
     if isinstance(corpus, (str, bytes, Files, os.PathLike)) or hasattr(corpus, "read"):
         corpus = [cast("Item", corpus)]
-    seen: set[str] = set()
+    real_paths: set[str] = set()
     for number, item in enumerate(corpus):
         if isinstance(item, (str, bytes)):
             yield item
             continue
-        for source in in_item(item, number, without):
+        for source in item_sources(item, number, without):
             if isinstance(source, File):
-                say_if_again(source.path, seen)
+                warn_if_repeated(source.path, real_paths)
             yield source
 
 
-def say_if_again(path: Path, seen: set[str]) -> None:
+def warn_if_repeated(path: Path, seen: set[str]) -> None:
     """Warns if a file is listed twice. Its documents count twice."""
-    # No file has a zero byte in its name; opening such a file raises the error.
+    # A path with a zero byte has no real path; opening it raises the error.
     name = str(path) if "\0" in str(path) else os.path.realpath(path)
     if name in seen:
-        LOG.warning("%s is listed again; its documents are counted again", spelled(path))
+        LOG.warning("%s is listed again; its documents are counted again", path_or_url(path))
     seen.add(name)
 
 
-def in_item(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
+def item_sources(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
     """The sources of one item of a corpus that is not a text."""
     if isinstance(item, Files):
         for path in item.paths():
-            yield from in_path(path, item.field, without)
+            yield from path_sources(path, item.field, without)
     elif isinstance(item, os.PathLike):
-        yield from in_path(Path(item), "text", without)
+        yield from path_sources(Path(item), "text", without)
     elif hasattr(item, "read"):
         yield WholeFile(cast("BinaryIO", item))
     else:
         raise WrongDocument(f"document {number}: expected str, bytes or a path, not {type(item).__name__}")
 
 
-def in_path(path: Path, field: str, without: Path | None) -> Iterator[File]:
+def path_sources(path: Path, field: str, without: Path | None) -> Iterator[File]:
     """A file, or the text files below a folder, sorted by name."""
     if is_inside(path, without):
         return
     if (url := url_of(path)) is not None:
-        yield from (File(Path(name), field) for name in in_url(url) if not is_inside(Path(name), without))
+        yield from (File(Path(name), field) for name in url_files(url) if not is_inside(Path(name), without))
         return
     if not os.path.isdir(path):
         refuse_binary(path)
         yield File(path, field)
         return
-    inside = files_in_folder(path, without)
-    if not inside:
+    paths = files_in_folder(path, without)
+    if not paths:
         raise CorpusError(path, None, f"the folder contains no file ending in {IN_FOLDERS}")
-    for item in inside:
+    for item in paths:
         yield File(item, field)
 
 
 def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
-    """The text files below a folder, sorted by name. A link to nothing is one of them, because reading it is an error.
+    """The text files below a folder, sorted by name. They include broken links, so that reading one raises an error.
 
     Raises:
-        CorpusError: A folder there cannot be read.
+        CorpusError: The folder or a subfolder cannot be read.
     """
-    found: list[Path] = []
+    text_files: list[Path] = []
     left_out: list[Path] = []
 
     def stop(problem: OSError) -> None:
         raise problem
 
-    with readable(folder):
+    with wrap_corpus_errors(folder):
         for place, folders, names in os.walk(folder, onerror=stop):
-            here = Path(place)
-            folders[:] = [name for name in folders if not is_inside(here / name, without)]
-            left_out += (here / name for name in folders if (here / name).is_symlink())
+            parent = Path(place)
+            folders[:] = [name for name in folders if not is_inside(parent / name, without)]
+            left_out += (parent / name for name in folders if (parent / name).is_symlink())
             for name in names:
-                is_text = name.endswith(SUFFIXES_IN_FOLDERS) and is_file_or_broken(here / name)
-                (found if is_text else left_out).append(here / name)
+                is_text = name.endswith(SUFFIXES_IN_FOLDERS) and is_file_or_broken(parent / name)
+                (text_files if is_text else left_out).append(parent / name)
     if left_out := sorted(item for item in left_out if not is_hidden(item.relative_to(folder))):
-        shown = ", ".join(map(spelled, left_out[:3])) + (", …" if len(left_out) > 3 else "")
+        examples = ", ".join(map(path_or_url, left_out[:3])) + (", …" if len(left_out) > 3 else "")
         kinds = ", ".join(SUFFIXES_IN_FOLDERS)
-        said = "left out of the corpus: linked folders, and what is not a file ending in"
-        LOG.warning("%s: %s %s: %s", spelled(folder), said, kinds, shown)
-    return sorted(found, key=lambda path: path.parts)
+        reason = "left out of the corpus: linked folders, and entries that are not files ending in"
+        LOG.warning("%s: %s %s: %s", path_or_url(folder), reason, kinds, examples)
+    return sorted(text_files, key=lambda path: path.parts)
 
 
 def is_file_or_broken(path: Path) -> bool:
-    """Whether a path is that of a file, or of a link to nothing."""
+    """Whether a path is a file or a broken link."""
     return path.is_file() or not os.path.exists(path)
 
 
@@ -295,36 +297,36 @@ def is_hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def in_url(url: str) -> list[str]:
-    """A file behind a URL, or the text files below a folder there, sorted by name."""
-    with readable(url):
-        found = files_below(url, SUFFIXES_IN_FOLDERS)
-    if found == []:
+def url_files(url: str) -> list[str]:
+    """The file at a URL, or the text files below a folder at a URL, sorted by name."""
+    with wrap_corpus_errors(url):
+        urls = files_below(url, SUFFIXES_IN_FOLDERS)
+    if urls == []:
         raise CorpusError(url, None, f"the folder contains no file ending in {IN_FOLDERS}")
-    return [url] if found is None else found
+    return [url] if urls is None else urls
 
 
 def is_inside(path: Path, folder: Path | None) -> bool:
-    """Whether a path is that of a folder, or of something in it."""
+    """Whether a path is the folder, or below it."""
     if folder is None or "\0" in str(path):
         return False
-    place, own = (url_of(each) or os.path.realpath(each) for each in (path, folder))
-    return place == own or place.startswith(os.path.join(own, ""))
+    real_path, base = (url_of(item) or os.path.realpath(item) for item in (path, folder))
+    return real_path == base or real_path.startswith(os.path.join(base, ""))
 
 
 def kind_of(path: Path) -> str:
-    """The kind of a file by its name: ".jsonl", ".parquet", ".arrow", or anything else for one text."""
+    """The kind of a file by its suffix: ".jsonl", ".parquet", ".arrow", or any other string for one text."""
     if path.suffix in TABLES:
         return path.suffix
     return path.with_suffix("").suffix if path.suffix in PACKED else path.suffix
 
 
-def in_file(file: File) -> Iterator[Document | WholeFile]:
+def file_documents(file: File) -> Iterator[Document | WholeFile]:
     """The documents of one file."""
     if kind_of(file.path) not in (".jsonl", *TABLES):
         yield WholeFile(file.path)
         return
-    from .columns import columns_in  # which takes its files from this module
+    from .columns import columns_in  # imports this module
 
     for column in columns_in(file):
         yield from column.documents()

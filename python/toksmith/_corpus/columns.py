@@ -1,7 +1,7 @@
-"""A corpus as columns: the texts of rows, which the core reads on all threads and keeps in memory of its own.
+"""Columns of texts from the rows of files, which the core parses on all threads and keeps in its memory.
 
-Texts that the caller has in memory stay as they are, and files that are one text are not read here: `_corpus/encode_files.py`
-encodes them in parts. `TOKSMITH_SLOW=1` reads rows one at a time in Python (`slowly`).
+Left out: texts in memory, and files of one text, which `_corpus/encode_files.py` encodes in parts. `TOKSMITH_SLOW=1` reads
+rows one at a time in Python (`column_of_rows_slow`).
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import CorpusError
-from .._base.paths import spelled
+from .._base.paths import path_or_url
+from ..errors import CorpusError
 from . import Document, File, kind_of
-from .ahead import is_slow
 from .blocks import KINDS, JsonRows, TableRows
-from .encode_files import lines as rows_of
-from .names import RowNames, name_in, names_of_rows
-from .parquet import no_text
+from .encode_files import iter_rows as rows_of
+from .names import RowNames, name_in_row, names_of_rows
+from .parquet import missing_text_problem
+from .prefetch import is_slow
 
-__all__ = ["BadRow", "RowsWithoutText", "TextColumn", "Unparsed", "column_of", "columns_in", "unparsed"]
+__all__ = ["BadRow", "RowsWithoutText", "TextColumn", "UnparsedBlock", "column_of", "columns_in", "unparsed_blocks"]
 
 
 class BadRow(NamedTuple):
-    """A row that has no text.
+    """A row without a text.
 
-    Attributes: `before`, how many texts of the column come before it; `record`, its number; `byte` where it starts, None in
-    tables; `reason`, what is wrong; `row` as it is in the file, empty in tables.
+    Attributes: `before`, the number of texts before it in the column; `record`, its number; `byte`, where it starts, None in
+    tables; `reason`, what is wrong; `row`, its bytes in the file, empty in tables.
     """
 
     before: int
@@ -43,9 +43,10 @@ class BadRow(NamedTuple):
 
 @dataclass(frozen=True)
 class RowsWithoutText:
-    """Rows that have no text. There may be as many as lines, so each is made when it is asked for.
+    """Rows without a text. All rows of a block can be bad, so each `BadRow` is made on access.
 
-    Attributes: `before`, of each how many texts of the column come before it, ascending; `make` gives one by its place.
+    Attributes: `before`, for each row the number of texts before it in the column, ascending; `make`, which makes a `BadRow`
+    from its index.
     """
 
     before: NDArray[np.int64]
@@ -66,12 +67,12 @@ NO_ROWS = RowsWithoutText(np.empty(0, np.int64), lambda place: BadRow(place, 0, 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Texts of a file's rows, and the rows among them that have none.
+    """Texts of a file's rows, and the rows without a text.
 
-    Attributes: `texts`; `path` of the file; `unicode`, whether they are `str` (`.jsonl`) or `bytes` (tables); `records`,
-    the number of each row in the file, or in the part of it that is read; `places`, where each row starts in the unpacked
-    file, None in tables; `names`, if the file is read with names; `bad` rows; `lines`, the rows as they are in the file, and
-    `start`, where the first of them starts.
+    Attributes: `texts`; `path` of the file; `unicode`, whether texts are `str` (`.jsonl`) or `bytes` (tables); `records`,
+    the number of each text's row in the file, or in the part of it that is read; `places`, where each of these rows starts in
+    the unpacked file, None in tables; `names`, if the file is read with names; `bad` rows; `lines`, the bytes of all rows in
+    the file, and `start`, where the first row starts.
     """
 
     texts: _core.TextBlock
@@ -85,17 +86,17 @@ class TextColumn:
     start: int = 0
 
     def row(self, place: int) -> bytes:
-        """The row of a text as it is in the file; empty in tables."""
+        """The bytes of a text's row in the file; empty in tables."""
         if self.places is None:
             return b""
         start = int(self.places[place]) - self.start
         return self.lines[start : self.lines.find(b"\n", start) + 1 or None]
 
     def documents(self) -> Iterator[Document]:
-        """The texts, each with its place.
+        """The texts, each with its file and record.
 
         Raises:
-            CorpusError: Behind those that come before the first bad row.
+            CorpusError: For the first bad row, after the texts before it.
         """
         last = self.bad[0].before if self.bad else len(self.texts)
         for place, record in enumerate(self.records[:last].tolist()):
@@ -106,20 +107,20 @@ class TextColumn:
     def refuse_bad(self) -> None:
         """Raises CorpusError for the first bad row."""
         if self.bad:
-            said = self.bad[0].reason if self.unicode else f"{self.bad[0].reason}; name the column with field="
-            raise CorpusError(self.path, self.bad[0].record, said)
+            problem = self.bad[0].reason if self.unicode else f"{self.bad[0].reason}; name the column with field="
+            raise CorpusError(self.path, self.bad[0].record, problem)
 
     def good(self) -> TextColumn:
-        """The column of the rows before the first bad one."""
+        """The column of the rows before the first bad row."""
         last = self.bad[0].before
         return TextColumn(self.texts.first(last), self.path, self.unicode, self.records[:last])
 
 
-Unparsed = JsonRows | TableRows
+UnparsedBlock = JsonRows | TableRows
 
 
-def unparsed(file: File) -> Iterator[Unparsed]:
-    """The blocks of a file of rows, of which `column_of` makes columns.
+def unparsed_blocks(file: File) -> Iterator[UnparsedBlock]:
+    """The blocks of a file of rows, for `column_of`.
 
     Raises:
         CorpusError: The file cannot be read.
@@ -129,21 +130,21 @@ def unparsed(file: File) -> Iterator[Unparsed]:
             yield block
 
 
-def column_of(block: Unparsed, threads: int) -> TextColumn:
+def column_of(block: UnparsedBlock, threads: int) -> TextColumn:
     """The column of a block."""
     if isinstance(block, TableRows):
-        return of_table(block)
-    return slowly(block) if is_slow() else of_rows(block, threads)
+        return column_of_table(block)
+    return column_of_rows_slow(block) if is_slow() else column_of_rows(block, threads)
 
 
 def columns_in(file: File) -> Iterator[TextColumn]:
     """The columns of one file of rows."""
-    return (column_of(block, 1) for block in unparsed(file))
+    return (column_of(block, 1) for block in unparsed_blocks(file))
 
 
-def of_rows(block: JsonRows, threads: int) -> TextColumn:
-    """The column of some rows of `.jsonl`."""
-    path, first, file = spelled(block.file.path), block.first, block.file
+def column_of_rows(block: JsonRows, threads: int) -> TextColumn:
+    """The column of rows of a `.jsonl` file."""
+    path, first, file = path_or_url(block.file.path), block.first, block.file
     try:
         texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
@@ -165,27 +166,27 @@ def of_rows(block: JsonRows, threads: int) -> TextColumn:
     )
 
 
-def of_table(block: TableRows) -> TextColumn:
-    """The column of some rows of a table."""
+def column_of_table(block: TableRows) -> TextColumn:
+    """The column of rows of a table."""
     texts = _core.TextBlock.of_values(block.blob, block.ends)
     bad = NO_ROWS
     records = texts.lines + np.uint64(block.first)
     if block.there is not None:
         records = np.flatnonzero(block.there).astype(np.uint64) + np.uint64(block.first)
-        missing, reason = np.flatnonzero(~block.there), no_text(block.file.field)
+        missing, reason = np.flatnonzero(~block.there), missing_text_problem(block.file.field)
         before = np.cumsum(block.there, dtype=np.int64)[missing]
 
         def bad_row(place: int) -> BadRow:
             return BadRow(int(before[place]), block.first + int(missing[place]), None, reason, b"")
 
         bad = RowsWithoutText(before, bad_row)
-    return TextColumn(texts, spelled(block.file.path), False, records, None, block.names, bad)
+    return TextColumn(texts, path_or_url(block.file.path), False, records, None, block.names, bad)
 
 
 class OneRow(NamedTuple):
     """A row that is not blank.
 
-    Attributes: `line`, its number; `start`, its first byte; `text`, None with a `reason`; `name`; `row`, as it is.
+    Attributes: `line`, its number; `start`, its first byte; `text`, None with a `reason`; `name`; `row`, its bytes.
     """
 
     line: int
@@ -196,8 +197,8 @@ class OneRow(NamedTuple):
     row: bytes
 
 
-def one_by_one(block: bytes, field: str, name: str | None) -> Iterator[OneRow]:
-    """The rows of a block of whole lines, with the names in the field `name`."""
+def parse_each_row(block: bytes, field: str, name: str | None) -> Iterator[OneRow]:
+    """The rows of a block of whole lines, with the names from the field `name`."""
     start = 0
     for number, row in enumerate(rows_of(io.BytesIO(block))):
         try:
@@ -206,24 +207,26 @@ def one_by_one(block: bytes, field: str, name: str | None) -> Iterator[OneRow]:
             yield OneRow(number, start, None, None, str(problem), row)
         else:
             if text is not None:
-                yield OneRow(number, start, text.encode(), None if name is None else name_in(row, field, name), "", row)
+                yield OneRow(
+                    number, start, text.encode(), None if name is None else name_in_row(row, field, name), "", row
+                )
         start += len(row)
 
 
-def slowly(block: JsonRows) -> TextColumn:
-    """As `of_rows`, one row at a time."""
+def column_of_rows_slow(block: JsonRows) -> TextColumn:
+    """Like `column_of_rows`, one row at a time."""
     file, first, start = block.file, block.first, block.start
     good: list[OneRow] = []
     bad: list[BadRow] = []
-    for each in one_by_one(block.lines, file.field, file.name):
-        if each.text is None:
-            bad.append(BadRow(len(good), first + each.line, start + each.start, each.reason, each.row))
+    for item in parse_each_row(block.lines, file.field, file.name):
+        if item.text is None:
+            bad.append(BadRow(len(good), first + item.line, start + item.start, item.reason, item.row))
         else:
-            good.append(each)
-    every = [each.text or b"" for each in good]
-    texts = _core.TextBlock.of_values(b"".join(every), np.cumsum([len(text) for text in every], dtype=np.uint64))
-    records = np.array([first + each.line for each in good], np.uint64)
-    places = np.array([start + each.start for each in good], np.uint64)
-    names = None if file.name is None else RowNames.of(each.name for each in good)
+            good.append(item)
+    contents = [item.text or b"" for item in good]
+    texts = _core.TextBlock.of_values(b"".join(contents), np.cumsum([len(text) for text in contents], dtype=np.uint64))
+    records = np.array([first + item.line for item in good], np.uint64)
+    places = np.array([start + item.start for item in good], np.uint64)
+    names = None if file.name is None else RowNames.of(item.name for item in good)
     rows = RowsWithoutText(np.array([row.before for row in bad], np.int64), bad.__getitem__)
-    return TextColumn(texts, spelled(file.path), True, records, places, names, rows, block.lines, start)
+    return TextColumn(texts, path_or_url(file.path), True, records, places, names, rows, block.lines, start)

@@ -1,7 +1,7 @@
-"""Files of text to ids, a block at a time.
+"""Encodes files of text to ids, a block at a time.
 
-The core reads regular files itself, so that reading and encoding go on together. What it must not wait for (a pipe, the
-terminal) and what has to be unpacked is read here and fed to it. Left out: rows of `.jsonl` files (`_corpus/`).
+The core reads regular files itself, so that reading and encoding overlap. Pipes and terminals, which the core must not wait
+for, and packed files are read here and fed to it. Left out: rows of `.jsonl` files (`columns.py`).
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import CorpusError, InvalidOption, ToksmithError
-from .._base.paths import missing, regular, spelled, url_of
-from .._storage.remote import copied
+from .._base.paths import check_regular, missing_file_message, path_or_url, url_of
+from .._storage.remote import temporary_copy
+from ..errors import CorpusError, InvalidOption, ToksmithError
 
 __all__ = [
     "PACKED",
     "Block",
-    "around",
-    "blocks",
-    "encoded_file",
-    "lines",
-    "opened",
-    "readable",
+    "encode_text_file",
+    "iter_encoded_blocks",
+    "iter_rows",
+    "open_unpacked",
     "refuse_long",
     "refuse_long_row",
     "refuse_unpacked",
+    "wrap_corpus_errors",
+    "wrap_documents",
 ]
 
 Block = tuple[NDArray[np.uint32], NDArray[np.uint64]]
 FED_AT_A_TIME = 1 << 24
 PACKED = (".gz", ".zst")
-# A packed file may unpack to so many bytes, and to so many more for each of its own: far more than texts do.
+# A packed file may unpack to FREE bytes, plus PER_BYTE bytes for each packed byte: far more than texts do.
 UNPACKED_FREE, UNPACKED_PER_BYTE = 1 << 28, 1 << 6
-# The longest row of a `.jsonl` file.
+# The most bytes of a row of a `.jsonl` file.
 ROW_BYTES = 1 << 28
 EVERYTHING = (1 << 64) - 1
 
 
-def encoded_file(
+def encode_text_file(
     engine: _core.Engine,
     path: str | os.PathLike[str],
     *,
@@ -54,18 +54,18 @@ def encoded_file(
     threads: int,
 ) -> Block:
     """The ids of a file and the ends of its documents; see `Tokenizer.encode_file`."""
-    between = separator.encode() if isinstance(separator, str) else separator or b""
-    if not between and separator is not None:
+    separator_bytes = separator.encode() if isinstance(separator, str) else separator or b""
+    if not separator_bytes and separator is not None:
         raise InvalidOption("separator", separator, "at least one byte, or None for one document")
-    found = list(blocks(engine, path, separator=between, special=special, threads=threads))
-    if len(found) == 1:
-        return found[0]
-    before = np.cumsum([0, *(len(ids) for ids, _ in found)], dtype=np.uint64)
-    ends = [ends + start for (_, ends), start in zip(found, before, strict=False)]
-    return np.concatenate([ids for ids, _ in found]), np.concatenate(ends)
+    parts = list(iter_encoded_blocks(engine, path, separator=separator_bytes, special=special, threads=threads))
+    if len(parts) == 1:
+        return parts[0]
+    before = np.cumsum([0, *(len(ids) for ids, _ in parts)], dtype=np.uint64)
+    ends = [ends + start for (_, ends), start in zip(parts, before, strict=False)]
+    return np.concatenate([ids for ids, _ in parts]), np.concatenate(ends)
 
 
-def blocks(
+def iter_encoded_blocks(
     engine: _core.Engine,
     source: str | os.PathLike[str] | BinaryIO,
     *,
@@ -77,27 +77,27 @@ def blocks(
     """The ids of a file or of an open binary stream in order, each block with the ends of the documents that end in it.
 
     Args:
-        limit: About how many bytes of a regular file make a block.
+        limit: The approximate bytes of a block of a regular file.
     Raises:
-        CorpusError: The source cannot be read, or a file changes meanwhile.
+        CorpusError: The source cannot be read, or a file changes while it is read.
     """
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
-        with readable(path):
-            is_regular = regular(path)
+        with wrap_corpus_errors(path):
+            is_regular = check_regular(path)
         if is_regular and not path.endswith(PACKED):
             stream = _core.TextStream(engine, path, separator, special)
             while not stream.finished:
                 yield stream.read(limit, threads)
             return
-        with readable(path), opened(path) as file:
-            yield from fed(_core.TextStream(engine, None, separator, special), file, threads)
+        with wrap_corpus_errors(path), open_unpacked(path) as file:
+            yield from feed_stream(_core.TextStream(engine, None, separator, special), file, threads)
         return
-    yield from fed(_core.TextStream(engine, None, separator, special), source, threads)
+    yield from feed_stream(_core.TextStream(engine, None, separator, special), source, threads)
 
 
-def fed(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Block]:
-    """The blocks of a stream that gets the bytes of an open source."""
+def feed_stream(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Block]:
+    """The blocks of a stream, fed with the bytes of an open source."""
     while not stream.finished:
         data = source.read(FED_AT_A_TIME)
         if not isinstance(data, bytes):
@@ -106,80 +106,80 @@ def fed(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Bl
         yield stream.read(EVERYTHING, threads)
 
 
-def around(
+def wrap_documents(
     block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
 ) -> Block:
-    """A block with the ids `first` (one or none) before and `last` (one or none) behind each document that ends in it.
+    """A block with the ids `first` (one or none) before and `last` (one or none) after each document that ends in it.
 
     Args:
-        block: The ids, and where documents end. With `first`, all of its documents begin in it.
-        which: The documents to put them around; None for all.
+        block: The ids, and the ends of documents. With `first`, all of its documents begin in it.
+        which: The documents that get them; None for all.
 
-    The core does it; the numpy below is its slow twin.
+    The core does the work; the numpy code is its slow twin.
     """
     ids, ends = block
-    more = len(first) + len(last)
-    if not more:
+    extra = len(first) + len(last)
+    if not extra:
         return block
     if os.environ.get("TOKSMITH_SLOW") != "1":
-        one, other = (int(each[0]) if len(each) else None for each in (first, last))
-        return _core.around(ids, ends, one, other, which)
+        first_id, last_id = (int(edge[0]) if len(edge) else None for edge in (first, last))
+        return _core.around(ids, ends, first_id, last_id, which)
     starts = np.concatenate([[0], ends[:-1].astype(np.intp)]) if len(ends) else np.empty(0, np.intp)
     edges = ([starts] if len(first) else []) + ([ends.astype(np.intp)] if len(last) else [])
-    # A document's start comes before its end, and both before those of the next, also where documents are empty.
+    # A document's start comes before its end, and both before the next document's, even for empty documents.
     places = np.stack(edges, axis=1)
     values = np.broadcast_to(np.concatenate([first, last]), places.shape)
     if which is not None:
         places, values = places[which], values[which]
     longer: NDArray[np.uint32] = np.insert(ids, places.ravel(), values.ravel())
     added = np.arange(1, len(ends) + 1) if which is None else np.cumsum(which)
-    return longer, ends + (added * more).astype(np.uint64)
+    return longer, ends + (added * extra).astype(np.uint64)
 
 
 @contextmanager
-def readable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turns what goes wrong in reading a file into CorpusError."""
+def wrap_corpus_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Converts errors in reading a file to CorpusError."""
     try:
         yield
     except ToksmithError:
         raise
     except (OSError, EOFError, ValueError) as problem:
-        said = getattr(problem, "strerror", None) or problem
+        reason = getattr(problem, "strerror", None) or problem
         if getattr(problem, "errno", None) == errno.ENOENT and url_of(path) is None:
-            said = missing(path)
-        raise CorpusError(spelled(path), None, f"cannot be read: {said}") from problem
+            reason = missing_file_message(path)
+        raise CorpusError(path_or_url(path), None, f"cannot be read: {reason}") from problem
     except MemoryError as problem:
         raise CorpusError(os.fsdecode(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
-def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """The bytes of a file, unpacked. Of a URL, those of a copy, which has no name when this returns.
+def open_unpacked(path: str | os.PathLike[str]) -> BinaryIO:
+    """Opens a file for its unpacked bytes. A URL is copied first; the copy has no name any more when this returns.
 
     Raises:
-        OSError: It is a pipe or a device, or cannot be opened; in reading, also where it unpacks to far more than it is.
+        OSError: It is a pipe or a device, or cannot be opened; on reading, also if it unpacks to more than the limit.
     """
     name = os.fspath(path)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if (url := url_of(path)) is not None:
-            name = os.fspath(held.enter_context(copied(url)))
-        return opened_here(name)
+            name = os.fspath(stack.enter_context(temporary_copy(url)))
+        return open_local_unpacked(name)
 
 
-def opened_here(name: str) -> BinaryIO:
-    """As `opened`, of a file of this machine."""
-    regular(name)
+def open_local_unpacked(name: str) -> BinaryIO:
+    """Like `open_unpacked`, for a local file."""
+    check_regular(name)
     if not name.endswith(PACKED):
         return open(name, "rb")
     if not os.path.getsize(name):
-        raise OSError("it is empty, but a packed file of no text has a header: it was probably cut short")
-    return io.BufferedReader(Unpacked(name), 1 << 17)
+        raise OSError("it is empty, but even a packed empty text has a header: the file was probably cut short")
+    return io.BufferedReader(UnpackedFile(name), 1 << 17)
 
 
-def lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The rows of a file of rows.
+def iter_rows(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file of rows.
 
     Raises:
-        OSError: One is too long.
+        OSError: A row is too long.
     """
     while line := stream.readline(ROW_BYTES + 1):
         refuse_long_row(len(line))
@@ -187,14 +187,14 @@ def lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def refuse_long_row(size: int, longest: int | None = None) -> None:
-    """Raises OSError for a row of more bytes than one may have, or than a limit of memory allows."""
+    """Raises OSError for a row of more than `ROW_BYTES` bytes, or of more than `longest`, which `max_memory` allows."""
     if size > ROW_BYTES:
-        raise OSError(f"a row has more than {ROW_BYTES} bytes; put a line feed behind each row")
+        raise OSError(f"a row has more than {ROW_BYTES} bytes; put a line feed after each row")
     refuse_long(size, longest, "a row")
 
 
 def refuse_long(size: int, longest: int | None, what: str) -> None:
-    """Raises OSError for something of more bytes than a limit of memory allows."""
+    """Raises OSError if `what` has more than `longest` bytes, the most that `max_memory` allows."""
     if longest is not None and size > longest:
         raise OSError(
             f"{what} has more than {longest:,} bytes, the most that max_memory allows with these threads; "
@@ -203,14 +203,14 @@ def refuse_long(size: int, longest: int | None, what: str) -> None:
 
 
 def refuse_unpacked(unpacked: int, size: int, what: str, advice: str) -> None:
-    """Raises OSError for a part of a table that unpacks to more bytes than a part of a file of `size` bytes may."""
+    """Raises OSError if a part of a table unpacks to more than the limit for a file of `size` bytes."""
     most = UNPACKED_FREE + UNPACKED_PER_BYTE * size
     if unpacked > most:
         raise OSError(f"{what} unpacks to {unpacked:,} bytes; expected at most {most:,}. Write the file with {advice}")
 
 
-class Unpacked(io.RawIOBase):
-    """The bytes of a packed file, which are no more than a file of its size can hold of text."""
+class UnpackedFile(io.RawIOBase):
+    """The unpacked bytes of a packed file, limited by its size."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -222,20 +222,20 @@ class Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Fills the buffer; it is not full at the end only."""
+        """Fills the buffer; only at the end of the file is it not full."""
         if self._packed is None:
             raise ValueError("the file is closed")
         view = memoryview(buffer).cast("B")
         data = self._packed.read(len(view))
         self._left -= len(data)
         if self._left < 0:
-            problem = f"it unpacks to more than {self._most} bytes, which no text of its size does"
-            raise OSError(f"{problem}; if it is one, unpack it first")
+            problem = f"it unpacks to more than {self._most} bytes, far more than a text of its packed size"
+            raise OSError(f"{problem}; if it is a text, unpack it first")
         view[: len(data)] = data
         return len(data)
 
     def readall(self) -> bytes:
-        """All that is left."""
+        """The rest of the bytes."""
         return b"".join(iter(lambda: self.read(FED_AT_A_TIME) or b"", b""))
 
     def close(self) -> None:

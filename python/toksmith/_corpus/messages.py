@@ -1,7 +1,7 @@
-"""What the messages of an Arrow file or stream unpack to, by their own account: pyarrow makes room for that before it unpacks.
+"""The unpacked sizes that the messages of an Arrow file or stream declare: pyarrow allocates these before it unpacks.
 
-A message is a flatbuffer, which says where its buffers are in the body behind it. A packed buffer begins with the number of
-its bytes, or with -1 if it is not packed.
+A message is a flatbuffer, which gives the places of its buffers in the body that follows. A packed buffer begins with the
+number of its unpacked bytes, or with -1 if it is not packed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .encode_files import refuse_unpacked
 
 __all__ = ["checked_batches"]
 
-CONTINUES = -1  # before the length of a message, in files of this decade
+CONTINUES = -1  # precedes the length of a message since Arrow 0.15
 DICTIONARY, BATCH = 2, 3  # kinds of messages
 OLD_VERSION, OLD_MARK = 3, b"experimental_compression"
 FOOTER_END = 10  # the length of the footer and the magic
@@ -24,16 +24,16 @@ Message = tuple[bytes, int]
 
 
 def checked_batches(path: Path, is_stream: bool) -> Iterator[None]:
-    """Gives a value, again and again, when the next batch and the dictionaries before it have been checked.
+    """Yields once for each batch, after checking it and the dictionaries before it.
 
     Raises:
-        OSError: One of them unpacks to too much, or cannot be read.
+        OSError: A batch, or all dictionaries together, unpack to too much, or a message cannot be read.
     """
     with open(path, "rb", buffering=0) as file:
         size = path.stat().st_size
         dictionaries = 0
         try:
-            for metadata, body in in_stream(file) if is_stream else in_file(file, size):
+            for metadata, body in stream_messages(file) if is_stream else file_messages(file, size):
                 kind, unpacked = unpacked_bytes(file, metadata, body)
                 if kind == DICTIONARY:
                     dictionaries += unpacked
@@ -46,8 +46,8 @@ def checked_batches(path: Path, is_stream: bool) -> Iterator[None]:
     yield from repeat(None)
 
 
-def in_stream(file: FileIO) -> Iterator[Message]:
-    """The metadata of each message of a stream, and where its body begins."""
+def stream_messages(file: FileIO) -> Iterator[Message]:
+    """The metadata of each message of a stream, and the place of its body."""
     at = 0
     while True:
         metadata, body = message_at(file, at)
@@ -55,32 +55,32 @@ def in_stream(file: FileIO) -> Iterator[Message]:
             return
         yield metadata, body
         (table,) = struct.unpack_from("<I", metadata)
-        length = field(metadata, table, 3)
+        length = field_place(metadata, table, 3)
         at = body + (struct.unpack_from("<q", metadata, length)[0] if length else 0)
 
 
-def in_file(file: FileIO, size: int) -> Iterator[Message]:
-    """The same of a file, dictionaries first: its footer says where they are."""
+def file_messages(file: FileIO, size: int) -> Iterator[Message]:
+    """Like `stream_messages` for a file, whose footer gives the places of the messages; dictionaries come first."""
     file.seek(size - FOOTER_END)
     (length,) = struct.unpack("<i", file.read(4))
     file.seek(size - FOOTER_END - length)
     footer = file.read(length)
     (table,) = struct.unpack_from("<I", footer)
-    for at, long, _ in chain(blocks(footer, table, 2), blocks(footer, table, 3)):
-        yield message_at(file, at)[0], at + (long & 0xFFFFFFFF)
+    for at, metadata_length, _ in chain(footer_blocks(footer, table, 2), footer_blocks(footer, table, 3)):
+        yield message_at(file, at)[0], at + (metadata_length & 0xFFFFFFFF)
 
 
-def blocks(footer: bytes, table: int, number: int) -> list[tuple[int, int, int]]:
-    """Where messages begin, the bytes of their metadata, and of their bodies."""
-    place = field(footer, table, number)
+def footer_blocks(footer: bytes, table: int, number: int) -> list[tuple[int, int, int]]:
+    """The place of each message, and the bytes of its metadata and of its body."""
+    place = field_place(footer, table, number)
     if not place:
         return []
-    start, count = vector(footer, place)
-    return [struct.unpack_from("<qqq", footer, start + 24 * each) for each in range(count)]
+    start, count = vector_items(footer, place)
+    return [struct.unpack_from("<qqq", footer, start + 24 * index) for index in range(count)]
 
 
 def message_at(file: FileIO, at: int) -> Message:
-    """The metadata of a message, empty at the end of a stream, and where it ends."""
+    """The metadata of a message, empty at the end of a stream, and the place of its end."""
     file.seek(at)
     first = file.read(8)
     if len(first) < 4:
@@ -95,23 +95,23 @@ def message_at(file: FileIO, at: int) -> Message:
 
 
 def unpacked_bytes(file: FileIO, metadata: bytes, body: int) -> tuple[int, int]:
-    """The kind of a message, and the bytes that its buffers unpack to; 0 if they are not packed."""
+    """The kind of a message, and the unpacked bytes of its buffers; 0 if they are not packed."""
     (table,) = struct.unpack_from("<I", metadata)
-    place = field(metadata, table, 1)
+    place = field_place(metadata, table, 1)
     kind = metadata[place] if place else 0
     if kind not in (DICTIONARY, BATCH):
         return kind, 0
-    header = read_offset(metadata, field(metadata, table, 2))
+    header = read_offset(metadata, field_place(metadata, table, 2))
     if kind == DICTIONARY:
-        header = read_offset(metadata, field(metadata, header, 1))
-    version = field(metadata, table, 0)
+        header = read_offset(metadata, field_place(metadata, header, 1))
+    version = field_place(metadata, table, 0)
     is_old = bool(version) and metadata[version] == OLD_VERSION and OLD_MARK in metadata
-    if not (field(metadata, header, 3) or is_old):
+    if not (field_place(metadata, header, 3) or is_old):
         return kind, 0
-    start, count = vector(metadata, field(metadata, header, 2))
+    start, count = vector_items(metadata, field_place(metadata, header, 2))
     unpacked = 0
-    for each in range(count):
-        offset, length = struct.unpack_from("<qq", metadata, start + 16 * each)
+    for index in range(count):
+        offset, length = struct.unpack_from("<qq", metadata, start + 16 * index)
         if length > 0:
             file.seek(body + offset)
             (declared,) = struct.unpack("<q", file.read(8))
@@ -122,8 +122,8 @@ def unpacked_bytes(file: FileIO, metadata: bytes, body: int) -> tuple[int, int]:
 # Flatbuffers
 
 
-def field(data: bytes, table: int, number: int) -> int:
-    """Where a field of a table is, or 0."""
+def field_place(data: bytes, table: int, number: int) -> int:
+    """The place of a field of a table; 0 if the table does not have it."""
     rows = table - struct.unpack_from("<i", data, table)[0]
     if 4 + 2 * number >= struct.unpack_from("<H", data, rows)[0]:
         return 0
@@ -132,11 +132,11 @@ def field(data: bytes, table: int, number: int) -> int:
 
 
 def read_offset(data: bytes, place: int) -> int:
-    """What a field points to."""
+    """The place that a field points to."""
     return place + int(struct.unpack_from("<I", data, place)[0])
 
 
-def vector(data: bytes, place: int) -> tuple[int, int]:
-    """Where the items of a vector begin, and how many there are."""
+def vector_items(data: bytes, place: int) -> tuple[int, int]:
+    """The place of the first item of a vector, and the number of items."""
     start = read_offset(data, place)
     return start + 4, int(struct.unpack_from("<I", data, start)[0])

@@ -1,4 +1,4 @@
-"""The names of documents in columns, so that a name costs no Python string until somebody asks for it."""
+"""The names of documents in columns, so that a name becomes a Python string only on access."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from .. import _core
 
-__all__ = ["RowNames", "name_in", "names_of_column", "names_of_rows"]
+__all__ = ["RowNames", "name_in_row", "names_of_column", "names_of_rows"]
 
-LONGEST_NUMBER = 4000  # digits that Python reads as one number
+LONGEST_NUMBER = 4000  # digits; below the 4300 that Python converts to an integer
 
 
 class RowNames(Sequence["str | None"]):
-    """Names, or None where a document has none.
+    """Names of documents, None for a document without a name.
 
-    Attributes: `blob` has all names in UTF-8, one after another; `ends` where each ends; `known` whether each is there.
+    Attributes: `blob`, the concatenated names in UTF-8; `ends`, the end of each; `known`, whether each document has a name.
     """
 
     def __init__(self, blob: bytes, ends: NDArray[np.uint64], known: NDArray[np.bool_]) -> None:
@@ -27,7 +27,7 @@ class RowNames(Sequence["str | None"]):
 
     @staticmethod
     def of(names: Iterable[str | None]) -> RowNames:
-        """The columns of some names."""
+        """Converts names to columns."""
         encoded = [None if name is None else name.encode("utf-8", "replace") for name in names]
         ends = np.cumsum([len(name or b"") for name in encoded], dtype=np.uint64)
         known = np.array([name is not None for name in encoded], np.bool_)
@@ -35,16 +35,16 @@ class RowNames(Sequence["str | None"]):
 
     @staticmethod
     def none(count: int) -> RowNames:
-        """So many documents without a name."""
+        """`count` documents without a name."""
         return RowNames(b"", np.zeros(count, np.uint64), np.zeros(count, np.bool_))
 
     @staticmethod
     def joined(several: Sequence[RowNames]) -> RowNames:
-        """The names of all."""
-        before = np.cumsum([0, *(len(each.blob) for each in several)], dtype=np.uint64)
-        ends = [each.ends + start for each, start in zip(several, before, strict=False)]
-        known = [each.known for each in several]
-        blob = b"".join(each.blob for each in several)
+        """The concatenation of several columns of names."""
+        before = np.cumsum([0, *(len(part.blob) for part in several)], dtype=np.uint64)
+        ends = [part.ends + start for part, start in zip(several, before, strict=False)]
+        known = [part.known for part in several]
+        blob = b"".join(part.blob for part in several)
         return RowNames(
             blob, np.concatenate([np.empty(0, np.uint64), *ends]), np.concatenate([np.empty(0, np.bool_), *known])
         )
@@ -66,64 +66,64 @@ class RowNames(Sequence["str | None"]):
         if isinstance(place, slice):
             first, last, step = place.indices(len(self))
             if step != 1:
-                return RowNames.of([self[each] for each in range(first, last, step)])
+                return RowNames.of([self[index] for index in range(first, last, step)])
             start = int(self.ends[first - 1]) if first else 0
             ends = self.ends[first:last]
             stop = int(ends[-1]) if len(ends) else start
             return RowNames(self.blob[start:stop], ends - np.uint64(start), self.known[first:last])
-        own = range(len(self))[place]
-        start = int(self.ends[own - 1]) if own else 0
-        return self.blob[start : int(self.ends[own])].decode("utf-8", "replace") if self.known[own] else None
+        row = range(len(self))[place]
+        start = int(self.ends[row - 1]) if row else 0
+        return self.blob[start : int(self.ends[row])].decode("utf-8", "replace") if self.known[row] else None
 
     def kept(self, which: NDArray[np.bool_]) -> RowNames:
-        """Those that are chosen."""
+        """The names at which `which` is true."""
         if which.all():
             return self
         return RowNames.of(name for name, is_kept in zip(self, which.tolist(), strict=True) if is_kept)
 
 
 def names_of_rows(texts: _core.TextBlock, block: bytes, field: str, name: str | None) -> RowNames | None:
-    """The names, in the field `name`, that the core read in a block of rows with texts in `field`, completed by those that
-    it left to Python; None if they were not asked for."""
-    if name is None or (found := texts.names) is None:
+    """The names, from the field `name`, that the core read in a block of rows with texts in `field`, and the names that it
+    left to Python; None if they were not requested."""
+    if name is None or (columns := texts.names) is None:
         return None
-    blob, ends, known, unread = found
+    blob, ends, known, unread = columns
     names = RowNames(blob, ends, known)
     if not len(unread):
         return names
-    every, starts = [*names], texts.starts
+    all_names, starts = [*names], texts.starts
     for place in unread.tolist():
         start = int(starts[place])
-        every[place] = name_in(block[start : block.find(b"\n", start) + 1 or None], field, name)
-    return RowNames.of(every)
+        all_names[place] = name_in_row(block[start : block.find(b"\n", start) + 1 or None], field, name)
+    return RowNames.of(all_names)
 
 
-def name_in(line: bytes, field: str, name: str) -> str | None:
-    """The value of the field `name` of a row, which has a text in `field`, as text; None if the row does not have it."""
+def name_in_row(line: bytes, field: str, name: str) -> str | None:
+    """The value of the field `name`, as text, of a row with a text in `field`; None if the row does not have it."""
     try:
-        value = json.loads(line.removeprefix(b"\xef\xbb\xbf"), parse_int=number).get(name)
+        value = json.loads(line.removeprefix(b"\xef\xbb\xbf"), parse_int=parse_integer).get(name)
     except ValueError:
         return None
-    except RecursionError:  # the row is nested deeper than Python reads; the core reads strings and integers in it
-        found = _core.TextBlock.of_rows(line, field, name, 1).names
-        return None if found is None else RowNames(*found[:3])[0]
-    if isinstance(value, str):  # JSON may name half of a pair of UTF-16, which is not a character
+    except RecursionError:  # the row is nested too deeply for Python; the core reads its strings and integers
+        columns = _core.TextBlock.of_rows(line, field, name, 1).names
+        return None if columns is None else RowNames(*columns[:3])[0]
+    if isinstance(value, str):  # JSON can hold a lone UTF-16 surrogate, which is not a character
         return value.encode("utf-8", "replace").decode()
     return None if value is None else json.dumps(value)
 
 
-def number(digits: str) -> int | None:
-    """An integer; None if it is longer than those that Python reads."""
+def parse_integer(digits: str) -> int | None:
+    """An integer; None if it has too many digits for Python."""
     return int(digits) if len(digits) <= LONGEST_NUMBER else None
 
 
 def names_of_column(column: Any, arrow: Any) -> RowNames:
-    """The names in a column of Arrow: its texts and integers as they are, other values as Python shows them."""
+    """The names in an Arrow column: texts and integers unchanged, other values as `str` formats them."""
     types = arrow.types
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     is_text = any(
-        holds(column.type) for holds in (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
+        test(column.type) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_integer)
     )
     if not is_text:
         return RowNames.of(None if value is None else str(value) for value in column.to_pylist())

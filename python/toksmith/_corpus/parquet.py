@@ -1,6 +1,6 @@
-"""Documents from Parquet and Arrow files, a row each: read by pyarrow, a batch of rows at a time.
+"""Documents from the rows of Parquet and Arrow files, read in batches by pyarrow.
 
-The texts of a batch are copied as one stretch of bytes; no row becomes a value of Python.
+The texts of a batch are copied as one block of bytes; no row becomes a Python object.
 """
 
 from __future__ import annotations
@@ -15,33 +15,33 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import CorpusError
-from .._base.paths import regular, spelled, url_of
-from .._storage.remote import opened
+from .._base.paths import check_regular, path_or_url, url_of
+from .._storage.remote import open_remote
+from ..errors import CorpusError
 from .encode_files import refuse_long
 from .messages import checked_batches
-from .pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, lengths_of, rows_at_once
+from .pages import BYTES_IN_A_BATCH, BYTES_READ, ROWS_IN_A_BATCH, rows_at_once, value_sizes
 
 __all__ = [
-    "batches",
     "bounded_batches",
     "bytes_at",
-    "bytes_of",
-    "cut",
-    "flat",
-    "no_text",
+    "flatten_column",
+    "import_pyarrow",
+    "missing_text_problem",
     "parquet_file",
-    "pyarrow",
     "row_group_ranges",
     "row_group_sizes",
+    "row_ranges",
+    "table_batches",
+    "text_size",
 ]
 
 ARROW, ARROW_MAGIC = ".arrow", b"ARROW1"
 END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
-def pyarrow(path: str) -> Any:
-    """The module `pyarrow`, with its reader of Parquet loaded.
+def import_pyarrow(path: str) -> Any:
+    """The module `import_pyarrow`, with its reader of Parquet loaded.
 
     Raises:
         CorpusError: It is not installed.
@@ -54,28 +54,28 @@ def pyarrow(path: str) -> Any:
     return pyarrow
 
 
-def batches(
+def table_batches(
     path: Path, fields: Sequence[str], groups: tuple[int, int] | None = None, longest: int | None = None
 ) -> Iterator[tuple[int, tuple[Any, ...]]]:
-    """Columns in blocks of rows: the number of the first row, the texts, and the other columns as they are.
+    """Columns in blocks of rows: the number of the first row, the texts, and the other columns unchanged.
 
     Args:
         fields: The column of the texts, then others.
-        groups: Of a Parquet file, the first row group and the one behind the last; None for all.
+        groups: The range of row groups of a Parquet file; None for all.
         longest: The most bytes that the texts of a row group, or of a batch of an Arrow file, may have.
     Raises:
         CorpusError: The file is not Parquet or Arrow, or has no such column of texts.
     """
-    arrow = pyarrow(spelled(path))
-    with readable_table(path, arrow):
+    arrow = import_pyarrow(path_or_url(path))
+    with wrap_table_errors(path, arrow):
         if path.suffix == ARROW:
-            of_file = arrow_batches(path, fields, arrow)
+            file_batches = arrow_batches(path, fields, arrow)
         else:
             if longest is not None:
                 sizes = row_group_sizes(path, fields[0])[slice(*(groups or (None,)))]
                 refuse_long(max(sizes, default=0), longest, "the text of a row group")
-            of_file = parquet_batches(path, fields, groups, arrow)
-        for first, batch in of_file:
+            file_batches = parquet_batches(path, fields, groups, arrow)
+        for first, batch in file_batches:
             refuse_long(batch.column(fields[0]).nbytes if path.suffix == ARROW else 0, longest, "the text of a batch")
             for part in split_rows(batch, fields, arrow):
                 texts = part.column(fields[0]).cast(arrow.large_binary())
@@ -90,9 +90,9 @@ def parquet_batches(
     with parquet_file(path, arrow) as file, bytes_at(path) as source:
         check_columns(file.schema_arrow, path, fields, arrow)
         check_groups(file, groups)
-        own = range(*(groups or (file.num_row_groups,)))
-        first = sum(file.metadata.row_group(group).num_rows for group in range(own.start))
-        for batch in bounded_batches(source, file, fields, own, arrow):
+        group_numbers = range(*(groups or (file.num_row_groups,)))
+        first = sum(file.metadata.row_group(group).num_rows for group in range(group_numbers.start))
+        for batch in bounded_batches(source, file, fields, group_numbers, arrow):
             yield first, batch
             first += len(batch)
 
@@ -106,11 +106,11 @@ def bounded_batches(
     *,
     most: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Any]:
-    """The batches of some row groups, which take no more memory than `pages.py` says.
+    """The batches of these row groups, within the memory limits of `pages.py`.
 
     Args:
         source: The bytes of the file.
-        file: The same, as pyarrow opened it.
+        file: The file as opened by pyarrow.
         most: The most rows of a batch.
     Raises:
         OSError: A page unpacks to too much.
@@ -130,8 +130,9 @@ def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tup
         with arrow.ipc.open_stream(source) if is_stream else arrow.ipc.open_file(source) as reader:
             check_columns(reader.schema, path, fields, arrow)
             first = 0
-            found = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
-            for _, batch in zip(checked_batches(path, is_stream), found, strict=False):  # a check, then its batch
+            record_batches = reader if is_stream else map(reader.get_batch, range(reader.num_record_batches))
+            # Each check comes before its batch.
+            for _, batch in zip(checked_batches(path, is_stream), record_batches, strict=False):
                 for name in fields:
                     check_memory(batch.column(name), arrow)
                 yield first, batch
@@ -141,7 +142,7 @@ def arrow_batches(path: Path, fields: Sequence[str], arrow: Any) -> Iterator[tup
 
 
 def split_rows(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
-    """The rows of a batch, so few at a time that their values have room: a batch has a value once that is in many rows."""
+    """Splits a batch so that its values fit into memory: a batch can store one value for many rows."""
     ends = np.cumsum(sum(repeated_bytes(batch.column(name), arrow) for name in fields))
     start = 0
     while start < len(batch):
@@ -152,46 +153,46 @@ def split_rows(batch: Any, fields: Sequence[str], arrow: Any) -> Iterator[Any]:
 
 
 def repeated_bytes(column: Any, arrow: Any) -> NDArray[np.int64]:
-    """The bytes of each value that a batch may have once for many rows: that of a dictionary or a view; 0 for others."""
+    """The bytes of each row's value if a batch can store it once for many rows (dictionary, view); otherwise 0."""
     types, kind = arrow.types, column.type
     if types.is_dictionary(kind):
         values = column.dictionary
-        own = repeated_bytes(values, arrow)
+        lengths = repeated_bytes(values, arrow)
         if is_text(values.type, arrow) and not is_view(values.type, arrow):
-            own = lengths_of(values, arrow)
+            lengths = value_sizes(values, arrow)
         places = column.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        return own[places] if len(own) else np.zeros(len(column), np.int64)
+        return lengths[places] if len(lengths) else np.zeros(len(column), np.int64)
     if is_view(kind, arrow):
         views: Any = np.frombuffer(column.buffers()[1], np.int32).reshape(-1, 4)
-        there = column.is_valid().to_numpy(zero_copy_only=False)
-        return np.where(there, views[column.offset : column.offset + len(column), 0], 0).astype(np.int64)
+        has_value = column.is_valid().to_numpy(zero_copy_only=False)
+        return np.where(has_value, views[column.offset : column.offset + len(column), 0], 0).astype(np.int64)
     return np.zeros(len(column), np.int64)
 
 
 def is_text(kind: Any, arrow: Any) -> bool:
-    """Whether a type is one of texts, as they are."""
+    """Whether a type is a plain type of texts."""
     types = arrow.types
     plain = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
-    return is_view(kind, arrow) or any(holds(kind) for holds in plain)
+    return is_view(kind, arrow) or any(is_type(kind) for is_type in plain)
 
 
 def is_view(kind: Any, arrow: Any) -> bool:
-    """Whether a type is one of texts that may share their bytes."""
+    """Whether a type is a type of texts that can share their bytes."""
     return bool(arrow.types.is_string_view(kind) or arrow.types.is_binary_view(kind))
 
 
 def check_end(file: FileIO) -> None:
-    """Raises OSError if an Arrow stream that is read to its end does not end where its file does."""
-    size, read = os.fstat(file.fileno()).st_size, file.tell()
+    """Raises OSError if an Arrow stream, read to its end, does not end at the end of its file."""
+    size, position = os.fstat(file.fileno()).st_size, file.tell()
     file.seek(max(0, size - len(END_OF_STREAM)))
-    if read != size or file.read() != END_OF_STREAM:
+    if position != size or file.read() != END_OF_STREAM:
         raise OSError("the Arrow stream does not end where the file ends; the file is cut short, or several are joined")
 
 
 def check_memory(column: Any, arrow: Any) -> None:
-    """Raises an error of Arrow or OSError if something in a column leads outside of the memory that the file gave it.
+    """Raises an error of Arrow or OSError if an offset in a column points outside its buffers.
 
-    Texts may be any bytes, so `validate(full=True)`, which wants UTF-8, is for columns of other kinds.
+    Texts can be any bytes, so `validate(full=True)`, which requires UTF-8, is only for columns of other types.
     """
     types, kind = arrow.types, column.type
     is_wide = types.is_large_string(kind) or types.is_large_binary(kind)
@@ -208,8 +209,8 @@ def check_memory(column: Any, arrow: Any) -> None:
         raise OSError("an offset of its texts is outside of the texts")
 
 
-def cut(texts: Any, most: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about so many bytes of texts; a longer text is a range of its own."""
+def row_ranges(texts: Any, most: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows with at most `most` bytes of texts; a longer text is a separate range."""
     if not len(texts):
         return
     offsets = offsets_of(texts)
@@ -221,19 +222,19 @@ def cut(texts: Any, most: int) -> Iterator[tuple[int, int]]:
         start = stop
 
 
-def bytes_of(texts: Any, row: int) -> int:
-    """How many bytes one text has."""
+def text_size(texts: Any, row: int) -> int:
+    """The bytes of one text."""
     start, stop = offsets_of(texts)[row : row + 2].tolist()
     return int(stop - start)
 
 
 def offsets_of(texts: Any) -> NDArray[np.int64]:
-    """Where the texts of a column that is not empty begin, and where the last ends."""
+    """The starts of the texts of a column that is not empty, and the end of the last."""
     return np.frombuffer(texts.buffers()[1], np.int64)[texts.offset : texts.offset + len(texts) + 1]
 
 
-def no_text(field: str) -> str:
-    """What is wrong with a row that has a null."""
+def missing_text_problem(field: str) -> str:
+    """The problem of a row with a null."""
     return f"has no text in the column {field!r}"
 
 
@@ -241,48 +242,48 @@ def row_group_sizes(path: Path, field: str) -> list[int]:
     """The bytes of the texts in each row group.
 
     Raises:
-        CorpusError: As of `batches`.
+        CorpusError: As in `table_batches`.
     """
-    arrow = pyarrow(spelled(path))
-    with readable_table(path, arrow), parquet_file(path, arrow) as file:
+    arrow = import_pyarrow(path_or_url(path))
+    with wrap_table_errors(path, arrow), parquet_file(path, arrow) as file:
         check_columns(file.schema_arrow, path, (field,), arrow)
         column = number_of_column(file, field)
-        return [text_bytes(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
+        return [column_size(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
 
 
 def row_group_ranges(
     path: Path, fields: Sequence[str], groups: tuple[int, int] | None, size: int
 ) -> list[tuple[int, int]]:
-    """The bytes of a file that `batches` reads for these row groups.
+    """The ranges of bytes of a file that `table_batches` reads for these row groups.
 
     Args:
-        groups: As of `batches`.
-        size: Of the file.
+        groups: As in `table_batches`.
+        size: The bytes of the file.
     Raises:
-        CorpusError: As of `batches`.
+        CorpusError: As in `table_batches`.
     """
-    arrow = pyarrow(spelled(path))
-    with readable_table(path, arrow), parquet_file(path, arrow) as file:
+    arrow = import_pyarrow(path_or_url(path))
+    with wrap_table_errors(path, arrow), parquet_file(path, arrow) as file:
         check_groups(file, groups)
-        found = [(size - file.metadata.serialized_size - 8, size), (0, 4)]
+        ranges = [(size - file.metadata.serialized_size - 8, size), (0, 4)]
         for group in map(file.metadata.row_group, range(*(groups or (file.num_row_groups,)))):
             for column in map(group.column, range(group.num_columns)):
                 if column.path_in_schema.partition(".")[0] in fields:
                     starts = (column.dictionary_page_offset, column.data_page_offset)
                     start = min(place for place in starts if place)
-                    found.append((start, start + column.total_compressed_size))
-    return found
+                    ranges.append((start, start + column.total_compressed_size))
+    return ranges
 
 
 def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
-    """Raises OSError for row groups that a file does not have."""
+    """Raises OSError if a file does not have these row groups."""
     if groups is not None and groups[1] > file.num_row_groups:
         raise OSError(f"it has {file.num_row_groups:,} row groups, not the {groups[1]:,} of the plan")
 
 
 @contextmanager
 def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
-    """An open Parquet file, here or behind a URL."""
+    """Opens a Parquet file, local or at a URL."""
     if url_of(path) is None:
         with arrow.parquet.ParquetFile(path, buffer_size=BYTES_READ, pre_buffer=False) as file:
             yield file
@@ -293,46 +294,48 @@ def parquet_file(path: Path, arrow: Any) -> Iterator[Any]:
 
 @contextmanager
 def bytes_at(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, here or behind a URL."""
+    """Opens a file, local or at a URL, for its bytes."""
     url = url_of(path)
-    with open(path, "rb", buffering=0) if url is None else opened(url) as source:
+    with open(path, "rb", buffering=0) if url is None else open_remote(url) as source:
         yield source
 
 
 def number_of_column(file: Any, field: str) -> int:
-    """The number of a column among those that a file stores."""
+    """The number of a column among the stored columns of a file."""
     return [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))].index(field)
 
 
-def text_bytes(group: Any, column: int) -> int:
-    """The bytes of a column of a row group, unpacked."""
+def column_size(group: Any, column: int) -> int:
+    """The unpacked bytes of a column of a row group."""
     return int(group.column(column).total_uncompressed_size)
 
 
 @contextmanager
-def readable_table(path: Path, arrow: Any) -> Iterator[None]:
-    """Turns what goes wrong in reading a file into CorpusError."""
+def wrap_table_errors(path: Path, arrow: Any) -> Iterator[None]:
+    """Converts errors in reading a file to CorpusError."""
     try:
-        regular(path)
+        check_regular(path)
         yield
     except CorpusError:
         raise
     except (arrow.ArrowException, OSError, ValueError) as problem:
-        raise CorpusError(spelled(path), None, f"cannot be read: {problem}") from problem
+        raise CorpusError(path_or_url(path), None, f"cannot be read: {problem}") from problem
     except MemoryError as problem:
-        raise CorpusError(spelled(path), None, "cannot be read: there is not enough memory for it") from problem
+        raise CorpusError(path_or_url(path), None, "cannot be read: there is not enough memory for it") from problem
 
 
 def check_columns(schema: Any, path: Path, fields: Sequence[str], arrow: Any) -> None:
     """Raises CorpusError unless the file has the columns and the first holds texts."""
     check_column(schema, path, fields[0], arrow)
     if missing := [name for name in fields if name not in schema.names]:
-        raise CorpusError(spelled(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
+        raise CorpusError(path_or_url(path), None, f"has no column {missing[0]!r}; it has {schema.names}")
     for name in fields[1:]:
         kind = schema.field(name).type
         kind = kind.value_type if arrow.types.is_dictionary(kind) else kind
         if getattr(kind, "storage_type", kind).num_fields:
-            raise CorpusError(spelled(path), None, f"the column {name!r} holds {kind} instead of names; name another")
+            raise CorpusError(
+                path_or_url(path), None, f"the column {name!r} holds {kind} instead of names; name another"
+            )
 
 
 def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
@@ -340,20 +343,20 @@ def check_column(schema: Any, path: Path, field: str, arrow: Any) -> None:
     types = arrow.types
     if field not in schema.names:
         raise CorpusError(
-            spelled(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
+            path_or_url(path), None, f"has no column {field!r}; it has {schema.names}. Name the column with field="
         )
     if schema.names.count(field) > 1:
-        raise CorpusError(spelled(path), None, f"has several columns {field!r}; name another column with field=")
+        raise CorpusError(path_or_url(path), None, f"has several columns {field!r}; name another column with field=")
     kind = schema.field(field).type
     kind = kind.value_type if types.is_dictionary(kind) else kind
     if not is_text(kind, arrow):
         raise CorpusError(
-            spelled(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
+            path_or_url(path), None, f"the column {field!r} holds {kind} instead of texts; name the column with field="
         )
 
 
-def flat(column: Any) -> tuple[bytes, NDArray[np.uint64]]:
-    """The bytes of a column without nulls, and where each value ends."""
+def flatten_column(column: Any) -> tuple[bytes, NDArray[np.uint64]]:
+    """The bytes of a column without nulls, and the end of each value."""
     _, offsets, data = column.buffers()
     if not len(column):
         return b"", np.empty(0, np.uint64)

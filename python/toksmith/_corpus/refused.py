@@ -1,4 +1,4 @@
-"""What a caller passes as a corpus by mistake: the name of a file as a text, a mapping, a frame."""
+"""Refuses corpora passed by mistake: the name of a file as a text, a mapping, a frame."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 
 from .._base.arguments import WrongDocument
-from .._base.errors import CorpusError, InvalidOption
-from .._base.paths import spelled
+from .._base.paths import path_or_url
+from ..errors import CorpusError, InvalidOption
 
 __all__ = ["refuse_binary", "refuse_frame", "refuse_name"]
 
 LONGEST_NAME = 256
-# Files whose bytes are no text. Tables and tokenizers have readers, but not as text.
+# Suffixes of files that are not text.
 BINARY = (
     *(
         ".png",
@@ -36,11 +36,8 @@ SUFFIXES = (".txt", ".md", ".json", ".jsonl", ".csv", ".tsv", ".parquet", ".arro
 
 
 def refuse_name(text: str) -> None:
-    """Refuses a text that is the name of a file, or looks like one or like a glob: the caller nearly always means the files.
-
-    Raises:
-        InvalidOption: It does.
-    """
+    """Raises InvalidOption for a text that is the name of a file, or looks like a name or a glob: the caller nearly always
+    means the files."""
     if is_name(text):
         files = f"pathlib.Path({text!r}) or toksmith.files({text!r})"
         raise InvalidOption(
@@ -52,30 +49,22 @@ def is_name(text: str) -> bool:
     """Whether a text names a file that exists, or has a separator or the suffix of a corpus and no white space."""
     if len(text) >= LONGEST_NAME or not text or "\0" in text or "\n" in text:
         return False
-    looks = any(mark in text for mark in "/\\") or text.lower().endswith(SUFFIXES)
-    return (looks and len(text.split()) == 1 and text == text.strip()) or os.path.exists(text)
+    looks_like_path = any(mark in text for mark in "/\\") or text.lower().endswith(SUFFIXES)
+    return (looks_like_path and len(text.split()) == 1 and text == text.strip()) or os.path.exists(text)
 
 
 def refuse_binary(path: str | os.PathLike[str]) -> None:
-    """Refuses a file that is no text by its suffix: training on its bytes would seem to work.
-
-    Raises:
-        CorpusError: It is.
-    """
+    """Raises CorpusError for a file that is not text by its suffix: training on its bytes would seem to work."""
     suffix = os.path.splitext(os.fspath(path))[1].lower()
     if suffix in BINARY:
-        said = (
+        problem = (
             f"a file ending in {suffix} is not text; expected text, .jsonl, .parquet or .arrow; extract its text first"
         )
-        raise CorpusError(spelled(path), None, f"{said}, or open it and pass its bytes")
+        raise CorpusError(path_or_url(path), None, f"{problem}, or open it and pass its bytes")
 
 
 def refuse_frame(corpus: object) -> None:
-    """Refuses what yields names, not texts, when it is iterated.
-
-    Raises:
-        WrongDocument: It does.
-    """
+    """Raises WrongDocument for a mapping or a frame, which yields names instead of texts when it is iterated."""
     name = type(corpus).__name__
     if isinstance(corpus, Mapping):
         raise WrongDocument(

@@ -1,9 +1,9 @@
 """Reads and writes models in files: one row for each format. `convert = save(load())`.
 
-A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `MODULES`; the module is imported when
-`FORMATS` is asked for it. If a format cannot store a field of the model, saving raises an error that names the field. Values
-that `load()` takes as arguments and the training record do not count as losses. A format of several files receives and
-returns their bytes as a tuple; this file finds, reads and writes them.
+A format is a module with a name, suffixes, `sniff`, `load` and `save`, and one row of `MODULES`; `FORMATS` imports the module
+on first use. If a format cannot store a field of the model, saving raises an error that names the field. Values that
+`load()` takes as arguments and the training record do not count as losses. A format of several files receives and returns
+their bytes as a tuple; this module finds, reads and writes the files.
 """
 
 from __future__ import annotations
@@ -15,34 +15,35 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName, close_names, some_of
-from .._base.paths import Room, read_file, shown
+from .._base.paths import Room, printable_path, read_file
+from .._base.wording import close_names, list_some
 from .._model.model import Model
 from .._model.patterns import UNSET, PatternArgument
-from .._storage.atomic_files import current, make_folder, settle, write_files
+from .._storage.atomic_files import current_path, finish_renames, make_folder, write_files
+from ..errors import CannotRepresent, FormatError, InvalidOption, ModelError, UnknownName
 from .arguments import check_losses
 from .texts import SETS, FileContent
 
 __all__ = [
     "FORMATS",
     "Format",
-    "format_of",
+    "detect_path_format",
+    "find_losses",
+    "format_for_path",
     "formats",
-    "holding",
-    "losses",
-    "read",
+    "output_files",
+    "read_model",
     "refuse_arguments",
     "target_format",
-    "write",
-    "written_files",
+    "write_model",
 ]
 
 
-# The largest file of a format whose module sets no other limit.
+# The largest file, in bytes, of a format whose module sets no other limit.
 MOST_BYTES = 1 << 24
 
 
-@dataclass(frozen=True, eq=False)  # each name has one row
+@dataclass(frozen=True, eq=False)  # one instance for each name, so identity is equality
 class Format:
     """One row of the table of formats.
 
@@ -50,11 +51,11 @@ class Format:
         name: The value for `format=` arguments.
         suffixes: Suffixes of its file names (`.toksmith`), or whole file names
             (`tokenizer.json`, `merge_dict*.json`).
-        sniff: Tells whether the bytes of a file (with its path) look like the
-            format.
-        load: Makes a model from the bytes of a file, or of the first `reads`
-            of the `files`, each with its path.
-        save: Makes the bytes of a file from a model, or of each of the
+        sniff: Returns whether the bytes of a file (with its path) look like
+            the format.
+        load: Returns the model of the bytes of a file, or of the first
+            `reads` of the `files`, each with its path.
+        save: Returns the bytes of a model's file, or of each of the
             `files`.
         doc: A description in one line.
         arguments: The arguments that `toksmith.load` accepts because the files
@@ -64,10 +65,10 @@ class Format:
         reads: The number of files of a set to read; the others are for people.
         start_bytes: The most bytes to read, if other data follows the
             tokenizer; None to read the whole file.
-        most_bytes: The largest file to read or write, at least four times the
-            largest published one.
-        renumber: Gives a model's ids as the format requires them, by old id;
-            None if it requires none, or cannot tell which.
+        most_bytes: The largest file to read or write, in bytes; at least four
+            times the largest published file.
+        renumber: Maps a model's old ids to the ids that the format requires;
+            None if the format requires none or cannot determine them.
     """
 
     name: str
@@ -94,7 +95,7 @@ class Format:
         )
 
 
-# By name, the module of each format.
+# Format name to module name.
 MODULES = {
     "native": "native",
     "tiktoken": "tiktoken",
@@ -108,16 +109,16 @@ MODULES = {
     "gguf": "gguf",
     "vocab_txt": "vocab_txt",
 }
-# What every file of a format begins with, where no file of another one does.
+# The first bytes of every file of a format, if no other format's files start with them.
 STARTS = {b"toksmith 1\nmodel {": "native", b"minbpe v1": "minbpe", b"GGUF": "gguf"}
 
 
 @cache
-def row(name: str) -> Format:
+def format_row(name: str) -> Format:
     """The row of a format; imports its module."""
     module = import_module(f".{MODULES[name]}", __name__)
     names = ("arguments", "files", "start_bytes", "reads", "most_bytes", "renumber")
-    more = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
+    optional_fields = {name: getattr(module, name.upper()) for name in names if hasattr(module, name.upper())}
 
     def load(content: Any, path: str, **arguments: Any) -> Model:
         try:
@@ -127,7 +128,7 @@ def row(name: str) -> Format:
             raise FormatError(path, None, problem) from error
         return model
 
-    return Format(module.NAME, module.SUFFIXES, module.sniff, load, module.save, module.DOC, **more)
+    return Format(module.NAME, module.SUFFIXES, module.sniff, load, module.save, module.DOC, **optional_fields)
 
 
 class FormatRows(Mapping[str, Format]):
@@ -136,7 +137,7 @@ class FormatRows(Mapping[str, Format]):
     def __getitem__(self, name: str) -> Format:
         if name not in MODULES:
             raise KeyError(name)
-        return row(name)
+        return format_row(name)
 
     def __contains__(self, name: object) -> bool:
         return name in MODULES
@@ -166,24 +167,24 @@ def formats() -> Mapping[str, Format]:
     return FORMATS
 
 
-def read(
+def read_model(
     path: str | os.PathLike[str],
     format: str | None = None,
     pattern: PatternArgument = UNSET,
     special_tokens: Mapping[str, int] | None = None,
 ) -> Model:
-    """The model of a file, or of the only tokenizer in a folder. The content decides the format unless `format` does."""
-    known = None if format is None else named(format)
-    waiting = settled(path)
+    """The model of a file, or of the only tokenizer in a folder. Without `format`, the content decides the format."""
+    file_format = None if format is None else format_by_name(format)
+    waiting = finish_pending_renames(path)
     if os.path.isdir(path):
-        path = in_folder(path, known)
-    data = content_of(path, known, waiting)
-    name = shown(path)
-    known = known or sniffed(data, name)
+        path = find_in_folder(path, file_format)
+    data = read_content(path, file_format, waiting)
+    name = printable_path(path)
+    file_format = file_format or detect_format(data, name)
     content: bytes | list[FileContent] = data
-    if known.files:
-        content = read_together(path, data, known, waiting)
-    return known.load(content, name, pattern=pattern, special_tokens=special_tokens)
+    if file_format.files:
+        content = read_set(path, data, file_format, waiting)
+    return file_format.load(content, name, pattern=pattern, special_tokens=special_tokens)
 
 
 def refuse_arguments(
@@ -198,7 +199,7 @@ def refuse_arguments(
         raise InvalidOption("format", format, f"no value: {where} has a fixed format")
 
 
-def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
+def set_paths(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[str] | None:
     """The paths of all files of the set to which this file belongs; None if no set has its name."""
     place = os.fspath(path)
     lower = place.lower()
@@ -210,106 +211,104 @@ def places(path: str | os.PathLike[str], sets: Sequence[Sequence[str]]) -> list[
     return None
 
 
-def settled(path: str | os.PathLike[str]) -> dict[str, str]:
-    """Finishes renaming files that were written together, if their writer was stopped; see `settle`."""
+def finish_pending_renames(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Finishes the renames of files written together if their writer was interrupted; returns what `finish_renames` returns."""
     place = os.fsdecode(path)
     waiting: dict[str, str] = {}
     for names in SETS:
         if os.path.isdir(place):
-            waiting |= settle([os.path.join(place, name) for name in names])
-        elif found := places(place, [names]):
-            waiting |= settle(found)
+            waiting |= finish_renames([os.path.join(place, name) for name in names])
+        elif paths := set_paths(place, [names]):
+            waiting |= finish_renames(paths)
     return waiting
 
 
-def content_of(
+def read_content(
     path: str | os.PathLike[str], known: Format | None = None, waiting: Mapping[str, str] | None = None
 ) -> bytes:
-    """The bytes of a file, or only its start if large data follows the tokenizer. `waiting` is the result of `settle`."""
+    """The bytes of a file, or only its start if other data follows the tokenizer. `waiting` is the result of `finish_renames`."""
 
     def room(ends: bytes) -> Room:
-        row = known or sniffed(ends, shown(path))
+        row = known or detect_format(ends, printable_path(path))
         return Room(row.start_bytes or row.most_bytes, f"the format {row.name!r}", row.start_bytes is None)
 
-    return read_file(current(path, waiting) if waiting else path, room)
+    return read_file(current_path(path, waiting) if waiting else path, room)
 
 
-def in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
-    """The file of the only tokenizer in a folder, found by its name."""
+def find_in_folder(folder: str | os.PathLike[str], known: Format | None) -> str:
+    """The path of the only tokenizer in a folder, found by file name."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise FormatError(folder, None, f"cannot be read: {error.strerror}") from error
-    found: dict[str, str] = {}
+    path_of: dict[str, str] = {}
     for row in FORMATS.values() if known is None else [known]:
         for name in names:
-            if row.fits(name) and row.name not in found:
-                found[row.name] = os.path.join(os.fspath(folder), name)
-    if len({*found.values()}) == 1:  # if its name fits several formats, its content decides
-        return next(iter(found.values()))
-    if not found:
+            if row.fits(name) and row.name not in path_of:
+                path_of[row.name] = os.path.join(os.fspath(folder), name)
+    if len({*path_of.values()}) == 1:  # the name can fit several formats; then the content decides
+        return next(iter(path_of.values()))
+    if not path_of:
         raise FormatError(
             folder,
             None,
             "the folder holds no file of a tokenizer; expected one such as tokenizer.json, vocab.json, NAME.toksmith, "
             "NAME.tiktoken or NAME.model (toksmith.formats() lists all)",
         )
-    listed = some_of([f"{shown(os.path.basename(path))} ({name})" for name, path in found.items()])
-    raise FormatError(folder, None, f"the folder holds {listed}; name the file, or choose with format=")
+    file_list = list_some([f"{printable_path(os.path.basename(path))} ({name})" for name, path in path_of.items()])
+    raise FormatError(folder, None, f"the folder holds {file_list}; name the file, or choose with format=")
 
 
-def read_together(
-    path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]
-) -> list[FileContent]:
+def read_set(path: str | os.PathLike[str], data: bytes, known: Format, waiting: Mapping[str, str]) -> list[FileContent]:
     """All files of the tokenizer to which this file belongs."""
-    found = places(path, known.files)
+    paths = set_paths(path, known.files)
     if known.reads == 1:
-        return [FileContent(shown(path), data)]
-    if found is None:
+        return [FileContent(printable_path(path), data)]
+    if paths is None:
         sets = " or ".join(" and ".join(names) for names in known.files)
         raise FormatError(path, None, f"is one of several files; name it like one of: {sets}")
     return [
         FileContent(
-            shown(place),
-            data if os.path.abspath(place) == os.path.abspath(path) else content_of(place, known, waiting),
+            printable_path(place),
+            data if os.path.abspath(place) == os.path.abspath(path) else read_content(place, known, waiting),
         )
-        for place in found[: known.reads]
+        for place in paths[: known.reads]
     ]
 
 
-def format_of(path: str | os.PathLike[str]) -> str | None:
+def detect_path_format(path: str | os.PathLike[str]) -> str | None:
     """The format name of a file or of the only tokenizer in a folder, by content; None if the file does not exist."""
     if not os.path.lexists(path):
         return None
-    path = in_folder(path, None) if os.path.isdir(path) else path
-    return sniffed(content_of(path), shown(path)).name
+    path = find_in_folder(path, None) if os.path.isdir(path) else path
+    return detect_format(read_content(path), printable_path(path)).name
 
 
 def target_format(path: str | os.PathLike[str], format: str | None) -> Format:
     """The format to write: `format` if given, otherwise the format of the file name."""
-    return by_suffix(shown(path)) if format is None else named(format)
+    return format_by_suffix(printable_path(path)) if format is None else format_by_name(format)
 
 
-def written_files(path: str | os.PathLike[str], known: Format) -> list[str]:
-    """The files that `write` creates for this path."""
+def output_files(path: str | os.PathLike[str], known: Format) -> list[str]:
+    """The paths of the files that saving to this path creates."""
     if not known.files:
         return [os.fspath(path)]
-    if (found := places(path, known.files)) is not None:
-        return found
+    if (paths := set_paths(path, known.files)) is not None:
+        return paths
     if known.files[0][0].startswith("."):
         return [os.fspath(path) + suffix for suffix in known.files[0]]
     return [os.path.join(os.fspath(path), name) for name in known.files[0]]
 
 
-def losses(model: Model, known: Format, allow_loss: Collection[str]) -> dict[str, str]:
-    """The fields of `allow_loss` without which a format refuses the model, and why it does."""
-    allowed = check_losses(allow_loss)
-    refused = {name: refusal(model, known, allowed - {name}) for name in sorted(allowed)}
-    return {name: error.problem for name, error in refused.items() if error is not None}
+def find_losses(model: Model, known: Format, allow_loss: Collection[str]) -> dict[str, str]:
+    """The fields of `allow_loss` that the format really loses, each with the reason of the refusal."""
+    names = check_losses(allow_loss)
+    refusals = {name: find_refusal(model, known, names - {name}) for name in sorted(names)}
+    return {name: error.problem for name, error in refusals.items() if error is not None}
 
 
-def refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepresent | None:
-    """Why saving fails if only these fields may be lost; None if it does not fail."""
+def find_refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepresent | None:
+    """The error of saving with only these losses allowed; None if saving succeeds."""
     try:
         known.save(model, allow_loss=losses)
     except CannotRepresent as error:
@@ -317,45 +316,47 @@ def refusal(model: Model, known: Format, losses: Collection[str]) -> CannotRepre
     return None
 
 
-def write(
+def write_model(
     model: Model, path: str | os.PathLike[str], format: str | None = None, allow_loss: Collection[str] = ()
 ) -> None:
-    """Writes a model to a file, completely or not at all. The file name decides the format unless `format` does.
+    """Writes a model to a file, completely or not at all. Without `format`, the file name decides the format.
 
-    The files of a format of several files go into the folder `path`, which may be new, or side by side if `path` names one
-    of them. `read` finds either all of the old files or all of the new ones.
+    A format of several files writes them into the folder `path`, which can be new, or next to each other if `path` names
+    one of them. Readers find either all of the old files or all of the new files.
     """
     losses = check_losses(allow_loss)
-    known = target_format(path, format) if format is not None else holding(model, shown(path), losses)
+    target_row = (
+        target_format(path, format) if format is not None else format_for_path(model, printable_path(path), losses)
+    )
     try:
-        saved = known.save(model, allow_loss=losses)
+        output = target_row.save(model, allow_loss=losses)
     except CannotRepresent as error:
         raise CannotRepresent(error.format, error.field, error.problem, path) from None
-    if (size := max(map(len, [saved] if isinstance(saved, bytes) else saved))) > known.most_bytes:
+    if (size := max(map(len, [output] if isinstance(output, bytes) else output))) > target_row.most_bytes:
         raise CannotRepresent(
-            known.name,
+            target_row.name,
             "tokens",
-            f"a file can have at most {known.most_bytes} bytes, but this one would have {size}",
+            f"a file can have at most {target_row.most_bytes} bytes, but this one would have {size}",
             path,
         )
-    targets = written_files(path, known)
+    targets = output_files(path, target_row)
     if len(targets) > 1 and os.path.dirname(targets[0]) == os.fspath(path):
         make_folder(path)
-    contents = (saved,) if isinstance(saved, bytes) else saved
+    contents = (output,) if isinstance(output, bytes) else output
     write_files([*zip(targets, contents, strict=True)])
 
 
-def named(format: str) -> Format:
-    """The format of this name."""
+def format_by_name(format: str) -> Format:
+    """The format of this name; raises UnknownName for any other name."""
     if format not in FORMATS:
         raise UnknownName("format", format, close_names(format, FORMATS) or FORMATS)
     return FORMATS[format]
 
 
-def sniffed(data: bytes, path: str) -> Format:
+def detect_format(data: bytes, path: str) -> Format:
     """The one format that the bytes of a file look like."""
-    own = [FORMATS[name] for start, name in STARTS.items() if data.startswith(start) and name in FORMATS]
-    candidates = [row for row in own or FORMATS.values() if row.sniff(data, path)]
+    by_start = [FORMATS[name] for start, name in STARTS.items() if data.startswith(start) and name in FORMATS]
+    candidates = [row for row in by_start or FORMATS.values() if row.sniff(data, path)]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -370,22 +371,25 @@ def sniffed(data: bytes, path: str) -> Format:
     )
 
 
-def holding(model: Model, path: str, allow_loss: Collection[str]) -> Format:
-    """The only format to which the file name belongs, and which can hold the model where several do."""
+def format_for_path(model: Model, path: str, allow_loss: Collection[str]) -> Format:
+    """The only format whose file names match; if several match, the only one that can hold the model."""
     losses = check_losses(allow_loss)
-    fitting = [known for known in FORMATS.values() if known.fits(path)]
-    if len(fitting) > 1 and len(able := [known for known in fitting if refusal(model, known, losses) is None]) == 1:
-        return able[0]
-    return by_suffix(path)
+    matching = [each for each in FORMATS.values() if each.fits(path)]
+    if (
+        len(matching) > 1
+        and len(capable := [each for each in matching if find_refusal(model, each, losses) is None]) == 1
+    ):
+        return capable[0]
+    return format_by_suffix(path)
 
 
-def by_suffix(path: str) -> Format:
-    """The only format to which the file name belongs."""
-    found = [known for known in FORMATS.values() if known.fits(path)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = " and ".join(repr(known.name) for known in found)
+def format_by_suffix(path: str) -> Format:
+    """The only format whose file names match."""
+    matches = [each for each in FORMATS.values() if each.fits(path)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        names = " and ".join(repr(each.name) for each in matches)
         raise FormatError(path, None, f"the file name fits {names}; choose with format=")
     raise FormatError(
         path,

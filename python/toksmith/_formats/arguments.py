@@ -1,4 +1,4 @@
-"""What a file does not contain: special tokens that `load()` takes, and fields of the model that `save()` may lose."""
+"""Data outside the file: special tokens given to `load()`, and fields of the model that `save()` can lose."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, InvalidOption, quoted
+from .._base.wording import quote_value
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, is_regex_split
 from .._model.special import check_special_tokens
+from ..errors import CannotRepresent, InvalidOption
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,27 +21,27 @@ __all__ = ["added_tokens", "check_losses", "refuse_losses"]
 def added_tokens(
     special_tokens: Mapping[str, int] | None, tokens: TokenTable, ids: NDArray[np.uint32]
 ) -> tuple[AddedToken, ...]:
-    """The added tokens of the argument `special_tokens`, beside the tokens of a table."""
+    """The added tokens of the argument `special_tokens`; raises if an id belongs to another token of the table."""
     if not special_tokens:
         return ()
     check_special_tokens(list(special_tokens))
     contents: dict[int, str] = {}
     for content, id in special_tokens.items():
         if type(id) is not int:
-            raise TypeError(f"special_tokens: the id of {quoted(content)} must be an int, not {type(id).__name__}")
+            raise TypeError(f"special_tokens: the id of {quote_value(content)} must be an int, not {type(id).__name__}")
         if not 0 <= id < ID_LIMIT:
             raise InvalidOption("special_tokens", (content, id), f"ids from 0 to {ID_LIMIT - 1}")
         if id in contents:
             raise InvalidOption("special_tokens", (contents[id], content), f"only one token with the id {id}")
         contents[id] = content
     for place in np.flatnonzero(np.isin(ids, list(contents))).tolist():
-        id, own = int(ids[place]), tokens[place]
-        if own != contents[id].encode():
-            raise InvalidOption("special_tokens", (contents[id], id), f"a free id; {own!r} already has this one")
+        id, token = int(ids[place]), tokens[place]
+        if token != contents[id].encode():
+            raise InvalidOption("special_tokens", (contents[id], id), f"a free id; {token!r} already has this one")
     return tuple(AddedToken(content, id) for content, id in special_tokens.items())
 
 
-# The fields that the caller may allow to be lost, and when a file would lose them.
+# The fields that the caller can allow to lose, each with the condition under which a file loses it.
 LOSABLE: dict[str, Callable[[Model], bool]] = {
     "added_tokens": lambda model: any(token != AddedToken(token.content, token.id) for token in model.added_tokens),
     "decoders": lambda model: bool(model.decoders),
@@ -49,7 +50,7 @@ LOSABLE: dict[str, Callable[[Model], bool]] = {
     "post": lambda model: bool(model.post),
     "splitters": lambda model: not all(map(is_regex_split, model.splitters)),
 }
-# The fields that decide ids, which may never be lost.
+# The fields that decide ids and must never be lost.
 NEEDED: dict[str, Callable[[Model], bool]] = {
     "kind": lambda model: model.kind != "bpe",
     "scores": lambda model: model.scores is not None,
@@ -61,7 +62,7 @@ NEEDED: dict[str, Callable[[Model], bool]] = {
     "max_piece_chars": lambda model: model.max_piece_chars is not None,
     "unused_ids": lambda model: bool(model.unused_ids),
 }
-# Those of them that a format may hold with other ids for some texts, if the caller allows it.
+# The fields of NEEDED that a format can store inexactly (other ids for some texts) if the caller allows it.
 IN_PART = ("scores",)
 REASONS = {
     "added_tokens": "load(special_tokens=…) supplies only contents and ids of special tokens, no flags",
@@ -71,7 +72,7 @@ REASONS = {
 
 
 def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
-    """The fields that may be lost, as a set."""
+    """The names of `allow_loss` as a set; raises InvalidOption for an unknown name."""
     names = frozenset([allow_loss] if isinstance(allow_loss, str) else allow_loss)
     losable = sorted((*LOSABLE, *IN_PART))
     for name in sorted(names.difference(losable)):
@@ -80,7 +81,7 @@ def check_losses(allow_loss: Collection[str]) -> frozenset[str]:
 
 
 def refuse_losses(model: Model, format: str, allow_loss: Collection[str], holds: Collection[str] = ()) -> None:
-    """Raises CannotRepresent for the first field, tables aside, that a format for byte-pair encodings would lose.
+    """Raises CannotRepresent for the first field, except tables, that a format for byte-pair encodings would lose.
 
     `holds` names the fields that the format can store. The training record and the arguments of `load()` do not count.
     """

@@ -1,7 +1,7 @@
 """The kinds `llama` and `t5` of GGUF files: SentencePiece's pieces with scores and types, as in `sentencepiece.py`.
 
-llama.cpp runs only a part of what such a model may have. `unlike_llama` is the list of the rest, which neither loading nor
-saving lets through. User-defined tokens are cut out of the text before it is normalized.
+llama.cpp runs only a part of SentencePiece's features. `unlike_llama` lists the others; loading and saving refuse them.
+llama.cpp cuts user-defined tokens out of the text before it normalizes the text.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CannotRepresent
 from .._model.model import AddedToken, Model, Step, TokenTable
+from ..errors import CannotRepresent
 from .sentencepiece import (
     BYTE,
     NORMAL,
@@ -22,39 +22,39 @@ from .sentencepiece import (
     UNKNOWN_SURFACE,
     UNUSED,
     USER_DEFINED,
+    charsmap_problem,
     check_kind,
-    only,
-    pieces,
-    problem_of,
-    problem_of_charsmap,
-    strip_of,
+    piece_problem,
+    piece_rows,
+    single_step,
+    strip_option,
 )
 
-__all__ = ["character_entries", "characters"]
+__all__ = ["character_entries", "read_characters"]
 
 KEYS = "tokenizer.ggml."
 
 
-def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dict[str, str]) -> Model:
-    """The model of such a file."""
+def read_characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dict[str, str]) -> Model:
+    """The model of a file of the kind `llama` or `t5`."""
     contents = source.tokens()
     types, scores = source.numbers("token_type", "iu", len(contents)), source.numbers("scores", "f", len(contents))
-    for name, found in (("token_type", types), ("scores", scores)):
-        if found is None:
+    for name, column in (("token_type", types), ("scores", scores)):
+        if column is None:
             source.fail(name, "is missing")
     fallback = BYTE in types
     rows: list[tuple[bytes, int, float]] = []
     added: list[AddedToken] = []
-    seen: dict[str, int] = {}
+    id_of: dict[str, int] = {}
     unknown: list[int] = []
     for id, (content, kind, score) in enumerate(zip(contents, types.tolist(), scores.tolist(), strict=True)):
-        problem = problem_of(content, kind, fallback) if content else "is empty"
+        problem = piece_problem(content, kind, fallback) if content else "is empty"
         if kind == UNUSED:
             problem = "is marked unused; GGUF files with unused pieces are not supported"
         elif not np.isfinite(score):
             problem = f"has the score {score}, which is not finite"
-        if not problem and seen.setdefault(content, id) != id:
-            problem = f"occurs twice; token {seen[content]} is the same"
+        if not problem and id_of.setdefault(content, id) != id:
+            problem = f"occurs twice; token {id_of[content]} is the same"
         if problem:
             source.fail(f"tokens[{id}]", f"{content[:40]!r} {problem}")
         if kind in (NORMAL, BYTE):
@@ -64,10 +64,10 @@ def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dic
             unknown += [id] if kind == UNKNOWN else []
     if len(unknown) != 1 or (fallback and int(np.count_nonzero(types == BYTE)) != 256):
         source.fail("token_type", "expected one unknown token, and tokens for all 256 bytes or for none")
-    named = source.id("unknown_token_id", len(contents))
-    if unigram and unknown[0] != (2 if named is None else named):
-        source.fail("unknown_token_id", f"is {named}, but the unknown token has the id {unknown[0]}")
-    normalizer, decoder = steps(source, unigram)
+    unknown_id = source.id("unknown_token_id", len(contents))
+    if unigram and unknown[0] != (2 if unknown_id is None else unknown_id):
+        source.fail("unknown_token_id", f"is {unknown_id}, but the unknown token has the id {unknown[0]}")
+    normalizer, decoder = read_text_steps(source, unigram)
     model = Model(
         TokenTable.of([token for token, _, _ in rows]),
         np.array([id for _, id, _ in rows], np.uint32),
@@ -89,14 +89,14 @@ def characters(source: Any, unigram: bool, post: tuple[Step, ...], metadata: dic
 
 
 def unlike_llama(model: Model) -> Iterator[tuple[str, str, str]]:
-    """Each field with which llama.cpp would give other ids: its name, the key of the file, and why."""
+    """Each field for which llama.cpp would give other ids: its name, the file's key, and the reason."""
     normalizer = model.normalizers[0]
     user_defined = [token for token in model.added_tokens if not token.special]
     if model.kind == "unigram":
         if model.byte_fallback:
             yield "byte_fallback", "token_type", "llama.cpp gives unknown characters the unknown token, and no bytes"
         if user_defined:
-            yield "added_tokens", "token_type", "beside user-defined tokens llama.cpp does not normalize every text"
+            yield "added_tokens", "token_type", "with user-defined tokens llama.cpp does not normalize every text"
         if normalizer["remove_extra"] and normalizer["dummy"] == "nowhere":
             problem = "where llama.cpp removes extra spaces it always puts one before a text"
             yield "normalizers", "remove_extra_whitespaces", problem
@@ -117,11 +117,11 @@ def unlike_llama(model: Model) -> Iterator[tuple[str, str, str]]:
             yield "added_tokens", "token_type", problem
 
 
-def steps(source: Any, unigram: bool) -> tuple[Step, Step]:
-    """What is done to a text first, and how tokens show as text."""
+def read_text_steps(source: Any, unigram: bool) -> tuple[Step, Step]:
+    """The normalizer and the decoder of the file."""
     charsmap = source.get("precompiled_charsmap", np.ndarray, None, "an array of bytes")
     data = b"" if charsmap is None else charsmap.astype(np.uint8).tobytes()
-    if problem := problem_of_charsmap(data):
+    if problem := charsmap_problem(data):
         source.fail("precompiled_charsmap", problem)
     dummy = "before" if source.flag("add_space_prefix", not unigram) else "nowhere"
     remove_extra = source.flag("remove_extra_whitespaces", False)
@@ -131,27 +131,27 @@ def steps(source: Any, unigram: bool) -> tuple[Step, Step]:
         "escape": True,
         "remove_extra": remove_extra,
     }
-    strip = strip_of(remove_extra, dummy == "before")
-    shown = (("strip", strip), ("unknown", UNKNOWN_SURFACE))
-    return Step("sentencepiece", tuple(sorted(options.items()))), Step("sentencepiece", shown)
+    strip = strip_option(remove_extra, dummy == "before")
+    decoder_options = (("strip", strip), ("unknown", UNKNOWN_SURFACE))
+    return Step("sentencepiece", tuple(sorted(options.items()))), Step("sentencepiece", decoder_options)
 
 
 def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
-    """The values of such a model."""
+    """The file's values for a model with SentencePiece's steps."""
     check_kind(model, "gguf")
-    normalizer, decoder = only(model, "normalizers", "gguf"), only(model, "decoders", "gguf")
+    normalizer, decoder = single_step(model, "normalizers", "gguf"), single_step(model, "decoders", "gguf")
     if normalizer["dummy"] == "after" or not normalizer["escape"]:
         raise CannotRepresent(
             "gguf", "normalizers", "the format writes spaces as ▁ and adds one space or none before a text"
         )
-    strip = strip_of(normalizer["remove_extra"], normalizer["dummy"] == "before")
+    strip = strip_option(normalizer["remove_extra"], normalizer["dummy"] == "before")
     if dict(decoder.options) != {"strip": strip, "unknown": UNKNOWN_SURFACE}:
         raise CannotRepresent("gguf", "decoders", f"the normalizer decides how the format decodes: {strip!r}")
     for field, _, problem in unlike_llama(model):
         if field not in allow_loss:
-            leave = "" if field == "byte_fallback" else f"; allow_loss=[{field!r}] writes the file all the same"
-            raise CannotRepresent("gguf", field, problem + leave)
-    rows = pieces(dataclasses.replace(model, added_tokens=as_pieces(model)), "gguf")
+            advice = "" if field == "byte_fallback" else f"; allow_loss=[{field!r}] writes the file anyway"
+            raise CannotRepresent("gguf", field, problem + advice)
+    rows = piece_rows(dataclasses.replace(model, added_tokens=to_sentencepiece_tokens(model)), "gguf")
     return {
         f"{KEYS}model": "t5" if model.kind == "unigram" else "llama",
         f"{KEYS}tokens": [content for content, _, _ in rows],
@@ -164,8 +164,8 @@ def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, An
     }
 
 
-def as_pieces(model: Model) -> tuple[AddedToken, ...]:
-    """The added tokens, those that are cut out before normalizing as SentencePiece has them."""
+def to_sentencepiece_tokens(model: Model) -> tuple[AddedToken, ...]:
+    """The added tokens; user-defined tokens that match before normalization become SentencePiece's (`normalized=True`)."""
     return tuple(
         dataclasses.replace(token, normalized=True)
         if token == AddedToken(token.content, token.id, special=False)

@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import FormatError, number_of
+from .._base.wording import number_of
+from ..errors import FormatError
 
-__all__ = ["MAGIC", "values"]
+__all__ = ["MAGIC", "read_values"]
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
-# The type of each number, by the number of the type.
+# The numpy type of each GGUF number type.
 NUMBERS: Mapping[int, str] = {
     0: "<u1", 1: "<i1", 2: "<u2", 3: "<i2", 4: "<u4", 5: "<i4", 6: "<f4", 7: "|b1", 10: "<u8", 11: "<i8", 12: "<f8"
 }  # fmt: skip
@@ -28,34 +29,34 @@ KEY_LIMIT = 1 << 16
 NAME_LIMIT = 1 << 16
 
 
-def values(data: bytes, path: str) -> dict[str, Any]:
-    """The values by name: numbers, texts as bytes, lists of texts, and arrays of numbers."""
+def read_values(data: bytes, path: str) -> dict[str, Any]:
+    """The values by name: numbers, texts as bytes, lists of such texts, and arrays of numbers."""
     reader = ValueReader(data, path)
     if data[:4] != MAGIC:
         reader.fail(f"expected {MAGIC.decode()!r} at its start")
     version, _, count = struct.unpack_from("<IQQ", reader.take(24), 4)
     if version not in VERSIONS:
-        told = "the file is big-endian" if version & 0xFFFF == 0 else f"version {version} is unknown"
-        reader.fail(f"{told}; versions {VERSIONS} in little-endian order are supported")
+        reason = "the file is big-endian" if version & 0xFFFF == 0 else f"version {version} is unknown"
+        reader.fail(f"{reason}; versions {VERSIONS} in little-endian order are supported")
     if count > KEY_LIMIT:
         reader.fail(f"it claims {count} values; at most {KEY_LIMIT} are allowed")
-    found: dict[str, Any] = {}
+    value_of: dict[str, Any] = {}
     for _ in range(count):
         name = reader.name()
-        if name in found:
+        if name in value_of:
             reader.fail(f"the value {name!r} occurs twice")
-        found[name] = reader.value(int(reader.number("<u4")))
-    return found
+        value_of[name] = reader.value(int(reader.number("<u4")))
+    return value_of
 
 
 class ValueReader:
-    """Reads values one after another, from a place that moves forward."""
+    """Reads values one after another; `at` is the offset of the next byte."""
 
     def __init__(self, data: bytes, path: str) -> None:
         self.data, self.path, self.at = data, path, 0
 
     def fail(self, problem: str) -> Any:
-        """Raises the error of this place."""
+        """Raises FormatError with the current offset."""
         raise FormatError(self.path, f"byte {self.at}", problem)
 
     def take(self, size: int) -> bytes:
@@ -63,19 +64,19 @@ class ValueReader:
         end = self.at + size
         if end > len(self.data):
             self.fail(f"expected {number_of(size, 'more byte')}, but the file ends here")
-        taken, self.at = self.data[self.at : end], end
-        return taken
+        chunk, self.at = self.data[self.at : end], end
+        return chunk
 
     def number(self, kind: str) -> Any:
-        """A number of a type."""
+        """The next number, of a numpy type."""
         return np.frombuffer(self.take(np.dtype(kind).itemsize), kind)[0].item()
 
     def text(self) -> bytes:
-        """A text, after its length."""
+        """The next text, which follows its length."""
         return self.take(self.number("<u8"))
 
     def name(self) -> str:
-        """The name of a value."""
+        """The next name, of at most NAME_LIMIT bytes of UTF-8."""
         size = self.number("<u8")
         if size > NAME_LIMIT:
             self.fail(f"a name has {size} bytes; at most {NAME_LIMIT} are allowed")
@@ -86,7 +87,7 @@ class ValueReader:
             raise
 
     def value(self, kind: int) -> Any:
-        """A value of a type."""
+        """The next value, of a GGUF type."""
         if kind == STRING:
             return self.text()
         if kind in NUMBERS:
@@ -101,18 +102,18 @@ class ValueReader:
         return self.texts(count)
 
     def texts(self, count: int) -> list[bytes]:
-        """So many texts."""
+        """The next `count` texts."""
         data, at, end = self.data, self.at, len(self.data)
         if count * LENGTH.size > end - at:
             self.fail(f"a list claims {count} texts, but only {end - at} bytes follow")
-        found = []
+        items = []
         for _ in range(count):
             start = at + LENGTH.size
             if start > end:
                 break
             at = start + LENGTH.unpack_from(data, start - LENGTH.size)[0]
-            found.append(data[start:at])
-        if at > end or len(found) < count:
+            items.append(data[start:at])
+        if at > end or len(items) < count:
             self.fail(f"the last of {count} texts extends past the end of the file")
         self.at = at
-        return found
+        return items

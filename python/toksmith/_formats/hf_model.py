@@ -14,14 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import CannotRepresent, InvalidOption, number_of
+from .._base.wording import number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
+from ..errors import CannotRepresent, InvalidOption
 from .hf_numbers import read_number
-from .hf_steps import step
+from .hf_steps import make_step
 from .json import JsonObject
-from .texts import unspelt
+from .texts import from_gpt2_alphabet
 
-__all__ = ["DUMPS", "READERS", "ids_of", "whole_pieces"]
+__all__ = ["DUMPS", "READERS", "vocab_ids", "whole_piece_test"]
 
 NO_UNKNOWN = "[UNK]"
 
@@ -29,19 +30,19 @@ NO_UNKNOWN = "[UNK]"
 def read_vocab(part: JsonObject) -> dict[str, int]:
     """The ids by token."""
     vocab: dict[str, int] = part.take("vocab", dict)
-    taken: dict[int, str] = {}
+    token_of: dict[int, str] = {}
     for token, id in vocab.items():
         if type(id) is not int or not 0 <= id < ID_LIMIT:
             part.fail(f"{token!r} must have an id from 0 to {ID_LIMIT - 1}, not {id!r}", "vocab")
-        if taken.setdefault(id, token) != token:
-            part.fail(f"{token!r} and {taken[id]!r} have the same id, {id}", "vocab")
+        if token_of.setdefault(id, token) != token:
+            part.fail(f"{token!r} and {token_of[id]!r} have the same id, {id}", "vocab")
         if not token:
             part.fail("contains an empty token", "vocab")
     return vocab
 
 
 def read_merges(part: JsonObject) -> list[tuple[str, str]]:
-    """The pairs in order of rank, in the old spelling (`"a b"`) or the new one (`["a", "b"]`)."""
+    """The pairs in rank order, from the old spelling (`"a b"`) or the new spelling (`["a", "b"]`)."""
     merges = []
     for at, merge in enumerate(part.take("merges", list)):
         if isinstance(merge, str):
@@ -55,7 +56,7 @@ def read_merges(part: JsonObject) -> list[tuple[str, str]]:
 
 
 def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDArray[np.uint32]:
-    """The merges by ids. Of a repeated pair, the last place counts."""
+    """The merges by ids. A repeated pair has its last rank."""
     merges = read_merges(part)
     last = {pair: rank for rank, pair in enumerate(merges)}
     rows = []
@@ -65,17 +66,17 @@ def merge_table(part: JsonObject, vocab: Mapping[str, int], prefix: str) -> NDAr
         left, right = pair
         if prefix and not right.startswith(prefix):
             part.fail(f"{right!r} does not start with the prefix {prefix!r}", f"merges[{rank}]")
-        joined = left + right[len(prefix) :]
-        row = (vocab.get(left), vocab.get(right), vocab.get(joined))
+        result = left + right[len(prefix) :]
+        row = (vocab.get(left), vocab.get(right), vocab.get(result))
         if None in row:
-            token = (left, right, joined)[row.index(None)]
+            token = (left, right, result)[row.index(None)]
             part.fail(f"{token!r} is not in the vocabulary", f"merges[{rank}]")
         rows.append(row)
     return np.array(rows, np.uint32).reshape(-1, 3)
 
 
 def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
-    """The model of a `BPE` part with the steps and added tokens that were read around it."""
+    """The model of a `BPE` part with the file's steps and added tokens."""
     if part.left.get("dropout"):
         part.fail(f"is {part.left['dropout']!r}: skipping merges at random is not supported", "dropout")
     part.left.pop("dropout", None)
@@ -86,12 +87,12 @@ def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[
     vocab = read_vocab(part)
     merges = merge_table(part, vocab, prefix)
     fields: dict[str, Any] = {"merges": merges, "whole_piece": whole_piece, "added_tokens": added}
-    if not (prefix or suffix) and (plain := as_bytes(vocab, steps, fields)):
+    if not (prefix or suffix) and (plain := as_byte_model(vocab, steps, fields)):
         return plain
     if unknown is not None and unknown not in vocab:
-        # HF gives up when it meets the first unknown character; here such a character is not in the vocabulary.
+        # HF fails at the first unknown character; here such a character counts as not in the vocabulary.
         unknown = None
-    return of_characters(
+    return make_character_model(
         vocab,
         steps,
         unknown_id=None if unknown is None else vocab[unknown],
@@ -103,46 +104,49 @@ def read_bpe(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[
     )
 
 
-def table_of(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[np.uint32]]:
-    """Tokens and ids in order of their ids."""
+def sorted_table(tokens: Iterable[tuple[bytes, int]]) -> tuple[TokenTable, NDArray[np.uint32]]:
+    """The token table and the ids, both sorted by id."""
     ordered = sorted(tokens, key=lambda pair: pair[1])
     return TokenTable.of([token for token, _ in ordered]), np.array([id for _, id in ordered], np.uint32)
 
 
-def as_bytes(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
-    """The model of bytes if the characters represent bytes; None for any other model."""
-    splitters, writes = steps["splitters"], step("byte_characters")
-    if steps["decoders"] != (writes,) or splitters.count(writes) != 1 or writes in steps["normalizers"]:
+def as_byte_model(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], fields: dict[str, Any]) -> Model | None:
+    """The byte-level model if the vocabulary's characters stand for bytes (GPT-2's alphabet); None otherwise."""
+    splitters, byte_step = steps["splitters"], make_step("byte_characters")
+    if steps["decoders"] != (byte_step,) or splitters.count(byte_step) != 1 or byte_step in steps["normalizers"]:
         return None
     merged = set(fields["merges"].ravel().tolist())
     contents = {token.content: token for token in fields["added_tokens"]}
     tokens: list[tuple[bytes, int]] = []
     others: list[tuple[bytes, int]] = []
     for token, id in vocab.items():
-        own = unspelt(token)
+        token_bytes = from_gpt2_alphabet(token)
         is_added = token in contents and id not in merged
-        if own is None and not is_added:
+        if token_bytes is None and not is_added:
             return None
-        if own is not None:
-            (others if is_added else tokens).append((own, id))
-    if len({own for own, _ in tokens if len(own) == 1}) < 256:
+        if token_bytes is not None:
+            (others if is_added else tokens).append((token_bytes, id))
+    if len({token_bytes for token_bytes, _ in tokens if len(token_bytes) == 1}) < 256:
         return None
-    # Added tokens are decoded like all others, so their characters must not represent other bytes.
-    shown = shown_contents(fields["added_tokens"], steps["normalizers"])
-    if any(unspelt(content) not in (None, content.encode("utf-8", "surrogatepass")) for content in shown):
+    # HF decodes added tokens like all tokens, so their characters must not stand for other bytes.
+    decoded_contents = decode_contents(fields["added_tokens"], steps["normalizers"])
+    if any(
+        from_gpt2_alphabet(content) not in (None, content.encode("utf-8", "surrogatepass"))
+        for content in decoded_contents
+    ):
         return None
-    if splitters[-1] == writes:
+    if splitters[-1] == byte_step:
         splitters = splitters[:-1]
     fields |= {"normalizers": steps["normalizers"], "splitters": splitters, "post": steps["post"]}
-    model = Model(*table_of(tokens), **fields)
-    # An added token is an ordinary one too only where the lookup of whole pieces could find it.
-    is_piece = whole_pieces(model) if model.whole_piece and others else None
-    found = [(token, id) for token, id in others if is_piece and is_piece(token)]
-    return Model(*table_of([*tokens, *found]), **fields) if found else model
+    model = Model(*sorted_table(tokens), **fields)
+    # An added token is also an ordinary token only if the lookup of whole pieces could find it.
+    is_piece = whole_piece_test(model) if model.whole_piece and others else None
+    ordinary = [(token, id) for token, id in others if is_piece and is_piece(token)]
+    return Model(*sorted_table([*tokens, *ordinary]), **fields) if ordinary else model
 
 
-def shown_contents(added: Iterable[AddedToken], normalizers: Iterable[Step]) -> list[str]:
-    """What decoding shows of added tokens: of those that are found in the normalized text, the normal form."""
+def decode_contents(added: Iterable[AddedToken], normalizers: Iterable[Step]) -> list[str]:
+    """The decoded text of each added token: the normalized content if it is matched in the normalized text."""
     tokens = [(token.content, 256 + place, False) for place, token in enumerate(added)]
     stages = {
         "normalizers": [(each.kind, list(each.options)) for each in normalizers],
@@ -151,36 +155,36 @@ def shown_contents(added: Iterable[AddedToken], normalizers: Iterable[Step]) -> 
         "flags": {token.content: (False, False, False, token.normalized) for token in added},
         "symbols": None,
     }
-    bare = Model(*table_of((bytes([byte]), byte) for byte in range(256)))
+    bare = Model(*sorted_table((bytes([byte]), byte) for byte in range(256)))
     engine = _core.Engine(bare.vocab, [], tokens, None, stages)
     return [(engine.token(id) or b"").decode("utf-8", "replace") for _, id, _ in tokens]
 
 
-def whole_pieces(model: Model) -> Callable[[bytes], bool]:
-    """Whether there may be a text that our splitters leave whole and that these bytes are."""
+def whole_piece_test(model: Model) -> Callable[[bytes], bool]:
+    """A function that returns whether the splitters can leave these bytes as one piece; True if that is not known."""
     if model.normalizers or any(each.kind != "regex" or each["dialect"] != "rust" for each in model.splitters):
         return lambda token: True
     try:
         engine = _core.Engine(model.vocab, [each["pattern"] for each in model.splitters], [])
-    except InvalidOption as error:  # of a model that was loaded, and that nothing can run
+    except InvalidOption as error:  # loading accepts a regex that no engine can run
         raise CannotRepresent("tokenizer_json", "splitters", str(error)) from None
     return lambda token: engine.split(token) == [token]
 
 
-def of_characters(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
-    """The model whose tokens are what the vocabulary holds."""
-    table, ids = table_of([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
+def make_character_model(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
+    """The character model with the vocabulary's entries as tokens."""
+    table, ids = sorted_table([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
     return Model(table, ids, unit="char", **{**steps, **fields})
 
 
 def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
-    """The `BPE` part of a model whose tokens are spelt as in `vocab`."""
+    """The `BPE` part; `vocab` has the spelling of each token."""
     spelt = {id: token for token, id in vocab.items()}
     prefix = model.continuing_subword_prefix
     if model.unit == "byte":
-        for field, given in (("byte_fallback", model.byte_fallback), ("unknown_id", model.unknown_id is not None)):
-            if given:
-                raise CannotRepresent(format, field, "a model of bytes knows every text, so that nothing uses it")
+        for field, is_set in (("byte_fallback", model.byte_fallback), ("unknown_id", model.unknown_id is not None)):
+            if is_set:
+                raise CannotRepresent(format, field, "a model of bytes encodes every text, so nothing uses it")
         merges = model.vocab.recover_merges()
     elif model.merge_rule != "pair":
         raise CannotRepresent(format, "merge_rule", "the format merges characters by a list of pairs")
@@ -203,11 +207,11 @@ def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]
     }
 
 
-# Models that cover pieces with tokens
+# WordPiece, WordLevel and Unigram
 
 
-def ids_of(vocab: object) -> Mapping[str, int]:
-    """The ids by token of a `vocab` that may be anything: an object, or a list of tokens with scores."""
+def vocab_ids(vocab: object) -> Mapping[str, int]:
+    """The ids by token of an unchecked `vocab`: an object, or a list of tokens with scores; empty for other values."""
     if isinstance(vocab, list):
         rows = [row[0] if isinstance(row, list) and row else None for row in vocab]
         return {token: id for id, token in enumerate(rows) if isinstance(token, str)}
@@ -215,23 +219,23 @@ def ids_of(vocab: object) -> Mapping[str, int]:
 
 
 def read_wordpiece(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
-    """The model of a `WordPiece` part; without its unknown token, what cannot be covered is refused, as there."""
+    """The model of a `WordPiece` part. Without an unknown token, encoding refuses pieces that no tokens cover, as HF does."""
     prefix, unknown = part.text("continuing_subword_prefix", "##"), part.text("unk_token", NO_UNKNOWN)
     longest = part.number("max_input_chars_per_word", 100)
     vocab = read_vocab(part)
     fields = {"continuing_subword_prefix": prefix, "max_piece_chars": longest, "unknown_id": vocab.get(unknown)}
-    return of_characters(vocab, steps, kind="wordpiece", added_tokens=added, **fields)
+    return make_character_model(vocab, steps, kind="wordpiece", added_tokens=added, **fields)
 
 
 def read_words(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
     """The model of a `WordLevel` part."""
     unknown = part.text("unk_token", NO_UNKNOWN)
     vocab = read_vocab(part)
-    return of_characters(vocab, steps, kind="words", added_tokens=added, unknown_id=vocab.get(unknown))
+    return make_character_model(vocab, steps, kind="words", added_tokens=added, unknown_id=vocab.get(unknown))
 
 
 def read_unigram(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
-    """The model of a `Unigram` part: a list of tokens with scores, whose places are ids."""
+    """The model of a `Unigram` part: a list of tokens with scores; ids are list indices."""
     unknown, fallback = part.number("unk_id", None), part.flag("byte_fallback", False)
     rows = part.take("vocab", list)
     vocab: dict[str, int] = {}
@@ -243,7 +247,7 @@ def read_unigram(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tu
             part.fail("contains an empty token", f"vocab[{id}]")
         if vocab.setdefault(row[0], id) != id:
             part.fail(f"{row[0]!r} is already at place {vocab[row[0]]}", f"vocab[{id}]")
-        scores.append(as_score(part, row[1], id))
+        scores.append(to_finite_score(part, row[1], id))
     if not vocab:
         part.fail("must contain a token", "vocab")
     if unknown is not None and unknown >= len(vocab):
@@ -252,11 +256,11 @@ def read_unigram(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tu
     if fallback and not every_byte:
         part.fail("requires a token for each byte, <0x00> to <0xFF>", "byte_fallback")
     fields = {"scores": np.array(scores, np.float64), "unknown_id": unknown, "byte_fallback": fallback}
-    return of_characters(vocab, steps, kind="unigram", added_tokens=added, **fields)
+    return make_character_model(vocab, steps, kind="unigram", added_tokens=added, **fields)
 
 
-def as_score(part: JsonObject, score: float, id: int) -> float:
-    """A score that is finite. Python reads an integer exactly, which the format does not."""
+def to_finite_score(part: JsonObject, score: float, id: int) -> float:
+    """The score as a finite float. Python reads an integer exactly; HF rounds it, so `read_number` does."""
     try:
         number = read_number(str(score)) if isinstance(score, int) else score
     except ValueError:
@@ -266,17 +270,17 @@ def as_score(part: JsonObject, score: float, id: int) -> float:
     return number
 
 
-def unknown_of(model: Model, vocab: Mapping[str, int], format: str) -> str:
-    """The unknown token; where there is none, one that is not in the vocabulary."""
+def unknown_spelling(model: Model, vocab: Mapping[str, int], format: str) -> str:
+    """The spelling of the unknown token; for a model without one, a spelling that is not in the vocabulary."""
     if model.unknown_id is None:
         if NO_UNKNOWN in vocab:
             problem = f"the format requires one, and the vocabulary uses {NO_UNKNOWN} for another token"
             raise CannotRepresent(format, "unknown_id", problem)
         return NO_UNKNOWN
-    found = next((token for token, id in vocab.items() if id == model.unknown_id), None)
-    if found is None:
+    unknown_token = next((token for token, id in vocab.items() if id == model.unknown_id), None)
+    if unknown_token is None:
         raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
-    return found
+    return unknown_token
 
 
 def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
@@ -285,7 +289,7 @@ def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str
         raise CannotRepresent(format, "max_piece_chars", "the format requires a limit on the length of a piece")
     return {
         "type": "WordPiece",
-        "unk_token": unknown_of(model, vocab, format),
+        "unk_token": unknown_spelling(model, vocab, format),
         "continuing_subword_prefix": model.continuing_subword_prefix,
         "max_input_chars_per_word": model.max_piece_chars,
         "vocab": vocab,
@@ -294,11 +298,11 @@ def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str
 
 def dump_words(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
     """The `WordLevel` part."""
-    return {"type": "WordLevel", "vocab": vocab, "unk_token": unknown_of(model, vocab, format)}
+    return {"type": "WordLevel", "vocab": vocab, "unk_token": unknown_spelling(model, vocab, format)}
 
 
 def dump_unigram(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
-    """The `Unigram` part, whose ids are places."""
+    """The `Unigram` part; ids are list indices, so they must have no holes."""
     if model.scores is None or model.scores.dtype != np.float64:
         raise CannotRepresent(format, "scores", "the format stores scores in double precision, which can change ids")
     scores = dict(zip(model.ids.tolist(), model.scores.tolist(), strict=True))

@@ -1,8 +1,8 @@
-"""The numbers of a `tokenizer.json` as HF's reader rounds them.
+"""Reads and writes the numbers of a `tokenizer.json` with the rounding of HF's reader.
 
-It takes the digits as one integer, leaves out those that do not fit into 64 bits, makes that a float, and multiplies or divides
-it by a power of ten. So of a number with 16 digits or more it often returns a neighbour of the nearest float. Here numbers
-are read so too, and written so that this reader returns them.
+HF's reader takes the digits as one integer, drops digits that do not fit into 64 bits, converts the integer to a float, and
+multiplies or divides it by a power of ten. For a number of 16 digits or more it often returns a neighbour of the nearest
+float. `read_number` rounds in the same way, and `spell_number` writes digits that HF's reader turns into the exact float.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ POWERS = [float(f"1e{power}") for power in range(HIGHEST_POWER + 1)]
 
 
 def read_number(digits: str) -> float:
-    """The float that HF's reader makes of a number.
+    """The float that HF's reader returns for a number.
 
     >>> read_number("-9.638257635936423"), read_number("0.25"), read_number("1e2")
     (-9.638257635936425, 0.25, 100.0)
     """
-    found = NUMBER.fullmatch(digits)
-    if found is None:
+    match = NUMBER.fullmatch(digits)
+    if match is None:
         raise ValueError(f"{digits[:40]} is not a number")
-    sign, whole, fraction, exponent = found.groups(default="")
+    sign, whole, fraction, exponent = match.groups(default="")
     if len(whole) + len(fraction) <= CERTAIN:
         value, power = int(whole + fraction), -len(fraction)
     else:
         value, power = first_digits(whole, fraction)
     if exponent:
-        # This limit is far beyond every exponent that matters, and `int` refuses very long texts.
-        far = exponent.lstrip("+-").lstrip("0")
-        shift = min(int(far or 0), FARTHEST) if len(far) < 11 else FARTHEST
+        # No exponent beyond this limit changes the result, and `int` refuses very long texts.
+        exponent_digits = exponent.lstrip("+-").lstrip("0")
+        shift = min(int(exponent_digits or 0), FARTHEST) if len(exponent_digits) < 11 else FARTHEST
         power = max(power - shift, -FARTHEST) if exponent[0] == "-" else min(power + shift, FARTHEST)
     size = scale_by_power(float(value), power)
     if math.isinf(size):
@@ -47,7 +47,7 @@ def read_number(digits: str) -> float:
 
 
 def first_digits(whole: str, fraction: str) -> tuple[int, int]:
-    """As many digits as 64 bits hold, and the power of ten that they are to be multiplied by."""
+    """The leading digits that fit into 64 bits, as an integer, and the power of ten to multiply it by."""
     value, power = 0, 0
     for place, digit in enumerate(whole):
         if value * 10 + int(digit) > MOST:
@@ -73,7 +73,7 @@ def scale_by_power(value: float, power: int) -> float:
 
 
 def spell_number(value: float) -> str:
-    """A number that HF's reader returns as this float. About one float in 1000 has none: the usual number is a neighbour there.
+    """Digits that HF's reader turns into this float. For about one float in 1000 none exist, and it returns `repr(value)`.
 
     >>> spell_number(-9.638257635936425), spell_number(-9.638257635936423)
     ('-9.638257635936425', '-963825763593642240e-17')
@@ -85,15 +85,15 @@ def spell_number(value: float) -> str:
     for digits in range(CERTAIN + 1, 0, -1):
         power = digits - 1 - math.floor(math.log10(abs(value)))
         whole = over * 10**power // under if power >= 0 else over // (under * 10**-power)
-        for given in around(whole):
-            spelt = f"{'-' if value < 0 else ''}{given}e{-power}"
-            if given <= MOST and read_number(spelt) == value:
+        for digits_value in nearby_integers(whole):
+            spelt = f"{'-' if value < 0 else ''}{digits_value}e{-power}"
+            if digits_value <= MOST and read_number(spelt) == value:
                 return spelt
     return usual
 
 
-def around(whole: int) -> list[int]:
-    """The integers near this one that are different floats."""
+def nearby_integers(whole: int) -> list[int]:
+    """The nearest integers that are different floats, closest first."""
     step = 1 << max(whole.bit_length() - FLOAT_BITS, 0)
     first = whole - whole % step
     return [first + place * step for place in (0, 1, -1, 2, -2) if first + place * step > 0]

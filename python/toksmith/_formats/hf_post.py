@@ -1,13 +1,13 @@
-"""The `post_processor`, `truncation` and `padding` of a `tokenizer.json` as steps of `Model.post`, and back."""
+"""Converts `post_processor`, `dump_truncation` and `dump_padding` of a `tokenizer.json` to steps of `Model.post`, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._base.errors import CannotRepresent
 from .._model.model import Step
-from .hf_steps import step
+from ..errors import CannotRepresent
+from .hf_steps import make_step
 from .json import JsonObject
 
 __all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
@@ -29,21 +29,21 @@ def read_post(part: JsonObject) -> Iterator[Step]:
         prefix = part.flag("add_prefix_space")
         part.flag("use_regex", True)
         if part.flag("trim_offsets"):
-            yield step("trim_offsets", add_prefix_space=prefix)
+            yield make_step("trim_offsets", add_prefix_space=prefix)
     elif kind in ("BertProcessing", "RobertaProcessing"):
         sep, cls = read_token(part, "sep"), read_token(part, "cls")
         if kind == "RobertaProcessing":
             prefix = part.flag("add_prefix_space")
             if part.flag("trim_offsets"):
-                yield step("trim_offsets", add_prefix_space=prefix)
-        yield step("bert" if kind == "BertProcessing" else "roberta", sep=sep, cls=cls)
+                yield make_step("trim_offsets", add_prefix_space=prefix)
+        yield make_step("bert" if kind == "BertProcessing" else "roberta", sep=sep, cls=cls)
     else:
         part.fail(f"{kind!r} is not supported; supported are {', '.join(SUPPORTED)}", "type")
     part.finish()
 
 
 def read_token(part: JsonObject, name: str) -> list[Any]:
-    """A token with its id."""
+    """A token and its id, as a list."""
     value: list[Any] = part.take(name, list)
     if len(value) != 2 or type(value[0]) is not str or type(value[1]) is not int or value[1] < 0:
         part.fail("must be a token and its id", name)
@@ -64,7 +64,7 @@ def read_template(part: JsonObject) -> Step:
         entry.finish()
         tokens[name] = [ids, contents]
     pieces = {name: [read_piece(piece, tokens) for piece in part.parts(name)] for name in ("single", "pair")}
-    return step("template", special_tokens=tokens, **pieces)
+    return make_step("template", special_tokens=tokens, **pieces)
 
 
 def read_piece(part: JsonObject, tokens: Mapping[str, object]) -> list[Any]:
@@ -80,15 +80,15 @@ def read_piece(part: JsonObject, tokens: Mapping[str, object]) -> list[Any]:
 
 
 def read_truncation(part: JsonObject) -> Step:
-    """`truncation` as a step."""
+    """`dump_truncation` as a step."""
     options = {"max_length": part.number("max_length"), "stride": part.number("stride", 0)}
     options |= {"side": part.choice("direction", SIDES, "Right"), "strategy": part.choice("strategy", STRATEGIES)}
     part.finish()
-    return step("truncate", **options)
+    return make_step("truncate", **options)
 
 
 def read_padding(part: JsonObject) -> Step:
-    """`padding` as a step; `length` is None for the longest text of a batch."""
+    """`dump_padding` as a step; `length` is None for the longest text of a batch."""
     strategy = part.left.pop("strategy", None)
     fixed = strategy.get("Fixed") if isinstance(strategy, dict) and len(strategy) == 1 else None
     if strategy != "BatchLongest" and (type(fixed) is not int or fixed < 0):
@@ -102,23 +102,23 @@ def read_padding(part: JsonObject) -> Step:
         "token": part.text("pad_token"),
     }
     part.finish()
-    return step("pad", **options)
+    return make_step("pad", **options)
 
 
 def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
-    """The steps as the three parts of a file."""
+    """The steps as the file's three parts: `dump_truncation`, `dump_padding` and `post_processor`."""
     parts: dict[str, Any] = {"truncation": None, "padding": None, "post_processor": None}
     processors = []
     for each in steps:
         options = dict(each.options)
         try:
             if each.kind in ("truncate", "pad"):
-                name, dump = ("truncation", truncation) if each.kind == "truncate" else ("padding", padding)
+                name, dump = ("truncation", dump_truncation) if each.kind == "truncate" else ("padding", dump_padding)
                 if parts[name] is not None:
                     raise CannotRepresent(format, "post", f"the format allows only one {name}")
                 parts[name] = dump(options)
             else:
-                processors.append(processor(each.kind, options))
+                processors.append(dump_processor(each.kind, options))
         except (KeyError, StopIteration, TypeError, ValueError) as error:
             raise CannotRepresent(format, "post", f"the format has no equivalent of {each}") from error
     if processors:
@@ -127,7 +127,7 @@ def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
     return parts
 
 
-def processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def dump_processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """One post-processor."""
     if kind == "trim_offsets":
         return {
@@ -148,31 +148,31 @@ def processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(name)
     if any(len(ids) != len(each) for ids, each in options["special_tokens"].values()):
         raise ValueError("special_tokens")
-    parts = {name: [piece(*each) for each in options[name]] for name in ("single", "pair")}
+    parts = {name: [dump_piece(*each) for each in options[name]] for name in ("single", "pair")}
     tokens = {name: {"id": name, "ids": ids, "tokens": each} for name, (ids, each) in options["special_tokens"].items()}
     return {"type": "TemplateProcessing", **parts, "special_tokens": tokens}
 
 
-def piece(name: str, special: bool, type_id: int) -> dict[str, Any]:
+def dump_piece(name: str, special: bool, type_id: int) -> dict[str, Any]:
     """One piece of a template."""
     return {"SpecialToken" if special else "Sequence": {"id": name, "type_id": type_id}}
 
 
-def truncation(options: Mapping[str, Any]) -> dict[str, Any]:
-    """`truncation` from a step."""
+def dump_truncation(options: Mapping[str, Any]) -> dict[str, Any]:
+    """`dump_truncation` from a step."""
     return {
-        "direction": name_of(SIDES, options["side"]),
+        "direction": hf_name(SIDES, options["side"]),
         "max_length": options["max_length"],
-        "strategy": name_of(STRATEGIES, options["strategy"]),
+        "strategy": hf_name(STRATEGIES, options["strategy"]),
         "stride": options["stride"],
     }
 
 
-def padding(options: Mapping[str, Any]) -> dict[str, Any]:
-    """`padding` from a step."""
+def dump_padding(options: Mapping[str, Any]) -> dict[str, Any]:
+    """`dump_padding` from a step."""
     return {
         "strategy": "BatchLongest" if options["length"] is None else {"Fixed": options["length"]},
-        "direction": name_of(SIDES, options["side"]),
+        "direction": hf_name(SIDES, options["side"]),
         "pad_to_multiple_of": options["multiple_of"],
         "pad_id": options["id"],
         "pad_type_id": options["type_id"],
@@ -180,6 +180,6 @@ def padding(options: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def name_of(table: Mapping[str, str], own: str) -> str:
-    """The name there of one of ours."""
+def hf_name(table: Mapping[str, str], own: str) -> str:
+    """HF's name of an option value of toksmith."""
     return next(name for name, value in table.items() if value == own)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from .._base.errors import CannotRepresent
 from .._model.model import Step
+from ..errors import CannotRepresent
 from .json import JsonObject
 from .oniguruma import NotTranslatable, to_onig
 
-__all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "read_steps", "step"]
+__all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "make_step", "read_steps"]
 
 BEHAVIORS = {
     "Removed": "removed",
@@ -25,7 +25,7 @@ BEHAVIORS = {
     "Contiguous": "contiguous",
 }
 SCHEMES = {"always": "always", "first": "first", "never": "never"}
-# What `ByteLevel` splits by.
+# The split pattern of `ByteLevel`.
 BYTE_LEVEL_REGEX = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
 Load = Callable[[JsonObject], list[Step]]
@@ -36,9 +36,9 @@ class StepType(NamedTuple):
     """One type of a part.
 
     Attributes:
-        kinds: The kinds of steps that it is written for.
-        load: The part as steps.
-        dump: The options of a step of `kinds` as a part, without its type.
+        kinds: The kinds of steps that saving writes as this type.
+        load: Converts a part to steps.
+        dump: Converts the options of a step to a part without its type.
     """
 
     kinds: tuple[str, ...]
@@ -46,35 +46,35 @@ class StepType(NamedTuple):
     dump: Dump
 
 
-def step(kind: str, **options: Any) -> Step:
+def make_step(kind: str, **options: Any) -> Step:
     """The step of a kind with these options."""
     return Step(kind, tuple(sorted(options.items())))
 
 
-def bare(kind: str) -> StepType:
+def plain_type(kind: str) -> StepType:
     """A type without fields."""
-    return StepType((kind,), lambda part: [step(kind)], lambda options: {})
+    return StepType((kind,), lambda part: [make_step(kind)], lambda options: {})
 
 
-def renamed(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
-    """A type whose fields are options under other names: field to (option, how it is read)."""
-    load = lambda part: [step(kind, **{to: getattr(part, how)(name) for name, (to, how) in fields.items()})]
+def renaming_type(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
+    """A type whose fields are options under other names: field to (option, method of JsonObject that reads it)."""
+    load = lambda part: [make_step(kind, **{to: getattr(part, how)(name) for name, (to, how) in fields.items()})]
     return StepType((kind,), load, lambda options: {name: options[to] for name, (to, _) in fields.items()})
 
 
 def read_pattern(part: JsonObject) -> tuple[str, str]:
-    """The pattern and its dialect: Oniguruma's, unless the regex is known to mean the same in Rust's."""
+    """The pattern and its dialect: Oniguruma's, unless the regex is known to mean the same in the Rust dialect."""
     inner = part.part("pattern")
     if "String" in inner.left:
-        found = inner.text("String"), "literal"
+        result = inner.text("String"), "literal"
     else:
         regex = inner.text("Regex")
-        found = regex, "rust" if is_same(regex) else "onig"
+        result = regex, "rust" if same_in_rust(regex) else "onig"
     inner.finish()
-    return found
+    return result
 
 
-def is_same(regex: str) -> bool:
+def same_in_rust(regex: str) -> bool:
     """Whether a regex of Oniguruma has the same matches in the Rust dialect."""
     try:
         return to_onig(regex) == regex
@@ -83,21 +83,21 @@ def is_same(regex: str) -> bool:
 
 
 def dump_pattern(pattern: str, dialect: str) -> dict[str, str]:
-    """The other way round."""
+    """The field `pattern` of a pattern and its dialect."""
     if dialect == "literal":
         return {"String": pattern}
     return {"Regex": to_onig(pattern) if dialect == "rust" else pattern}
 
 
 def load_replace(part: JsonObject) -> list[Step]:
-    """`Replace`, of a normalizer or decoder: its regexes are always Oniguruma's, whose empty matches count."""
+    """`Replace`, a normalizer or decoder: its regexes are always in Oniguruma's dialect, where empty matches count."""
     pattern, dialect = read_pattern(part)
     dialect = "literal" if dialect == "literal" else "onig"
-    return [step("replace", pattern=pattern, dialect=dialect, content=part.text("content"))]
+    return [make_step("replace", pattern=pattern, dialect=dialect, content=part.text("content"))]
 
 
 def dump_replace(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round."""
+    """The fields of a `Replace`."""
     return {"pattern": dump_pattern(options["pattern"], options["dialect"]), "content": options["content"]}
 
 
@@ -105,37 +105,39 @@ def load_split(part: JsonObject) -> list[Step]:
     """`Split`, by a regex or a text."""
     pattern, dialect = read_pattern(part)
     options = {"pattern": pattern, "behavior": part.choice("behavior", BEHAVIORS), "invert": part.flag("invert")}
-    return [step("literal", **options) if dialect == "literal" else step("regex", dialect=dialect, **options)]
+    return [make_step("literal", **options) if dialect == "literal" else make_step("regex", dialect=dialect, **options)]
 
 
 def dump_split(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round."""
+    """The fields of a `Split`."""
     pattern = dump_pattern(options["pattern"], options.get("dialect", "literal"))
-    return {"pattern": pattern, "behavior": behavior(options), "invert": options["invert"]}
+    return {"pattern": pattern, "behavior": behavior_name(options), "invert": options["invert"]}
 
 
-def behavior(options: Mapping[str, Any]) -> str:
-    """The name of a behaviour there."""
-    return next(name for name, own in BEHAVIORS.items() if own == options["behavior"])
+def behavior_name(options: Mapping[str, Any]) -> str:
+    """HF's name of the behaviour in these options."""
+    return next(name for name, value in BEHAVIORS.items() if value == options["behavior"])
 
 
 def load_byte_level(part: JsonObject) -> list[Step]:
-    """`ByteLevel` as a pre-tokenizer: up to three steps. Its `trim_offsets` does nothing here."""
-    steps = [step("prefix_space")] if part.flag("add_prefix_space") else []
+    """`ByteLevel` as a pre-tokenizer: up to three steps. HF's pre-tokenizer ignores `trim_offsets`."""
+    steps = [make_step("prefix_space")] if part.flag("add_prefix_space") else []
     part.flag("trim_offsets")
     if part.flag("use_regex", True):
-        steps.append(step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False))
-    return [*steps, step("byte_characters")]
+        steps.append(make_step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False))
+    return [*steps, make_step("byte_characters")]
 
 
 def load_metaspace(part: JsonObject) -> list[Step]:
-    """`Metaspace` as a pre-tokenizer, in its new and its old spelling."""
+    """`Metaspace` as a pre-tokenizer, in its old or its new spelling."""
     scheme = metaspace_scheme(part)
-    return [step("metaspace", replacement=part.char("replacement"), prepend=scheme, split=part.flag("split", True))]
+    return [
+        make_step("metaspace", replacement=part.char("replacement"), prepend=scheme, split=part.flag("split", True))
+    ]
 
 
 def metaspace_scheme(part: JsonObject) -> str:
-    """Which pieces get the mark."""
+    """The pieces that get the mark: "always", "first" or "never"."""
     part.text("str_rep", None)
     old = part.flag("add_prefix_space", None)
     new = str(part.choice("prepend_scheme", SCHEMES, "never" if old is False else "always"))
@@ -145,23 +147,23 @@ def metaspace_scheme(part: JsonObject) -> str:
 
 
 def load_metaspace_decoder(part: JsonObject) -> list[Step]:
-    """`Metaspace` as a decoder: whether it splits means nothing here."""
+    """`Metaspace` as a decoder, which ignores `split`."""
     scheme = metaspace_scheme(part)
     part.flag("split", None)
-    return [step("metaspace", replacement=part.char("replacement"), drop_first=scheme != "never")]
+    return [make_step("metaspace", replacement=part.char("replacement"), drop_first=scheme != "never")]
 
 
 def dump_metaspace_decoder(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The other way round."""
+    """The fields of a `Metaspace` decoder."""
     scheme = "always" if options["drop_first"] else "never"
     return {"replacement": options["replacement"], "prepend_scheme": scheme, "split": True}
 
 
 def load_byte_level_decoder(part: JsonObject) -> list[Step]:
-    """`ByteLevel` as a decoder, whose fields mean nothing."""
+    """`ByteLevel` as a decoder, which ignores its fields."""
     for name in ("add_prefix_space", "trim_offsets", "use_regex"):
         part.flag(name, None)
-    return [step("byte_characters")]
+    return [make_step("byte_characters")]
 
 
 BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": False, "use_regex": False}
@@ -171,7 +173,7 @@ NORMALIZERS: Mapping[str, StepType] = {
     "BertNormalizer": StepType(
         ("bert",),
         lambda part: [
-            step(
+            make_step(
                 "bert",
                 clean_text=part.flag("clean_text"),
                 handle_chinese_chars=part.flag("handle_chinese_chars"),
@@ -179,29 +181,29 @@ NORMALIZERS: Mapping[str, StepType] = {
                 lowercase=part.flag("lowercase"),
             )
         ],
-        lambda options: {**options, "strip_accents": options["strip_accents"]},  # the others are required there
+        lambda options: {**options, "strip_accents": options["strip_accents"]},  # HF requires the other options
     ),
-    "ByteLevel": bare("byte_characters"),
-    "Lowercase": bare("lowercase"),
-    "NFC": bare("nfc"),
-    "NFD": bare("nfd"),
-    "NFKC": bare("nfkc"),
-    "NFKD": bare("nfkd"),
-    "Nmt": bare("nmt"),
-    "Precompiled": renamed("precompiled", {"precompiled_charsmap": ("charsmap", "text")}),
-    "Prepend": renamed("prepend", {"prepend": ("prepend", "text")}),
+    "ByteLevel": plain_type("byte_characters"),
+    "Lowercase": plain_type("lowercase"),
+    "NFC": plain_type("nfc"),
+    "NFD": plain_type("nfd"),
+    "NFKC": plain_type("nfkc"),
+    "NFKD": plain_type("nfkd"),
+    "Nmt": plain_type("nmt"),
+    "Precompiled": renaming_type("precompiled", {"precompiled_charsmap": ("charsmap", "text")}),
+    "Prepend": renaming_type("prepend", {"prepend": ("prepend", "text")}),
     "Replace": REPLACE,
-    "Strip": renamed("strip", {"strip_left": ("left", "flag"), "strip_right": ("right", "flag")}),
-    "StripAccents": bare("strip_accents"),
+    "Strip": renaming_type("strip", {"strip_left": ("left", "flag"), "strip_right": ("right", "flag")}),
+    "StripAccents": plain_type("strip_accents"),
 }
 PRE_TOKENIZERS: Mapping[str, StepType] = {
-    "BertPreTokenizer": bare("bert"),
+    "BertPreTokenizer": plain_type("bert"),
     "ByteLevel": StepType(("byte_characters",), load_byte_level, lambda options: dict(BYTE_LEVEL)),
-    "CharDelimiterSplit": renamed("delimiter", {"delimiter": ("delimiter", "char")}),
-    "Digits": renamed("digits", {"individual_digits": ("individual", "flag")}),
+    "CharDelimiterSplit": renaming_type("delimiter", {"delimiter": ("delimiter", "char")}),
+    "Digits": renaming_type("digits", {"individual_digits": ("individual", "flag")}),
     "FixedLength": StepType(
         ("fixed_length",),
-        lambda part: [step("fixed_length", length=part.number("length", 5))],
+        lambda part: [make_step("fixed_length", length=part.number("length", 5))],
         lambda options: {"length": options["length"]},
     ),
     "Metaspace": StepType(
@@ -215,19 +217,19 @@ PRE_TOKENIZERS: Mapping[str, StepType] = {
     ),
     "Punctuation": StepType(
         ("punctuation",),
-        lambda part: [step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],
-        lambda options: {"behavior": behavior(options)},
+        lambda part: [make_step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],
+        lambda options: {"behavior": behavior_name(options)},
     ),
     "Split": StepType(("regex", "literal"), load_split, dump_split),
-    "UnicodeScripts": bare("unicode_scripts"),
-    "Whitespace": bare("whitespace"),
-    "WhitespaceSplit": bare("whitespace_split"),
+    "UnicodeScripts": plain_type("unicode_scripts"),
+    "Whitespace": plain_type("whitespace"),
+    "WhitespaceSplit": plain_type("whitespace_split"),
 }
 DECODERS: Mapping[str, StepType] = {
-    "BPEDecoder": renamed("word_end", {"suffix": ("suffix", "text")}),
-    "ByteFallback": bare("byte_fallback"),
+    "BPEDecoder": renaming_type("word_end", {"suffix": ("suffix", "text")}),
+    "ByteFallback": plain_type("byte_fallback"),
     "ByteLevel": StepType(("byte_characters",), load_byte_level_decoder, lambda options: dict(BYTE_LEVEL)),
-    "CTC": renamed(
+    "CTC": renaming_type(
         "ctc",
         {
             "pad_token": ("pad", "text"),
@@ -235,13 +237,13 @@ DECODERS: Mapping[str, StepType] = {
             "cleanup": ("cleanup", "flag"),
         },
     ),
-    "Fuse": bare("fuse"),
+    "Fuse": plain_type("fuse"),
     "Metaspace": StepType(("metaspace",), load_metaspace_decoder, dump_metaspace_decoder),
     "Replace": REPLACE,
-    "Strip": renamed(
+    "Strip": renaming_type(
         "strip", {"content": ("content", "char"), "start": ("start", "number"), "stop": ("stop", "number")}
     ),
-    "WordPiece": renamed("wordpiece", {"prefix": ("prefix", "text"), "cleanup": ("cleanup", "flag")}),
+    "WordPiece": renaming_type("wordpiece", {"prefix": ("prefix", "text"), "cleanup": ("cleanup", "flag")}),
 }
 
 
@@ -249,7 +251,7 @@ class StepTypes(NamedTuple):
     """The types of one part of the file.
 
     Attributes:
-        rows: By type.
+        rows: The types by name.
         field: The field of `Model` that holds the steps.
         members: The name of the list in a `Sequence`.
     """
@@ -267,7 +269,7 @@ TABLES: Mapping[str, StepTypes] = {
 
 
 def read_steps(part: JsonObject, table: StepTypes) -> Iterator[Step]:
-    """The steps of a part, those of sequences in them one after another."""
+    """The steps of a part; sequences inside it are flattened."""
     kind = part.text("type")
     if kind == "Sequence":
         for member in part.parts(table.members):
@@ -284,19 +286,19 @@ def dump_steps(steps: Sequence[Step], table: StepTypes, format: str) -> dict[str
     parts = []
     rest = list(steps)
     while rest:
-        folded = folded_byte_level(rest) if table.field == "splitters" else None
+        folded = fold_byte_level(rest) if table.field == "splitters" else None
         parts.append(folded or dump_step(rest.pop(0), table, format))
     if len(parts) > 1:
         return {"type": "Sequence", table.members: parts}
     return parts[0] if parts else None
 
 
-def folded_byte_level(rest: list[Step]) -> dict[str, Any] | None:
-    """Takes the next steps if together they are a `ByteLevel`, and returns it; None otherwise."""
-    regex = step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False)
-    prefix = rest[0] == step("prefix_space")
+def fold_byte_level(rest: list[Step]) -> dict[str, Any] | None:
+    """Removes the first steps if together they are a `ByteLevel`, and returns that part; None otherwise."""
+    regex = make_step("regex", pattern=BYTE_LEVEL_REGEX, dialect="rust", behavior="isolated", invert=False)
+    prefix = rest[0] == make_step("prefix_space")
     splits = rest[prefix : prefix + 1] == [regex]
-    if not (prefix or splits) or rest[prefix + splits : prefix + splits + 1] != [step("byte_characters")]:
+    if not (prefix or splits) or rest[prefix + splits : prefix + splits + 1] != [make_step("byte_characters")]:
         return None
     del rest[: prefix + splits + 1]
     return {"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": False, "use_regex": splits}
@@ -307,12 +309,12 @@ def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
     for name, row in table.rows.items():
         if each.kind in row.kinds:
             try:
-                written = {"type": name, **row.dump(dict(each.options))}
-                # What is written can be read, and no option is lost.
-                again = list(read_steps(JsonObject(deepcopy(written), format, table.field), table))
-                if lost := dict(each.options).keys() - {name for back in again for name, _ in back.options}:
+                part = {"type": name, **row.dump(dict(each.options))}
+                # Reading the part back must succeed and find every option.
+                again = list(read_steps(JsonObject(deepcopy(part), format, table.field), table))
+                if lost := dict(each.options).keys() - {name for reread in again for name, _ in reread.options}:
                     raise ValueError(f"unknown {sorted(lost)}")
-                return written
+                return part
             except NotTranslatable as error:
                 raise CannotRepresent(format, table.field, str(error)) from error
             except (KeyError, StopIteration, ValueError) as error:

@@ -12,22 +12,22 @@ import math
 import re
 from typing import Any, NoReturn
 
-from .._base.errors import FormatError
+from ..errors import FormatError
 
-__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object", "shown"]
+__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object", "quote_value"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
 NAMES = {str: "a text", bool: "true or false", int: "a whole number", list: "a list", dict: "an object"}
 JSON_LIMIT = 1 << 24
 DEPTH_LIMIT = 32
-# How often each of these characters may occur in a file of up to 16 MiB: names more than four times as often as the largest
-# published vocabulary has tokens (o200k: 199,998). In a larger file, once in SPARSE bytes.
+# The most occurrences of each character in a file of up to 16 MiB: for names, more than four times the tokens of the largest
+# published vocabulary (o200k: 199,998). A larger file can have one occurrence in SPARSE bytes.
 CROWDS = {b"{": 1 << 19, b"[": 1 << 20, b":": 13 << 16, b",": 3 << 19}
 SPARSE = 12
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
-# The characters of the core's `table::is_hidden` that JSON would leave as they are: a person could not see them. It stays
+# The characters of the core's `table::is_hidden` that JSON does not escape: a person could not see them. The pattern stays
 # a string, because it compiles slowly, and loading a file does not need it.
 HIDDEN = (
     "[\x7f-\xa0\xad\u034f\u061c\u115f-\u1160\u1680\u17b4-\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
@@ -37,20 +37,20 @@ HIDDEN = (
 
 
 def dump_json(value: object) -> str:
-    """One line of JSON: names sorted, characters that can be seen written as themselves, the others escaped."""
+    """One line of JSON: names sorted, visible characters unescaped, all others escaped."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    # Such a character can only occur in a string, where its escape means the same.
+    # A hidden character can only occur in a string, where its escape means the same.
     return re.sub(HIDDEN, lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
-    """The value of a JSON text in UTF-8, which has at most so many bytes."""
+    """The value of a JSON text in UTF-8 with at most `most` bytes."""
     if len(data) > most:
         raise ValueError(f"the JSON has {len(data)} bytes; at most {most} are allowed")
     refuse_crowds(data)
     try:
         value = json.loads(
-            data.decode(), object_pairs_hook=unique_names, parse_float=finite, parse_constant=refuse_constant
+            data.decode(), object_pairs_hook=unique_names, parse_float=parse_finite, parse_constant=refuse_constant
         )
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
@@ -65,7 +65,7 @@ def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
 
 
 def parse_object(data: bytes, path: str, most: int = JSON_LIMIT) -> dict[str, Any]:
-    """The object that a JSON file holds."""
+    """The object in a JSON file."""
     try:
         value = parse_json(data, most)
     except ValueError as error:
@@ -76,7 +76,7 @@ def parse_object(data: bytes, path: str, most: int = JSON_LIMIT) -> dict[str, An
 
 
 def refuse_crowds(data: bytes) -> None:
-    """Raises ValueError for more objects, lists or values than any tokenizer has: each takes far more memory than bytes.
+    """Raises ValueError for more objects, lists or values than any tokenizer has: each takes far more memory than its bytes.
 
     Characters inside texts count too.
     """
@@ -87,17 +87,17 @@ def refuse_crowds(data: bytes) -> None:
 
 
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of `pairs`, whose names must differ."""
+    """The object of `pairs`; raises ValueError for a repeated name."""
     value = dict(pairs)
     if len(value) != len(pairs):
-        seen: set[str] = set()
-        repeated = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        earlier: set[str] = set()
+        repeated = next(name for name, _ in pairs if name in earlier or earlier.add(name))  # type: ignore[func-returns-value]
         raise ValueError(f"the name {repeated!r} occurs twice in one JSON object")
     return value
 
 
-def finite(digits: str) -> float:
-    """The number, which must not be too large for a float."""
+def parse_finite(digits: str) -> float:
+    """The number as a float; raises ValueError if it is too large."""
     value = float(digits)
     if not math.isfinite(value):
         raise ValueError(f"the number {digits[:40]} is too large")
@@ -105,7 +105,7 @@ def finite(digits: str) -> float:
 
 
 def refuse_constant(name: str) -> None:
-    """Raises for `NaN` and `Infinity`, which Python would take for numbers."""
+    """Raises ValueError for `NaN` and `Infinity`, which Python's reader accepts as numbers."""
     raise ValueError(f"{name} is not a JSON number")
 
 
@@ -121,7 +121,7 @@ def check_depth(value: object) -> None:
 
 
 def check_texts(value: object) -> None:
-    """Raises ValueError for texts that UTF-8 cannot hold."""
+    """Raises ValueError for texts that UTF-8 cannot encode."""
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
@@ -129,32 +129,32 @@ def check_texts(value: object) -> None:
 
 
 class JsonObject:
-    """An object of a JSON file, whose fields are taken one after another.
+    """An object of a JSON file; each getter removes its field, and `finish` raises for the remaining fields.
 
-    Args of the constructor: `path` the file; `place` where the object is in it (`decoder.decoders[1]`).
+    Args of the constructor: `path`, the file; `place`, the object's path in it (`decoder.decoders[1]`).
     """
 
     def __init__(self, value: Any, path: str, place: str) -> None:
         self.path, self.place = path, place
         if not isinstance(value, dict):
-            self.fail(f"must be an object, not {shown(value)}")
+            self.fail(f"must be an object, not {quote_value(value)}")
         if len(value) > FIELD_LIMIT:
             self.fail(f"has {len(value)} fields; fewer than {FIELD_LIMIT} are allowed")
         self.left: dict[str, Any] = dict(value)
 
     def fail(self, problem: str, field: str = "") -> NoReturn:
-        """Raises the error of the object or of a field of it."""
+        """Raises FormatError for the object or one of its fields."""
         raise FormatError(self.path, ".".join(filter(None, [self.place, field])) or None, problem)
 
     def take(self, name: str, kind: type, default: Any = NEEDED) -> Any:
-        """A field of a type; where it is missing, or null and the default is not a value itself, the default."""
+        """Removes and returns a field of a type; if it is missing or null, returns the default or, without one, raises."""
         value = self.left.pop(name, NEEDED)
         if value is NEEDED or (value is None and default is not NEEDED):
             if default is NEEDED:
                 self.fail("is missing", name)
             return default
         if type(value) is not kind:
-            self.fail(f"must be {NAMES[kind]}, not {shown(value)}", name)
+            self.fail(f"must be {NAMES[kind]}, not {quote_value(value)}", name)
         return value
 
     def text(self, name: str, default: Any = NEEDED) -> Any:
@@ -176,14 +176,14 @@ class JsonObject:
         """A text of one character."""
         value = self.text(name)
         if len(value) != 1:
-            self.fail(f"must be one character, not {shown(value)}", name)
+            self.fail(f"must be one character, not {quote_value(value)}", name)
         return str(value)
 
     def choice(self, name: str, choices: Any, default: Any = NEEDED) -> Any:
         """The value for one of several texts."""
         value = self.text(name, default)
         if value not in choices:
-            self.fail(f"must be one of {', '.join(choices)}, not {shown(value)}", name)
+            self.fail(f"must be one of {', '.join(choices)}, not {quote_value(value)}", name)
         return choices[value]
 
     def part(self, name: str) -> JsonObject:
@@ -196,12 +196,12 @@ class JsonObject:
         return [JsonObject(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
 
     def finish(self) -> None:
-        """Raises an error for the fields that nobody took."""
+        """Raises FormatError if a field was not taken."""
         for name in self.left:
             self.fail("is an unknown field, so its meaning is unknown", name)
 
 
-def shown(value: object) -> str:
-    """A value in a message."""
+def quote_value(value: object) -> str:
+    """A value for a message, of at most 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."

@@ -1,4 +1,4 @@
-"""`merge_dict.json`: the merges of the tutorials, `{"256": [105, 110], …}`: an id and the two ids that it joins.
+"""`merge_dict.json`: the merges of the tutorials, `{"256": [105, 110], …}`: an id and the two ids that merge into it.
 
 The file contains neither tokens nor alphabet. If ids start at 256, the bytes have the ids 0 to 255; if ids start at 128,
 the ASCII characters have the ids 0 to 127. Text is not split unless `load()` gets a pattern, so saving refuses a model that
@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument, splitters
+from ..errors import CannotRepresent, FormatError
 from .arguments import added_tokens, refuse_losses
 from .json import parse_object
 from .recovered_merges import pair_merges
@@ -34,16 +34,16 @@ ALPHABETS = {"byte": 256, "char": 128}
 
 
 def sniff(data: bytes, path: str) -> bool:
-    """Whether it is a JSON object that starts with a number and a list of numbers, or is empty."""
+    """Whether the data are a JSON object that is empty or starts with a number and a list of numbers."""
     return FIRST_ENTRY.match(data) is not None
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
     """The model of the merges, the pattern and the special tokens."""
     steps = () if pattern is UNSET else splitters(pattern)
-    pairs = checked_pairs(parse_object(data, path), path)
+    pairs = parse_pairs(parse_object(data, path), path)
     first = min(pairs, default=256)
-    tokens = TokenTable.of(joined_tokens(pairs, first, path))
+    tokens = TokenTable.of(build_tokens(pairs, first, path))
     ids = np.arange(len(tokens), dtype=np.uint32)
     merges = np.array([(left, right, id) for id, (left, right) in pairs.items()], np.uint32)
     unit: Literal["byte", "char"] = "byte" if first == ALPHABETS["byte"] else "char"
@@ -51,8 +51,8 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     return Model(tokens, ids, unit=unit, merges=merges, splitters=steps, added_tokens=added)
 
 
-def checked_pairs(value: Mapping[str, Any], path: str) -> dict[int, tuple[int, int]]:
-    """The two ids that each id joins, by rising id; ids follow each other and join lower ones."""
+def parse_pairs(value: Mapping[str, Any], path: str) -> dict[int, tuple[int, int]]:
+    """The two ids that merge into each id, in id order; raises unless ids are consecutive and merge lower ids."""
     pairs = {}
     for name, pair in value.items():
         if not re.fullmatch("0|[1-9][0-9]{0,7}", name):
@@ -71,8 +71,8 @@ def checked_pairs(value: Mapping[str, Any], path: str) -> dict[int, tuple[int, i
     return ordered
 
 
-def joined_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -> list[bytes]:
-    """The bytes of each token, by id: the alphabet, then what the pairs join."""
+def build_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -> list[bytes]:
+    """The bytes of each token, in id order: the alphabet, then the merge results."""
     tokens = [bytes([id]) for id in range(first)]
     size = 0
     for id, (left, right) in pairs.items():
@@ -85,7 +85,7 @@ def joined_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) -
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The merges by the ids that they make."""
+    """The JSON object of merges by result id."""
     refuse_losses(model, NAME, allow_loss)
     if model.splitters and "splitters" not in allow_loss:
         problem = (

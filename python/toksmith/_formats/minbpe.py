@@ -1,7 +1,7 @@
-"""minbpe's `.model`: a pattern, special tokens and merges, whose results are numbered from 256 on; and its `.vocab`.
+"""minbpe's `.model`: a pattern, special tokens and merges, whose results have the ids from 256 on; and its `.vocab`.
 
 The `.vocab` is for people and is never read. minbpe compiles its pattern with Python's `regex`, so a pattern whose classes
-mean something else in the Rust dialect raises an error. An empty pattern is that of `BasicTokenizer`, which does not split.
+have another meaning in the Rust dialect raises an error. `BasicTokenizer`, which does not split, writes an empty pattern.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, number_of
+from .._base.wording import number_of
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
+from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
 from .arguments import refuse_losses
 from .recovered_merges import pair_merges
-from .texts import MINBPE, FileContent, joined_lines, text_lines
+from .texts import MINBPE, FileContent, join_lines, split_lines
 
 __all__ = ["DOC", "FILES", "NAME", "READS", "SUFFIXES", "load", "save", "sniff"]
 
@@ -26,11 +27,11 @@ NAME = "minbpe"
 SUFFIXES = (".model",)
 FILES = MINBPE
 READS = 1
-DOC = "minbpe's .model, with the .vocab for people beside it"
+DOC = "minbpe's .model, with a .vocab for people"
 
 VERSION = "minbpe v1"
 BYTES_LIMIT = 1 << 26
-# Python's `regex` takes a bracket in a class for itself, and knows no operators there; the Rust dialect has both.
+# In Python's `regex`, a bracket in a class is a literal, and classes have no operators; the Rust dialect nests and has them.
 OTHER_CLASSES = re.compile(r"\[(?:[^\]\\]|\\.)*?(?:\[|&&|~~|--)")
 
 
@@ -42,25 +43,25 @@ def sniff(data: bytes, path: str) -> bool:
 def load(
     data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
-    """The model that the file holds."""
+    """The model in the file."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
-    lines = text_lines(data[0])
+    lines = split_lines(data[0])
     if lines[-1] == "":
         lines.pop()
     if lines[:1] != [VERSION]:
         raise FormatError(path, 1, f"expected {VERSION!r}")
     regex = (lines[1] if len(lines) > 1 else "").strip()
-    if problem := other_meaning(regex):
+    if problem := find_other_meaning(regex):
         raise FormatError(path, 2, problem)
-    count = number(lines[2] if len(lines) > 2 else "", path, 3)
+    count = parse_number(lines[2] if len(lines) > 2 else "", path, 3)
     if count > len(lines) - 3:
         raise FormatError(
             path,
             3,
             f"the file announces {number_of(count, 'special token')}, but has only {number_of(len(lines) - 3, 'line')} after it",
         )
-    added = [special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
-    pairs = [pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
+    added = [parse_special(line, path, place) for place, line in enumerate(lines[3 : 3 + count], 4)]
+    pairs = [parse_pair(line, path, place) for place, line in enumerate(lines[3 + count :], 4 + count)]
     first = dict(zip(reversed(pairs), range(3 + count + len(pairs), 3 + count, -1), strict=True))
     tokens = [bytes([byte]) for byte in range(256)]
     size = 0
@@ -82,45 +83,45 @@ def load(
     )
 
 
-def number(text: str, path: str, line: int) -> int:
-    """A number of the file."""
+def parse_number(text: str, path: str, line: int) -> int:
+    """The number in a text of the file, of at most nine digits."""
     digits = text.strip()
     if not re.fullmatch("[0-9]{1,9}", digits, re.ASCII):
         raise FormatError(path, line, f"expected a number, not {text[:40]!r}")
-    return int(digits)  # `int` takes fewer characters for white space than `strip`
+    return int(digits)  # not `int(text)`: `int` strips fewer white space characters than `strip`
 
 
-def special(line: str, path: str, place: int) -> AddedToken:
+def parse_special(line: str, path: str, place: int) -> AddedToken:
     """The special token of a line."""
     parts = line.strip().split()
     if len(parts) != 2:
         raise FormatError(path, place, f"expected a special token and its id, not {line[:40]!r}")
-    id = number(parts[1], path, place)
+    id = parse_number(parts[1], path, place)
     if id >= ID_LIMIT:
         raise FormatError(path, place, f"the id {id} must be below {ID_LIMIT}")
     return AddedToken(parts[0], id)
 
 
-def pair(line: str, path: str, place: int) -> tuple[int, int]:
+def parse_pair(line: str, path: str, place: int) -> tuple[int, int]:
     """The two ids of a line."""
     parts = line.split()
     if len(parts) != 2:
         raise FormatError(path, place, f"expected two ids, not {line[:40]!r}")
-    return number(parts[0], path, place), number(parts[1], path, place)
+    return parse_number(parts[0], path, place), parse_number(parts[1], path, place)
 
 
-def other_meaning(regex: str) -> str:
+def find_other_meaning(regex: str) -> str:
     """The part of a pattern that Python's `regex` would read differently; "" if there is none."""
-    found = OTHER_CLASSES.search(regex)
-    return f"the class at character {found.start()} has another meaning in Python's regex" if found else ""
+    match = OTHER_CLASSES.search(regex)
+    return f"the class at character {match.start()} has another meaning in Python's regex" if match else ""
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]:
-    """The model and the vocabulary for people."""
+    """The bytes of the `.model` and of the `.vocab` for people."""
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
         raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
-    regex = pattern_of(model)
+    regex = pattern_line(model)
     merges = pair_merges(model, NAME).tolist()
     by_id = dict(zip(model.ids.tolist(), model.tokens, strict=True))
     if [by_id.get(id) for id in range(256)] != [bytes([byte]) for byte in range(256)]:
@@ -133,11 +134,11 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
     lines = [VERSION, regex, str(len(model.added_tokens))]
     lines += [f"{token.content} {token.id}" for token in model.added_tokens]
     lines += [f"{left} {right}" for left, right, _ in merges]
-    return joined_lines(lines, NAME), vocabulary(model, merges, by_id).encode()
+    return join_lines(lines, NAME), vocab_text(model, merges, by_id).encode()
 
 
-def pattern_of(model: Model) -> str:
-    """The pattern's line."""
+def pattern_line(model: Model) -> str:
+    """The line with the pattern; empty for a model that does not split."""
     if not model.splitters:
         return ""
     regexes = [str(step["pattern"]) for step in model.splitters]
@@ -145,22 +146,22 @@ def pattern_of(model: Model) -> str:
         raise CannotRepresent(NAME, "splitters", "the format supports only one regex")
     if regexes[0].strip() != regexes[0] or len(regexes[0].splitlines()) != 1:
         raise CannotRepresent(NAME, "splitters", "the regex must be a single line without leading or trailing spaces")
-    if problem := other_meaning(regexes[0]):
+    if problem := find_other_meaning(regexes[0]):
         raise CannotRepresent(NAME, "splitters", problem)
     return regexes[0]
 
 
-def vocabulary(model: Model, merges: Sequence[Sequence[int]], by_id: Mapping[int, bytes]) -> str:
-    """The lines for people: `[left][right] -> [token] id`, `[token] id` for what no merge makes."""
+def vocab_text(model: Model, merges: Sequence[Sequence[int]], by_id: Mapping[int, bytes]) -> str:
+    """The lines for people: `[left][right] -> [token] id`, or `[token] id` for a token that no merge makes."""
     parts = {id: (by_id[left], by_id[right]) for left, right, id in merges}
     rows = []
     for id, token in [*by_id.items(), *((added.id, added.content.encode()) for added in model.added_tokens)]:
-        start = "".join(f"[{shown(part)}]" for part in parts[id]) + " -> " if id in parts else ""
-        rows.append(f"{start}[{shown(token)}] {id}\n")
+        start = "".join(f"[{printable_token(part)}]" for part in parts[id]) + " -> " if id in parts else ""
+        rows.append(f"{start}[{printable_token(token)}] {id}\n")
     return "".join(rows)
 
 
-def shown(token: bytes) -> str:
-    """A token as text, control characters as their numbers."""
+def printable_token(token: bytes) -> str:
+    """A token as text, with control characters as escapes of their code points."""
     text = token.decode("utf-8", "replace")
     return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in text)

@@ -1,9 +1,9 @@
-r"""A regex of the Rust dialect as one of Oniguruma, which HF tokenizers runs, or an error.
+r"""Translates a regex of the Rust dialect to Oniguruma, which HF tokenizers runs, or raises an error.
 
-The two share most of their notation but not its meaning: in Oniguruma `^` and `$` match at lines, `{1,3}+` repeats the
-group `{1,3}` instead of being possessive, `\w` and `\h` are other classes, and an empty match is a place to cut. So
+The dialects share most of their notation but not its meaning: in Oniguruma `^` and `$` match at lines, `{1,3}+` repeats
+the group `{1,3}` instead of being possessive, `\w` and `\h` are other classes, and an empty match is a place to cut. So
 notation that is known to mean the same passes, three spellings are translated or proven harmless, and everything else
-raises an error that names its place.
+raises an error that names its position.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from typing import NoReturn
 
-from .._base.errors import quoted
+from .._base.wording import quote_value
 
 __all__ = ["NotTranslatable", "to_onig"]
 
-# On each of these both engines agree for every code point; a test holds them to it.
+# Both engines agree on these properties for every code point; a test compares them.
 PROPERTIES = ("L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "N", "P", "S", "Han")
 CLASS_ESCAPES = "rntsSdD"
 ESCAPE = re.compile(rf"\\(?:[{CLASS_ESCAPES}]|[pP]\{{(?:{'|'.join(PROPERTIES)})\}}|[!-/:;=?@\[-`{{-~])")
@@ -25,13 +25,13 @@ CLASS_OPERATOR = re.compile(r"&&|~~|--|\[:")
 LITERAL = re.compile(r"[^\\^$.|?*+()\[\]{}]")
 QUANTIFIER = re.compile(r"[?*+][?+]?|\{[0-9]{1,3}(?:,(?:[0-9]{1,3})?)?\}[?+]?")
 GROUP = re.compile(r"\((?:\?(?:[:=!>]|i:))?")
-LONGEST = 1 << 14  # no longer one is run
-DEEPEST = 64  # neither engine takes groups that lie deeper in each other
+LONGEST = 1 << 14  # characters; no engine runs a longer regex
+DEEPEST = 64  # nested groups; neither engine accepts more
 FOLDED = re.compile(r"[a-zA-Z'|\[\]()?:-]*")
 
 
 class NotTranslatable(ValueError):
-    """A regex that may mean something else to Oniguruma."""
+    """The meaning of a regex in Oniguruma is not known to be the same."""
 
 
 def to_onig(pattern: str) -> str:
@@ -47,25 +47,27 @@ def to_onig(pattern: str) -> str:
     if reader.at < len(pattern):
         reader.refuse("an unmatched ')'")
     if empty:
-        raise NotTranslatable(f"{quoted(pattern)} can match the empty text, and HF tokenizers cuts at empty matches")
+        raise NotTranslatable(
+            f"{quote_value(pattern)} can match the empty text, and HF tokenizers cuts at empty matches"
+        )
     return "".join(reader.out)
 
 
 class RegexTranslator:
-    """Reads a regex by recursive descent and writes the translation; each rule tells whether it can match nothing."""
+    """Reads a regex by recursive descent and writes the translation; rules return whether they can match the empty text."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern, self.at = pattern, 0
         self.out: list[str] = []
 
     def refuse(self, what: str) -> NoReturn:
-        """Raises the error of this place."""
+        """Raises NotTranslatable with the current position."""
         raise NotTranslatable(
-            f"{what} at character {self.at} of {quoted(self.pattern)} may have another meaning in Oniguruma"
+            f"{what} at character {self.at} of {quote_value(self.pattern)} may have another meaning in Oniguruma"
         )
 
     def take(self, form: re.Pattern[str]) -> str:
-        """What matches here, which is then passed; "" if nothing does."""
+        """The text that matches at the current position, which moves after it; "" if none matches."""
         match = form.match(self.pattern, self.at)
         text = match[0] if match else ""
         self.at += len(text)
@@ -77,7 +79,7 @@ class RegexTranslator:
         return rest in ("", "|") or (depth > 0 and rest == ")")
 
     def alternatives(self, depth: int) -> bool:
-        """Branches with `|` between."""
+        """Branches separated by `|`."""
         empty = self.branch(depth)
         while self.pattern.startswith("|", self.at):
             self.at += 1
@@ -110,7 +112,7 @@ class RegexTranslator:
         return self.group(depth)
 
     def group(self, depth: int) -> bool:
-        """A group, plain or a look-ahead."""
+        """A group, with or without look-ahead."""
         start = self.at
         if depth >= DEEPEST:
             self.refuse(f"a group nested in {DEEPEST} others")
@@ -131,10 +133,10 @@ class RegexTranslator:
         return empty or opening in ("(?=", "(?!")
 
     def quantifier(self, depth: int, start: int) -> str:
-        """How often the atom that starts at `start` repeats; "" for once."""
+        """The quantifier of the atom that starts at `start`; "" if it has none."""
         text = self.take(QUANTIFIER)
         if text[:1] == "{" and text[-1] in "?+":
-            # `{n,m}+` never gives back what it took; where nothing follows, nothing asks for it, and `{n,m}` is the same.
+            # `{n,m}+` never backtracks; at the end of the regex nothing makes `{n,m}` backtrack, so both match the same.
             if text[-1] == "?" or depth > 0 or not self.ends(depth):
                 self.at -= len(text)
                 self.refuse(repr(text))
@@ -144,7 +146,7 @@ class RegexTranslator:
         if text and self.pattern[self.at : self.at + 1] in tuple("?*+{"):
             self.refuse("a second quantifier")
         if self.pattern[start : self.at] == r"\s++" and self.pattern.startswith("$", self.at):
-            # After all the white space, no line feed is left before which `$` could match, so `$` is the end of the text.
+            # `\s++` takes every line feed, so `$`, which Oniguruma also matches before line feeds, is the end of the text.
             self.at += 1
             self.out.append("$")
         return text

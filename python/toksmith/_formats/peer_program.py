@@ -1,8 +1,8 @@
-"""The program that runs the library of a format on files that toksmith wrote, in a process of its own.
+"""The program that runs a format's library on files that toksmith wrote, in a separate process.
 
-`peers.py` starts it as `python -c`, so nothing of toksmith is imported here, and the library is used as its users use it:
-with the files and what these do not contain. A request is a line of JSON, and so is each answer. The first request says
-what to open; each further one is a list of texts, whose ids are the answer.
+`peers.py` starts it as `python -c`, so it imports nothing of toksmith. It opens the files as the library's users do, with
+arguments for data that the files lack. Each request and each answer is a line of JSON. The first request names the
+library and the files to open; each further request is a list of texts, and the answer is their ids.
 """
 
 import importlib
@@ -16,8 +16,8 @@ from typing import Any
 Encode = Callable[[list[str]], list[list[int]]]
 
 
-def by_tiktoken(tiktoken: Any, paths: list[str], pattern: str | None) -> Encode:
-    """Ranks in tiktoken, whose users supply the pattern, because the file has none."""
+def open_tiktoken(tiktoken: Any, paths: list[str], pattern: str | None) -> Encode:
+    """Ranks in tiktoken; its users supply the pattern, because the file has none."""
     ranks = importlib.import_module("tiktoken.load").load_tiktoken_bpe(paths[0])
     encoding = tiktoken.Encoding(
         name="own",
@@ -28,10 +28,10 @@ def by_tiktoken(tiktoken: Any, paths: list[str], pattern: str | None) -> Encode:
     return lambda texts: [list(encoding.encode_ordinary(text)) for text in texts]
 
 
-def by_tokenizers(tokenizers: Any, paths: list[str], pattern: str | None) -> Encode:
-    """A tokenizer.json in HF tokenizers, which finds its added tokens in texts and puts the template around them.
+def open_tokenizers(tokenizers: Any, paths: list[str], pattern: str | None) -> Encode:
+    """A tokenizer.json in HF tokenizers, which finds added tokens in texts and adds the template's tokens around them.
 
-    Truncation and padding, which a file may ask for, are those of a batch and not of a text.
+    Truncation and padding are off: they depend on the batch, not on the text.
     """
     tokenizer = tokenizers.Tokenizer.from_file(paths[0])
     tokenizer.no_truncation()
@@ -39,27 +39,27 @@ def by_tokenizers(tokenizers: Any, paths: list[str], pattern: str | None) -> Enc
     return lambda texts: [tokenizer.encode(text).ids for text in texts]
 
 
-def by_two_files(tokenizers: Any, paths: list[str], pattern: str | None) -> Encode:
-    """Vocabulary and merges in the class of HF tokenizers that reads the two files, which splits as GPT-2 does."""
+def open_two_files(tokenizers: Any, paths: list[str], pattern: str | None) -> Encode:
+    """Vocabulary and merges in the class of HF tokenizers that reads the two files; it splits as GPT-2 does."""
     implementations = importlib.import_module("tokenizers.implementations")
     tokenizer = implementations.ByteLevelBPETokenizer.from_file(paths[0], paths[1])
     return lambda texts: [tokenizer.encode(text).ids for text in texts]
 
 
-def by_sentencepiece(sentencepiece: Any, paths: list[str], pattern: str | None) -> Encode:
+def open_sentencepiece(sentencepiece: Any, paths: list[str], pattern: str | None) -> Encode:
     """A model in SentencePiece."""
     processor = sentencepiece.SentencePieceProcessor(model_file=paths[0])
     return lambda texts: [list(processor.encode(text)) for text in texts]
 
 
-def by_mistral(tekken: Any, paths: list[str], pattern: str | None) -> Encode:
+def open_mistral(tekken: Any, paths: list[str], pattern: str | None) -> Encode:
     """A tekken.json in Mistral's library."""
     tokenizer = tekken.Tekkenizer.from_file(paths[0])
     return lambda texts: [list(tokenizer.encode(text, bos=False, eos=False)) for text in texts]
 
 
-def by_minbpe(minbpe: Any, paths: list[str], pattern: str | None) -> Encode:
-    """A model in minbpe: of the class that splits if the file has a pattern, whatever this class then splits at."""
+def open_minbpe(minbpe: Any, paths: list[str], pattern: str | None) -> Encode:
+    """A model in minbpe: in the class that splits if the file has a pattern, even if the class uses another pattern."""
     with open(paths[0], encoding="utf-8") as file:
         has_pattern = file.read().split("\n")[1].strip() != ""
     tokenizer = minbpe.RegexTokenizer() if has_pattern else minbpe.BasicTokenizer()
@@ -69,27 +69,27 @@ def by_minbpe(minbpe: Any, paths: list[str], pattern: str | None) -> Encode:
 
 
 OPEN = {
-    "minbpe": by_minbpe,
-    "mistral": by_mistral,
-    "sentencepiece": by_sentencepiece,
-    "tiktoken": by_tiktoken,
-    "tokenizers": by_tokenizers,
-    "two_files": by_two_files,
+    "minbpe": open_minbpe,
+    "mistral": open_mistral,
+    "sentencepiece": open_sentencepiece,
+    "tiktoken": open_tiktoken,
+    "tokenizers": open_tokenizers,
+    "two_files": open_two_files,
 }
 
 
-def own_module(folder: str) -> str | None:
-    """Why the process is refused: it imported a module of toksmith, from this folder or another; None if it did not."""
+def find_own_module(folder: str) -> str | None:
+    """The error of a process that imported a module of toksmith, from this folder or another; None if it did not."""
     for name, module in sorted(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        here = isinstance(file, str) and os.path.realpath(file).startswith(os.path.join(folder, ""))
-        if here or name.partition(".")[0] == "toksmith":
+        in_folder = isinstance(file, str) and os.path.realpath(file).startswith(os.path.join(folder, ""))
+        if in_folder or name.partition(".")[0] == "toksmith":
             return f"{name} is a module of toksmith here ({file}), which would be compared with itself"
     return None
 
 
-def opened(request: dict[str, Any]) -> tuple[dict[str, str], Encode | None]:
-    """What answers the first request, and what then gives the ids of texts."""
+def open_library(request: dict[str, Any]) -> tuple[dict[str, str], Encode | None]:
+    """The answer to the first request, and the function for the ids of texts; None if the library is missing."""
     try:
         module = importlib.import_module(request["module"])
         version = importlib.metadata.version(request["package"])
@@ -100,8 +100,8 @@ def opened(request: dict[str, Any]) -> tuple[dict[str, str], Encode | None]:
 
 
 def main() -> None:
-    """Answers requests until there are no more."""
-    # What a library prints must not come between the answers.
+    """Answers requests until the input ends."""
+    # Output of a library must not mix with the answers, so file descriptor 1 becomes stderr.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8", newline="\n")
     os.dup2(2, 1)
     encode: Encode | None = None
@@ -112,13 +112,13 @@ def main() -> None:
         try:
             if encode is None:
                 folder = request["own"]
-                answer, encode = opened(request)
+                answer, encode = open_library(request)
             else:
                 answer = [[int(id) for id in ids] for ids in encode(request)]
-        except BaseException as error:  # noqa: BLE001 - a panic of Rust is not an Exception
+        except BaseException as error:  # noqa: BLE001 - a Rust panic is not an Exception
             answer = {"raised": f"{type(error).__name__}: {error}"}
-        if own := own_module(folder):
-            answer = {"refused": own}
+        if refusal := find_own_module(folder):
+            answer = {"refused": refusal}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 

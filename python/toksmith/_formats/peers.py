@@ -1,8 +1,8 @@
-"""Runs the library that each format comes from on files that toksmith wrote: one row for each.
+"""Runs a format's original library on files that toksmith wrote: one row for each format.
 
-The library runs in a fresh process (`peer_program.py`), which imports nothing of toksmith and refuses modules that are
-toksmith's, and gets what its users have: the files, and the split pattern where the files of a format have none and
-every reader must be told. All libraries are optional; the row of a missing one is skipped.
+The library runs in a fresh process (`peer_program.py`), which imports nothing of toksmith and refuses toksmith's modules.
+The process gets the inputs of the library's users: the files, and the split pattern for formats whose files contain none.
+All libraries are optional; a missing one is not compared.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from typing import Any
 from .._base.system import SYSTEM
 from .._model.model import Model
 
-__all__ = ["PEERS", "NotComparable", "Peer", "PeerFailed", "PeerProcess", "opened_by_peer"]
+__all__ = ["PEERS", "NotComparable", "Peer", "PeerFailed", "PeerProcess", "open_peer"]
 
 PROGRAM = Path(__file__).with_name("peer_program.py")
 OWN = os.path.realpath(Path(__file__).parent.parent)
-# tiktoken keeps a copy of every file by its path, and would give an older file of the same name.
+# tiktoken caches every file by its path, and would return an older file of the same name.
 SETTINGS = {"TIKTOKEN_CACHE_DIR": "", "TOKENIZERS_PARALLELISM": "false"}
-LAST_LINES = 300  # characters of what a process wrote before it ended
+LAST_LINES = 300  # the last characters of a process's error output that a message quotes
 
 
 class NotComparable(Exception):
@@ -33,21 +33,21 @@ class NotComparable(Exception):
 
 
 class PeerFailed(Exception):
-    """The library raised, or its process ended."""
+    """The library raised an error, or its process ended."""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """One row.
+    """The library of one format.
 
     Attributes:
-        package: What is installed.
-        module: What is imported.
-        open: The row of `OPEN` in the program that opens the files.
-        needs_pattern: Whether readers of the files must be told the split
-            pattern.
-        finds_special: Whether the library finds special tokens in texts and
-            adds those around a text, unless it is told otherwise.
+        package: The package to install.
+        module: The module to import.
+        open: The row of `OPEN` in `peer_program.py` that opens the files.
+        needs_pattern: Whether the files contain no split pattern, so that
+            readers need it as an argument.
+        finds_special: Whether the library by default finds special tokens in
+            texts and adds those around a text.
     """
 
     package: str
@@ -58,7 +58,7 @@ class Peer:
 
 
 class PeerProcess:
-    """A library that has opened files, in a process of its own.
+    """A library in a separate process, with opened files.
 
     Attributes: `library`, its name and version; `finds_special`, as in its row.
     """
@@ -100,25 +100,25 @@ class PeerProcess:
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text."""
-        found: list[list[int]] = self.ask([*texts])
-        return found
+        ids: list[list[int]] = self.ask([*texts])
+        return ids
 
     def ask(self, request: object) -> Any:
         """The answer to a request."""
-        to, back = self.process.stdin, self.process.stdout
-        assert to is not None and back is not None  # both are pipes
+        to, output = self.process.stdin, self.process.stdout
+        assert to is not None and output is not None  # both are pipes
         try:
             to.write(json.dumps(request).encode() + b"\n")
             to.flush()
-            line = back.readline()
+            line = output.readline()
         except OSError as error:
             if error.errno not in SYSTEM.lost_reader:
                 raise
             line = b""
         if not line:
             self.said.seek(0)
-            last = self.said.read().decode("utf-8", "replace").strip()[-LAST_LINES:]
-            raise PeerFailed(f"its process ended with the code {self.process.wait()}: {last or 'it wrote nothing'}")
+            tail = self.said.read().decode("utf-8", "replace").strip()[-LAST_LINES:]
+            raise PeerFailed(f"its process ended with the code {self.process.wait()}: {tail or 'it wrote nothing'}")
         answer = json.loads(line)
         if isinstance(answer, dict) and "raised" in answer:
             raise PeerFailed(f"it raised {answer['raised']}")
@@ -130,15 +130,15 @@ class PeerProcess:
         """Ends the process."""
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe is not None:
-                with contextlib.suppress(OSError):  # it ended before it read everything
+                with contextlib.suppress(OSError):  # the process ended before it read all input
                     pipe.close()
         self.process.kill()
         self.process.wait()
         self.said.close()
 
 
-def opened_by_peer(format: str, paths: Sequence[str], model: Model) -> PeerProcess:
-    """A format's library with these files."""
+def open_peer(format: str, paths: Sequence[str], model: Model) -> PeerProcess:
+    """The process of a format's library with these files; raises NotComparable if the library cannot run the model."""
     peer = PEERS.get(format)
     if peer is None:
         raise NotComparable(f"no other library reads {format!r} files")

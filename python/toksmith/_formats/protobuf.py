@@ -1,7 +1,7 @@
-"""The messages of SentencePiece's models, as far as they decide ids and texts, for the protobuf library.
+"""The protobuf messages of SentencePiece's models: the fields that decide ids and texts.
 
-The description is data in a pool of its own, so it needs no generated file and does not collide with that of the
-sentencepiece package. Enumerations are described as numbers and texts as bytes, so that unknown values reach the reader
+The description is data in a separate descriptor pool, so it needs no generated file and does not collide with the
+sentencepiece package. It declares enumerations as numbers and texts as bytes, so that unknown values reach the reader
 instead of turning into defaults.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._base.errors import FormatError
+from ..errors import FormatError
 
-__all__ = ["new_model", "parse"]
+__all__ = ["new_model", "parse_model"]
 
-# Message: fields as (name, number, type, default). Types are those of the protobuf language; "*" marks a list.
+# Message: fields as (name, number, type, default). Types have the names of the protobuf language; "*" marks a list.
 MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
     "Piece": (("piece", 1, "bytes", ""), ("score", 2, "float", ""), ("type", 3, "int32", "1")),
     "TrainerSpec": (
@@ -42,15 +42,15 @@ MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
 }
 TYPES = {"bool": 8, "bytes": 12, "float": 2, "int32": 5}
 MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
-# How a field is written: a number, so many bytes, or a length and bytes.
+# Wire types: a varint, a length and that many bytes, or a fixed number of bytes (SIZES).
 VARINT, BYTES = 0, 2
 SIZES = {1: 8, 5: 4}
-FIELD_LIMIT = 5 << 18  # above four times the pieces of the largest published model, Gemma 3 with 262,144
+FIELD_LIMIT = 5 << 18  # more than four times the pieces of the largest published model, Gemma 3 with 262,144
 PACKAGE = "toksmith.sentencepiece"
 
 
-def parse(data: bytes, path: str) -> Any:
-    """The message `Model` that the bytes of a file hold."""
+def parse_model(data: bytes, path: str) -> Any:
+    """The message `Model` in the bytes of a file."""
     check_fields(data, path)
     model = new_model()
     from google.protobuf.message import DecodeError
@@ -63,28 +63,28 @@ def parse(data: bytes, path: str) -> Any:
 
 
 def check_fields(data: bytes, path: str) -> None:
-    """Raises FormatError for more fields than any such file has: each takes far more memory than bytes.
+    """Raises FormatError for more fields than any such file has: each takes far more memory than its bytes.
 
-    What is wrong otherwise is left for the library to find.
+    The protobuf library reports all other errors.
     """
     at = 0
     for _ in range(FIELD_LIMIT):
-        tag, at = varint(data, at)
+        tag, at = read_varint(data, at)
         if at > len(data):
             return
         kind = tag & 7
         if kind in SIZES:
             at += SIZES[kind]
         elif kind in (VARINT, BYTES):
-            size, at = varint(data, at)
+            size, at = read_varint(data, at)
             at += size if kind == BYTES else 0
         else:
-            raise FormatError(path, f"byte {at}", f"is a field of the type {kind}, which a SentencePiece model has not")
+            raise FormatError(path, f"byte {at}", f"is a field of the type {kind}, which SentencePiece does not use")
     raise FormatError(path, f"byte {at}", f"more than {FIELD_LIMIT} fields come before this")
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
-    """The number that starts at a place, and where it ends; beyond the end of the data for none."""
+def read_varint(data: bytes, at: int) -> tuple[int, int]:
+    """The varint at an offset, and the offset after it; beyond the end of the data if the varint is incomplete."""
     value = 0
     for shift, byte in zip(range(0, 70, 7), data[at : at + 10], strict=False):
         at += 1
@@ -99,14 +99,14 @@ def new_model() -> Any:
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
-        missing = "SentencePiece models need the protobuf library, which comes with toksmith and is missing: pip install protobuf"
-        raise ImportError(missing) from error
+        problem = "SentencePiece models need the protobuf library, which comes with toksmith and is missing: pip install protobuf"
+        raise ImportError(problem) from error
     pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(described(descriptor_pb2.FileDescriptorProto()).SerializeToString())
+    pool.AddSerializedFile(describe_file(descriptor_pb2.FileDescriptorProto()).SerializeToString())
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.Model"))()
 
 
-def described(file: Any) -> Any:
+def describe_file(file: Any) -> Any:
     """The file descriptor with all messages."""
     file.name, file.package, file.syntax = "toksmith_sentencepiece.proto", PACKAGE, "proto2"
     for name, fields in MESSAGES.items():

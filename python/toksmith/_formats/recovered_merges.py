@@ -9,45 +9,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import CannotRepresent, number_of
+from .._base.wording import number_of
 from .._model.model import Model
+from ..errors import CannotRepresent
 
-__all__ = ["pair_merges", "unreached"]
+__all__ = ["pair_merges", "unreached_ids"]
 
 
-def unreached(model: Model, merges: NDArray[np.uint32]) -> list[int]:
-    """The ids of the tokens that are longer than one symbol and that none of these merges makes."""
-    made = set(merges[:, 2].tolist())
+def unreached_ids(model: Model, merges: NDArray[np.uint32]) -> list[int]:
+    """The ids of the tokens longer than one symbol that none of these merges makes."""
+    results = set(merges[:, 2].tolist())
     single = 1 if model.unit == "byte" else None
     return [
         id
         for id, token in zip(model.ids.tolist(), model.tokens, strict=True)
-        if id not in made and len(token if single else token.decode("utf-8", "replace")) > 1
+        if id not in results and len(token if single else token.decode("utf-8", "replace")) > 1
     ]
 
 
 def pair_merges(model: Model, format: str) -> NDArray[Any]:
-    """The merges with which pairs alone give the ids that the model gives.
+    """The list of merges that gives the model's ids without whole-piece lookup; raises CannotRepresent if none does.
 
-    Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of last
-    merges is the same rule. Only tokens that merging does not reach, but that the whole-piece lookup would find, are lost;
-    each token is checked for this.
+    Merging by bytes makes a token in only one way, the same as merging its bytes as a separate text. So the list of each
+    token's last merge is the same rule. It loses only tokens that merging does not reach but that the whole-piece lookup
+    finds; each token is checked for this.
     """
     merges = model.vocab.recover_merges()
     if model.whole_piece:
-        lost = whole_pieces(model, merges)
+        lost = whole_piece_only(model, merges)
         if lost:
-            shown = ", ".join(str(model.vocab.token(id)) for id in lost[:3])
+            examples = ", ".join(str(model.vocab.token(id)) for id in lost[:3])
             problem = (
-                f"{number_of(len(lost), 'token')} can be found only as whole pieces, not by merging, such as {shown}"
+                f"{number_of(len(lost), 'token')} can be found only as whole pieces, not by merging, such as {examples}"
             )
             raise CannotRepresent(format, "whole_piece", problem)
     return merges
 
 
-def whole_pieces(model: Model, merges: NDArray[np.uint32]) -> list[int]:
-    """The ids of the tokens that merging their own symbols does not give."""
-    missing = unreached(model, merges)
+def whole_piece_only(model: Model, merges: NDArray[np.uint32]) -> list[int]:
+    """The ids of the tokens that merging their own symbols does not make."""
+    missing = unreached_ids(model, merges)
     if model.merge_rule == "bytes" or missing:
         return missing
     ranks = {(left, right): (rank, result) for rank, (left, right, result) in enumerate(merges.tolist())}
@@ -55,17 +56,17 @@ def whole_pieces(model: Model, merges: NDArray[np.uint32]) -> list[int]:
     lost = []
     for token, id in single.items():
         symbols = [bytes([byte]) for byte in token] if model.unit == "byte" else [c.encode() for c in token.decode()]
-        if merged([single[symbol] for symbol in symbols], ranks) != [id]:
+        if merge_ids([single[symbol] for symbol in symbols], ranks) != [id]:
             lost.append(id)
     return lost
 
 
-def merged(ids: list[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
-    """The ids after all merges: the lowest rank first, and the leftmost of equals."""
+def merge_ids(ids: list[int], ranks: Mapping[tuple[int, int], tuple[int, int]]) -> list[int]:
+    """The ids after all merges: lowest rank first, leftmost first among equal ranks."""
     while len(ids) > 1:
-        found = [(*ranks[pair], at) for at, pair in enumerate(itertools.pairwise(ids)) if pair in ranks]
-        if not found:
+        candidates = [(*ranks[pair], at) for at, pair in enumerate(itertools.pairwise(ids)) if pair in ranks]
+        if not candidates:
             break
-        _, result, at = min(found, key=lambda merge: (merge[0], merge[2]))
+        _, result, at = min(candidates, key=lambda merge: (merge[0], merge[2]))
         ids[at : at + 2] = [result]
     return ids

@@ -1,18 +1,18 @@
-"""The list of pairs that merges a text as SentencePiece's scores do, or a text on which there is no such list.
+"""Converts SentencePiece's scores to a list of merges, or finds a text on which no list merges as the scores do.
 
-SentencePiece merges two neighbours if their joined text is a piece: the highest score first, and of equal scores the
-leftmost. HF's tokenizer.json merges by a list of pairs: the first of the list first, and of equal pairs the leftmost. A
-list in the order of the scores does the same, unless several pairs of one score are in each other's way: they share a
-symbol, or one of them has merged and then takes, with scores that are not lower, symbols that the other needs. The
-leftmost must then come before the other in the list.
+SentencePiece merges two neighbours if their joined text is a piece: highest score first, leftmost first among equal scores.
+HF's tokenizer.json merges by a list of pairs: in list order, leftmost first among equal pairs. A list in the order of the
+scores does the same, unless pairs of one score compete: they share a symbol, or one of them merges and its result then
+merges, with scores that are not lower, with symbols that the other pair needs. The left pair must then precede the other
+pair in the list.
 
-Symbols can be neighbours in some text exactly if merging their joined text alone comes by them, because what merges inside
-a part of a text does not depend on what is around it as long as nothing merges across its ends. So every such place is
-found and looked at. Runs of one character, which have one score in Llama's and Mistral's models, are looked at as runs.
+Symbols can be neighbours in some text exactly if merging their joined text alone passes through them, because the merges
+inside a part of a text do not depend on the rest while no merge crosses the part's ends. So this module finds and checks
+every such place. It checks runs of one character, which have one score in Llama's and Mistral's models, as runs.
 
-These leave no list, or none that is known to be right, and are named with a text where there is one: pairs that would each
-have to come before the other; a pair with a character that is not a piece, which HF replaces before it merges; and other
-pieces of one score that merge on at once, or that take each other.
+Some scores have no list, or none that is known to be right; the result then names the problem, with a text if one is known:
+pairs that must each precede the other; a pair with a character that is not a piece, which HF replaces before it merges;
+and other pieces of one score whose results merge on at once, or merge with each other.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["ScoredMerges", "scored_merges", "states"]
+__all__ = ["ScoredMerges", "merge_states", "scored_merges"]
 
-# For the pairs of one score; the published models of Mistral need fewer than a tenth.
-MOST_TAKINGS, MOST_PAIRS, MOST_TESTS = 1_000, 5_000, 20_000
+# Limits for the pairs of one score; Mistral's published models need less than a tenth of each.
+MOST_STRETCHES, MOST_PAIRS, MOST_TESTS = 1_000, 5_000, 20_000
 TOO_MANY = "pieces of one score merge on in too many ways to look at all of them"
 Pair = tuple[str, str]
 
 
 @dataclass
 class ScoredMerges:
-    """The pairs in the order of the list, and what it does otherwise than the scores.
+    """The pairs in list order, and how the list differs from the scores.
 
     Attributes:
         pairs: Two pieces each.
-        problem: What cannot be listed; "" if the list does the same for every text.
-        witness: A text that shows it.
+        problem: The difference; "" if the list merges every text as the scores do.
+        witness: A text that shows the difference; "" if none is known.
     """
 
     pairs: list[Pair] = field(default_factory=list)
@@ -46,51 +46,53 @@ class ScoredMerges:
     witness: str = ""
 
     def differs(self, problem: str, witness: str) -> None:
-        """Keeps the first problem."""
+        """Sets the problem, unless one is already set."""
         if not self.problem:
             self.problem, self.witness = problem, witness
 
 
 class TooManyPlaces(Exception):
-    """The pairs of one score are in each other's way at more places than are looked at."""
+    """The pairs of one score compete at more places than the limits allow to check."""
 
 
 def scored_merges(scores: Mapping[str, float]) -> ScoredMerges:
-    """The list for pieces that merge, with their scores."""
-    return listed(tuple(scores.items()))
+    """The list of merges for pieces with these scores."""
+    return list_merges(tuple(scores.items()))
 
 
-@functools.lru_cache(maxsize=1)  # `convert` asks several times what a format would lose
-def listed(items: tuple[tuple[str, float], ...]) -> ScoredMerges:
-    """The list for these pieces."""
+@functools.lru_cache(maxsize=1)  # `convert` checks the losses of a format several times
+def list_merges(items: tuple[tuple[str, float], ...]) -> ScoredMerges:
+    """The list of merges for these pieces, as (piece, score)."""
     scores = dict(items)
-    found = ScoredMerges()
+    result = ScoredMerges()
     by_score: dict[float, list[Pair]] = defaultdict(list)
     for piece, score in scores.items():
         for at in range(1, len(piece)):
             left, right = piece[:at], piece[at:]
             if left in scores and right in scores:
                 by_score[score].append((left, right))
-            elif all(part in scores or len(part) == 1 for part in (left, right)) and meet((left, right), scores):
+            elif all(part in scores or len(part) == 1 for part in (left, right)) and can_be_neighbours(
+                (left, right), scores
+            ):
                 unknown = left if left not in scores else right
-                found.differs(f"{piece!r} merges from {unknown!r}, which is not a piece of its own", piece)
+                result.differs(f"{piece!r} merges from {unknown!r}, which is not a piece", piece)
     neighbours = Neighbours(by_score, scores)
     for score in sorted(by_score, reverse=True):
         pairs = by_score[score]
         if len(pairs) > 1:
-            pairs = in_order(pairs, neighbours.contested(pairs, score), found)
-        found.pairs += pairs
-        if are_runs(pairs) and not grow_alike(found.pairs, scores, score, pairs[0][0][0]):
-            found.differs(f"runs of {pairs[0][0][0]!r} of several lengths have the same score", "")
-    return found
+            pairs = sort_pairs(pairs, neighbours.find_contests(pairs, score), result)
+        result.pairs += pairs
+        if are_runs(pairs) and not runs_merge_alike(result.pairs, scores, score, pairs[0][0][0]):
+            result.differs(f"runs of {pairs[0][0][0]!r} of several lengths have the same score", "")
+    return result
 
 
 @dataclass(frozen=True)
-class Taking:
-    """Neighbours of which one pair merges first, and then takes the others one after another.
+class Stretch:
+    """Neighbours where one pair merges first, and its result then merges with the others one after another.
 
     Attributes:
-        pairs: The pair that merges first, and all others of its score that merge then.
+        pairs: The pair that merges first, and all later pairs with the same score.
         symbols: All neighbours, from left to right.
         product: Their joined text.
     """
@@ -102,9 +104,9 @@ class Taking:
 
 @dataclass(frozen=True)
 class Contest:
-    """Neighbours among which some pairs must merge before another.
+    """Neighbours where some pairs must merge before another pair.
 
-    Attributes: `first`, `second`, and `symbols`, the neighbours.
+    Attributes: `first`, the pairs; `second`, the other pair; `symbols`, the neighbours.
     """
 
     first: tuple[Pair, ...]
@@ -113,14 +115,14 @@ class Contest:
 
 
 class Neighbours:
-    """What merges with each piece, on its left and on its right: the other part, and the score of the result."""
+    """For each piece, the pieces that merge with it on its left and on its right, each with the score of the result."""
 
     def __init__(self, by_score: Mapping[float, Sequence[Pair]], scores: Mapping[str, float]) -> None:
         self.scores = scores
-        self.tests = 0  # for the pairs of one score
-        self.found: set[Taking] = set()
+        self.tests = 0  # contests checked for the current score
+        self.found: set[Stretch] = set()
         self.couples: dict[tuple[str, ...], bool] = {}
-        self.known: set[tuple[Pair, Pair]] = set()  # which pair must come before which
+        self.known: set[tuple[Pair, Pair]] = set()  # (first, second): the first pair must precede the second
         self.left: dict[str, list[tuple[str, float]]] = defaultdict(list)
         self.right: dict[str, list[tuple[str, float]]] = defaultdict(list)
         for score, pairs in by_score.items():
@@ -128,96 +130,97 @@ class Neighbours:
                 self.right[one].append((two, score))
                 self.left[two].append((one, score))
 
-    def contested(self, pairs: Sequence[Pair], score: float) -> Iterator[Contest]:
-        """Every place where two of the pairs, all of one score, are in each other's way; the left one must be first."""
+    def find_contests(self, pairs: Sequence[Pair], score: float) -> Iterator[Contest]:
+        """Every place where two of the pairs, all of one score, compete; the left pair must come first."""
         self.tests = 0
         if len(pairs) > MOST_PAIRS:
             raise TooManyPlaces
-        simple = [Taking((pair,), pair, pair[0] + pair[1]) for pair in pairs if self.meet(pair)]
-        found = [*simple]
-        by_left: dict[str, list[Taking]] = defaultdict(list)
-        by_right: dict[str, list[Taking]] = defaultdict(list)
+        simple = [Stretch((pair,), pair, pair[0] + pair[1]) for pair in pairs if self.can_meet(pair)]
+        stretches = [*simple]
+        by_left: dict[str, list[Stretch]] = defaultdict(list)
+        by_right: dict[str, list[Stretch]] = defaultdict(list)
         for each in simple:
             by_left[each.symbols[0]].append(each)
             by_right[each.symbols[1]].append(each)
         for one in simple:
             for two in by_left[one.symbols[1]]:
-                yield from self.checked((one,), two, (*one.symbols, two.symbols[1]))
-        from_left: list[tuple[Taking, str]] = []
-        from_right: list[tuple[Taking, str]] = []
-        by_product: dict[str, list[Taking]] = defaultdict(list)
+                yield from self.check_contest((one,), two, (*one.symbols, two.symbols[1]))
+        from_left: list[tuple[Stretch, str]] = []
+        from_right: list[tuple[Stretch, str]] = []
+        by_product: dict[str, list[Stretch]] = defaultdict(list)
         if are_runs(pairs):
             return
         if len({each.product for each in simple}) > 1:
-            # Nothing may follow at once from what merges: then only neighbours that share a symbol are in the way.
+            # If no result merges on at once, only pairs that share a symbol compete, and those are done; otherwise give up.
             for each in simple:
-                if next(self.longer(each, score, "left"), None) or next(self.longer(each, score, "right"), None):
+                if next(self.extensions(each, score, "left"), None) or next(
+                    self.extensions(each, score, "right"), None
+                ):
                     raise TooManyPlaces
             return
-        for each in found:
-            if len(found) > MOST_TAKINGS:
+        for each in stretches:
+            if len(stretches) > MOST_STRETCHES:
                 raise TooManyPlaces
             by_product[each.product].append(each)
-            for taken, longer in self.longer(each, score, "left"):
-                found += self.new(longer)
-                from_left.append((longer, taken))
-                for two in by_right[taken]:
-                    yield from self.checked((two,), each, (*two.symbols, *each.symbols))
-            for taken, longer in self.longer(each, score, "right"):
-                found += self.new(longer)
-                from_right.append((longer, taken))
-                for two in by_left[taken]:
-                    yield from self.checked((longer,), two, (*longer.symbols, two.symbols[1]))
-        for one, taken in from_right:
+            for other, longer in self.extensions(each, score, "left"):
+                stretches += self.new(longer)
+                from_left.append((longer, other))
+                for two in by_right[other]:
+                    yield from self.check_contest((two,), each, (*two.symbols, *each.symbols))
+            for other, longer in self.extensions(each, score, "right"):
+                stretches += self.new(longer)
+                from_right.append((longer, other))
+                for two in by_left[other]:
+                    yield from self.check_contest((longer,), two, (*longer.symbols, two.symbols[1]))
+        for one, other in from_right:
             for two, also in from_left:
-                if also == taken:
-                    yield from self.checked((one,), two, (*one.symbols, *two.symbols[1:]))
-        if any(
-            taken in by_product for _, taken in (*from_left, *from_right)
-        ):  # what merged takes what merged beside it
+                if also == other:
+                    yield from self.check_contest((one,), two, (*one.symbols, *two.symbols[1:]))
+        # A result merges with the result of another pair next to it.
+        if any(other in by_product for _, other in (*from_left, *from_right)):
             raise TooManyPlaces
 
-    def new(self, stretch: Taking) -> list[Taking]:
-        """The stretch, unless it was found before."""
+    def new(self, stretch: Stretch) -> list[Stretch]:
+        """A list of the stretch; empty if it was found before."""
         if stretch in self.found:
             return []
         self.found.add(stretch)
         return [stretch]
 
-    def meet(self, symbols: tuple[str, ...]) -> bool:
-        """Whether these can be neighbours; if so, any two of them can."""
+    def can_meet(self, symbols: tuple[str, ...]) -> bool:
+        """Whether some text can have these symbols as neighbours, which implies it for each adjacent two."""
         for two in itertools.pairwise(symbols):
             if two not in self.couples:
-                self.couples[two] = meet(two, self.scores)
+                self.couples[two] = can_be_neighbours(two, self.scores)
             if not self.couples[two]:
                 return False
-        return len(symbols) == 2 or meet(symbols, self.scores)
+        return len(symbols) == 2 or can_be_neighbours(symbols, self.scores)
 
-    def checked(self, ones: Sequence[Taking], two: Taking, symbols: tuple[str, ...]) -> Iterator[Contest]:
-        """The contest, if the symbols can be neighbours and the pairs are others."""
+    def check_contest(self, ones: Sequence[Stretch], two: Stretch, symbols: tuple[str, ...]) -> Iterator[Contest]:
+        """The contest, if the symbols can be neighbours and it orders pairs that have no known order."""
         self.tests += 1
         if self.tests > MOST_TESTS:
             raise TooManyPlaces
         second = two.pairs[0]
         first = tuple(pair for one in ones for pair in one.pairs if pair != second and (pair, second) not in self.known)
-        if first and self.meet(symbols):
+        if first and self.can_meet(symbols):
             self.known.update((pair, second) for pair in first)
             yield Contest(first, two.pairs[0], symbols)
 
-    def longer(self, each: Taking, score: float, side: str) -> Iterator[tuple[str, Taking]]:
-        """What a stretch takes next on one side, and the stretch with it."""
-        for taken, reached in (self.left if side == "left" else self.right).get(each.product, ()):
+    def extensions(self, each: Stretch, score: float, side: str) -> Iterator[tuple[str, Stretch]]:
+        """Each symbol that a stretch can merge with next on one side, and the stretch with that symbol."""
+        for neighbour, reached in (self.left if side == "left" else self.right).get(each.product, ()):
             if reached < score:
                 continue
-            pair = (taken, each.product) if side == "left" else (each.product, taken)
+            pair = (neighbour, each.product) if side == "left" else (each.product, neighbour)
             pairs = (*each.pairs, pair) if reached == score else each.pairs
-            symbols = (taken, *each.symbols) if side == "left" else (*each.symbols, taken)
-            if self.meet(symbols):
-                yield taken, Taking(pairs, symbols, "".join(pair))
+            symbols = (neighbour, *each.symbols) if side == "left" else (*each.symbols, neighbour)
+            if self.can_meet(symbols):
+                yield neighbour, Stretch(pairs, symbols, "".join(pair))
 
 
-def in_order(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMerges) -> list[Pair]:
-    """The pairs of one score, each behind those that must come before it; problems are kept in `found`."""
+def sort_pairs(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMerges) -> list[Pair]:
+    """The pairs of one score, each after all pairs that must precede it; sets the problem of `found` if there is none."""
     before: dict[Pair, dict[Pair, Contest]] = defaultdict(dict)
     try:
         for contest in contests:
@@ -225,18 +228,20 @@ def in_order(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMe
                 before[contest.second].setdefault(first, contest)
     except TooManyPlaces:
         found.differs(TOO_MANY, "")
-    left = dict.fromkeys(pairs)
+    remaining = dict.fromkeys(pairs)
     done: dict[Pair, None] = {}
-    while left:
-        free = [pair for pair in left if before[pair].keys() <= done.keys()]
-        if not free:
-            second = next(iter(left))
+    while remaining:
+        ready = [pair for pair in remaining if before[pair].keys() <= done.keys()]
+        if not ready:
+            second = next(iter(remaining))
             first, contest = next((pair, contest) for pair, contest in before[second].items() if pair not in done)
-            problem = f"{shown(first)} and {shown(second)} have the same score, and each must merge before the other"
+            problem = (
+                f"{pair_text(first)} and {pair_text(second)} have the same score, and each must merge before the other"
+            )
             found.differs(problem, "".join(contest.symbols))
-            free = [second]
-        for pair in free:
-            done[pair] = left.pop(pair)
+            ready = [second]
+        for pair in ready:
+            done[pair] = remaining.pop(pair)
     return [*done]
 
 
@@ -246,41 +251,41 @@ def are_runs(pairs: Sequence[Pair]) -> bool:
     return len(results) > 1 and len(set().union(*results)) == 1
 
 
-def grow_alike(pairs: Sequence[Pair], scores: Mapping[str, float], least: float, char: str) -> bool:
-    """Whether a list makes the same merges of every run of a character, one after another, as scores from `least` on do.
+def runs_merge_alike(pairs: Sequence[Pair], scores: Mapping[str, float], least: float, char: str) -> bool:
+    """Whether a list and the scores from `least` up make the same merges, in the same order, in every run of a character.
 
-    It is looked at for runs of up to four times the longest piece. In a longer one the merges choose among the same pairs:
-    behind pieces that merge no more, the first run grows, and the characters after it are as they were.
+    This checks runs of up to four times the longest piece. In a longer run the merges choose among the same pairs:
+    after pieces that merge no more, the first run grows, and the characters after it are unchanged.
     """
     runs = {piece: score for piece, score in scores.items() if {*piece} == {char} and score >= least}
     ranks = {pair: -float(rank) for rank, pair in enumerate(pairs) if {*pair[0]} == {char} == {*pair[1]}}
     texts = (char * count for count in range(4 * max(map(len, runs)) + 1))
-    return all([*states(text, runs)] == [*merged_states(text, lambda *two: ranks.get(two))] for text in texts)
+    return all([*merge_states(text, runs)] == [*states_by_score(text, lambda *two: ranks.get(two))] for text in texts)
 
 
-def shown(pair: Pair) -> str:
-    """A pair in a message."""
+def pair_text(pair: Pair) -> str:
+    """A pair as text for a message."""
     return f"{pair[0]!r} + {pair[1]!r}"
 
 
-def meet(symbols: Sequence[str], scores: Mapping[str, float]) -> bool:
+def can_be_neighbours(symbols: Sequence[str], scores: Mapping[str, float]) -> bool:
     """Whether a text can have these symbols as neighbours before some merge, or at the end."""
-    return [*symbols] in states("".join(symbols), scores)
+    return [*symbols] in merge_states("".join(symbols), scores)
 
 
-def states(text: str, scores: Mapping[str, float]) -> Iterator[list[str]]:
+def merge_states(text: str, scores: Mapping[str, float]) -> Iterator[list[str]]:
     """The symbols of a text before each merge by scores, and after the last one."""
-    return merged_states(text, lambda one, two: scores.get(one + two))
+    return states_by_score(text, lambda one, two: scores.get(one + two))
 
 
-def merged_states(text: str, score: Callable[[str, str], float | None]) -> Iterator[list[str]]:
-    """The same, where a function gives the score of two neighbours, or None if they do not merge."""
+def states_by_score(text: str, score: Callable[[str, str], float | None]) -> Iterator[list[str]]:
+    """The states by a function that returns the score of two neighbours, or None if they do not merge."""
     symbols = [*text]
     while True:
         yield [*symbols]
-        found = [(score(one, two), -at) for at, (one, two) in enumerate(itertools.pairwise(symbols))]
-        able = [(each, at) for each, at in found if each is not None]
-        if not able:
+        scored = [(score(one, two), -at) for at, (one, two) in enumerate(itertools.pairwise(symbols))]
+        possible = [(each, at) for each, at in scored if each is not None]
+        if not possible:
             return
-        at = -max(able)[1]
+        at = -max(possible)[1]
         symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]

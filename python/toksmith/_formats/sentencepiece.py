@@ -1,8 +1,8 @@
-"""SentencePiece's `.model`: pieces with scores and types, a normalizer, and how text is made visible again.
+"""SentencePiece's `.model`: pieces with scores and types, a normalizer and a decoder.
 
 A character model is a byte-pair model whose pieces are single characters, so that nothing merges. Ordinary, unused and
-byte pieces are the tokens of the model. User-defined, control and unknown pieces are added tokens; user-defined ones are
-found in the normalized text and stay whole.
+byte pieces are the tokens of the model. User-defined, control and unknown pieces are added tokens; user-defined pieces
+match in the normalized text and stay whole.
 """
 
 from __future__ import annotations
@@ -16,15 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError
 from .._model.model import AddedToken, Kind, Model, Step, TokenTable
 from .._model.patterns import PatternArgument
+from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
 from .arguments import refuse_losses
-from .protobuf import new_model, parse
-from .texts import text_of
+from .protobuf import new_model, parse_model
+from .texts import decode_text
 
-__all__ = ["DOC", "NAME", "SUFFIXES", "check_kind", "load", "only", "pieces", "save", "sniff", "strip_of"]
+__all__ = [
+    "DOC",
+    "NAME",
+    "SUFFIXES",
+    "check_kind",
+    "load",
+    "piece_rows",
+    "save",
+    "single_step",
+    "sniff",
+    "strip_option",
+]
 
 NAME = "sentencepiece"
 MOST_BYTES = 1 << 26
@@ -45,17 +56,17 @@ HOLDS = (
 
 
 def sniff(data: bytes, path: str) -> bool:
-    """Whether the first thing is a message whose first thing is a short text: the first piece."""
+    """Whether the data start with a protobuf message that starts with a short text: the first piece."""
     return len(data) > 3 and data[0] == data[2] == 0x0A and 0 < data[3] <= data[1] - 2 < 0x7E
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model that the file holds."""
+    """The model in the file."""
     refuse_arguments("a SentencePiece model", pattern, special_tokens)
-    return model_of(parse(data, path), path)
+    return read_message(parse_model(data, path), path)
 
 
-def model_of(message: Any, path: str) -> Model:
+def read_message(message: Any, path: str) -> Model:
     """The model of a message."""
     trainer, normalizer = message.trainer_spec, message.normalizer_spec
     check_specs(message, path)
@@ -64,7 +75,7 @@ def model_of(message: Any, path: str) -> Model:
     scores: list[float] = []
     added: list[AddedToken] = []
     unused: list[int] = []
-    for id, content, kind, score in checked_pieces(message, path):
+    for id, content, kind, score in parse_pieces(message, path):
         if kind in (CONTROL, UNKNOWN):
             added.append(AddedToken(content, id))
         elif kind == USER_DEFINED:
@@ -74,9 +85,9 @@ def model_of(message: Any, path: str) -> Model:
             ids.append(id)
             scores.append(score)
             unused += [id] if is_unused(content, kind, trainer) else []
-    surface = text_of(trainer.unk_surface, path, "trainer_spec.unk_surface")
+    surface = decode_text(trainer.unk_surface, path, "trainer_spec.unk_surface")
     kind_of_model = KINDS[trainer.model_type]
-    strip = strip_of(normalizer.remove_extra_whitespaces, normalizer.add_dummy_prefix)
+    strip = strip_option(normalizer.remove_extra_whitespaces, normalizer.add_dummy_prefix)
     unknown = surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE
     decoders = [Step("sentencepiece", (("strip", strip), ("unknown", unknown)))]
     if message.denormalizer_spec.precompiled_charsmap:
@@ -94,12 +105,12 @@ def model_of(message: Any, path: str) -> Model:
         normalizers=(rewriting_step("sentencepiece", normalizer, trainer.treat_whitespace_as_suffix),),
         decoders=tuple(decoders),
         added_tokens=tuple(added),
-        metadata={"normalizer": name} if (name := text_of(normalizer.name, path, "normalizer_spec.name")) else {},
+        metadata={"normalizer": name} if (name := decode_text(normalizer.name, path, "normalizer_spec.name")) else {},
     )
 
 
 def is_unused(content: str, kind: int, trainer: Any) -> bool:
-    """Whether no text becomes a piece. In a model of characters, merging would make the longer ones."""
+    """Whether no text becomes the piece. In a character model this holds for longer pieces, which merging would make."""
     longer = trainer.model_type == CHARACTERS and kind == NORMAL and len(content) > 1
     return kind == UNUSED or longer or (content == "\0" and trainer.byte_fallback)
 
@@ -112,18 +123,18 @@ def check_specs(message: Any, path: str) -> None:
         raise FormatError(path, "trainer_spec.model_type", problem)
     for name in ("normalizer_spec", "denormalizer_spec"):
         charsmap = getattr(message, name).precompiled_charsmap
-        if problem := problem_of_charsmap(charsmap):
+        if problem := charsmap_problem(charsmap):
             raise FormatError(path, f"{name}.precompiled_charsmap", problem)
 
 
-def problem_of_charsmap(charsmap: bytes) -> str:
-    """What is wrong with a table of characters; "" for nothing."""
+def charsmap_problem(charsmap: bytes) -> str:
+    """The error in a table of characters; "" if it is valid."""
     size = int.from_bytes(charsmap[:4], "little")
     is_broken = charsmap and (len(charsmap) < 4 + size or size % 4 or size == 0)
     return f"is broken: it claims a trie of {size} bytes but has only {len(charsmap)}" if is_broken else ""
 
 
-def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, float]]:
+def parse_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, float]]:
     """Id, content, type and score of each piece."""
     if not 0 < len(message.pieces) <= PIECE_LIMIT:
         raise FormatError(path, "pieces", f"expected 1 to {PIECE_LIMIT} pieces, not {len(message.pieces)}")
@@ -131,12 +142,12 @@ def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, flo
     kinds = dict.fromkeys(range(NORMAL, BYTE + 1), 0)
     for id, piece in enumerate(message.pieces):
         place = f"piece {id}"
-        content, kind = text_of(piece.piece, path, place), piece.type
+        content, kind = decode_text(piece.piece, path, place), piece.type
         if not content:
             raise FormatError(path, place, "is empty")
         if (other := ids.setdefault(content, id)) != id:
             raise FormatError(path, place, f"{content!r} occurs twice; piece {other} is the same")
-        problem = problem_of(content, kind, message.trainer_spec.byte_fallback)
+        problem = piece_problem(content, kind, message.trainer_spec.byte_fallback)
         if message.trainer_spec.model_type == UNIGRAM and not math.isfinite(piece.score):
             problem = f"has the score {piece.score}; a unigram model needs finite scores"
         if problem:
@@ -150,8 +161,8 @@ def checked_pieces(message: Any, path: str) -> Iterator[tuple[int, str, int, flo
         raise FormatError(path, "pieces", problem)
 
 
-def problem_of(content: str, kind: int, byte_fallback: bool) -> str:
-    """What is wrong with a piece; "" for nothing."""
+def piece_problem(content: str, kind: int, byte_fallback: bool) -> str:
+    """The error in a piece; "" if it is valid."""
     if not NORMAL <= kind <= BYTE:
         return f"has the unknown type {kind}; expected 1 to 6"
     if kind == BYTE and not BYTE_PIECE.fullmatch(content):
@@ -164,7 +175,7 @@ def problem_of(content: str, kind: int, byte_fallback: bool) -> str:
 
 
 def rewriting_step(kind: str, spec: Any, suffix: bool) -> Step:
-    """How a text is rewritten as a whole."""
+    """The step that rewrites a whole text, from a normalizer's message."""
     options = {
         "charsmap": base64.b64encode(spec.precompiled_charsmap).decode(),
         "dummy": ("after" if suffix else "before") if spec.add_dummy_prefix else "nowhere",
@@ -174,20 +185,20 @@ def rewriting_step(kind: str, spec: Any, suffix: bool) -> Step:
     return Step(kind, tuple(sorted(options.items())))
 
 
-def strip_of(remove_extra: bool, dummy: bool) -> str:
-    """Which spaces decoding removes; the normalizer decides it."""
+def strip_option(remove_extra: bool, dummy: bool) -> str:
+    """The decoder's option `strip` (the leading spaces that decoding removes), which the normalizer decides."""
     return "each" if remove_extra else "once" if dummy else "nothing"
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The model that SentencePiece loads; it gives the same ids for every text."""
+    """The bytes of a model that SentencePiece loads; it gives the same ids for every text."""
     refuse_losses(model, NAME, allow_loss, holds=HOLDS)
     check_kind(model)
     denormalizers = [step for step in model.decoders[1:2] if step.kind == "denormalizer"]
     decoders = dataclasses.replace(model, decoders=model.decoders[:1]) if denormalizers else model
-    normalizer, decoder = only(model, "normalizers"), only(decoders, "decoders")
+    normalizer, decoder = single_step(model, "normalizers"), single_step(decoders, "decoders")
     message = new_model()
-    for content, kind, score in pieces(model):
+    for content, kind, score in piece_rows(model):
         message.pieces.add(piece=content.encode(), type=kind, score=score)
     trainer, spec = message.trainer_spec, message.normalizer_spec
     trainer.model_type = MODEL_TYPES[model.kind]
@@ -195,13 +206,13 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     trainer.treat_whitespace_as_suffix = normalizer["dummy"] == "after"
     if decoder["unknown"] != UNKNOWN_SURFACE:
         trainer.unk_surface = decoder["unknown"].encode()
-    spec.name = name_of(model, allow_loss).encode()
+    spec.name = normalizer_name(model, allow_loss).encode()
     write_rewriting(spec, normalizer)
     for step in denormalizers:
         if step["dummy"] == "after" or not step["charsmap"]:
             raise CannotRepresent(NAME, "decoders", "a denormalizer needs a charsmap, and adds no space after a text")
         write_rewriting(message.denormalizer_spec, step)
-    strip = strip_of(spec.remove_extra_whitespaces, spec.add_dummy_prefix)
+    strip = strip_option(spec.remove_extra_whitespaces, spec.add_dummy_prefix)
     if decoder["strip"] != strip:
         problem = f"the normalizer decides which spaces decoding removes: {strip!r}, not {decoder['strip']!r}"
         raise CannotRepresent(NAME, "decoders", problem)
@@ -210,7 +221,7 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def write_rewriting(spec: Any, step: Step) -> None:
-    """Writes how a text is rewritten as a whole."""
+    """Writes the options of a step that rewrites a whole text into a normalizer's message."""
     spec.precompiled_charsmap = base64.b64decode(step["charsmap"])
     spec.add_dummy_prefix = step["dummy"] != "nowhere"
     spec.remove_extra_whitespaces = step["remove_extra"]
@@ -218,7 +229,7 @@ def write_rewriting(spec: Any, step: Step) -> None:
 
 
 def check_kind(model: Model, format: str = NAME) -> None:
-    """Raises CannotRepresent unless scores merge the model's characters, or it is a unigram model or one of words."""
+    """Raises CannotRepresent unless the model merges characters by scores, or is a unigram model or a model of words."""
     kinds = [*MODEL_TYPES] if format == NAME else ["unigram", "bpe"]
     if model.kind not in kinds:
         raise CannotRepresent(format, "kind", f"the format supports only {', '.join(kinds)}")
@@ -237,7 +248,7 @@ def check_kind(model: Model, format: str = NAME) -> None:
         raise CannotRepresent(format, "unknown_id", "the format requires one")
 
 
-def only(model: Model, field: str, format: str = NAME) -> Step:
+def single_step(model: Model, field: str, format: str = NAME) -> Step:
     """The one step of a field, which must be SentencePiece's."""
     steps: tuple[Step, ...] = getattr(model, field)
     if len(steps) != 1 or steps[0].kind != "sentencepiece":
@@ -245,14 +256,14 @@ def only(model: Model, field: str, format: str = NAME) -> Step:
     return steps[0]
 
 
-def name_of(model: Model, allow_loss: Collection[str]) -> str:
+def normalizer_name(model: Model, allow_loss: Collection[str]) -> str:
     """The name of the normalizer, the only metadata that the format can store."""
     if model.metadata.keys() - {"normalizer"} and "metadata" not in allow_loss:
         raise CannotRepresent(NAME, "metadata", "the format has no field for it; allow_loss=['metadata'] leaves it out")
     return model.metadata.get("normalizer", "")
 
 
-def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
+def piece_rows(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
     """Content, type and score of each piece, by id."""
     rows: dict[int, tuple[str, int, float]] = {}
     contents: set[str] = set()
@@ -269,7 +280,7 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
     for added in model.added_tokens:
         if added.id in rows or added.content in contents:
             raise CannotRepresent(format, "added_tokens", f"{added.content!r} (id {added.id}) is already a piece")
-        rows[added.id] = (added.content, type_of(added, model, format), 0.0)
+        rows[added.id] = (added.content, piece_type(added, model, format), 0.0)
         contents.add(added.content)
     if sorted(rows) != list(range(len(rows))):
         raise CannotRepresent(format, "ids", "the format requires ids without holes")
@@ -284,8 +295,8 @@ def pieces(model: Model, format: str = NAME) -> list[tuple[str, int, float]]:
     return [rows[id] for id in range(len(rows))]
 
 
-def type_of(token: AddedToken, model: Model, format: str) -> int:
-    """What SentencePiece calls such a token."""
+def piece_type(token: AddedToken, model: Model, format: str) -> int:
+    """SentencePiece's type of an added token; raises CannotRepresent if its flags fit none."""
     if token == AddedToken(token.content, token.id):
         return UNKNOWN if token.id == model.unknown_id else CONTROL
     if token == AddedToken(token.content, token.id, special=False, normalized=True):

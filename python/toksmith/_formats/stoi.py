@@ -1,4 +1,4 @@
-"""A plain character vocabulary: a JSON object of ids by character, the tutorials' `stoi`.
+"""`stoi.json`: the tutorials' character vocabulary, a JSON object of ids by character.
 
 Each character is a token, and a text is split into its characters. `load()` accepts special tokens.
 """
@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
+from ..errors import CannotRepresent, FormatError, InvalidOption
 from .arguments import added_tokens, refuse_losses
 from .json import parse_object
 
@@ -29,7 +29,7 @@ ENTRIES = re.compile(rf"\s*\{{\s*({CHARACTER}\s*:\s*[0-9]+\s*(,\s*|(?=\}})))+\}}
 
 
 def sniff(data: bytes, path: str) -> bool:
-    """Whether it is a JSON object of numbers by single characters, and nothing else."""
+    """Whether the data are a JSON object of numbers by single characters, and nothing else."""
     if not data[:64].lstrip().startswith(b"{"):
         return False
     return ENTRIES.fullmatch(data.decode("utf-8", "replace")) is not None
@@ -54,7 +54,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The ids by character."""
+    """The JSON object of ids by character."""
     if model.kind != "chars":
         raise CannotRepresent(NAME, "kind", "the format supports only character vocabularies")
     refuse_losses(model, NAME, allow_loss, holds=("kind",))

@@ -1,9 +1,9 @@
-"""Mistral's `tekken.json`: ranks with their bytes, the pattern, and special tokens, which take the first ids.
+"""Mistral's `tekken.json`: ranks with their bytes, the pattern, and special tokens, which have the first ids.
 
 Only the first `default_vocab_size - default_num_special_tokens` entries of the vocabulary are used. The ids of special
-tokens come first; missing special tokens are named `<SPECIAL_n>`. Other content of the file (images, audio) is kept as
-metadata. Mistral's own library never finds special tokens in a text; toksmith finds them if a call allows it. It also
-asserts that the first 256 tokens are the bytes in order. `RENUMBER` gives any model ids that fit.
+tokens come first; missing special tokens get the names `<SPECIAL_n>`. The model keeps other content of the file (images,
+audio) as metadata. Mistral's library never finds special tokens in a text; toksmith finds them if a call allows it.
+Mistral's library asserts that the first 256 tokens are the bytes in order. `RENUMBER` gives any model ids that fit.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError, InvalidOption
 from .._model.model import ID_LIMIT, AddedToken, Model, TokenTable, regex_split
 from .._model.patterns import PatternArgument
+from ..errors import CannotRepresent, FormatError, InvalidOption
 from . import refuse_arguments
 from .arguments import refuse_losses
 from .json import dump_json, parse_object
-from .texts import utf8_of
-from .tiktoken import ranks_of
+from .texts import encode_text
+from .tiktoken import to_ranks
 
 __all__ = ["DOC", "NAME", "RENUMBER", "SUFFIXES", "load", "save", "sniff"]
 
@@ -56,15 +56,15 @@ OLD_SPECIAL_TOKENS = [
     "[/SYSTEM_PROMPT]",
     "[TOOL_CONTENT]",
 ]
-WAY = "toksmith.convert(…, renumber=True) gives tokens such ids, and a map from the old to the new"
+ADVICE = "toksmith.convert(…, renumber=True) gives tokens such ids, and a map from the old to the new"
 CONFIG = ("pattern", "num_vocab_tokens", "default_vocab_size", "default_num_special_tokens", "version")
 OWN = ("config", "vocab", "special_tokens")
-# Other content of a file, for models that have none.
+# The other content that `save` writes for models without such metadata; `load` does not keep it.
 USUAL: Mapping[str, Any] = {"config": {"version": "v7"}}
 
 
 def sniff(data: bytes, path: str) -> bool:
-    """Whether it is a JSON object with the names that such files have."""
+    """Whether the data are a JSON object with the names of such files."""
     if not data[:64].lstrip().startswith(b"{"):
         return False
     ends = data[:HEAD] + data[-HEAD:]
@@ -72,23 +72,23 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model that the file holds."""
+    """The model in the file."""
     refuse_arguments("a tekken.json", pattern, special_tokens)
     value = parse_object(data, path, MOST_BYTES)
     if not isinstance(config := value.get("config"), dict):
         raise FormatError(path, "config", f"expected an object, not {str(config)[:40]!r}")
-    reserved = size_of(config, "default_num_special_tokens", path)
-    used = size_of(config, "default_vocab_size", path) - reserved
+    special_count = read_size(config, "default_num_special_tokens", path)
+    token_count = read_size(config, "default_vocab_size", path) - special_count
     if not isinstance(config.get("pattern"), str) or not config["pattern"]:
         raise FormatError(path, "config.pattern", f"expected a regex, not {str(config.get('pattern'))[:40]!r}")
-    tokens = list(checked_vocab(value.get("vocab"), used, path))
-    added = checked_special(value.get("special_tokens"), reserved, path)
-    more = {name: item for name, item in value.items() if name not in OWN}
-    kept: dict[str, Any] = {"config": {n: v for n, v in config.items() if n not in CONFIG[:4]}, **more}
-    metadata = {"tekken": dump_json(kept)} if kept != USUAL else {}
+    tokens = list(parse_vocab(value.get("vocab"), token_count, path))
+    added = parse_special(value.get("special_tokens"), special_count, path)
+    other_parts = {name: item for name, item in value.items() if name not in OWN}
+    other_content: dict[str, Any] = {"config": {n: v for n, v in config.items() if n not in CONFIG[:4]}, **other_parts}
+    metadata = {"tekken": dump_json(other_content)} if other_content != USUAL else {}
     return Model(
         TokenTable.of(tokens),
-        np.arange(reserved, reserved + len(tokens), dtype=np.uint32),
+        np.arange(special_count, special_count + len(tokens), dtype=np.uint32),
         merge_rule="bytes",
         whole_piece=True,
         splitters=(regex_split(config["pattern"]),),
@@ -97,7 +97,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
     )
 
 
-def size_of(config: Mapping[str, Any], name: str, path: str) -> int:
+def read_size(config: Mapping[str, Any], name: str, path: str) -> int:
     """A size of the configuration."""
     size = config.get(name)
     if type(size) is not int or not 0 <= size <= ID_LIMIT:
@@ -105,7 +105,7 @@ def size_of(config: Mapping[str, Any], name: str, path: str) -> int:
     return size
 
 
-def checked_vocab(vocab: object, used: int, path: str) -> Iterator[bytes]:
+def parse_vocab(vocab: object, used: int, path: str) -> Iterator[bytes]:
     """The tokens in rank order."""
     if not isinstance(vocab, list) or not 0 <= used <= len(vocab):
         raise FormatError(path, "vocab", f"expected a list of at least {used} tokens")
@@ -122,7 +122,7 @@ def checked_vocab(vocab: object, used: int, path: str) -> Iterator[bytes]:
         yield token
 
 
-def checked_special(rows: object, reserved: int, path: str) -> list[AddedToken]:
+def parse_special(rows: object, reserved: int, path: str) -> list[AddedToken]:
     """The special tokens, one for each reserved id."""
     if rows is None:
         rows = [{"rank": rank, "token_str": content} for rank, content in enumerate(OLD_SPECIAL_TOKENS)]
@@ -143,42 +143,42 @@ def checked_special(rows: object, reserved: int, path: str) -> list[AddedToken]:
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     """The JSON that Mistral's library loads."""
     refuse_losses(model, NAME, allow_loss, holds=("metadata",))
-    kept = metadata_of(model, allow_loss)
+    other_content = parse_metadata(model, allow_loss)
     if model.unit != "byte":
         raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")
     if len(model.splitters) != 1 or not model.splitters[0]["pattern"]:
-        found = [step["pattern"] for step in model.splitters]
-        raise CannotRepresent(NAME, "splitters", f"the format supports only one regex that is not empty, not {found}")
-    ranked = ranks_of(model, NAME)
-    reserved = len(model.added_tokens)
-    if sorted(token.id for token in model.added_tokens) != list(range(reserved)):
-        problem = f"the {reserved} special tokens must have the first ids, 0 to {reserved - 1}; {WAY}"
+        regexes = [step["pattern"] for step in model.splitters]
+        raise CannotRepresent(NAME, "splitters", f"the format supports only one regex that is not empty, not {regexes}")
+    ranked = to_ranks(model, NAME)
+    special_count = len(model.added_tokens)
+    if sorted(token.id for token in model.added_tokens) != list(range(special_count)):
+        problem = f"the {special_count} special tokens must have the first ids, 0 to {special_count - 1}; {ADVICE}"
         raise CannotRepresent(NAME, "added_tokens", problem)
-    if ranked.ids.tolist() != list(range(reserved, reserved + len(ranked.ids))):
-        problem = "ids must follow those of the special tokens without holes, in rank order"
-        raise CannotRepresent(NAME, "ids", f"{problem}; {WAY}")
+    if ranked.ids.tolist() != list(range(special_count, special_count + len(ranked.ids))):
+        problem = "ids must follow the ids of the special tokens without holes, in rank order"
+        raise CannotRepresent(NAME, "ids", f"{problem}; {ADVICE}")
     if list(ranked.tokens)[:256] != [bytes([byte]) for byte in range(256)]:
         problem = "Mistral's library requires the bytes as the first 256 tokens, in their order"
-        raise CannotRepresent(NAME, "ids", f"{problem}; {WAY}")
+        raise CannotRepresent(NAME, "ids", f"{problem}; {ADVICE}")
     special = sorted(model.added_tokens, key=lambda token: token.id)
     config = {
         "pattern": model.splitters[0]["pattern"],
         "num_vocab_tokens": len(ranked.ids),
-        "default_vocab_size": reserved + len(ranked.ids),
-        "default_num_special_tokens": reserved,
-        **(USUAL["config"] | kept.pop("config", {})),
+        "default_vocab_size": special_count + len(ranked.ids),
+        "default_num_special_tokens": special_count,
+        **(USUAL["config"] | other_content.pop("config", {})),
     }
     value = {
         "config": config,
-        "vocab": [row_of(rank, token) for rank, token in enumerate(ranked.tokens)],
+        "vocab": [token_entry(rank, token) for rank, token in enumerate(ranked.tokens)],
         "special_tokens": [{"rank": t.id, "token_str": t.content, "is_control": True} for t in special],
-        **kept,
+        **other_content,
     }
-    return utf8_of(json.dumps(value, ensure_ascii=False), NAME)
+    return encode_text(json.dumps(value, ensure_ascii=False), NAME)
 
 
-def ids_that_fit(model: Model) -> dict[int, int]:
-    """The new id for each old one: first special tokens, then the bytes in order, then other tokens by rank."""
+def fitting_ids(model: Model) -> dict[int, int]:
+    """The new id for each old id: first special tokens, then the bytes in order, then other tokens by rank."""
     ids, tokens = model.ids.tolist(), [*model.tokens]
     ranks = {id: rank for rank, id in enumerate(ids)}
     if model.merge_rule == "pair":
@@ -190,27 +190,27 @@ def ids_that_fit(model: Model) -> dict[int, int]:
     return {id: new for new, id in enumerate(dict.fromkeys(old))}
 
 
-RENUMBER = ids_that_fit
+RENUMBER = fitting_ids
 
 
-def metadata_of(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
-    """What the file that the model is from said beside the tokenizer."""
+def parse_metadata(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
+    """The other content (images, audio) of the file that the model was loaded from."""
     if "metadata" not in allow_loss and model.metadata.keys() - {"tekken"}:
         problem = "the format has no field for it; allow_loss=['metadata'] leaves it out"
         raise CannotRepresent(NAME, "metadata", problem)
     try:
-        kept = json.loads(model.metadata.get("tekken", "{}"))
+        content = json.loads(model.metadata.get("tekken", "{}"))
     except (ValueError, RecursionError):
-        kept = None
-    if not isinstance(kept, dict) or not isinstance(kept.get("config", {}), dict):
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("config", {}), dict):
         raise InvalidOption(
             "metadata", model.metadata["tekken"], "a JSON object, as load() creates it from such a file"
         )
-    return kept
+    return content
 
 
-def row_of(rank: int, token: bytes) -> dict[str, Any]:
-    """The entry of a token."""
+def token_entry(rank: int, token: bytes) -> dict[str, Any]:
+    """The vocabulary entry of a token."""
     try:
         text: str | None = token.decode()
     except UnicodeDecodeError:

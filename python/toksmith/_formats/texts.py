@@ -1,6 +1,6 @@
-"""The texts of files: which files belong together, their lines, and GPT-2's alphabet.
+"""The text of files: sets of file names, lines, and GPT-2's alphabet.
 
-A row's `files` lists sets of names; each set is one tokenizer. Names may share a prefix (`my-vocab.json` belongs to
+A row's `files` lists sets of names; each set is one tokenizer. Names can share a prefix (`my-vocab.json` belongs to
 `my-merges.txt`). In a set of suffixes (`.model`, `.vocab`), the rest of the name is the same.
 
 GPT-2's alphabet has a visible character for each byte, so that JSON and space-separated files can hold any token.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .._base.errors import CannotRepresent, FormatError
+from ..errors import CannotRepresent, FormatError
 
 __all__ = [
     "BYTE_CHARACTERS",
@@ -19,12 +19,12 @@ __all__ = [
     "MINBPE",
     "SETS",
     "FileContent",
-    "joined_lines",
-    "spelt",
-    "text_lines",
-    "text_of",
-    "unspelt",
-    "utf8_of",
+    "decode_text",
+    "encode_text",
+    "from_gpt2_alphabet",
+    "join_lines",
+    "split_lines",
+    "to_gpt2_alphabet",
 ]
 
 GPT2 = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
@@ -32,7 +32,7 @@ MINBPE = ((".model", ".vocab"),)
 # All sets, known before the module of a format is imported; `compat.transformers` writes the first.
 SETS = (("tokenizer.json", "tokenizer_config.json"), *GPT2, *MINBPE)
 
-LINE_LIMIT = 13 << 16  # above four times the tokens of the largest published vocabulary, o200k with 199,998
+LINE_LIMIT = 13 << 16  # more than four times the tokens of the largest published vocabulary, o200k with 199,998
 
 
 class FileContent(NamedTuple):
@@ -42,7 +42,7 @@ class FileContent(NamedTuple):
     data: bytes
 
 
-def text_lines(part: FileContent) -> list[str]:
+def split_lines(part: FileContent) -> list[str]:
     """The lines of a file in UTF-8, without their ends."""
     if (count := part.data.count(b"\n")) > LINE_LIMIT:
         raise FormatError(part.path, None, f"has {count} lines; at most {LINE_LIMIT} are allowed")
@@ -52,7 +52,7 @@ def text_lines(part: FileContent) -> list[str]:
         raise FormatError(part.path, f"byte {error.start}", "is not UTF-8") from error
 
 
-def joined_lines(lines: Sequence[str], format: str) -> bytes:
+def join_lines(lines: Sequence[str], format: str) -> bytes:
     """The content of a file with these lines, in UTF-8."""
     if len(lines) > LINE_LIMIT:
         problem = f"a file can have at most {LINE_LIMIT} lines, but this one would have {len(lines)}"
@@ -60,16 +60,16 @@ def joined_lines(lines: Sequence[str], format: str) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def text_of(data: bytes, path: str, place: str) -> str:
-    """A text of the file."""
+def decode_text(data: bytes, path: str, place: str) -> str:
+    """A text of the file from its UTF-8; raises FormatError for other bytes."""
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise FormatError(path, place, f"{data[:40]!r} is not UTF-8") from error
 
 
-def utf8_of(text: str, format: str) -> bytes:
-    """The text in UTF-8. Only the content of an added token can hold what UTF-8 cannot."""
+def encode_text(text: str, format: str) -> bytes:
+    """The text in UTF-8. Only the content of an added token can contain a lone surrogate, which UTF-8 cannot encode."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:
@@ -81,30 +81,30 @@ def utf8_of(text: str, format: str) -> bytes:
 
 def byte_characters() -> list[str]:
     """The character for each byte: its visible Latin-1 character, otherwise the next one from U+0100."""
-    shown = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    visible = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     others = iter(range(0x100, 0x200))
-    return [chr(byte if byte in shown else next(others)) for byte in range(256)]
+    return [chr(byte if byte in visible else next(others)) for byte in range(256)]
 
 
 BYTE_CHARACTERS = byte_characters()
-# Latin-1 maps each byte to a character. A character outside the alphabet becomes one outside Latin-1.
+# Latin-1 maps each byte to a character. `TO_LATIN` maps a character outside the alphabet to one outside Latin-1.
 TO_CHARACTERS = dict(enumerate(BYTE_CHARACTERS))
 TO_LATIN = dict.fromkeys(range(256), "\uffff") | {ord(char): chr(byte) for byte, char in enumerate(BYTE_CHARACTERS)}
 
 
-def spelt(token: bytes) -> str:
-    r"""The token with a character for each byte.
+def to_gpt2_alphabet(token: bytes) -> str:
+    r"""The token in GPT-2's alphabet, with a character for each byte.
 
-    >>> spelt(b" caf\xc3\xa9")
+    >>> to_gpt2_alphabet(b" caf\xc3\xa9")
     'ĠcafÃ©'
     """
     return token.decode("latin-1").translate(TO_CHARACTERS)
 
 
-def unspelt(text: str) -> bytes | None:
+def from_gpt2_alphabet(text: str) -> bytes | None:
     r"""The token with this spelling; None for an empty text or one with other characters.
 
-    >>> unspelt("Ġcafé"), unspelt("a b")
+    >>> from_gpt2_alphabet("Ġcafé"), from_gpt2_alphabet("a b")
     (b' caf\xe9', None)
     """
     try:

@@ -1,7 +1,7 @@
-"""BERT's `vocab.txt`: the tokens of a WordPiece model, one on a line; the number of the line is the id.
+"""BERT's `vocab.txt`: the tokens of a WordPiece model, one on a line; the line's index, from 0, is the id.
 
-Lines are read as HF tokenizers reads them (`WordPiece.from_file`): white space at the end of a line is no part of the token, an
-empty line takes an id, and of equal lines the last counts. So ids may have holes.
+`load` reads lines as HF tokenizers does (`WordPiece.from_file`): it drops white space at the end of a line, an empty line
+takes an id, and the last of equal lines counts. So ids can have holes.
 
 The file does not describe the normalization, so BERT's applies: lowercase, unless some token has a capital letter, which
 no lowercase text could reach. BERT's tokens in square brackets are special.
@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CannotRepresent, FormatError
 from .._model.model import AddedToken, Model, Step, TokenTable
 from .._model.patterns import UNSET, PatternArgument
+from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
 from .arguments import refuse_losses
 
@@ -34,7 +34,7 @@ SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")
 PREFIX = "##"
 LONGEST = 100
 LINE_LIMIT = 1 << 22
-# Unicode's white space, which `str.rstrip` has in another version.
+# Unicode's white space; `str.rstrip` without arguments removes a different set.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
@@ -45,9 +45,9 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model that the file holds."""
+    """The model in the file."""
     refuse_arguments("a vocab.txt", pattern, special_tokens)
-    ids = tokens_of(data, path)
+    ids = parse_tokens(data, path)
     if not any(token in ids for token in SPECIAL):
         raise FormatError(
             path, None, f"is not a vocabulary of BERT, which has at least one of the lines {', '.join(SPECIAL)}"
@@ -57,16 +57,16 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         np.array(list(ids.values()), np.uint32),
         kind="wordpiece",
         unit="char",
-        unknown_id=ids.get(UNKNOWN),  # without one, an unknown word is an error, as there
+        unknown_id=ids.get(UNKNOWN),  # None makes an unknown word an error, as in HF
         continuing_subword_prefix=PREFIX,
         max_piece_chars=LONGEST,
         added_tokens=tuple(AddedToken(token, id) for token, id in ids.items() if token in SPECIAL),
-        **steps(lowercase=not any(char.isupper() for token in ids if not token.startswith("[") for char in token)),
+        **bert_steps(lowercase=not any(char.isupper() for token in ids if not token.startswith("[") for char in token)),
     )
 
 
-def tokens_of(data: bytes, path: str) -> dict[str, int]:
-    """The tokens of the lines in the order of their places, which are their ids."""
+def parse_tokens(data: bytes, path: str) -> dict[str, int]:
+    """The ids by token, in id order."""
     ids: dict[str, int] = {}
     for id, line in enumerate(io.BytesIO(data)):
         if id >= LINE_LIMIT:
@@ -80,8 +80,8 @@ def tokens_of(data: bytes, path: str) -> dict[str, int]:
     return dict(sorted(ids.items(), key=operator.itemgetter(1)))
 
 
-def steps(lowercase: bool) -> dict[str, Any]:
-    """BERT's steps by field."""
+def bert_steps(lowercase: bool) -> dict[str, Any]:
+    """BERT's steps, by field of `Model`."""
     options = {"clean_text": True, "handle_chinese_chars": True, "lowercase": lowercase, "strip_accents": None}
     return {
         "normalizers": (Step("bert", tuple(sorted(options.items()))),),
@@ -91,7 +91,7 @@ def steps(lowercase: bool) -> dict[str, Any]:
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The tokens, a line each, if `load` gives the model back."""
+    """The tokens, one on a line; raises CannotRepresent unless loading the lines returns the same model."""
     steps_held = ("normalizers", "splitters", "decoders", "added_tokens")
     holds = ("kind", "unknown_id", "continuing_subword_prefix", "max_piece_chars", *steps_held)
     refuse_losses(model, NAME, allow_loss, holds=holds)
@@ -104,12 +104,12 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
     tokens = dict(zip(model.ids.tolist(), model.tokens, strict=True))
     data = b"".join(tokens.get(id, b"") + b"\n" for id in range(lines))
     try:
-        back = load(data, NAME, pattern=UNSET, special_tokens=None)
+        copy = load(data, NAME, pattern=UNSET, special_tokens=None)
     except FormatError as error:
         raise CannotRepresent(NAME, "tokens", str(error)) from error
-    if dict(zip(back.ids.tolist(), back.tokens, strict=True)) != tokens:
+    if dict(zip(copy.ids.tolist(), copy.tokens, strict=True)) != tokens:
         raise CannotRepresent(NAME, "tokens", "a token must be a single line that does not end in white space")
     for field in ("unit", "unknown_id", "continuing_subword_prefix", "max_piece_chars", *steps_held):
-        if field not in allow_loss and getattr(model, field) != getattr(back, field):
-            raise CannotRepresent(NAME, field, f"loading the file would give {getattr(back, field)!r}, as BERT does")
+        if field not in allow_loss and getattr(model, field) != getattr(copy, field):
+            raise CannotRepresent(NAME, field, f"loading the file would give {getattr(copy, field)!r}, as BERT does")
     return data

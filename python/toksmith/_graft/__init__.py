@@ -1,8 +1,8 @@
-"""graft: gives a model a changed or another tokenizer, and writes the checkpoint folder that loads with it.
+"""graft: gives a model a changed or another tokenizer, and writes a checkpoint folder that loads with it.
 
-Reading order: `model_folder` reads the checkpoint and `vocab_tensors` which of its tensors follow the vocabulary;
-`tokens` finds where each token comes from; `recipes` says how each row is made, and `rows` makes them; `settings` and
-`tokenizer_files` rewrite the small files. `plan` puts these together before anything is written. `write` and
+Reading order: `model_folder` reads the checkpoint, and `vocab_tensors` finds the tensors that follow the vocabulary;
+`tokens` finds the origin of each token; `recipes` defines the weights of each row, and `rows` computes the rows; `settings`
+and `tokenizer_files` rewrite the small files. `plan` combines these before `graft` writes anything. `write` and
 `new_folder` write; `verify` compares. Left out: training, without which new rows are a guess.
 """
 
@@ -13,18 +13,19 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from .._base.arguments import flag, texts
-from .._base.errors import FormatError, number_of
-from .._base.paths import check_name, reason, shown
+from .._base.arguments import check_flag, check_texts
+from .._base.paths import check_name, describe_error, printable_path
+from .._base.wording import number_of
 from .._render.progress import Progress, Reporter
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
+from ..errors import FormatError
 from .model_folder import CONFIG, GENERATION
-from .new_folder import NewFolder, check_free, clear
-from .plan import GraftPlan, GraftRequest, planned
+from .new_folder import NewFolder, check_free, remove_folder_leftovers
+from .plan import GraftPlan, GraftRequest, make_plan
 from .report import GraftedTensor, GraftProof, GraftReport, SpecialRow
-from .verify import verified
-from .write import NewFiles, Tick, copied_file, written_shard
+from .verify import verify_folder
+from .write import NewFiles, Tick, copy_file, write_shard
 
 __all__ = ["GraftPlan", "GraftProof", "GraftReport", "GraftedTensor", "SpecialRow", "graft"]
 
@@ -51,11 +52,11 @@ def graft(
     """Writes a checkpoint folder for a model with another tokenizer, which
     `from_pretrained` of transformers loads.
 
-    A token that the old tokenizer has too keeps its rows, bit for bit. A new
+    A token that is also in the old tokenizer keeps its rows, bit for bit. A new
     token gets a weighted sum of the rows of its pieces, which are the ids of
-    its text under the old tokenizer. Special tokens, holes and padding get the
-    mean row in an output matrix. All other tensors are copied. The folder
-    appears when it is whole, or not at all.
+    its text under the old tokenizer. New special tokens, holes and padding get
+    the mean row in an output matrix. `graft` copies all other tensors. The
+    folder appears complete, or not at all.
 
     Args:
         checkpoint: A folder with safetensors files and config.json.
@@ -66,91 +67,91 @@ def graft(
             "mean", "first-last" or "all-mean"; texts "NEW=OLD" copy the row of
             an old token. A list holds one rule and any number of texts.
         old: The tokenizer of the checkpoint; None for the one in its folder.
-        id_map: Which token is which, from `extend`, `prune`, `add_special` or
-            `convert`; None to match tokens by their bytes, and whether they are
-            special.
-        donor: A checkpoint of another model that has the new tokens. Their rows
-            are rebuilt from at most 64 tokens that both models have, by
-            orthogonal matching pursuit; tokens that it lacks follow `init`.
+        id_map: The new id of each old id, from `extend`, `prune`, `add_special`
+            or `convert`; None to match tokens by their bytes and by whether
+            they are special.
+        donor: A checkpoint of another model that has the new tokens. Orthogonal
+            matching pursuit rebuilds their rows from at most 64 tokens that
+            both models have; tokens that the donor lacks follow `init`.
         donor_tokenizer: The donor's tokenizer; None for the one in its folder.
         pad_to: The multiple that the number of rows is padded to; None for the
             checkpoint's.
-        tensors: What tensors with unknown names are, by name or pattern:
+        tensors: The roles of tensors with unknown names, by name or pattern:
             "input", "output", "bias", or "other", which is copied.
-        tokens: The tokens of the new tokenizer that play a part:
-            {"eos_token": "<|end|>"}. Needed where an old one is gone.
+        tokens: The new tokenizer's tokens with a role in the settings:
+            {"eos_token": "<|end|>"}. Required if an old token is missing.
         allow_loss: As for `Tokenizer.save`, for tokenizer.json.
-        link: Whether files that do not change are linked instead of copied.
-        verify: Whether the result is compared with the checkpoint. If `out`
-            exists already, nothing is written: it is compared.
-        dry_run: Whether only the report is made.
+        link: Whether unchanged files are hard links instead of copies.
+        verify: Whether to compare the result with the checkpoint. If `out`
+            already exists, `graft` writes nothing and compares it.
+        dry_run: Whether to return the report without writing.
         progress: None for a bar on a terminal, False for none, or a callable.
     Raises:
-        FormatError: The checkpoint is not whole, not in safetensors files,
+        FormatError: The checkpoint is incomplete, not in safetensors files,
             quantised, damaged, or belongs to another tokenizer; or `out`
-            cannot be written. The message says what to do.
+            cannot be written. The message gives the remedy.
         InvalidOption: An argument does not fit the checkpoint.
         CannotRepresent: tokenizer.json cannot hold the tokenizer.
-    Cost: one reading of the matrices, one copy of all else; memory of some
+    Cost: one reading of the matrices, one copy of all else; memory for some
         blocks, whatever the size. A donor's matrix is read 64 times for some
         hundred tokens.
     """
     for name, value in (("link", link), ("verify", verify), ("dry_run", dry_run)):
-        flag(value, name)
+        check_flag(value, name)
     if donor_tokenizer is not None and not isinstance(donor_tokenizer, Tokenizer):
         raise TypeError(f"donor_tokenizer: expected a Tokenizer, not {type(donor_tokenizer).__name__}")
     for path in (checkpoint, out, donor):
         if path is not None:
             check_name(path)
-    losses = (allow_loss,) if isinstance(allow_loss, str) else texts(allow_loss, "allow_loss")
-    asked = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, losses, donor, donor_tokenizer)
-    there = verify and os.path.isdir(out) and bool(os.listdir(out))
-    if there:
-        clear(out)
+    losses = (allow_loss,) if isinstance(allow_loss, str) else check_texts(allow_loss, "allow_loss")
+    request = GraftRequest(old, id_map, init, pad_to, tensors or {}, tokens or {}, losses, donor, donor_tokenizer)
+    out_exists = verify and os.path.isdir(out) and bool(os.listdir(out))
+    if out_exists:
+        remove_folder_leftovers(out)
     else:
         check_free(out, checkpoint)
-    plan = planned(checkpoint, tok, asked)
-    proof = verified(plan, Path(out)) if there else None
-    write = not there and not dry_run
+    plan = make_plan(checkpoint, tok, request)
+    proof = verify_folder(plan, Path(out)) if out_exists else None
+    write = not out_exists and not dry_run
     if write:
         with NewFolder(out) as new:
-            proof = filled(plan, new, link=link, verify=verify, reporter=Reporter(progress))
-    return report_of(plan, asked, Path(out), written=write, proof=proof)
+            proof = fill_folder(plan, new, link=link, verify=verify, reporter=Reporter(progress))
+    return make_report(plan, request, Path(out), written=write, proof=proof)
 
 
-def filled(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporter: Reporter) -> GraftProof | None:
-    """Writes everything into a new folder, compares it if that is asked for, and places it."""
-    done, total = 0, plan.size()
+def fill_folder(plan: GraftPlan, new: NewFolder, *, link: bool, verify: bool, reporter: Reporter) -> GraftProof | None:
+    """Writes all files into a new folder, compares it if `verify`, and renames it to its final name."""
+    done_bytes, total = 0, plan.size()
 
     def tick(size: int) -> None:
-        nonlocal done
-        done += size
-        reporter.report("writing", done, total)
+        nonlocal done_bytes
+        done_bytes += size
+        reporter.report("writing", done_bytes, total)
 
     with reporter.drawn():
         write_all(plan, new.path, link=link, tick=tick)
-    proof = verified(plan, Path(new.path)) if verify else None
+    proof = verify_folder(plan, Path(new.path)) if verify else None
     if proof is not None and proof.differences:
-        problem = f"what was written is not what is on the disk: {proof.differences[0]}; check the disk"
+        problem = f"the disk does not hold the written data: {proof.differences[0]}; check the disk"
         raise FormatError(new.path, None, problem)
     try:
         new.place()
     except OSError as problem:
-        raise FormatError(new.path, None, f"cannot be renamed: {reason(problem, new.path)}") from problem
+        raise FormatError(new.path, None, f"cannot be renamed: {describe_error(problem, new.path)}") from problem
     return proof
 
 
 def write_all(plan: GraftPlan, place: str, *, link: bool, tick: Tick) -> None:
-    changed = plan.new_tensors()
+    new_tensors = plan.new_tensors()
     with NewFiles(place) as files:
         for shard in plan.folder.shards:
-            if changed.keys() & shard.tensors.keys():
-                written_shard(shard, changed, files, tick)
+            if new_tensors.keys() & shard.tensors.keys():
+                write_shard(shard, new_tensors, files, tick)
             else:
-                copied_file(shard.path, files, link=link, tick=tick)
+                copy_file(shard.path, files, link=link, tick=tick)
         settings = [name for name in (CONFIG, GENERATION) if plan.folder.has(name) and name not in plan.files]
         for name in (*plan.folder.copied, *settings):
-            copied_file(plan.folder.place / name, files, link=False, tick=lambda size: None)
+            copy_file(plan.folder.place / name, files, link=False, tick=lambda size: None)
         for name, data in plan.files.items():
             with files.add(name) as file:
                 file.write(data)
@@ -171,31 +172,31 @@ SPECIAL = (
 )
 
 
-def report_of(
+def make_report(
     plan: GraftPlan, asked: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
 ) -> GraftReport:
-    found = plan.found
+    origins = plan.found
     specials = tuple(special_rows(plan))
-    new = len(found.new) - len(found.kept)
-    new_specials = any(found.new[row.id].special and row.id not in found.kept for row in specials)
-    cases = ((EXACT, True), (LOST, bool(found.dropped)), (GUESSED, new > 0), (SPECIAL, new_specials))
-    changed = [
+    new = len(origins.new) - len(origins.kept)
+    new_specials = any(origins.new[row.id].special and row.id not in origins.kept for row in specials)
+    cases = ((EXACT, True), (LOST, bool(origins.dropped)), (GUESSED, new > 0), (SPECIAL, new_specials))
+    changed_files = [
         shard.path.name
         for shard in plan.folder.shards
         if {each.tensor.name for each in plan.tensors} & shard.tensors.keys()
     ]
     return GraftReport(
-        source=shown(plan.folder.place),
-        out=shown(out),
+        source=printable_path(plan.folder.place),
+        out=printable_path(out),
         written=written,
         tokenizer=plan.new.fingerprint,
         rows=plan.rows,
-        kept=len(found.kept),
+        kept=len(origins.kept),
         new=new,
-        dropped=len(found.dropped),
-        empty=plan.rows[1] - len(found.new),
+        dropped=len(origins.dropped),
+        empty=plan.rows[1] - len(origins.new),
         tied=plan.tied,
-        init=init_words(plan),
+        init=init_text(plan),
         tensors=tuple(
             GraftedTensor(
                 each.tensor.name,
@@ -208,18 +209,18 @@ def report_of(
             for each in plan.tensors
         ),
         specials=specials,
-        files=(*changed, *plan.files),
+        files=(*changed_files, *plan.files),
         left_out=(*plan.folder.left_out, *(name for name in plan.folder.stale if name not in plan.files)),
         size=plan.size(),
         notes=plan.notes,
         expect=tuple(text for text, fits in cases if fits),
-        command=command_of(plan, asked, out),
+        command=verify_command(plan, asked, out),
         proof=proof,
     )
 
 
-def init_words(plan: GraftPlan) -> str:
-    """The rule for new rows as it was applied."""
+def init_text(plan: GraftPlan) -> str:
+    """The applied rule for new rows, in words."""
     rule = plan.init.rule
     if plan.tied and rule in ("exponential", "first-last"):
         rule = f"mean (one matrix for input and output; {rule} needs two)"
@@ -229,27 +230,27 @@ def init_words(plan: GraftPlan) -> str:
 
 
 def special_rows(plan: GraftPlan) -> Iterator[SpecialRow]:
-    """Each special token of the new tokenizer, and where its rows come from."""
-    found = plan.found
-    for id, key in found.new.items():
+    """Each special token of the new tokenizer, with the origin of its rows."""
+    origins = plan.found
+    for id, key in origins.new.items():
         if not key.special:
             continue
-        if id in found.kept:
-            source = "kept" if found.kept[id] == id else f"kept (old id {found.kept[id]})"
+        if id in origins.kept:
+            source = "kept" if origins.kept[id] == id else f"kept (old id {origins.kept[id]})"
         elif id in plan.init.copies:
-            source = f"new: that of {found.old[plan.init.copies[id]]}"
-        elif plan.tied or not found.pieces[id] or plan.init.rule == "all-mean":
+            source = f"new: that of {origins.old[plan.init.copies[id]]}"
+        elif plan.tied or not origins.pieces[id] or plan.init.rule == "all-mean":
             source = "new: mean of all rows"
         else:
-            source = f"new: mean of {len(found.pieces[id])} pieces (input), of all rows (output)"
+            source = f"new: mean of {len(origins.pieces[id])} pieces (input), of all rows (output)"
         yield SpecialRow(key.token.decode("utf-8", "replace"), id, source)
 
 
-def command_of(plan: GraftPlan, asked: GraftRequest, out: Path) -> str:
-    """The command that compares the new folder with the checkpoint."""
-    given = [asked.init] if isinstance(asked.init, str) else [*asked.init]
+def verify_command(plan: GraftPlan, asked: GraftRequest, out: Path) -> str:
+    """The shell command that compares the new folder with the checkpoint."""
+    init_args = [asked.init] if isinstance(asked.init, str) else [*asked.init]
     words = ["toksmith", "graft", str(plan.folder.place), "-t", str(out / "tokenizer.json"), "-o", str(out)]
-    words += [word for said in given if said != "exponential" for word in ("--init", said)]
+    words += [word for init_arg in init_args if init_arg != "exponential" for word in ("--init", init_arg)]
     words += [] if asked.pad_to is None else ["--pad-to", str(asked.pad_to)]
     words += [word for pair in asked.tensors.items() for word in ("--tensor", "=".join(pair))]
     words += [word for pair in asked.tokens.items() for word in ("--token", "=".join(pair))]

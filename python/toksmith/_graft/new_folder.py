@@ -1,7 +1,7 @@
-"""A folder that has its name only when it is whole.
+"""Writes a folder that gets its name only when it is complete.
 
-It is written beside its place under another name, flushed to the disk, and renamed. What a killed process left is removed
-by the next one: a file beside it is held for as long as its writer lives.
+The folder is written next to its final place under another name, flushed to the disk, and renamed. The next process removes
+the leftovers of a killed process: a writer locks a file next to its folder for as long as it lives.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ import re
 import shutil
 from types import TracebackType
 
-from .._base.errors import FormatError
-from .._base.paths import reason, url_of
+from .._base.paths import describe_error, url_of
 from .._base.system import SYSTEM
-from .._storage.atomic_files import Temporary, sweep
+from .._storage.atomic_files import TemporaryFile, remove_leftovers
+from ..errors import FormatError
 
-__all__ = ["NewFolder", "check_free", "clear"]
+__all__ = ["NewFolder", "check_free", "remove_folder_leftovers"]
 
 LEFT = re.compile(r"\.[0-9a-f]{16}\.tmp\.new")
 
 
 def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
-    """Refuses a place that is taken, or that has no folder around it."""
+    """Raises FormatError for a path that is in use, or whose parent folder does not exist."""
     place = os.path.realpath(os.fspath(out))
     problem = ""
     if url_of(out) is not None:
         problem = "is a URL; name a folder of this machine"
     elif place == os.path.realpath(source) or place.startswith(os.path.realpath(source) + os.sep):
-        problem = "is the checkpoint or inside it; name a folder beside it"
+        problem = "is the checkpoint or inside it; name a folder outside it"
     elif os.path.isdir(place) and os.listdir(place):
-        problem = (
-            "is there already and is not empty; remove it, or name another folder (with verify=True it is checked)"
-        )
+        problem = "already exists and is not empty; remove it, or name another folder (with verify=True it is checked)"
     elif os.path.lexists(place) and not os.path.isdir(place):
         problem = "is a file; name a new folder"
     elif not os.path.isdir(os.path.dirname(place)):
@@ -43,11 +41,11 @@ def check_free(out: str | os.PathLike[str], source: str | os.PathLike[str]) -> N
 
 
 class NewFolder:
-    """A folder that is being written, meanwhile as `path`; `with` removes it unless `place` was called."""
+    """A folder that is written as `path` until `place` renames it; without `place`, the end of `with` removes it."""
 
     def __init__(self, out: str | os.PathLike[str]) -> None:
         self._out = os.path.realpath(os.fspath(out))
-        self._held = Temporary(self._out)
+        self._held = TemporaryFile(self._out)
         self._placed = False
 
     @property
@@ -56,19 +54,19 @@ class NewFolder:
 
     def __enter__(self) -> NewFolder:  # noqa: PYI034 - `Self` came with Python 3.11
         try:
-            clear(self._out)
+            remove_folder_leftovers(self._out)
             self._held.create()
             os.mkdir(self.path)
         except OSError as problem:
             self._held.drop()
-            raise FormatError(self._out, None, f"cannot be written: {reason(problem, self._out)}") from problem
+            raise FormatError(self._out, None, f"cannot be written: {describe_error(problem, self._out)}") from problem
         return self
 
     def place(self) -> None:
-        """Flushes the folder, and gives it its name."""
+        """Flushes the folder and renames it to its final name."""
         SYSTEM.flush_folder(self.path)
         with contextlib.suppress(FileNotFoundError):
-            os.rmdir(self._out)  # empty, or it stays and the next line fails
+            os.rmdir(self._out)  # fails unless it is empty
         SYSTEM.move(self.path, self._out)
         self._placed = True
         SYSTEM.flush_folder(os.path.dirname(self._out))
@@ -81,14 +79,14 @@ class NewFolder:
         self._held.drop()
 
 
-def clear(out: str | os.PathLike[str]) -> None:
-    """Removes what killed processes left beside a place."""
+def remove_folder_leftovers(out: str | os.PathLike[str]) -> None:
+    """Removes the leftovers of killed processes next to a path."""
     place = os.path.realpath(os.fspath(out))
-    sweep(place, [place])
-    folder, own = os.path.split(place)
+    remove_leftovers(place, [place])
+    folder, base_name = os.path.split(place)
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
-            if name.startswith(own) and LEFT.fullmatch(name, len(own)):
-                held = os.path.join(folder, name.removesuffix(".new"))
-                if not (os.path.lexists(held) and SYSTEM.is_held(held)):
+            if name.startswith(base_name) and LEFT.fullmatch(name, len(base_name)):
+                lock_file = os.path.join(folder, name.removesuffix(".new"))
+                if not (os.path.lexists(lock_file) and SYSTEM.is_held(lock_file)):
                     shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

@@ -1,8 +1,8 @@
-"""How each new row is made: copied from an old row, a weighted sum of old rows, or the mean of all.
+"""Defines each new row: a copy of an old row, a weighted sum of old rows, or the mean of all rows.
 
-There is a recipe for input matrices and one for output matrices; a tied checkpoint has one for both. A rule gives the
-weights of the pieces of a new token. Special tokens, holes and padding get the mean row in an output matrix: zeros there
-would be a logit of 0, which wins where all others are negative.
+Input matrices have one recipe and output matrices another; a tied checkpoint has one for both. A rule gives the weights of
+a new token's pieces. New special tokens, holes and padding get the mean row in an output matrix: zeros would give a logit
+of 0, which wins where all others are negative.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InvalidOption, close_names
+from .._base.wording import close_names
+from ..errors import InvalidOption
 from .tokens import Origins, TokenKey
 
-__all__ = ["RULES", "InitRule", "Recipe", "Recipes", "chosen_init", "recipes"]
+__all__ = ["RULES", "InitRule", "Recipe", "Recipes", "parse_init", "recipes"]
 
 Side = Literal["input", "output", "tied"]
 Weights = Callable[[int, Side], NDArray[np.float64]]
-SHARP = 2.0  # of AdaptiVocab: a piece weighs e² times its neighbour
+SHARP = 2.0  # from AdaptiVocab: a piece weighs e² times its neighbour
 MEAN_ROW = np.zeros(0)
 Sums = Mapping[int, tuple[Sequence[int], NDArray[np.float64]]]  # the old rows and their weights, by new id
 
@@ -31,7 +32,7 @@ def mean(count: int, side: Side) -> NDArray[np.float64]:
 
 
 def exponential(count: int, side: Side) -> NDArray[np.float64]:
-    """Input rows lean on the last piece, output rows on the first. One matrix cannot do both, so a tied one gets the mean."""
+    """Input rows weigh the last piece most, output rows the first. A tied matrix cannot do both, so it gets the mean."""
     if side == "tied":
         return mean(count, side)
     places = np.arange(count, dtype=np.float64)
@@ -41,7 +42,7 @@ def exponential(count: int, side: Side) -> NDArray[np.float64]:
 
 
 def first_last(count: int, side: Side) -> NDArray[np.float64]:
-    """Input rows are those of the last piece, output rows those of the first; a tied matrix gets the mean."""
+    """Input rows copy the last piece's row, output rows the first piece's; a tied matrix gets the mean."""
     if side == "tied":
         return mean(count, side)
     weights = np.zeros(count)
@@ -50,7 +51,7 @@ def first_last(count: int, side: Side) -> NDArray[np.float64]:
 
 
 def all_mean(count: int, side: Side) -> NDArray[np.float64]:
-    """No pieces: the mean of all rows."""
+    """No weights: the row is the mean of all rows."""
     return MEAN_ROW
 
 
@@ -63,7 +64,7 @@ RULES: Mapping[str, Weights] = {
 
 
 class InitRule(NamedTuple):
-    """What the caller asks for: the rule, and the old token whose row a new token copies, by id."""
+    """The rule, and by new id the old id whose row it copies."""
 
     rule: str
     copies: Mapping[int, int]
@@ -71,72 +72,72 @@ class InitRule(NamedTuple):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How the rows of one matrix are made. One that copies nothing and has no sources is the mean of all rows with a token."""
+    """The rows of one matrix. A row without a copy and without sources is the mean of all rows with a token."""
 
-    copies: NDArray[np.int64]  # for each new row the old row that it copies, or -1
-    starts: NDArray[np.int64]  # where the sources of each new row begin; one more than rows
+    copies: NDArray[np.int64]  # shape (rows,): the old row that each new row copies, or -1
+    starts: NDArray[np.int64]  # shape (rows + 1,): the start of each new row's sources in `ids`
     ids: NDArray[np.int64]  # the old rows of all sums, in order
-    weights: NDArray[np.float64]  # of each
+    weights: NDArray[np.float64]  # the weight of each old row in `ids`
 
     def __len__(self) -> int:
         return len(self.copies)
 
     def sources(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The old rows whose weighted sum a row is, and their weights."""
-        own = slice(int(self.starts[row]), int(self.starts[row + 1]))
-        return self.ids[own], self.weights[own]
+        """The old rows of a new row's weighted sum, and their weights."""
+        span = slice(int(self.starts[row]), int(self.starts[row + 1]))
+        return self.ids[span], self.weights[span]
 
 
 class Recipes(NamedTuple):
-    """The recipes of a checkpoint; both are the same where it is tied."""
+    """The recipes of a checkpoint; both are the same if it is tied."""
 
     input: Recipe
     output: Recipe
 
 
-def chosen_init(init: str | Sequence[str], found: Origins) -> InitRule:
+def parse_init(init: str | Sequence[str], found: Origins) -> InitRule:
     """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both."""
     rules, copies = list[str](), dict[int, int]()
-    for said in [init] if isinstance(init, str) else init:
-        if said in RULES:
-            rules.append(said)
-        elif "=" not in said:
-            near = close_names(said, RULES)
+    for text in [init] if isinstance(init, str) else init:
+        if text in RULES:
+            rules.append(text)
+        elif "=" not in text:
+            near = close_names(text, RULES)
             expected = f"one of {', '.join(RULES)}, or NEW=OLD" + (f"; did you mean {near[0]}?" if near else "")
-            raise InvalidOption("init", said, expected)
+            raise InvalidOption("init", text, expected)
         else:
-            id, old = copied(*split(said, found), found)
+            id, old = resolve_copy(*split_init(text, found), found)
             copies[id] = old
     if len(rules) > 1:
-        raise InvalidOption("init", " and ".join(rules), "one rule; NEW=OLD may be given for each new token")
+        raise InvalidOption("init", " and ".join(rules), "one rule, and NEW=OLD for any number of new tokens")
     return InitRule(rules[0] if rules else "exponential", copies)
 
 
-def split(said: str, found: Origins) -> tuple[str, str]:
-    """The two tokens of NEW=OLD; either may hold `=` itself."""
-    known = {key.token for key in found.new.values()}
+def split_init(said: str, found: Origins) -> tuple[str, str]:
+    """The two tokens of NEW=OLD; both can contain `=`."""
+    contents = {key.token for key in found.new.values()}
     cuts = [place for place, sign in enumerate(said) if sign == "="]
-    cut = next((place for place in cuts if said[:place].encode() in known), cuts[0])
+    cut = next((place for place in cuts if said[:place].encode() in contents), cuts[0])
     return said[:cut], said[cut + 1 :]
 
 
-def copied(new: str, old: str, found: Origins) -> tuple[int, int]:
+def resolve_copy(new: str, old: str, found: Origins) -> tuple[int, int]:
     """The ids of a new token and of the old token whose row it copies."""
-    to = id_of(new, found.new, found.kept.keys())
-    at = id_of(old, found.old)
+    to = find_id(new, found.new, found.kept.keys())
+    at = find_id(old, found.old)
     if to is None:
         expected = f"a token of the new tokenizer before the sign =; {new!r} is not one"
     elif to in found.kept:
         expected = f"a token without a row; {new!r} keeps the row of the same token"
     elif at is None:
-        expected = f"a token of the old tokenizer behind the sign =; {old!r} is not one"
+        expected = f"a token of the old tokenizer after the sign =; {old!r} is not one"
     else:
         return to, at
     raise InvalidOption("init", f"{new}={old}", expected)
 
 
-def id_of(content: str, keys: Mapping[int, TokenKey], last: Collection[int] = ()) -> int | None:
-    """The id of a token by its text; a special one first, and those of `last` after all others."""
+def find_id(content: str, keys: Mapping[int, TokenKey], last: Collection[int] = ()) -> int | None:
+    """The id of a token by its text; special tokens come first, and ids in `last` after all others."""
     ids = [id for id, key in keys.items() if key.token == content.encode()]
     return min(ids, key=lambda id: (id in last, not keys[id].special), default=None)
 
@@ -149,53 +150,53 @@ def recipes(
     tied: bool,
     donor: Callable[[Origins, Side], Sums] | None = None,
 ) -> Recipes:
-    """The recipes for a checkpoint with so many rows before and after; `donor` gives the sums of tokens that it knows."""
-    copies = copies_of(found, rows, init)
+    """The recipes for a checkpoint; `rows` is (old rows, new rows), and `donor` gives the sums of tokens that it has."""
+    copies = find_copies(found, rows, init)
 
     def made(side: Side) -> Recipe:
-        known = {} if donor is None else donor(found, side)
-        known = {id: own for id, own in known.items() if copies[id] < 0}
-        return assembled(copies, {**by_rule(found, init, side), **known})
+        donor_sums = {} if donor is None else donor(found, side)
+        donor_sums = {id: row_sums for id, row_sums in donor_sums.items() if copies[id] < 0}
+        return build_recipe(copies, {**rule_sums(found, init, side), **donor_sums})
 
     if tied:
-        both = made("tied")
-        return Recipes(both, both)
+        recipe = made("tied")
+        return Recipes(recipe, recipe)
     return Recipes(made("input"), made("output"))
 
 
-def copies_of(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[np.int64]:
-    """For each new row the old row that it copies: that of its token, or of the same padding."""
+def find_copies(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[np.int64]:
+    """For each new row, the old row that it copies: its token's row, or the same padding row; -1 for none."""
     old, new = rows
     copies = np.full(new, -1, np.int64)
-    for id, was in {**found.kept, **init.copies}.items():
-        copies[id] = was
+    for id, old_id in {**found.kept, **init.copies}.items():
+        copies[id] = old_id
     for row in range(min(old, new)):
         if row not in found.new and row not in found.old:
             copies[row] = row
     return copies
 
 
-def by_rule(found: Origins, init: InitRule, side: Side) -> Sums:
-    """The old rows and weights of each new token that is not copied; a token that is not there is the mean of all rows."""
+def rule_sums(found: Origins, init: InitRule, side: Side) -> Sums:
+    """The old rows and weights of each new token without a copy; a token not in the result gets the mean of all rows."""
     weights = RULES[init.rule]
     sums: dict[int, tuple[Sequence[int], NDArray[np.float64]]] = {}
     for id, pieces in found.pieces.items():
         special = found.new[id].special
         if not pieces or id in init.copies or (special and side != "input"):
             continue
-        given = mean(len(pieces), side) if special and init.rule != "all-mean" else weights(len(pieces), side)
-        if len(given):
-            sums[id] = (pieces, given)
+        shares = mean(len(pieces), side) if special and init.rule != "all-mean" else weights(len(pieces), side)
+        if len(shares):
+            sums[id] = (pieces, shares)
     return sums
 
 
-def assembled(copies: NDArray[np.int64], sums: Sums) -> Recipe:
+def build_recipe(copies: NDArray[np.int64], sums: Sums) -> Recipe:
     counts = np.zeros(len(copies) + 1, np.int64)
     for id, (pieces, _) in sums.items():
         counts[id + 1] = len(pieces)
     starts = np.cumsum(counts)
     ids, weights = np.zeros(starts[-1], np.int64), np.zeros(starts[-1])
-    for id, (pieces, own) in sums.items():
+    for id, (pieces, row_weights) in sums.items():
         ids[starts[id] : starts[id + 1]] = pieces
-        weights[starts[id] : starts[id + 1]] = own
+        weights[starts[id] : starts[id + 1]] = row_weights
     return Recipe(copies, starts, ids, weights)

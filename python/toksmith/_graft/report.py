@@ -1,4 +1,4 @@
-"""What a graft did or would do, for people and programs."""
+"""Reports the result of a graft, or of a dry run, for people and programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._base.errors import number_of
+from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, one_line
 
 __all__ = ["GraftProof", "GraftReport", "GraftedTensor", "SpecialRow"]
@@ -15,7 +15,7 @@ SHOWN = 24
 
 
 class GraftedTensor(NamedTuple):
-    """One tensor that follows the vocabulary: where it is, what it is, and its shape before and after."""
+    """One tensor that follows the vocabulary: its file, role and type, and its shape before and after."""
 
     name: str
     file: str
@@ -26,7 +26,7 @@ class GraftedTensor(NamedTuple):
 
 
 class SpecialRow(NamedTuple):
-    """One special token of the new tokenizer, and where its rows come from."""
+    """One special token of the new tokenizer, with the origin of its rows in words."""
 
     token: str
     id: int
@@ -34,7 +34,7 @@ class SpecialRow(NamedTuple):
 
 
 class GraftProof(NamedTuple):
-    """What a comparison of both folders found; `differences` is empty where all is as planned."""
+    """The result of comparing both folders; `differences` is empty if all is as planned."""
 
     untouched: int
     kept: int
@@ -45,30 +45,30 @@ class GraftProof(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class GraftReport(Shown):
-    """What `graft` wrote, or would write.
+    """The result of `graft`, or of a dry run.
 
     Attributes:
         source: The checkpoint.
         out: The new folder.
-        written: Whether it was written by this call.
+        written: Whether this call wrote the folder.
         tokenizer: The fingerprint of the new tokenizer.
-        rows: How many rows the matrices had, and how many they have.
-        kept: Tokens that keep their row, bit for bit.
-        new: Tokens with a new row.
-        dropped: Old tokens that are gone.
-        empty: New rows without a token: holes and padding.
+        rows: The number of rows of the matrices, before and after.
+        kept: The number of tokens that keep their row, bit for bit.
+        new: The number of tokens with a new row.
+        dropped: The number of old tokens that the new tokenizer lacks.
+        empty: The number of new rows without a token: holes and padding.
         tied: Whether one matrix is for input and output.
-        init: The rule for new rows, as it was applied.
-        tensors: What follows the vocabulary.
-        specials: Where the row of each special token comes from.
+        init: The applied rule for new rows.
+        tensors: The tensors that follow the vocabulary.
+        specials: The origin of the row of each special token.
         files: The names of the files that differ from the checkpoint's.
-        left_out: What the checkpoint's folder holds and the new one does not.
+        left_out: The checkpoint's names that the new folder lacks.
         size: The bytes of all tensors.
-        notes: What needs attention.
-        expect: What a model without further training does; figures are
-            published ones, not measured on this model.
+        notes: Points that need attention.
+        expect: The expected behaviour without further training; figures are
+            published, not measured on this model.
         command: The command that verifies the new folder.
-        proof: What verification found; None if nobody asked.
+        proof: The result of verification; None without verification.
     """
 
     source: str
@@ -94,12 +94,12 @@ class GraftReport(Shown):
 
     @property
     def ok(self) -> bool:
-        """Whether verification found no difference, or was not asked for."""
+        """Whether verification found no difference; True without verification."""
         return self.proof is None or not self.proof.differences
 
     def _parts(self) -> Iterator[str | Block]:
         yield f"Graft: {one_line(self.source)} -> {one_line(self.out)}"
-        done = "written" if self.written else "checked" if self.proof else "nothing is written"
+        state = "written" if self.written else "checked" if self.proof else "nothing is written"
         figures = [
             ["rows", f"{self.rows[0]:,} -> {self.rows[1]:,}"],
             ["kept, bit for bit", f"{self.kept:,}"],
@@ -107,18 +107,20 @@ class GraftReport(Shown):
             ["dropped", f"{self.dropped:,}"],
             ["holes and padding", f"{self.empty:,}"],
         ]
-        yield Line(f"{done}; {'tied' if self.tied else 'untied'}; {self.size:,} bytes of tensors")
+        yield Line(f"{state}; {'tied' if self.tied else 'untied'}; {self.size:,} bytes of tensors")
         yield Table(("tokens", "count"), figures)
         yield Line(f"new rows: {self.init}")
-        rows = [[each.name, each.role, each.dtype, shape(each.before), shape(each.after)] for each in self.tensors]
+        rows = [
+            [each.name, each.role, each.dtype, shape_text(each.before), shape_text(each.after)] for each in self.tensors
+        ]
         yield Table(("tensor", "role", "type", "before", "after"), rows, left=(0, 1, 2))
         if self.specials:
-            listed = [[one_line(each.token), str(each.id), each.source] for each in self.specials[:SHOWN]]
-            more = len(self.specials) - SHOWN
+            special_rows = [[one_line(each.token), str(each.id), each.source] for each in self.specials[:SHOWN]]
+            hidden = len(self.specials) - SHOWN
             caption = (
-                f"special tokens (the first {SHOWN}; to_dict() has {more:,} more)" if more > 0 else "special tokens"
+                f"special tokens (the first {SHOWN}; to_dict() has {hidden:,} more)" if hidden > 0 else "special tokens"
             )
-            yield Table(("token", "id", "row"), listed, caption, left=(0, 2))
+            yield Table(("token", "id", "row"), special_rows, caption, left=(0, 2))
         for note in self.notes:
             yield Line(f"note: {note}", "warn")
         for each in self.expect:
@@ -130,12 +132,12 @@ class GraftReport(Shown):
     def _proof_lines(self) -> Iterator[Block]:
         proof = self.proof
         if proof is not None:
-            said = (
+            summary = (
                 f"verified: {number_of(proof.untouched, 'untouched tensor')} equal by sha256, {number_of(proof.kept, 'kept row')} "
                 f"equal bit for bit, {number_of(proof.made, 'other row')} computed again, {number_of(proof.files, 'file')} as planned"
             )
             yield Line(
-                said if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
+                summary if not proof.differences else f"{number_of(len(proof.differences), 'difference')} found",
                 "good" if self.ok else "bad",
             )
             for each in proof.differences[:SHOWN]:
@@ -147,5 +149,5 @@ class GraftReport(Shown):
         return super().to_dict() | {"ok": self.ok}
 
 
-def shape(sizes: tuple[int, ...]) -> str:
+def shape_text(sizes: tuple[int, ...]) -> str:
     return " x ".join(f"{size:,}" for size in sizes)

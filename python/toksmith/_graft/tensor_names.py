@@ -1,8 +1,8 @@
-"""Which tensors of a checkpoint have a row for each id, by family of models: the one table of their names.
+"""The names of tensors with a row for each id, by family of models.
 
-A tensor with such a name is an input matrix (embeddings), an output matrix (the head that gives logits) or an output bias.
-A tied checkpoint has no output matrix. Names under a prefix that only wraps the model, such as `base_model.model.`, are
-not here: a checkpoint with them is an adapter or a training state.
+A tensor with such a name is an input matrix (embeddings), an output matrix (the head that computes logits) or an output
+bias. A tied checkpoint can lack the output matrix. The table has no names under a prefix that only wraps the model, such as
+`base_model.model.`: a checkpoint with them is an adapter or a training state.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ BIAS = tuple(dict.fromkeys(name for family in FAMILIES for name in family.bias))
 
 
 def role_of(name: str) -> Role | None:
-    """What a tensor of this name is; None if no family has it.
+    """The role of a tensor with this name; None if no family has the name.
 
     >>> role_of("gpt_neox.embed_in.weight"), role_of("final_logits_bias"), role_of("model.norm.weight")
     ('input', 'bias', None)

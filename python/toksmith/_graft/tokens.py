@@ -1,7 +1,7 @@
-"""Which rows of the old tokenizer a token of the new one comes from: its own, or those of the pieces of its text.
+"""Finds the old rows of each new token: its own row, or the rows of the pieces of its text.
 
-A token keeps its row where the old tokenizer has a token of the same bytes that is special too, or is not special either;
-or where a map of ids says so. The pieces of a new token are the ids of its text under the old tokenizer.
+A token keeps its row if the old tokenizer has a token with the same bytes and the same `special` flag, or if a map of ids
+contains it. The pieces of a new token are the ids of its text under the old tokenizer.
 """
 
 from __future__ import annotations
@@ -11,36 +11,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from .._base.errors import InvalidOption, NotInVocabulary, quoted
+from .._base.wording import quote_value
 from .._model.model import Model
 from .._tokenizer.tokenizer import Tokenizer
 from .._training.surgery import IdMap
+from ..errors import InvalidOption, NotInVocabulary
 
-__all__ = ["Origins", "TokenKey", "keys_of", "origins"]
+__all__ = ["Origins", "TokenKey", "find_origins", "token_keys"]
 
 BLOCK = "▁".encode()
 BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
 
 
 class TokenKey(NamedTuple):
-    """What a token is matched by."""
+    """The values by which old and new tokens match."""
 
     token: bytes
     special: bool
 
     def __str__(self) -> str:
-        return quoted(self.token.decode("utf-8", "backslashreplace"))
+        return quote_value(self.token.decode("utf-8", "backslashreplace"))
 
 
 @dataclass(frozen=True)
 class Origins:
-    """Where the tokens of the new tokenizer come from."""
+    """The origins of the new tokenizer's tokens."""
 
     old: Mapping[int, TokenKey]
     new: Mapping[int, TokenKey]
     kept: Mapping[int, int]  # the old id of each new id that keeps its row
-    pieces: Mapping[int, tuple[int, ...]]  # the old ids that a new token consists of; empty where there are none
-    moved: Mapping[int, int]  # the new id of each old id that stays
+    pieces: Mapping[int, tuple[int, ...]]  # the old ids of each new token's pieces; can be empty
+    moved: Mapping[int, int]  # the new id of each old id whose token stays
 
     @property
     def dropped(self) -> list[int]:
@@ -48,26 +49,26 @@ class Origins:
         return [id for id in self.old if id not in self.moved]
 
 
-def keys_of(tok: Tokenizer) -> dict[int, TokenKey]:
-    """The tokens by id, ascending. A token that is in the vocabulary and an added token is the added one."""
+def token_keys(tok: Tokenizer) -> dict[int, TokenKey]:
+    """The tokens by id, ascending. An added token replaces the vocabulary's token with its id."""
     model = tok.model
-    found = {id: TokenKey(token, False) for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
-    found |= {added.id: TokenKey(added.content.encode(), added.special) for added in model.added_tokens}
-    return dict(sorted(found.items()))
+    key_of = {id: TokenKey(token, False) for id, token in zip(model.ids.tolist(), model.tokens, strict=True)}
+    key_of |= {added.id: TokenKey(added.content.encode(), added.special) for added in model.added_tokens}
+    return dict(sorted(key_of.items()))
 
 
-def origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Origins:
-    before, after = keys_of(old), keys_of(new)
+def find_origins(old: Tokenizer, new: Tokenizer, id_map: IdMap | None = None) -> Origins:
+    before, after = token_keys(old), token_keys(new)
     if id_map is not None:
         check_map(id_map, old, before, after)
         kept = {to: id for id, to in id_map.old_to_new.items()}
     else:
-        place = {key: id for id, key in reversed(before.items())}  # of equal tokens the first
+        place = {key: id for id, key in reversed(before.items())}  # the first of equal tokens
         kept = {id: place[key] for id, key in after.items() if key in place}
-    made = [id for id in after if id not in kept]
-    pieces = pieces_of(old, new, {id: after[id] for id in made})
+    new_ids = [id for id in after if id not in kept]
+    pieces = find_pieces(old, new, {id: after[id] for id in new_ids})
     if id_map is not None:
-        pieces |= {id: tuple(id_map.sources[id]) for id in made if id_map.sources.get(id)}
+        pieces |= {id: tuple(id_map.sources[id]) for id in new_ids if id_map.sources.get(id)}
     moved = {id: to for to, id in reversed(kept.items())}
     return Origins(before, after, dict(sorted(kept.items())), pieces, moved)
 
@@ -79,39 +80,39 @@ def check_map(id_map: IdMap, old: Tokenizer, before: Mapping[int, TokenKey], aft
             f"from {id_map.fingerprint[:12]}. Name that tokenizer with old=, or make the map anew"
         )
         raise InvalidOption("id_map", id_map, expected)
-    for was, now in id_map.old_to_new.items():
-        if before.get(was) != after.get(now):
-            said = [str(key) if key else "no token" for key in (before.get(was), after.get(now))]
-            expected = f"a map of these tokenizers; it sends the id {was} ({said[0]}) to {now} ({said[1]})"
+    for old_id, new_id in id_map.old_to_new.items():
+        if before.get(old_id) != after.get(new_id):
+            names = [str(key) if key else "no token" for key in (before.get(old_id), after.get(new_id))]
+            expected = f"a map of these tokenizers; it sends the id {old_id} ({names[0]}) to {new_id} ({names[1]})"
             raise InvalidOption("id_map", id_map, expected)
-    for now, sources in id_map.sources.items():
+    for new_id, sources in id_map.sources.items():
         if unknown := [id for id in sources if id not in before]:
             raise InvalidOption(
-                "id_map", id_map, f"sources that the old tokenizer has; {unknown[0]}, of {now}, it has not"
+                "id_map", id_map, f"sources that the old tokenizer has; it lacks {unknown[0]}, a source of {new_id}"
             )
 
 
-def pieces_of(old: Tokenizer, new: Tokenizer, made: Mapping[int, TokenKey]) -> dict[int, tuple[int, ...]]:
-    """The ids of the text of each token under the old tokenizer, without unknown ones."""
+def find_pieces(old: Tokenizer, new: Tokenizer, made: Mapping[int, TokenKey]) -> dict[int, tuple[int, ...]]:
+    """The ids of each token's text under the old tokenizer, without the unknown id."""
     added = {token.id for token in new.model.added_tokens}
-    bare = without_steps(old)
-    spelled = {id: respelled(key.token, new.model, old.model) for id, key in made.items() if id not in added}
+    bare_old = without_steps(old)
+    respellings = {id: respell(key.token, new.model, old.model) for id, key in made.items() if id not in added}
     texts = {id: key.token for id, key in made.items() if id in added}
-    found = {**encoded(bare, spelled), **encoded(old, texts)}
+    ids_of = {**encode_texts(bare_old, respellings), **encode_texts(old, texts)}
     unknown = old.model.unknown_id
-    return {id: tuple(piece for piece in found[id] if piece != unknown) for id in made}
+    return {id: tuple(piece for piece in ids_of[id] if piece != unknown) for id in made}
 
 
-def encoded(tok: Tokenizer, texts: Mapping[int, bytes]) -> dict[int, list[int]]:
-    """The ids of texts, by the same keys; none where the tokenizer cannot encode one."""
+def encode_texts(tok: Tokenizer, texts: Mapping[int, bytes]) -> dict[int, list[int]]:
+    """The ids of texts, by the same keys; an empty list for a text that the tokenizer cannot encode."""
     try:
         return dict(zip(texts, tok.encode_batch([*texts.values()], special="text"), strict=True))
     except NotInVocabulary:
-        return {id: encoded_alone(tok, text) for id, text in texts.items()}
+        return {id: encode_alone(tok, text) for id, text in texts.items()}
 
 
-def encoded_alone(tok: Tokenizer, text: bytes) -> list[int]:
-    """The ids of one text; none if the tokenizer cannot encode it."""
+def encode_alone(tok: Tokenizer, text: bytes) -> list[int]:
+    """The ids of one text; an empty list if the tokenizer cannot encode it."""
     try:
         return tok.encode(text, special="text")
     except NotInVocabulary:
@@ -119,7 +120,7 @@ def encoded_alone(tok: Tokenizer, text: bytes) -> list[int]:
 
 
 def without_steps(tok: Tokenizer) -> Tokenizer:
-    """The tokenizer as it encodes the text of a token: one that marks spaces puts no mark before it."""
+    """The tokenizer without steps that would change a token's text, such as a space mark before it."""
     bare: dict[str, Any] = dict.fromkeys(("added_tokens", "post", "decoders"), ())
     if marks_spaces(tok.model):
         bare |= dict.fromkeys(("normalizers", "splitters"), ())
@@ -127,12 +128,12 @@ def without_steps(tok: Tokenizer) -> Tokenizer:
 
 
 def marks_spaces(model: Model) -> bool:
-    """Whether a space is written as `▁` in the tokens."""
+    """Whether the tokens contain `▁` for a space."""
     return model.unit == "char" and any(token.startswith(BLOCK) for token in model.tokens)
 
 
-def respelled(token: bytes, new: Model, old: Model) -> bytes:
-    """A token of the new model as the old one spells texts."""
+def respell(token: bytes, new: Model, old: Model) -> bytes:
+    """The text of a new model's token, in the old model's spelling of spaces."""
     if new.byte_fallback and (byte := BYTE.fullmatch(token)):
         return bytes.fromhex(byte[1].decode())
     text = token.removeprefix((new.continuing_subword_prefix or "").encode())

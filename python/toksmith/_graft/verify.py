@@ -1,7 +1,7 @@
-"""Compares a grafted folder with the checkpoint, by numpy alone, and without what wrote it.
+"""Compares a grafted folder with the checkpoint, with numpy and without the code that wrote it.
 
-Untouched tensors have equal sums (sha256). Kept rows have equal bits. Every other row is computed again, row by row. The
-tokenizer is loaded from the folder, and its tokens must be those that the rows were made for.
+Untouched tensors must have equal SHA-256 sums, and kept rows equal bits. The comparison computes every other row again.
+It loads the tokenizer from the folder, whose tokens must be the tokens of the plan.
 """
 
 from __future__ import annotations
@@ -13,66 +13,66 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import ToksmithError
 from .._sources.load import load
-from .model_folder import ModelFolder, opened
+from ..errors import ToksmithError
+from .model_folder import ModelFolder, open_folder
 from .plan import GraftPlan
 from .report import GraftProof
 from .rows import OldRows
-from .tokens import keys_of
-from .vocab_tensors import VocabTensor, with_place
-from .weights import Tensor, doubles, rounded
+from .tokens import token_keys
+from .vocab_tensors import VocabTensor, in_other_file
+from .weights import Tensor, round_to, to_float64
 
-__all__ = ["verified"]
+__all__ = ["verify_folder"]
 
 BLOCK_BYTES = 256 << 10
 MOST_DIFFERENCES = 100
 
 
 class ProofTally:
-    """What was compared so far."""
+    """The counts of compared parts, and the differences."""
 
     def __init__(self) -> None:
         self.untouched = self.kept = self.made = self.files = 0
         self.differences: list[str] = []
 
     def differs(self, said: str) -> None:
-        """Notes a difference; the first ones are enough."""
+        """Adds a difference, up to MOST_DIFFERENCES."""
         if len(self.differences) < MOST_DIFFERENCES:
             self.differences.append(said)
 
 
-def verified(plan: GraftPlan, place: Path) -> GraftProof:
-    """What a comparison of the folder with the plan finds."""
+def verify_folder(plan: GraftPlan, place: Path) -> GraftProof:
+    """The result of comparing the folder with the plan."""
     tally = ProofTally()
     try:
-        found = opened(place)
+        folder = open_folder(place)
         check_tokens(plan, place, tally)
         check_files(plan, place, tally)
-        check_tensors(plan, found, tally)
+        check_tensors(plan, folder, tally)
     except (ToksmithError, OSError) as error:
         tally.differs(str(error))
     return GraftProof(tally.untouched, tally.kept, tally.made, tally.files, tuple(tally.differences))
 
 
 def check_tokens(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
-    """Whether the tokenizer in the folder has the tokens that the rows are for."""
-    found = keys_of(load(place / "tokenizer.json"))
-    wrong = [id for id in {*found, *plan.found.new} if found.get(id) != plan.found.new.get(id)]
+    """Compares the tokens of the tokenizer in the folder with the plan's."""
+    keys = token_keys(load(place / "tokenizer.json"))
+    wrong = [id for id in {*keys, *plan.found.new} if keys.get(id) != plan.found.new.get(id)]
     if wrong:
         id = min(wrong)
-        tally.differs(f"tokenizer.json: the id {id} is {found.get(id)}; expected {plan.found.new.get(id)}")
+        tally.differs(f"tokenizer.json: the id {id} is {keys.get(id)}; expected {plan.found.new.get(id)}")
 
 
 def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
-    """Whether the small files are as planned, and no stale file of a tokenizer is left."""
+    """Compares the small files with the plan and the checkpoint; no stale tokenizer file may remain."""
     for name, data in plan.files.items():
         tally.files += 1
         if not is_file_of(place / name, data):
-            tally.differs(f"{name}: is not what was planned")
+            tally.differs(f"{name}: differs from the plan")
     for name in plan.folder.copied:
         tally.files += 1
-        if not (place / name).is_file() or sum_of(place / name) != sum_of(plan.folder.place / name):
+        if not (place / name).is_file() or sha256_of(place / name) != sha256_of(plan.folder.place / name):
             tally.differs(f"{name}: differs from the checkpoint's")
     for name in plan.folder.stale:
         if name not in plan.files and (place / name).exists():
@@ -80,20 +80,20 @@ def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
 
 
 def is_file_of(path: Path, data: bytes) -> bool:
-    """Whether there is a file with these bytes; one of another size is not read."""
+    """Whether the file exists with these bytes; a file of another size is not read."""
     return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
 
 
 def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:
     new = {(tensor.path.name, tensor.name): tensor for tensor in found.tensors()}
-    changed = {each.tensor.name: each for each in plan.tensors}
+    vocab_tensors = {each.tensor.name: each for each in plan.tensors}
     for old in plan.folder.tensors():
         tensor = new.pop((old.path.name, old.name), None)
         if tensor is None:
             tally.differs(f"{old.path.name}: {old.name} is missing")
-        elif old.name in changed:
-            check_rows(plan, changed[old.name], tensor, tally)
-        elif (old.dtype, old.shape) != (tensor.dtype, tensor.shape) or sum_of(old.path, old) != sum_of(
+        elif old.name in vocab_tensors:
+            check_rows(plan, vocab_tensors[old.name], tensor, tally)
+        elif (old.dtype, old.shape) != (tensor.dtype, tensor.shape) or sha256_of(old.path, old) != sha256_of(
             tensor.path, tensor
         ):
             tally.differs(f"{old.path.name}: {old.name} differs from the checkpoint's")
@@ -108,48 +108,48 @@ def check_rows(plan: GraftPlan, each: VocabTensor, tensor: Tensor, tally: ProofT
     if (tensor.dtype, tensor.shape) != (each.tensor.dtype, expected):
         tally.differs(f"{tensor.name}: is {tensor.dtype} {[*tensor.shape]}; expected {each.tensor.dtype} {[*expected]}")
         return
-    recipe, now = plan.recipe(each), with_place(each, tensor).matrix
-    mean_row = rounded(plan.means[each.tensor.name], each.matrix.dtype)
+    recipe, new_matrix = plan.recipe(each), in_other_file(each, tensor).matrix
+    mean_row = round_to(plan.means[each.tensor.name], each.matrix.dtype)
     with open(each.matrix.path, "rb") as stream:
         old = OldRows(each.matrix, stream)
-        for start, rows in now.raw_blocks():
+        for start, rows in new_matrix.raw_blocks():
             copies = recipe.copies[start : start + len(rows)]
             kept = np.flatnonzero(copies >= 0)
-            wrong = [*kept[different(rows[kept], old.rows(copies[kept]))].tolist()]
+            wrong = [*kept[rows_differ(rows[kept], old.rows(copies[kept]))].tolist()]
             tally.kept += len(kept) - len(wrong)
             for row in np.flatnonzero(copies < 0).tolist():
-                if bytes(rows[row]) == bytes(row_of(old, recipe.sources(start + row), mean_row)):
+                if bytes(rows[row]) == bytes(compute_row(old, recipe.sources(start + row), mean_row)):
                     tally.made += 1
                 else:
                     wrong.append(row)
             for row in wrong:
-                tally.differs(f"{tensor.name}: row {start + row:,} is not what was planned")
+                tally.differs(f"{tensor.name}: row {start + row:,} differs from the plan")
 
 
-def different(one: NDArray[np.generic], two: NDArray[np.generic]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = (one.view(np.uint8) != two.view(np.uint8)).any(axis=1)
-    return found
+def rows_differ(one: NDArray[np.generic], two: NDArray[np.generic]) -> NDArray[np.bool_]:
+    differs: NDArray[np.bool_] = (one.view(np.uint8) != two.view(np.uint8)).any(axis=1)
+    return differs
 
 
-def row_of(
+def compute_row(
     old: OldRows, sources: tuple[NDArray[np.int64], NDArray[np.float64]], mean_row: NDArray[np.generic]
 ) -> NDArray[np.generic]:
-    """One new row, from the old rows one after another."""
+    """One new row, computed from its old rows one after another."""
     ids, weights = sources
     if not len(ids):
         return mean_row
     total = np.zeros(old.matrix.shape[1])
     for id, weight in zip(ids.tolist(), weights.tolist(), strict=True):
-        total += weight * doubles(old.run(id, 1))[0]
-    return rounded(total, old.matrix.dtype)
+        total += weight * to_float64(old.run(id, 1))[0]
+    return round_to(total, old.matrix.dtype)
 
 
-def sum_of(path: Path, part: Tensor | None = None) -> str:
-    """The sha256 of a file, or of the numbers of one of its tensors."""
-    found, left = hashlib.sha256(), sys.maxsize if part is None else len(part)
+def sha256_of(path: Path, part: Tensor | None = None) -> str:
+    """The SHA-256 of a file, or of the bytes of one of its tensors."""
+    digest, remaining = hashlib.sha256(), sys.maxsize if part is None else len(part)
     with open(path, "rb") as stream:
         stream.seek(0 if part is None else part.begin)
-        while block := stream.read(min(left, BLOCK_BYTES)):
-            found.update(block)
-            left -= len(block)
-    return found.hexdigest()
+        while block := stream.read(min(remaining, BLOCK_BYTES)):
+            digest.update(block)
+            remaining -= len(block)
+    return digest.hexdigest()

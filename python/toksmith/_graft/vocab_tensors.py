@@ -1,7 +1,7 @@
-"""Which tensors of a checkpoint follow its vocabulary, and whether they fit each other and the tokenizer.
+"""Finds the tensors that follow a checkpoint's vocabulary, and checks them against each other and the tokenizer.
 
-Every tensor with an axis as long as the input matrix has rows is listed. One whose name is in no family is refused unless
-the caller says what it is. Whether a checkpoint is tied, its tensors say, not its settings.
+A tensor follows the vocabulary if an axis is as long as the input matrix has rows. A tensor whose name is in no family is
+refused unless the caller gives its role. The tensors, not the settings, decide whether a checkpoint is tied.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, get_args
 
-from .._base.errors import FormatError, InvalidOption, number_of
-from .._base.paths import shown
+from .._base.paths import printable_path
+from .._base.wording import number_of
 from .._tokenizer.tokenizer import Tokenizer
+from ..errors import FormatError, InvalidOption
 from .model_folder import ModelFolder
 from .tensor_names import FAMILIES, Role, role_of
 from .weights import TYPES, Matrix, Tensor
 
-__all__ = ["ROLES", "VocabTensor", "check_size", "vocab_tensors", "with_place"]
+__all__ = ["ROLES", "VocabTensor", "check_size", "in_other_file", "vocab_tensors"]
 
 OTHER = "other"
 ROLES: tuple[str, ...] = (*get_args(Role), OTHER)
 NAMES = ("weight", "bias")
-# What quantising or an adapter adds to a matrix.
+# Parts of names of tensors that quantising or an adapter adds to a matrix.
 PARTS = (
     *("scale", "qweight", "qzeros", "g_idx", "zero_point", "absmax", "quant_map", "quant_state", "nested_", "lora_"),
     *("packed", "SCB", "original_module", "modules_to_save", "codebook"),
 )
-FEW = 0.75  # of the rows: a tokenizer with fewer ids is probably another model's
+FEW = 0.75  # a tokenizer with fewer ids than this share of the rows is probably another model's
 
 
 class VocabTensor(NamedTuple):
-    """One tensor that follows the vocabulary: the tensor, and its numbers as a matrix with a row for each id."""
+    """One tensor that follows the vocabulary, and its numbers as a matrix with a row for each id."""
 
     tensor: Tensor
     matrix: Matrix
@@ -49,63 +50,65 @@ class VocabTensor(NamedTuple):
 
 
 def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTensor]:
-    """The tensors that follow the vocabulary: the input matrix first.
+    """The tensors that follow the vocabulary, the input matrix first.
 
     Args:
-        given: By name or pattern of names, what a tensor is: one of `ROLES`.
+        given: The caller's roles (of `ROLES`), by name or pattern of names.
     """
-    roles = roles_of(folder, given)
-    known = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
-    inputs = [tensor for tensor in known if roles[tensor.name] == "input"]
-    refuse_quantised(folder, [tensor.name for tensor in known])
+    roles = find_roles(folder, given)
+    with_role = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
+    inputs = [tensor for tensor in with_role if roles[tensor.name] == "input"]
+    refuse_quantised(folder, [tensor.name for tensor in with_role])
     if not inputs:
-        listed = ", ".join(sorted(tensor.name for tensor in folder.tensors() if len(tensor.shape) == 2)[:6])
+        names = ", ".join(sorted(tensor.name for tensor in folder.tensors() if len(tensor.shape) == 2)[:6])
         problem = (
-            f"has no tensor with the name of an input matrix, such as {FAMILIES[0].input[0]}; its matrices: {listed}. "
+            f"has no tensor with the name of an input matrix, such as {FAMILIES[0].input[0]}; its matrices: {names}. "
             "Say which it is with tensors={'NAME': 'input'}"
         )
         raise FormatError(folder.place, None, problem)
     rows = inputs[0].shape[0] if inputs[0].shape else 0
-    found = [VocabTensor(tensor, as_matrix(tensor, roles[tensor.name], inputs[0])) for tensor in known]
+    results = [VocabTensor(tensor, as_matrix(tensor, roles[tensor.name], inputs[0])) for tensor in with_role]
     refuse_unknown(folder, roles, rows, inputs[0].name)
-    return sorted(found, key=lambda each: (each.role != "input", each.role != "output"))
+    return sorted(results, key=lambda each: (each.role != "input", each.role != "output"))
 
 
-def roles_of(folder: ModelFolder, given: Mapping[str, str]) -> dict[str, str]:
-    """What each tensor is, by name: as the caller says, else as the table says."""
+def find_roles(folder: ModelFolder, given: Mapping[str, str]) -> dict[str, str]:
+    """The role of each tensor by name: the caller's role, otherwise the role in the table."""
     names = [tensor.name for tensor in folder.tensors()]
-    said: dict[str, str] = {name: known for name in names if (known := role_of(name)) is not None}
+    roles: dict[str, str] = {name: own_role for name in names if (own_role := role_of(name)) is not None}
     for pattern, role in given.items():
         matching = [name for name in names if name == pattern] or fnmatch.filter(names, pattern)
         if role not in ROLES:
             raise InvalidOption("tensors", f"{pattern}={role}", f"one of the roles {', '.join(ROLES)}")
         if not matching:
-            raise InvalidOption("tensors", pattern, f"the name of a tensor of {shown(folder.place)}, or a pattern")
-        said |= dict.fromkeys(matching, role)
-    return said
+            raise InvalidOption(
+                "tensors", pattern, f"the name of a tensor of {printable_path(folder.place)}, or a pattern"
+            )
+        roles |= dict.fromkeys(matching, role)
+    return roles
 
 
 def as_matrix(tensor: Tensor, role: str, first: Tensor) -> Matrix:
     """The tensor as a matrix with a row for each id; a bias has rows of one number."""
-    path, rows = shown(tensor.path), first.shape[0] if first.shape else 0
+    path, rows = printable_path(tensor.path), first.shape[0] if first.shape else 0
     if tensor.dtype not in TYPES:
         problem = f"has the dtype {tensor.dtype}: it is quantised; graft the checkpoint in {', '.join(TYPES)} and quantise the result"
         raise FormatError(path, tensor.name, problem)
-    wanted = 2 if role != "bias" else 1
-    plain = tensor.shape if role != "bias" else tuple(size for size in tensor.shape if size != 1)
-    if len(plain) != wanted or 0 in plain:
-        expected = "rows and columns" if wanted == 2 else "a number for each id"
+    dimensions = 2 if role != "bias" else 1
+    sizes = tensor.shape if role != "bias" else tuple(size for size in tensor.shape if size != 1)
+    if len(sizes) != dimensions or 0 in sizes:
+        expected = "rows and columns" if dimensions == 2 else "a number for each id"
         raise FormatError(path, tensor.name, f"has the shape {[*tensor.shape]}; expected {expected}")
-    if plain[0] != rows:
-        problem = f"has {number_of(plain[0], 'row')}, but {first.name} has {rows:,}; expected equally many. Is the checkpoint whole?"
+    if sizes[0] != rows:
+        problem = f"has {number_of(sizes[0], 'row')}, but {first.name} has {rows:,}; expected equally many. Is the checkpoint whole?"
         raise FormatError(path, tensor.name, problem)
-    width = plain[1] if wanted == 2 else 1
-    found: Role = "input" if role == "input" else "output" if role == "output" else "bias"
-    return Matrix(Path(tensor.path), tensor.name, found, (rows, width), TYPES[tensor.dtype], tensor.begin)
+    width = sizes[1] if dimensions == 2 else 1
+    matrix_role: Role = "input" if role == "input" else "output" if role == "output" else "bias"
+    return Matrix(Path(tensor.path), tensor.name, matrix_role, (rows, width), TYPES[tensor.dtype], tensor.begin)
 
 
 def refuse_quantised(folder: ModelFolder, names: list[str]) -> None:
-    """Refuses what belongs to a matrix and is neither its weight nor its bias: scales, zeros, packed numbers, adapters."""
+    """Raises FormatError for scales, zeros, packed numbers and adapters, which belong to a quantised or adapted matrix."""
     modules = {name.rpartition(".")[0] for name in names if "." in name}
     modules |= {name.rpartition(".")[0] for family in FAMILIES for name in (*family.input, *family.output)}
     for tensor in folder.tensors():
@@ -117,14 +120,14 @@ def refuse_quantised(folder: ModelFolder, names: list[str]) -> None:
 
 
 def refuse_unknown(folder: ModelFolder, roles: Mapping[str, str], rows: int, first: str) -> None:
-    """Refuses a tensor that may follow the vocabulary and has no role."""
+    """Raises FormatError for a tensor that can follow the vocabulary and has no role."""
     unknown = [tensor for tensor in folder.tensors() if rows in tensor.shape and tensor.name not in roles]
     if unknown:
         names = [f"{tensor.name} {[*tensor.shape]}" for tensor in unknown]
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        rest = f" and {len(names) - 4} more" if len(names) > 4 else ""
         problem = (
-            f"has an axis of {rows:,}, as many as {first} has rows, and no known name: {', '.join(names[:4])}{more}. Say what it "
-            f"is with tensors={{'{unknown[0].name}': 'other'}}, which copies it as it is, or 'input', 'output' or 'bias'"
+            f"has an axis of {rows:,}, as many as {first} has rows, and no known name: {', '.join(names[:4])}{rest}. Say what it "
+            f"is with tensors={{'{unknown[0].name}': 'other'}}, which copies it unchanged, or 'input', 'output' or 'bias'"
         )
         raise FormatError(unknown[0].path, None, problem)
 
@@ -142,8 +145,8 @@ def check_size(first: VocabTensor, old: Tokenizer) -> list[str]:
     return []
 
 
-def with_place(each: VocabTensor, tensor: Tensor) -> VocabTensor:
-    """The same tensor in another file, where it has other rows."""
+def in_other_file(each: VocabTensor, tensor: Tensor) -> VocabTensor:
+    """The same tensor in another file, with that file's number of rows."""
     rows = tensor.shape[[*each.tensor.shape].index(len(each.matrix))]
-    placed = replace(each.matrix, path=tensor.path, shape=(rows, each.matrix.shape[1]), begin=tensor.begin)
-    return VocabTensor(tensor, placed)
+    matrix = replace(each.matrix, path=tensor.path, shape=(rows, each.matrix.shape[1]), begin=tensor.begin)
+    return VocabTensor(tensor, matrix)

@@ -1,9 +1,9 @@
-"""The tensors of a model's checkpoint: which files it has, what their headers say, their numbers, and rows of matrices.
+"""Reads the safetensors files of a checkpoint: their index, headers and numbers, and rows of matrices.
 
 A safetensors file is the length of its header (8 bytes, little-endian), the header (JSON), and the raw numbers of all
-tensors without holes. Nothing in it is believed before it is checked. The library safetensors maps a file, and a file
-that shrinks while it is mapped ends the process; so rows are read here, some at a time. Left out: writing, which
-`write.py` does, and which tensor has a row for each id, which `tensor_names.py` says.
+tensors without holes. This module checks every value before using it. The library safetensors maps a file, and a file
+that shrinks while it is mapped ends the process; so this module reads rows block by block. Left out: writing
+(`write.py`), and the names of tensors with a row for each id (`tensor_names.py`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import FormatError, number_of
-from .._base.paths import Room, read_file, reason, regular, shown
+from .._base.paths import Room, check_regular, describe_error, printable_path, read_file
+from .._base.wording import number_of
 from .._formats.json import parse_json
+from ..errors import FormatError
 from .tensor_names import INPUT, OUTPUT, Role
 
 __all__ = [
@@ -33,20 +34,20 @@ __all__ = [
     "Tensor",
     "bad_rows",
     "check_whole",
-    "doubles",
-    "floats",
-    "header",
-    "index_of",
-    "matrices",
-    "rounded",
+    "find_matrices",
+    "read_header",
+    "read_index",
+    "round_to",
+    "to_float32",
+    "to_float64",
 ]
 
 INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 MOST_INDEX = 1 << 26
 
 
-def files(path: Path) -> Iterator[Path]:
-    """The safetensors files of a path, where no index lists them."""
+def safetensors_files(path: Path) -> Iterator[Path]:
+    """The safetensors files of a path without an index."""
     if not path.is_dir():
         yield path
     elif (path / WHOLE).is_file():
@@ -58,8 +59,8 @@ def files(path: Path) -> Iterator[Path]:
         yield from inside
 
 
-def index_of(path: Path) -> dict[str, Path] | None:
-    """The file of each tensor, as the index of a folder says; None without an index. `path` may be the index itself."""
+def read_index(path: Path) -> dict[str, Path] | None:
+    """The file of each tensor in the index of a folder; None without an index. `path` can be the index itself."""
     index = path if path.name.endswith(".index.json") else path / INDEX
     if not index.is_file():
         return None
@@ -76,7 +77,7 @@ def index_of(path: Path) -> dict[str, Path] | None:
 # Headers
 
 MOST_HEADER = 1 << 24
-# Bytes of a number. A type that is not here is copied, and its size is not checked.
+# The bytes of a number, by type. Tensors of other types are copied without a check of their size.
 SIZES: Mapping[str, int] = {
     **dict.fromkeys(("BOOL", "U8", "I8", "F8_E4M3", "F8_E5M2", "F8_E8M0"), 1),
     **dict.fromkeys(("U16", "I16", "F16", "BF16"), 2),
@@ -87,7 +88,7 @@ SIZES: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a file: its numbers are the bytes from `begin` to `end`, of a type as the header spells it."""
+    """One tensor of a file: its numbers are the bytes from `begin` to `end`; `dtype` has the header's spelling."""
 
     path: Path
     name: str
@@ -102,7 +103,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file says of itself. Its first numbers must begin at the byte `start`; `size` is that of the file."""
+    """The header of a file. The first tensor must begin at the byte `start`; `size` is the file's size in bytes."""
 
     path: Path
     tensors: Mapping[str, Tensor]
@@ -111,10 +112,10 @@ class Header:
     size: int
 
 
-def header(path: Path) -> Header:
-    name = shown(path)
+def read_header(path: Path) -> Header:
+    name = printable_path(path)
     try:
-        regular(path)
+        check_regular(path)
         with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             length = int.from_bytes(stream.read(8), "little")
@@ -122,7 +123,7 @@ def header(path: Path) -> Header:
                 raise FormatError(name, "byte 0", "is not a safetensors file: its header does not fit into the file")
             entries = parse_json(stream.read(length))
     except OSError as problem:
-        raise FormatError(name, None, f"cannot be read: {reason(problem, path)}") from problem
+        raise FormatError(name, None, f"cannot be read: {describe_error(problem, path)}") from problem
     except ValueError as problem:
         if isinstance(problem, FormatError):
             raise
@@ -133,12 +134,12 @@ def header(path: Path) -> Header:
     if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
         raise FormatError(name, "__metadata__", "expected an object of texts")
     start = 8 + length
-    tensors = {each: tensor_of(path, each, entry, start, size - start) for each, entry in entries.items()}
+    tensors = {each: parse_tensor(path, each, entry, start, size - start) for each, entry in entries.items()}
     return Header(path, tensors, metadata, start, size)
 
 
-def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Tensor:
-    """The tensor of an entry, whose shape and place can be."""
+def parse_tensor(path: Path, name: str, entry: object, start: int, room: int) -> Tensor:
+    """The tensor of a header's entry; raises FormatError for invalid fields, or a place outside the file."""
     fields = entry if isinstance(entry, dict) else {}
     shape, offsets, dtype = fields.get("shape"), fields.get("data_offsets"), fields.get("dtype")
     sound = all(isinstance(each, list) and all(type(n) is int and n >= 0 for n in each) for each in (shape, offsets))
@@ -152,8 +153,8 @@ def tensor_of(path: Path, name: str, entry: object, start: int, room: int) -> Te
 
 
 def check_whole(found: Header) -> None:
-    """Refuses a file whose tensors overlap, leave holes, or do not have the size of their shape."""
-    name = shown(found.path)
+    """Raises FormatError if tensors overlap, leave holes, or do not have the size of their shape."""
+    name = printable_path(found.path)
     ordered = sorted(found.tensors.values(), key=lambda each: (each.begin, each.end))
     at = found.start
     for each in ordered:
@@ -172,8 +173,8 @@ def check_whole(found: Header) -> None:
         raise FormatError(name, None, problem)
 
 
-# Numbers. BF16 is the upper half of a float32. numpy does not know it, so it is read and written as its 16 bits. ml_dtypes
-# knows it, but rounds a float64 to float32 first: two roundings, and not the nearest number.
+# Numbers. BF16 is the upper half of a float32. numpy lacks the type, so this module reads and writes its 16 bits. ml_dtypes
+# has it, but rounds a float64 to float32 first: two roundings do not always give the nearest number.
 
 TYPES: Mapping[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
@@ -181,44 +182,44 @@ TYPES: Mapping[str, np.dtype[Any]] = {
     "F16": np.dtype("<f2"),
     "BF16": np.dtype("<u2"),
 }
-# The bits of the exponent, which are all set in NaN and infinity, by the size of a number and whether it is BF16. With them
-# `bad_rows` takes a tenth of the time of `np.isfinite` for F16.
+# The exponent bits of F16, BF16 and F32, which are all set in NaN and infinity. With them `bad_rows` takes a tenth of the
+# time of `np.isfinite` for F16.
 HALF, BRAIN, SINGLE = np.uint16(0x7C00), np.uint16(0x7F80), np.uint32(0x7F800000)
 TIE = np.uint32(0x8000)
 
 
-def floats(rows: NDArray[Any]) -> NDArray[np.float32]:
+def to_float32(rows: NDArray[Any]) -> NDArray[np.float32]:
     if rows.dtype == np.uint16:
         return (rows.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return rows.astype(np.float32)
 
 
-def doubles(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Numbers of a file as float64, which holds each of them exactly."""
-    return (floats(rows) if rows.dtype == np.uint16 else rows).astype(np.float64)
+def to_float64(rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers of a file as float64, which represents each exactly."""
+    return (to_float32(rows) if rows.dtype == np.uint16 else rows).astype(np.float64)
 
 
-def rounded(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The numbers of a file nearest to these; of two that are equally near, the one whose last bit is 0.
+def round_to(values: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The nearest numbers of a file's type; of two equally near numbers, the number whose last bit is 0.
 
-    >>> rounded(np.array([1.0, 1.00390625, 1.01171875]), TYPES["BF16"]).tolist() == [0x3F80, 0x3F80, 0x3F82]
+    >>> round_to(np.array([1.0, 1.00390625, 1.01171875]), TYPES["BF16"]).tolist() == [0x3F80, 0x3F80, 0x3F82]
     True
     """
     if dtype != np.uint16:
         stored: NDArray[Any] = values.astype(dtype)
         return stored
     near = values.astype(np.float32)
-    # Where rounding to float32 made a tie, what it left out decides.
-    left = np.abs(values) - np.abs(near.astype(np.float64))
+    # If rounding to float32 made a tie, its rounding error decides.
+    error = np.abs(values) - np.abs(near.astype(np.float64))
     bits = near.view(np.uint32)
     high, low = bits >> np.uint32(16), bits & np.uint32(0xFFFF)
-    up = (low > TIE) | ((low == TIE) & ((left > 0) | ((left == 0) & (high & np.uint32(1) == 1))))
+    up = (low > TIE) | ((low == TIE) & ((error > 0) | ((error == 0) & (high & np.uint32(1) == 1))))
     brain: NDArray[np.uint16] = (high + up).astype(np.uint16)
     return brain
 
 
 def bad_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """For each row whether it holds a number that is not finite."""
+    """For each row, whether it contains a number that is not finite."""
     if rows.dtype == np.uint16:
         wrong = rows & BRAIN == BRAIN
     elif rows.dtype == np.float16:
@@ -227,8 +228,8 @@ def bad_rows(rows: NDArray[Any]) -> NDArray[np.bool_]:
         wrong = rows.view(np.uint32) & SINGLE == SINGLE
     else:
         wrong = ~np.isfinite(rows)
-    found: NDArray[np.bool_] = wrong.any(axis=1)
-    return found
+    bad: NDArray[np.bool_] = wrong.any(axis=1)
+    return bad
 
 
 # Matrices
@@ -238,7 +239,7 @@ BLOCK_BYTES = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One embedding matrix, a row for each id, from the byte `begin` of a file on; BF16 is read as its 16 bits."""
+    """One embedding matrix with a row for each id, from the byte `begin` of a file on; BF16 has the type of its 16 bits."""
 
     path: Path
     name: str
@@ -251,7 +252,7 @@ class Matrix:
         return self.shape[0]
 
     def raw_blocks(self) -> Generator[tuple[int, NDArray[Any]], None, None]:
-        """The rows as they are in the file, some at a time, each time with the number of the first."""
+        """Blocks of rows in the type of the file, each with the index of its first row."""
         width = self.shape[1]
         step = max(1, BLOCK_BYTES // (4 * width))
         try:
@@ -261,62 +262,62 @@ class Matrix:
                     rows = min(step, len(self) - start)
                     numbers = np.fromfile(stream, self.dtype, rows * width)
                     if len(numbers) < rows * width:
-                        raise self.shrank()
+                        raise self.shrank_error()
                     yield start, numbers.reshape(rows, width)
         except OSError as problem:
             raise FormatError(self.path, None, f"cannot be read: {problem.strerror}") from problem
 
     def blocks(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        return ((start, floats(rows)) for start, rows in self.raw_blocks())
+        return ((start, to_float32(rows)) for start, rows in self.raw_blocks())
 
     def rows(self, ids: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Some rows as float32; the ids ascend."""
-        found = [block[ids[(ids >= start) & (ids < start + len(block))] - start] for start, block in self.blocks()]
-        return np.concatenate(found)
+        """The rows of some ids as float32; the ids ascend."""
+        selected = [block[ids[(ids >= start) & (ids < start + len(block))] - start] for start, block in self.blocks()]
+        return np.concatenate(selected)
 
-    def shrank(self) -> FormatError:
+    def shrank_error(self) -> FormatError:
         problem = "the file shrank while it was read; use a copy that does not change"
         return FormatError(self.path, self.name, problem)
 
 
-def matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
+def find_matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
     """The embedding matrices of a model: of a file, or of a folder with one file or an index of several.
 
     Returns:
-        The input matrix, then the output matrix where it is another.
+        The input matrix, then the output matrix if it is a separate tensor.
     """
     roles: tuple[tuple[Role, tuple[str, ...]], ...] = (("input", INPUT), ("output", OUTPUT))
-    first = [(role, next(tensors(Path(path), names), None)) for role, names in roles]
-    found = [matrix_of(tensor, role, vocab_size) for role, tensor in first if tensor is not None]
-    if found:
-        return found
-    file = next(files(Path(path)))
-    alone = [tensor for tensor in header(file).tensors.values() if len(tensor.shape) == 2]
-    if len(alone) == 1:
-        return [matrix_of(alone[0], "input", vocab_size)]
-    listed = ", ".join(tensor.name for tensor in alone[:8])
-    problem = f"contains no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {listed}"
+    first = [(role, next(find_tensors(Path(path), names), None)) for role, names in roles]
+    results = [to_matrix(tensor, role, vocab_size) for role, tensor in first if tensor is not None]
+    if results:
+        return results
+    file = next(safetensors_files(Path(path)))
+    candidates = [tensor for tensor in read_header(file).tensors.values() if len(tensor.shape) == 2]
+    if len(candidates) == 1:
+        return [to_matrix(candidates[0], "input", vocab_size)]
+    name_list = ", ".join(tensor.name for tensor in candidates[:8])
+    problem = f"contains no tensor with the name of an embedding (such as {INPUT[0]}); its matrices: {name_list}"
     raise FormatError(file, None, problem)
 
 
-def tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
-    """Those tensors of `names` that are there; an index says which file has which."""
-    if (listed := index_of(path)) is not None:
+def find_tensors(path: Path, names: tuple[str, ...]) -> Iterator[Tensor]:
+    """The existing tensors of `names`, found by the index, or in all files without one."""
+    if (file_of := read_index(path)) is not None:
         for name in names:
-            if name in listed:
-                found = header(listed[name]).tensors
-                if name not in found:
-                    raise FormatError(listed[name], name, "is not in the file, although the index lists it")
-                yield found[name]
+            if name in file_of:
+                file_tensors = read_header(file_of[name]).tensors
+                if name not in file_tensors:
+                    raise FormatError(file_of[name], name, "is not in the file, although the index lists it")
+                yield file_tensors[name]
         return
-    for file in files(path):
-        found = header(file).tensors
-        yield from (found[name] for name in names if name in found)
+    for file in safetensors_files(path):
+        file_tensors = read_header(file).tensors
+        yield from (file_tensors[name] for name in names if name in file_tensors)
 
 
-def matrix_of(tensor: Tensor, role: Role, vocab_size: int) -> Matrix:
-    """The matrix that a tensor is, checked against the vocabulary."""
-    path, name, shape = shown(tensor.path), tensor.name, list(tensor.shape)
+def to_matrix(tensor: Tensor, role: Role, vocab_size: int) -> Matrix:
+    """The tensor as a matrix; raises FormatError if its type, shape or number of rows does not fit the vocabulary."""
+    path, name, shape = printable_path(tensor.path), tensor.name, list(tensor.shape)
     if tensor.dtype not in TYPES:
         raise FormatError(path, name, f"has the dtype {tensor.dtype}; expected one of {', '.join(TYPES)}")
     dtype = TYPES[tensor.dtype]

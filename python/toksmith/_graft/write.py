@@ -1,7 +1,7 @@
-"""Writes safetensors files block by block: the header, then untouched ranges as they are, and new rows.
+"""Writes safetensors files block by block: the header, then unchanged tensors, and new rows.
 
-Tensors keep their order in the header and in the file. Only what follows the vocabulary changes its size. Memory is a few
-blocks, whatever the size of the checkpoint.
+Tensors keep their order in the header and in the file. Only tensors that follow the vocabulary change their size. Memory
+is a few blocks, whatever the size of the checkpoint.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import FormatError
-from .._base.paths import reason
+from .._base.paths import describe_error
 from .._base.system import SYSTEM
-from .._storage.atomic_files import writable
+from .._storage.atomic_files import wrap_write_errors
+from ..errors import FormatError
 from .vocab_tensors import VocabTensor
 from .weights import Header, Tensor
 
-__all__ = ["NewFiles", "NewTensor", "copied_file", "written_shard"]
+__all__ = ["NewFiles", "NewTensor", "copy_file", "write_shard"]
 
-BLOCK_BYTES = 256 << 10  # what is larger leaves the cache of a processor between reading and writing
+BLOCK_BYTES = 256 << 10  # a larger block leaves the processor's cache between reading and writing
 Tick = Callable[[int], None]
 
 
 class NewTensor(NamedTuple):
-    """A tensor with other rows: what it was, how many it gets, and the blocks of them."""
+    """A tensor with new rows: the old tensor, the number of new rows, and a function for their blocks."""
 
-    was: VocabTensor
+    before: VocabTensor
     rows: int
     blocks: Callable[[], Iterator[NDArray[Any]]]
 
     @property
     def size(self) -> int:
-        matrix = self.was.matrix
+        matrix = self.before.matrix
         return self.rows * matrix.shape[1] * matrix.dtype.itemsize
 
 
 class NewFiles:
-    """New files in a folder. A thread sends each to the disk, while the next one is written; the end of the `with` block waits."""
+    """New files in a folder. A thread flushes each to the disk while the next is written; the end of `with` waits."""
 
     def __init__(self, place: str) -> None:
         self._place = place
         self._flushing = ThreadPoolExecutor(1, "toksmith flush")
-        self._sent: list[tuple[str, Future[None]]] = []
+        self._flushes: list[tuple[str, Future[None]]] = []
 
     def __enter__(self) -> NewFiles:  # noqa: PYI034 - `Self` came with Python 3.11
         return self
@@ -59,33 +59,33 @@ class NewFiles:
     def add(self, name: str) -> Iterator[BinaryIO]:
         """A new file, open for writing."""
         path = self.path(name)
-        with writable(path):
-            file = open(path, "xb")  # noqa: SIM115 - `flushed` closes it
+        with wrap_write_errors(path):
+            file = open(path, "xb")  # noqa: SIM115 - the flushing thread closes it
             try:
                 yield file
                 file.flush()
             except BaseException:
                 file.close()
                 raise
-        self._sent.append((path, self._flushing.submit(flushed, file)))
+        self._flushes.append((path, self._flushing.submit(flush_and_close, file)))
 
     def path(self, name: str) -> str:
         return os.path.join(self._place, name)
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._flushing.shutdown()
-        for path, sent in self._sent:
+        for path, sent in self._flushes:
             if kind is None:
-                with writable(path):
+                with wrap_write_errors(path):
                     sent.result()
 
 
-def flushed(file: BinaryIO) -> None:
+def flush_and_close(file: BinaryIO) -> None:
     with file:
         SYSTEM.flush(file.fileno())
 
 
-def written_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
+def write_shard(shard: Header, new: Mapping[str, NewTensor], files: NewFiles, tick: Tick) -> None:
     sizes = {name: new[name].size if name in new else len(tensor) for name, tensor in shard.tensors.items()}
     ordered = sorted(shard.tensors.values(), key=lambda each: (each.begin, each.end))
     text = header_text(shard, ordered, sizes, new)
@@ -109,7 +109,7 @@ def header_text(shard: Header, ordered: list[Tensor], sizes: Mapping[str, int], 
         at += sizes[tensor.name]
     entries: dict[str, Any] = {"__metadata__": dict(shard.metadata)} if shard.metadata else {}
     for name, tensor in shard.tensors.items():
-        shape = [*(new[name].was.shape(new[name].rows) if name in new else tensor.shape)]
+        shape = [*(new[name].before.shape(new[name].rows) if name in new else tensor.shape)]
         entries[name] = {"dtype": tensor.dtype, "shape": shape, "data_offsets": places[name]}
     text = json.dumps(entries, separators=(",", ":"), ensure_ascii=False).encode()
     return text + b" " * (-len(text) % 8)
@@ -118,26 +118,26 @@ def header_text(shard: Header, ordered: list[Tensor], sizes: Mapping[str, int], 
 def copy_range(source: BinaryIO, out: BinaryIO, tensor: Tensor, tick: Tick) -> None:
     source.seek(tensor.begin)
     buffer = memoryview(bytearray(min(BLOCK_BYTES, len(tensor))))
-    left = len(tensor)
-    while left:
-        part = buffer[: min(left, len(buffer))]
+    remaining = len(tensor)
+    while remaining:
+        part = buffer[: min(remaining, len(buffer))]
         if source.readinto(part) != len(part):  # type: ignore[attr-defined]
-            problem = "the file shrank while it was read; use a copy that nobody writes to"
+            problem = "the file shrank while it was read; use a copy that does not change"
             raise FormatError(tensor.path, tensor.name, problem)
         out.write(part)
-        left -= len(part)
+        remaining -= len(part)
         tick(len(part))
 
 
-def copied_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> None:
-    """Copies a file, or gives it a second name on the same disk."""
+def copy_file(source: Path, files: NewFiles, *, link: bool, tick: Tick) -> None:
+    """Copies a file, or creates a hard link to it."""
     size, path = source.stat().st_size, files.path(source.name)
     if link:
         try:
             Path(path).hardlink_to(os.path.realpath(source))
         except OSError as problem:
-            said = f"cannot be linked: {reason(problem, path)}; links need one disk. Copy instead, without link=True"
-            raise FormatError(path, None, said) from problem
+            message = f"cannot be linked: {describe_error(problem, path)}; links need one disk. Copy instead, without link=True"
+            raise FormatError(path, None, message) from problem
     else:
         with files.add(source.name) as new, open(source, "rb") as old:
             shutil.copyfileobj(old, new, BLOCK_BYTES)

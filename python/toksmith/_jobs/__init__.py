@@ -1,18 +1,18 @@
-"""Corpora to files of ids: one file (`encode_corpus`), or a job of many shards.
+"""Corpora to files of ids: one file (`corpus.encode`), or a job of many shards.
 
-The rooms, each of which imports only from rooms above it in this table; the docstring of a room says what is in it.
+A subpackage imports only from subpackages above it in this table. Its docstring lists its content.
 
-| room | holds |
+| subpackage | holds |
 |---|---|
 | `written/` | files that get their names when they are complete, receipts of shards, growing arrays |
-| `sinks/` | the formats that a job writes, a file for each |
-| `one_file/` | one file: `encode_corpus`, the simplest case |
-| `plans/` | the plan of a job as a value, and what a process may use |
+| `sinks/` | the formats that a job writes, one file per format |
+| `one_file/` | one file: `corpus.encode`, the simplest case |
+| `plans/` | the plan of a job as a value, and the threads and memory that a process can use |
 | `make/` | one shard: documents, ids, packing, shuffle, counts |
-| `folder/` | a folder with shards that are done: finish it, verify it, say what is in it, merge it |
-| `runners/` | where shards are made: in processes, in tasks of Ray |
-| `job/` | plan a job, run it, watch it, say what it costs |
+| `folder/` | a folder of finished shards: finish it, verify it, report its content, merge it |
+| `runners/` | runs shards: in processes, in tasks of Ray |
+| `job/` | plans a job, runs it, watches it, estimates its cost |
 
-To follow a job, read `plans/plan.py`, `job/job.py`, `make/run_shard.py` and `folder/finish.py`. Left out: where folders
-are (`_storage/folders.py`). The public names of the package come from these files directly (`toksmith/__init__.py`).
+To follow a job, read `plans/plan.py`, `job/job.py`, `make/run_shard.py` and `folder/finish.py`. Left out: the places of
+folders (`_storage/folders.py`). The public names of the package come from these files directly (`toksmith/__init__.py`).
 """

@@ -1,1 +1,1 @@
-"""What is wrong with a tokenizer, and which one suits."""
+"""Judgements: the problems of a tokenizer, and the tokenizer for a task."""

@@ -1,1 +1,1 @@
-"""The waist: the value that training makes, every format loads and saves, and every engine runs."""
+"""The model that training makes, formats load and save, and engines run; its patterns, steps and special tokens."""

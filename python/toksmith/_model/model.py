@@ -1,8 +1,8 @@
-"""Model: the waist of toksmith. Training produces it, every format loads and saves it, every engine runs on it.
+"""Model: one tokenizer as a value. Training produces it, every format loads and saves it, every engine runs on it.
 
 A model is plain data in flat buffers: one frozen value, which `_core.Vocab` checks once, in Rust, on construction. A
 model can hold, save and load a kind, step or flag that toksmith cannot execute yet; building a tokenizer from it raises
-an error that names it.
+an error with the name of that part.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .. import _core
-from .._base.arguments import items, whole_number
-from .._base.errors import ModelError, first_of, number_of
+from .._base.arguments import check_int, check_items
+from .._base.wording import number_of, preview_items
+from ..errors import ModelError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,17 +41,17 @@ __all__ = [
 Kind = Literal["bpe", "unigram", "wordpiece", "chars", "words"]
 MergeRule = Literal["pair", "bytes"]
 ID_LIMIT = 1 << 24
-ENDS_SHOWN = 20  # tokens at each end of a table that a notebook shows
-# The tokens that mean one byte in vocabularies of characters, as SentencePiece names them, and the byte of each.
+ENDS_SHOWN = 20  # tokens that a notebook shows from each end of a table
+# SentencePiece's byte tokens for byte fallback in character vocabularies, and the byte of each.
 BYTE_TOKENS: Mapping[bytes, int] = MappingProxyType({f"<0x{byte:02X}>".encode(): byte for byte in range(256)})
 
 
 class TokenTable(Sequence[bytes]):
-    """Token bytes as one blob with ends: `table[i]` is the bytes of entry i, made
-    on demand.
+    """Token bytes as one blob with ends: `table[i]` returns the bytes of token i,
+    created on demand.
 
-    Args of the constructor: `blob` all tokens, concatenated; `ends` uint32,
-    shape (n,), where each ends. The table keeps an immutable copy of both.
+    Args of the constructor: `blob`, all tokens concatenated; `ends`, uint32,
+    shape (n,), the end of each. The table keeps immutable copies.
     """
 
     __slots__ = ("blob", "ends")
@@ -61,7 +62,7 @@ class TokenTable(Sequence[bytes]):
         if not isinstance(blob, (bytes, bytearray, memoryview)):
             raise TypeError(f"blob: expected bytes, not {type(blob).__name__}")
         object.__setattr__(self, "blob", bytes(blob))
-        object.__setattr__(self, "ends", frozen(ends, np.uint32, "ends"))
+        object.__setattr__(self, "ends", freeze(ends, np.uint32, "ends"))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a table of tokens cannot be changed: {name!r}; make a new one")
@@ -71,13 +72,13 @@ class TokenTable(Sequence[bytes]):
 
     @classmethod
     def of(cls, tokens: Iterable[bytes]) -> TokenTable:
-        """The table that holds `tokens` in their order."""
-        listed = items(tokens, "tokens", "a list of bytes")
-        for token in listed:
+        """The table of `tokens`, in their order."""
+        token_list = check_items(tokens, "tokens", "a list of bytes")
+        for token in token_list:
             if not isinstance(token, bytes):
                 raise TypeError(f"tokens: expected a list of bytes, not of {type(token).__name__}")
-        ends = np.cumsum([len(token) for token in listed], dtype=np.uint32)
-        return cls(b"".join(listed), ends.astype(np.uint32))
+        ends = np.cumsum([len(token) for token in token_list], dtype=np.uint32)
+        return cls(b"".join(token_list), ends.astype(np.uint32))
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -86,15 +87,15 @@ class TokenTable(Sequence[bytes]):
         return TokenTable, (self.blob, self.ends)
 
     def __repr__(self) -> str:
-        return f"<TokenTable {number_of(len(self), 'token')}: {first_of(self[:7])}>"
+        return f"<TokenTable {number_of(len(self), 'token')}: {preview_items(self[:7])}>"
 
     def _repr_html_(self) -> str:
-        from .._render import Line, Table, View, notebook, token_text  # when asked for: it imports rich
+        from .._render import Line, Table, View, notebook, token_text  # imported here, because it imports rich
 
         size = f"{number_of(len(self), 'token')}, {number_of(len(self.blob), 'byte')}"
-        rows = [[str(place), token_text(self[place]), self[place].hex(" ")] for place in both_ends(len(self))]
-        more = [Line(f"the first and last {ENDS_SHOWN} of {len(self):,}", "dim")] if len(rows) < len(self) else []
-        return notebook(View(size, [Table(["place", "token", "bytes"], rows, left=(1, 2)), *more]))
+        rows = [[str(place), token_text(self[place]), self[place].hex(" ")] for place in end_indices(len(self))]
+        notes = [Line(f"the first and last {ENDS_SHOWN} of {len(self):,}", "dim")] if len(rows) < len(self) else []
+        return notebook(View(size, [Table(["place", "token", "bytes"], rows, left=(1, 2)), *notes]))
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...
@@ -114,25 +115,25 @@ class TokenTable(Sequence[bytes]):
             start = end
 
 
-def both_ends(length: int) -> list[int]:
-    """The places of a long table that a notebook shows."""
+def end_indices(length: int) -> list[int]:
+    """The indices of the rows that a notebook shows."""
     places = range(length)
     return [*places] if length <= 2 * ENDS_SHOWN else [*places[:ENDS_SHOWN], *places[-ENDS_SHOWN:]]
 
 
-def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
+def freeze(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
     """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
 
-    Its memory is a `_core.Memory`, to which nobody can write. A read-only array that owns its memory is not enough: its
-    owner may set the flag `writeable` again, and earlier views of it stay writable.
+    Its memory is a read-only `_core.Memory`. A read-only array that owns its memory is not enough: its owner can set the
+    flag `writeable` again, and earlier views of it stay writable.
 
     Raises:
         ModelError: A number does not fit `dtype`.
-        TypeError: They are not numbers, or not integers where `dtype` holds integers.
+        TypeError: The values are not numbers, or not integers for a `dtype` of integers.
     """
     array = plain_array(values, name)
     if array.dtype != dtype:
-        array = array.copy()  # what is checked is what is kept
+        array = array.copy()  # so that the caller cannot change the numbers after the check
         check_numbers(array, np.dtype(dtype), name)
         array = array.astype(dtype)
     elif array.flags.c_contiguous and is_constant(array):
@@ -143,10 +144,10 @@ def frozen(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
 
 
 def plain_array(values: object, name: str) -> NDArray[Any]:
-    """The values as a plain array, whatever class they have.
+    """The values as a plain numpy array.
 
     Raises:
-        TypeError: numpy makes no array of them.
+        TypeError: numpy cannot convert them.
     """
     try:
         return np.asarray(values)
@@ -155,7 +156,7 @@ def plain_array(values: object, name: str) -> NDArray[Any]:
 
 
 def is_constant(array: NDArray[Any]) -> bool:
-    """Whether nobody can write to the memory of an array, because `frozen` or the core made it."""
+    """Whether the memory of an array is read-only for everyone, because this module or the core made it."""
     base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
@@ -163,7 +164,7 @@ def is_constant(array: NDArray[Any]) -> bool:
 
 
 def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
-    """Refuses numbers that would change in `dtype`."""
+    """Raises ModelError or TypeError for numbers that conversion to `dtype` would change."""
     if not array.size:
         return
     if array.dtype.kind not in ("iu" if dtype.kind == "u" else "iuf"):
@@ -177,12 +178,12 @@ def check_numbers(array: NDArray[Any], dtype: np.dtype[Any], name: str) -> None:
 
 @dataclass(frozen=True)
 class AddedToken:
-    """A token that is found in the text before anything else happens to it.
+    """A token that encoding cuts out of the text before any other step.
 
-    `special` tokens are found only where the call allows them; the others
-    always. The remaining flags are those of HF's tokenizer.json:
-    white space before or behind the token belongs to it; it is found only as a
-    whole word; it is normalized and found in the normalized text.
+    `special` tokens match only if the call allows them, other tokens always.
+    The remaining flags are HF's: white space before (`lstrip`) or after
+    (`rstrip`) the token belongs to it; it matches only as a whole word; its
+    normalized content matches in the normalized text.
     """
 
     content: str
@@ -219,7 +220,7 @@ def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolate
 
 
 def is_regex_split(step: Step) -> bool:
-    """Whether `regex_split` of a pattern alone makes this step: pieces are the matches and the stretches between."""
+    """Whether the step is `regex_split(pattern)`: pieces are the matches and the text between them."""
     options = dict(step.options)
     pattern = options.get("pattern")
     return step.kind == "regex" and isinstance(pattern, str) and options == dict(regex_split(pattern).options)
@@ -227,21 +228,21 @@ def is_regex_split(step: Step) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class TrainingRecord:
-    """What training did: order-independent facts only, the same for any machine,
+    """Facts about a training run, the same for any order of documents, machine,
     thread count or sharding.
 
     Attributes:
         options: The options of the training (rule of ties, pattern, limits),
             JSON values.
         documents: Documents in the corpus.
-        bytes: UTF-8 bytes in them.
+        bytes: UTF-8 bytes in the documents.
         digest: Hex digest of the counted pieces; equal corpora (in any order)
             have equal digests.
         symbols: Symbols before the first merge (bytes, or characters for
             `unit="char"`).
-        counts: uint64, shape (merges,): how often each merge's pair occurred
+        counts: uint64, shape (merges,): the occurrences of each merge's pair
             in the text when it was chosen.
-        left: uint64, shape (merges,): symbols left in the text after each
+        left: uint64, shape (merges,): the symbols in the text after each
             merge.
         stopped_because: The rule that ended training, in words.
     """
@@ -258,19 +259,19 @@ class TrainingRecord:
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "options", MappingProxyType(copy.deepcopy(dict(self.options))))
-        set_field(self, "counts", frozen(self.counts, np.uint64, "counts"))
-        set_field(self, "left", frozen(self.left, np.uint64, "left"))
+        set_field(self, "counts", freeze(self.counts, np.uint64, "counts"))
+        set_field(self, "left", freeze(self.left, np.uint64, "left"))
 
     def __repr__(self) -> str:
         corpus = f"{number_of(self.documents, 'document')}, {number_of(self.bytes, 'byte')}"
-        return f"<TrainingRecord {corpus}, {number_of(len(self.counts), 'merge')}: {first_of(self.counts)}>"
+        return f"<TrainingRecord {corpus}, {number_of(len(self.counts), 'merge')}: {preview_items(self.counts)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        return _rebuild, (TrainingRecord, own | {"options": dict(self.options)})
+        values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
+        return _rebuild, (TrainingRecord, values | {"options": dict(self.options)})
 
 
-# Fields that few models use, with their usual value. `score_type` is the type of the scores.
+# Fields that few models use, each with its usual value. `score_type` is the type of the scores.
 RARE_FIELDS: Mapping[str, Any] = {
     "continuing_subword_prefix": "",
     "end_of_word_suffix": "",
@@ -288,34 +289,33 @@ class Model:
     Attributes:
         tokens: The ordinary tokens' bytes, unique. For `merge_rule="bytes"`
             without scores, in rank order.
-        ids: uint32, shape (len(tokens),): the id of each; unique, holes
+        ids: uint32, shape (len(tokens),): the id of each token; unique, holes
             allowed.
         merges: uint32, shape (n, 3): left id, right id, result id, in rank
             order. Empty for `merge_rule="bytes"`.
         merge_rule: "pair": the pairs of `merges` merge. "bytes": any two
-            neighbours whose joined bytes are a token.
-        whole_piece: Whether a piece that is a token becomes that token without
-            merging.
+            neighbours whose joined bytes are a token merge.
+        whole_piece: Whether a piece that equals a token becomes that token
+            without merging.
         splitters: Steps that cut the text into pieces, each working on the
-            pieces of the one before; none: the raw stream.
-        added_tokens: In order; several may share an id, and decoding gives the
+            pieces of the previous step; empty for unsplit text.
+        added_tokens: In order; several can share an id, and decoding gives the
             first.
         scores: float32 or float64, shape (len(tokens),); `kind="unigram"`
             computes its sums in this type.
         continuing_subword_prefix: The prefix of tokens that continue a piece
-            (`##`); a merge removes that of its right part.
+            (`##`); a merge removes the prefix of its right part.
         end_of_word_suffix: The suffix of tokens that end a piece (`</w>`); ""
             for none.
         fuse_unknown: Whether a run of unknown characters becomes one unknown
             token.
         unused_ids: Ids of tokens that no text becomes, ascending: a restricted
-            vocabulary. They still have bytes, and merge on the way to others.
+            vocabulary. They have bytes, and other tokens' merges use them.
         max_piece_chars: Longer pieces become the unknown token, for
             `kind="wordpiece"`; None for no limit.
-        training: The record, or None for a tokenizer that was not trained
-            here.
-        metadata: Free text by name; equality and fingerprint ignore it, as
-            they ignore `training`.
+        training: The record; None for a tokenizer that toksmith did not train.
+        metadata: Free text by name; equality and fingerprint ignore `metadata`
+            and `training`.
     """
 
     tokens: TokenTable
@@ -344,25 +344,25 @@ class Model:
 
     def __repr__(self) -> str:
         sizes = f"{number_of(len(self.tokens), 'token')}, {number_of(len(self.merges), 'merge')}"
-        return f"<Model {self.kind}/{self.unit}, {sizes}: {first_of(self.tokens[:7])}>"
+        return f"<Model {self.kind}/{self.unit}, {sizes}: {preview_items(self.tokens[:7])}>"
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "ids", frozen(self.ids, np.uint32, "ids"))
+        set_field(self, "ids", freeze(self.ids, np.uint32, "ids"))
         if self.ids.ndim != 1:
             raise ModelError(f"ids has {self.ids.ndim} dimensions; expected one id for each token")
         merges = plain_array(self.merges, "merges")
         if merges.size % 3:
             raise ModelError(f"merges holds {merges.size} numbers; expected three for each merge")
-        set_field(self, "merges", frozen(merges.reshape(-1, 3), np.uint32, "merges"))
+        set_field(self, "merges", freeze(merges.reshape(-1, 3), np.uint32, "merges"))
         if self.scores is not None:
             scores = plain_array(self.scores, "scores")
             exact = scores.dtype == np.float64
-            set_field(self, "scores", frozen(scores, np.float64 if exact else np.float32, "scores"))
-        # Lists and objects in the options of steps also belong to the caller.
+            set_field(self, "scores", freeze(scores, np.float64 if exact else np.float32, "scores"))
+        # The caller can still change lists and objects in the options of steps, so they are copied.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
-            set_field(self, name, copy.deepcopy(self._listed(name)))
-        set_field(self, "unused_ids", tuple(whole_number(id, "unused_ids: an id") for id in self.unused_ids))
+            set_field(self, name, copy.deepcopy(self._checked_items(name)))
+        set_field(self, "unused_ids", tuple(check_int(id, "unused_ids: an id") for id in self.unused_ids))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
         cover = self.cover()
@@ -379,41 +379,41 @@ class Model:
             cover,
         )
         set_field(self, "vocab", vocab)
-        set_field(self, "whole_piece", bool(self.whole_piece))  # the core takes numpy's too, and refuses all else
+        set_field(self, "whole_piece", bool(self.whole_piece))  # the core accepts only bool, Python's or numpy's
         self._check_added_tokens()
         for before, id in zip((-1, *self.unused_ids), self.unused_ids, strict=False):
             if not before < id < ID_LIMIT or vocab.token(id) is None:
                 raise ModelError("unused_ids must be ids of tokens, ascending", id)
 
-    def _listed(self, name: str) -> tuple[Step | AddedToken, ...]:
-        """The steps or added tokens of a field."""
+    def _checked_items(self, name: str) -> tuple[Step | AddedToken, ...]:
+        """The steps or added tokens of a field, checked for their type."""
         kind = AddedToken if name == "added_tokens" else Step
-        listed = tuple(getattr(self, name))
-        for item in listed:
+        entries = tuple(getattr(self, name))
+        for item in entries:
             if not isinstance(item, kind):
                 raise TypeError(f"{name}: expected a tuple of {kind.__name__}, not of {type(item).__name__}")
-        return listed
+        return entries
 
     def _check_added_tokens(self) -> None:
         contents: set[str] = set()
         for added in self.added_tokens:
             if not isinstance(added.content, str):
                 raise TypeError(f"added_tokens: expected a content of str, not {type(added.content).__name__}")
-            whole_number(added.id, "added_tokens: an id")
+            check_int(added.id, "added_tokens: an id")
             if not added.content:
                 raise ModelError("an added token has no content", added.id)
             if added.content in contents:
                 raise ModelError(f"the added token {added.content!r} is listed twice", added.id)
             if not 0 <= added.id < ID_LIMIT:
                 raise ModelError(f"the added token {added.content!r} has an id outside [0, 16777216)", added.id)
-            own = self.vocab.token(added.id)
-            if own is not None and own != added.content.encode():
-                raise ModelError(f"the added token {added.content!r} has the id of the token {own!r}", added.id)
+            token = self.vocab.token(added.id)
+            if token is not None and token != added.content.encode():
+                raise ModelError(f"the added token {added.content!r} has the id of the token {token!r}", added.id)
             contents.add(added.content)
 
     def cover(self) -> dict[str, Any] | None:
-        """What the core needs to cover pieces with tokens; None if it merges, or
-        if something is missing."""
+        """The values with which the core covers pieces with tokens; None if the
+        model merges, or lacks one of them."""
         if self.kind == "bpe" or (self.kind in ("words", "chars") and self.unknown_id is None):
             return None
         scores = None
@@ -440,7 +440,7 @@ class Model:
 
     @property
     def vocab_size(self) -> int:
-        """The largest id + 1; 0 for no token at all."""
+        """The largest id + 1; 0 for a model without tokens."""
         largest = -1 if len(self.ids) == 0 else int(self.ids.max())
         return max([largest, *(added.id for added in self.added_tokens)]) + 1
 
@@ -448,7 +448,7 @@ class Model:
         """The fields that are not tables, as JSON values by name, without
         `training` and `metadata`.
 
-        Fields of `RARE_FIELDS` are included only if they differ from the usual
+        It includes fields of `RARE_FIELDS` only if they differ from the usual
         value.
         """
         rare = {name: getattr(self, name) for name in RARE_FIELDS if name != "score_type"}
@@ -471,8 +471,8 @@ class Model:
         }
 
     def fingerprint(self) -> str:
-        """The sha256 (hex) of all content but `training` and `metadata`: equal
-        models have equal fingerprints."""
+        """The SHA-256 (hex) of all content except `training` and `metadata`;
+        equal models have equal fingerprints."""
         import hashlib  # slow to import
 
         digest = hashlib.sha256(json.dumps(self.fields(), sort_keys=True).encode())
@@ -484,8 +484,8 @@ class Model:
         return digest.hexdigest()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
-        return _rebuild, (Model, own | {"metadata": dict(self.metadata)})
+        values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
+        return _rebuild, (Model, values | {"metadata": dict(self.metadata)})
 
     def __copy__(self) -> Model:
         return self

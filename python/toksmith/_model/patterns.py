@@ -1,4 +1,4 @@
-"""The split patterns by name: a read-only view of the core's table, and what `pattern=` arguments mean."""
+"""The split patterns by name (a read-only view of the core's table), and the meaning of `pattern=` arguments."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from types import MappingProxyType
 from typing import Final
 
 from .. import _core
-from .._base.arguments import texts
-from .._base.errors import InvalidOption, UnknownName, close_names
+from .._base.arguments import check_texts
+from .._base.wording import close_names
+from ..errors import InvalidOption, UnknownName
 from .model import Step, regex_split
 
 __all__ = ["UNSET", "Pattern", "PatternArgument", "Unset", "patterns", "splitters"]
 
 
 class Unset(enum.Enum):
-    """The type of `UNSET`: "this argument was not given", where None has a meaning of its own."""
+    """The type of `UNSET`: "this argument was not given", for arguments where None has another meaning."""
 
     UNSET = "UNSET"
 
@@ -33,10 +34,10 @@ PatternArgument = str | Sequence[str] | None | Unset
 @dataclass(frozen=True)
 class Pattern:
     """One row of the pattern table: regexes in the Rust dialect, each applied to
-    the pieces of the one before.
+    the pieces of the previous regex.
 
-    `hard_texts` tells the row from its neighbours: why a text is hard, and its
-    pieces.
+    `hard_texts` distinguish the row from similar rows: why a text is hard, and
+    its pieces.
     """
 
     name: str
@@ -63,20 +64,22 @@ def patterns() -> Mapping[str, Pattern]:
 
 
 def splitters(pattern: str | Sequence[str] | None) -> tuple[Step, ...]:
-    """The splitter steps that a `pattern=` argument asks for.
+    """The splitter steps of a `pattern=` argument.
 
-    A word is a name of the table; any other string is a regex; a list holds either, applied in order; None is the raw
-    stream.
+    A word is a name of the table; any other string is a regex; a list contains either, applied in order; None does not
+    split.
     """
     if pattern is None:
         return ()
     if not isinstance(pattern, str):
-        return tuple(step for part in texts(pattern, "pattern", "str or a list of str") for step in splitters(part))
+        return tuple(
+            step for part in check_texts(pattern, "pattern", "str or a list of str") for step in splitters(part)
+        )
     if pattern in patterns():
         return tuple(regex_split(regex) for regex in patterns()[pattern].regexes)
     if not pattern:
         raise InvalidOption("pattern", pattern, "a name of toksmith.patterns(), a regex, a list of them, or None")
     if pattern.replace("-", "_").isidentifier():
-        # No tokenizer splits at one fixed word, so this is a misspelt name.
+        # No tokenizer splits at one fixed word, so the word is a misspelt name.
         raise UnknownName("pattern", pattern, close_names(pattern, patterns()) or patterns())
     return (regex_split(pattern),)

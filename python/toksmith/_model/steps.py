@@ -1,9 +1,8 @@
-"""What the core is told of a model's steps, flags and unknown characters; which parts of a model are not run; and the ids
-that a model puts around texts.
+"""Passes a model's steps to the core, refuses parts that it cannot run, and adds the template's ids around texts.
 
-SentencePiece's byte-pair models have an engine of their own, whose steps are rows of `NORMALIZERS` and `DECODERS`. All
-other steps are rows of the core's tables (`crates/core/src/steps/`), which refuse what they do not know by name. A model
-without either is told nothing, and has nothing in its way.
+SentencePiece's models have a separate engine, whose steps are rows of `NORMALIZERS` and `DECODERS`. All other steps are
+rows of the core's tables (`crates/core/src/steps/`), which refuse unknown steps by name. For a model without such steps
+the core gets no options and takes its direct path.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _core
-from .._base.errors import ModelError
+from ..errors import ModelError
 from .model import ID_LIMIT, AddedToken, Model, Step, is_regex_split
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ __all__ = [
     "character_options",
     "engine_of",
     "engine_stages",
-    "refuse_what_is_not_executed",
+    "refuse_unsupported",
     "template_of",
 ]
 
@@ -43,39 +42,39 @@ REWRITING: Options = {
 NORMALIZERS: Mapping[str, Options] = {"sentencepiece": REWRITING}
 DECODERS: Mapping[str, Options] = {
     "sentencepiece": {"strip": ("nothing", "once", "each"), "unknown": str},
-    "denormalizer": REWRITING,  # after the other
+    "denormalizer": REWRITING,  # runs after "sentencepiece"
 }
 
 
-def of_characters(model: Model) -> bool:
-    """Whether texts are whole pieces of characters, as SentencePiece has them."""
+def is_whole_text(model: Model) -> bool:
+    """Whether each text is one piece of characters, as in SentencePiece."""
     if is_covered(model):
         return False
     steps = any(step.kind in NORMALIZERS or step.kind in DECODERS for step in (*model.normalizers, *model.decoders))
-    more = (model.scores is not None, model.byte_fallback, model.unknown_id is not None)
-    return steps or (any(more) and not has_symbols(model))
+    features = (model.scores is not None, model.byte_fallback, model.unknown_id is not None)
+    return steps or (any(features) and not has_symbols(model))
 
 
 def has_symbols(model: Model) -> bool:
-    """Whether pieces of characters merge by a list of pairs, so that unknown characters and marks are among them."""
+    """Whether pieces of characters merge by a list of pairs, so that symbols can be unknown or carry prefix and suffix."""
     return (model.kind, model.unit, model.merge_rule) == ("bpe", "char", "pair") and model.scores is None
 
 
 def is_covered(model: Model) -> bool:
-    """Whether tokens cover pieces as they are, without merging."""
+    """Whether tokens cover pieces without merging."""
     whole_text = any(step.kind == "sentencepiece" for step in model.normalizers)
     return model.kind in ("chars", "wordpiece") or (model.kind in ("unigram", "words") and not whole_text)
 
 
-def refused_characters(model: Model) -> list[tuple[str, bool]]:
-    """The parts of such a model, and whether each is one that is not run."""
+def unsupported_parts(model: Model) -> list[tuple[str, bool]]:
+    """The parts of a model that some models cannot run, each with whether this model uses it without support."""
     symbols = has_symbols(model)
     covered = is_covered(model)
     prefixed = model.kind == "wordpiece"
     marks = {"continuing_subword_prefix": prefixed, "end_of_word_suffix": False, "fuse_unknown": False}
     parts = [
         (
-            f"{name} beside anything but characters that merge by pairs",
+            f"{name} without characters that merge by pairs",
             bool(getattr(model, name)) and not symbols and not run,
         )
         for name, run in marks.items()
@@ -85,82 +84,79 @@ def refused_characters(model: Model) -> list[tuple[str, bool]]:
         "kind 'unigram' without a finite score for each token, or with byte_fallback and a byte without a token,"
     )
     parts += [
-        ("max_piece_chars beside anything but WordPiece", model.max_piece_chars is not None and not prefixed),
+        ("max_piece_chars without WordPiece", model.max_piece_chars is not None and not prefixed),
         (incomplete, covered and scored and model.cover() is None),
-        (f"scores beside kind {model.kind!r}", covered and not scored and model.scores is not None),
-        (f"byte_fallback beside kind {model.kind!r}", covered and not scored and model.byte_fallback),
+        (f"scores with kind {model.kind!r}", covered and not scored and model.scores is not None),
+        (f"byte_fallback with kind {model.kind!r}", covered and not scored and model.byte_fallback),
     ]
-    if not of_characters(model):
-        return [*parts, ("unused_ids beside anything but SentencePiece's models", bool(model.unused_ids))]
-    whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
-    whole = (whole or is_whole_unigram(model) or is_of_words(model)) and not model.splitters
-    unless = (
-        "beside anything but byte-pair encoding of characters by their bytes, unigram and words, without splitters,"
-    )
+    if not is_whole_text(model):
+        return [*parts, ("unused_ids outside SentencePiece's models", bool(model.unused_ids))]
+    is_whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
+    is_whole = (is_whole or is_whole_unigram(model) or is_words_model(model)) and not model.splitters
+    unless = "outside byte-pair encoding of characters by their bytes, unigram and words, without splitters,"
     parts += [
-        (f"byte_fallback {unless}", model.byte_fallback and not whole),
-        (f"scores {unless}", model.scores is not None and not whole),
-        (f"unknown_id {unless}", model.unknown_id is not None and not whole),
+        (f"byte_fallback {unless}", model.byte_fallback and not is_whole),
+        (f"scores {unless}", model.scores is not None and not is_whole),
+        (f"unknown_id {unless}", model.unknown_id is not None and not is_whole),
     ]
     for name, table in (("normalizers", NORMALIZERS), ("decoders", DECODERS)):
         steps: tuple[Step, ...] = getattr(model, name)
-        parts += [(f"the step {step.kind!r} in {name}", not (whole and fits(step, table))) for step in steps]
+        parts += [(f"the step {step.kind!r} in {name}", not (is_whole and step_fits(step, table))) for step in steps]
         two = [step.kind for step in steps] == ["sentencepiece", "denormalizer"]
         parts.append((f"a second step in {name}", len(steps) > 1 and not two))
     return parts
 
 
-def is_of_words(model: Model) -> bool:
-    """Whether the model is one of SentencePiece's models of words."""
+def is_words_model(model: Model) -> bool:
+    """Whether the model is a SentencePiece model of words."""
     return model.kind == "words" and model.unit == "char" and not is_covered(model)
 
 
 def is_whole_unigram(model: Model) -> bool:
-    """Whether the model is one of SentencePiece's unigram models."""
+    """Whether the model is a SentencePiece unigram model."""
     single = model.scores is not None and model.scores.dtype == np.float32
     return model.kind == "unigram" and model.unit == "char" and single and not is_covered(model)
 
 
-def fits(step: Step, table: Mapping[str, Options]) -> bool:
-    """Whether a row of the table has exactly these options, with values that they may have."""
+def step_fits(step: Step, table: Mapping[str, Options]) -> bool:
+    """Whether the step's kind is in the table, and its options are exactly those of the row, with allowed values."""
     row, options = table.get(step.kind), dict(step.options)
     if row is None or row.keys() != options.keys():
         return False
     return all(
-        options[name] in may if isinstance(may, tuple) else type(options[name]) is may for name, may in row.items()
+        options[name] in rule if isinstance(rule, tuple) else type(options[name]) is rule for name, rule in row.items()
     )
 
 
-def is_run(model: Model, token: AddedToken) -> bool:
-    """Whether the flags of an added token are run: all are, but SentencePiece's models know only symbols that are found
-    in the normalized text."""
+def flags_supported(model: Model, token: AddedToken) -> bool:
+    """Whether the core supports the flags of an added token; SentencePiece's models support only user-defined symbols."""
     plain = AddedToken(token.content, token.id, special=False, normalized=True)
-    return token == plain or not of_characters(model)
+    return token == plain or not is_whole_text(model)
 
 
 def character_options(model: Model) -> dict[str, object] | None:
-    """What the core is told of a model whose texts are whole pieces of characters; None for any other."""
-    if not of_characters(model):
+    """The core's options for a model whose texts are whole pieces of characters; None for other models."""
+    if not is_whole_text(model):
         return None
     usual = {"charsmap": "", "dummy": "nowhere", "escape": False, "remove_extra": False}
-    shown = [step for step in model.decoders if step.kind == "sentencepiece"]
+    decoder_steps = [step for step in model.decoders if step.kind == "sentencepiece"]
     after = [step for step in model.decoders if step.kind == "denormalizer"]
     return {
-        "normalizer": rewriting(next((dict(step.options) for step in model.normalizers), usual), "normalizers"),
+        "normalizer": rewriting_options(next((dict(step.options) for step in model.normalizers), usual), "normalizers"),
         "scores": None if model.scores is None else model.scores.astype(np.float64),
         "kind": model.kind,
         "unused": [*model.unused_ids],
         "byte_fallback": model.byte_fallback,
         "unknown": model.unknown_id,
         "frozen": [(token.content, token.id) for token in model.added_tokens if token.normalized],
-        "shown": next(((step["strip"], step["unknown"]) for step in shown), None),
-        "denormalizer": next((rewriting(dict(step.options), "decoders") for step in after), None),
+        "shown": next(((step["strip"], step["unknown"]) for step in decoder_steps), None),
+        "denormalizer": next((rewriting_options(dict(step.options), "decoders") for step in after), None),
     }
 
 
-def rewriting(options: dict[str, Any], field: str) -> dict[str, Any]:
+def rewriting_options(options: dict[str, Any], field: str) -> dict[str, Any]:
     """The options of a step that rewrites texts, with its table as bytes."""
-    import base64  # not above: models of bytes load sooner without it
+    import base64  # imported here, so that models of bytes load faster
 
     try:
         charsmap = base64.b64decode(options["charsmap"], validate=True)
@@ -170,8 +166,8 @@ def rewriting(options: dict[str, Any], field: str) -> dict[str, Any]:
 
 
 def engine_stages(model: Model) -> dict[str, object] | None:
-    """What the core is told of a model's other steps, flags and symbols; None where there is nothing to tell."""
-    if of_characters(model):
+    """The core's steps, flags and symbols of any other model; None if the model has none."""
+    if is_whole_text(model):
         return None
     flags = {
         token.content: (token.lstrip, token.rstrip, token.single_word, token.normalized)
@@ -186,55 +182,55 @@ def engine_stages(model: Model) -> dict[str, object] | None:
     if not (flags or symbols or splits or model.normalizers or model.decoders):
         return None
     return {
-        "normalizers": specs(model.normalizers, "normalizers"),
-        "splitters": specs(model.splitters, "splitters"),
-        "decoders": specs(model.decoders, "decoders"),
+        "normalizers": step_specs(model.normalizers, "normalizers"),
+        "splitters": step_specs(model.splitters, "splitters"),
+        "decoders": step_specs(model.decoders, "decoders"),
         "flags": flags,
         "symbols": symbols,
     }
 
 
 def engine_of(model: Model) -> _core.Engine:
-    """The engine that runs a model."""
-    refuse_what_is_not_executed(model)
+    """The core's engine for a model; raises ModelError for a part that it cannot run."""
+    refuse_unsupported(model)
     added = [(token.content, token.id, token.special) for token in model.added_tokens]
     stages = engine_stages(model)
     patterns = [] if stages else [step["pattern"] for step in model.splitters]
     return _core.Engine(model.vocab, patterns, added, character_options(model), stages)
 
 
-def specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tuple[str, Any]]]]:
-    """The steps as the core takes them."""
+def step_specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tuple[str, Any]]]]:
+    """The steps as (kind, options) for the core; raises ModelError for values that the core does not accept."""
     for step in steps:
         for name, value in step.options:
             if not (value is None or isinstance(value, (str, bool)) or (isinstance(value, int) and abs(value) < 2**63)):
                 raise ModelError(
-                    f"the option {name!r} of the step {step.kind!r} in {field} is {value!r}, which none takes"
+                    f"the option {name!r} of the step {step.kind!r} in {field} is {value!r}, which no step accepts"
                 )
     return [(step.kind, list(step.options)) for step in steps]
 
 
-def refuse_what_is_not_executed(model: Model) -> None:
+def refuse_unsupported(model: Model) -> None:
     """Raises ModelError naming the first part of the model that this version can hold but not run."""
-    parts = refused_characters(model)
+    parts = unsupported_parts(model)
     for token in model.added_tokens:
         flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
-        parts += [(f"{flag} of the added token {token.content!r}", not is_run(model, token)) for flag in flags]
-    for part, refused in parts:
-        if refused:
+        parts += [(f"{flag} of the added token {token.content!r}", not flags_supported(model, token)) for flag in flags]
+    for part, is_refused in parts:
+        if is_refused:
             raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")
 
 
-# What a model puts around the ids of a text, or of two. Each step of `post` takes a list of parts, at first the texts, and
-# returns another; the parts of the last one, joined, are the result. Encoding leaves it to the caller whether the steps are
-# applied; texts never decide about it.
+# Templates: the ids around one text or a pair of texts. Each step of `post` turns a list of parts (at first the texts) into
+# another list; the joined parts of the last step are the result. The caller of encoding decides whether the steps apply; texts
+# never decide it.
 
-# A template names a token again and again, and a token may have many ids: no published one puts more than a few.
+# The most ids that templates add to a text; published templates add only a few. A template can repeat a token of many ids.
 MOST_IDS = 1 << 16
 
 
 class Piece(NamedTuple):
-    """What is at one place of a part: one of the texts ("A", "B"), or else ids; and the type that it has."""
+    """One element of a part: a text ("A" or "B"; "" for ids), the ids, and the type id."""
 
     text: str
     ids: tuple[int, ...]
@@ -245,26 +241,26 @@ Part = tuple[Piece, ...]
 
 
 class Template(NamedTuple):
-    """What is around a text (`single`) and around two (`pair`), piece by piece; None where the steps do not fit together."""
+    """The pieces of the result for one text (`single`) and for two (`pair`); None if the steps do not fit together."""
 
     single: Part | None
     pair: Part | None
 
     def apply(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> tuple[list[int], list[int]]:
-        """The ids with what the template puts around them, and the type of each."""
-        given: dict[str, Sequence[int]] = {"A": listed(ids), "B": () if pair is None else listed(pair)}
+        """The ids with the template's ids around them, and the type id of each."""
+        ids_of_text: dict[str, Sequence[int]] = {"A": as_list(ids), "B": () if pair is None else as_list(pair)}
         all_ids: list[int] = []
         types: list[int] = []
         for piece in self.pieces(pair is not None):
-            more = given[piece.text] if piece.text else piece.ids
-            all_ids += more
-            types += [piece.type_id] * len(more)
+            new_ids = ids_of_text[piece.text] if piece.text else piece.ids
+            all_ids += new_ids
+            types += [piece.type_id] * len(new_ids)
         return all_ids, types
 
     def around(
         self, ids: NDArray[np.uint32], ends: NDArray[np.uint64]
     ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The same for many texts in one array."""
+        """The ids of many texts in one array, each with the template's ids around it, and the end of each text."""
         single = self.pieces(False)
         starts = np.concatenate([np.zeros(1, np.uint64), ends[:-1]])
         bounds = list(zip(starts.tolist(), ends.tolist(), strict=True))
@@ -279,18 +275,18 @@ class Template(NamedTuple):
         return joined.astype(np.uint32), np.cumsum(lengths, dtype=np.uint64)
 
     def pieces(self, two: bool) -> Part:
-        """Those around one text, or around two."""
-        found = self.pair if two else self.single
-        if found is None:
+        """The pieces for one text, or for two; raises ModelError if the steps do not fit together."""
+        part = self.pair if two else self.single
+        if part is None:
             raise ModelError(
                 f"the steps in post do not fit together for {'two texts' if two else 'one text'}: a template takes one part "
                 "or two, and names B only where there are two; encode without special tokens, or correct the steps"
             )
-        return found
+        return part
 
 
-def listed(ids: Sequence[int] | NDArray[np.integer[Any]]) -> Sequence[int]:
-    """Ids that lists can be put together of: an array would be added to them."""
+def as_list(ids: Sequence[int] | NDArray[np.integer[Any]]) -> Sequence[int]:
+    """The ids as a list: `+=` of an array to a list of ids would add numbers."""
     return ids.tolist() if isinstance(ids, np.ndarray) else ids
 
 
@@ -298,16 +294,16 @@ TEXTS: tuple[Part, Part] = ((Piece("A", (), 0),), (Piece("B", (), 1),))
 
 
 class Unfit(Exception):
-    """A step gets parts that it has no template for."""
+    """A step has no template for the number of parts, or names a missing part."""
 
 
 def with_type(part: Part, type_id: int) -> Part:
-    """A part whose pieces all have one type."""
+    """The part with one type id for all pieces."""
     return tuple(piece._replace(type_id=type_id) for piece in part)
 
 
-def template(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts that the step names, and tokens, which are parts of their own from now on."""
+def apply_template(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
+    """The parts in the order of the template; each token becomes a separate part."""
     tokens = {name: tuple(ids) for name, (ids, _) in step["special_tokens"].items()}
     if len(parts) not in (1, 2):
         raise Unfit
@@ -320,22 +316,22 @@ def template(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
             raise Unfit
 
 
-def bert(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
-    """`[CLS] A [SEP] B [SEP]`: every part behind the first one ends in a token of the type 1."""
+def apply_bert(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
+    """`[CLS] A [SEP] B [SEP]`: each part after the first ends in a token of the type id 1."""
     cls, sep = (step["cls"][1],), (step["sep"][1],)
     for place, part in enumerate(parts):
         yield (*part, Piece("", sep, 1)) if place else (Piece("", cls, 0), *part, Piece("", sep, 0))
 
 
-def roberta(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
-    """`<s> A </s> </s> B </s>`, all of one type."""
+def apply_roberta(step: Step, parts: Sequence[Part]) -> Iterator[Part]:
+    """`<s> A </s> </s> B </s>`, all with the type id 0."""
     cls, sep = Piece("", (step["cls"][1],), 0), Piece("", (step["sep"][1],), 0)
     for place, part in enumerate(parts):
         yield (sep if place else cls, *with_type(part, 0), sep)
 
 
 def check_pieces(pieces: Sequence[Piece]) -> None:
-    """Raises ValueError for what is neither a text nor ids."""
+    """Raises ValueError for a text other than A and B, or for an invalid id."""
     for piece in pieces:
         if piece.text not in ("", "A", "B"):
             raise ValueError(f"{piece.text!r} is neither A nor B")
@@ -344,17 +340,17 @@ def check_pieces(pieces: Sequence[Piece]) -> None:
                 raise ValueError(f"{id!r} is not an id below {ID_LIMIT}")
 
 
-# The kinds of steps that put ids around texts. Those beside them concern offsets, or batches.
+# The kinds of steps that add ids around texts. `OTHERS` concern offsets or batches.
 TEMPLATES: Mapping[str, Callable[[Step, Sequence[Part]], Iterator[Part]]] = {
-    "bert": bert,
-    "roberta": roberta,
-    "template": template,
+    "bert": apply_bert,
+    "roberta": apply_roberta,
+    "template": apply_template,
 }
 OTHERS = ("pad", "trim_offsets", "truncate")
 
 
 def template_of(model: Model) -> Template:
-    """What a model puts around texts."""
+    """The template of a model; raises ModelError for steps that are not executed."""
     for step in model.post:
         if step.kind not in (*TEMPLATES, *OTHERS):
             raise ModelError(
@@ -365,20 +361,20 @@ def template_of(model: Model) -> Template:
 
 
 def apply_steps(steps: Sequence[Step], parts: Sequence[Part]) -> Part | None:
-    """All pieces behind the last step; None where a step cannot take what the one before it returns."""
+    """All pieces after the last step; None if a step cannot take the parts of the previous step."""
     work = 0
     for step in steps:
-        found = []
+        new_parts = []
         try:
             for part in TEMPLATES[step.kind](step, parts):
                 check_pieces(part)
-                found.append(part)
+                new_parts.append(part)
                 work += sum(max(len(piece.ids), 1) for piece in part)
                 if work > MOST_IDS:
-                    raise ValueError(f"it puts more than {MOST_IDS} ids around a text")
+                    raise ValueError(f"it adds more than {MOST_IDS} ids around a text")
         except Unfit:
             return None
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise ModelError(f"the step {step.kind!r} in post is not what it should be: {error!r}") from error
-        parts = found
+        parts = new_parts
     return tuple(piece for part in parts for piece in part)

@@ -1,8 +1,8 @@
-"""The playground: a page on this machine that answers "why did it cut there?" for any tokenizers.
+"""The playground: a page on this machine that explains the cuts of any tokenizers.
 
-`server` handles HTTP and access, `views/` the table of views, `rows` the layout of long texts, `static/`
-the page; `snapshot` makes a page that needs no server. Of toksmith they use the public names only; no token is made in a
-page. Left out: any rule about tokens.
+`server` handles HTTP and access, `views/` answers the page, `layout` and `rows` lay out long texts, `static/` is the page;
+`snapshots` makes a page without a server. They use only the public names of toksmith, and a page computes no token. Left out:
+any rule about tokens.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import toksmith
 
-from .._base.arguments import refuse, text, whole_number
+from .._base.arguments import check_int, check_text, raise_wrong_type
 from .._base.system import SYSTEM
 from .snapshots import Snapshot, snapshot
-from .sources import Sources, loaded
+from .sources import Sources, load_sources
 
 if TYPE_CHECKING:
     import uvicorn
@@ -34,14 +34,15 @@ PORTS_TRIED = 50
 
 
 class Playground:
-    """A running playground: the page is at `url` until `stop`, which leaving a
+    """A running playground: the page is at `url` until `stop`, which the end of a
     `with` block calls too.
 
     Attributes:
-        url: Where the page is.
-        port: The port that was free.
-        tokenizers: The names of the tokenizers that are there.
-        failed: Names of those that could not be loaded, with the reason.
+        url: The address of the page.
+        port: The port of the server.
+        tokenizers: The names of the loaded tokenizers.
+        failed: The names of the tokenizers that could not be loaded, with the
+            reason.
     """
 
     def __init__(self, server: uvicorn.Server, bound: socket.socket, session: Any) -> None:
@@ -54,15 +55,15 @@ class Playground:
         self._thread.start()
 
     def wait(self) -> None:
-        """Returns when the server has stopped; Ctrl-C stops it."""
+        """Waits until the server has stopped; Ctrl-C stops it."""
         with contextlib.suppress(KeyboardInterrupt):
             while self._thread.is_alive():
                 self._thread.join(0.5)
         self.stop()
 
     def stop(self) -> None:
-        """Stops the server and closes its port; the page keeps its text and says
-        that the server is gone."""
+        """Stops the server and closes its port; the page keeps its text and
+        reports that the server has stopped."""
         self._server.should_exit = True
         self._thread.join()
 
@@ -84,26 +85,26 @@ class Playground:
 def play(
     toks: Sources, *, host: str = "127.0.0.1", port: int = 0, texts: Mapping[str, str] | None = None
 ) -> Playground:
-    """A page on this machine that shows what tokenizers make of a text, down to
-    the bytes; nothing leaves the machine.
+    """A page on this machine that shows the tokens of a text, down to the bytes;
+    no data leaves the machine.
 
-    The server runs in its own thread until `stop()` or the end of the program.
-    It answers this machine only, and no page of another origin. What cannot be
-    loaded is named on the page, and the others work.
+    The server runs in a separate thread until `stop()` or the end of the
+    program. It answers only this machine, and no page of another origin. The
+    page names tokenizers that cannot be loaded, and works with the others.
 
     Args:
-        toks: A tokenizer, several by name, or several in order; instead of each
-            what `toksmith.load` takes.
+        toks: A tokenizer, several by name, or several in order; each can be an
+            argument of `toksmith.load` instead.
         host: A loopback address: 127.0.0.1, ::1 or localhost.
-        port: Where to listen; where it is in use, the next that is free. 0: any
-            that is free.
+        port: The port to listen on, or the next free one if it is in use. 0:
+            any free port.
         texts: The same text in several languages, by name, for the chart of
-            languages; None for the playground's own.
+            languages; None for the playground's own texts.
     Returns:
         The running server, with its `url`.
     Raises:
-        InvalidOption: `host` is not a loopback address, no tokenizer was given,
-            or no port is free.
+        InvalidOption: `host` is not a loopback address, `toks` is empty, or no
+            port is free.
         ImportError: The extra `toksmith[play]` is not installed.
         ToksmithError: No tokenizer could be loaded; the first one's error.
 
@@ -124,15 +125,15 @@ def play(
             raise
         raise ImportError(f"the playground needs {error.name}: pip install 'toksmith[play]'") from error
 
-    host, port = text(host, "host"), whole_number(port, "port")
+    host, port = check_text(host, "host"), check_int(port, "port")
     if texts is not None:
         if not isinstance(texts, Mapping):
-            refuse("texts", "a mapping (a dict)", texts)
+            raise_wrong_type("texts", "a mapping (a dict)", texts)
         for each in (each for pair in texts.items() for each in pair):
             if not isinstance(each, str):
-                refuse("texts", "texts by name", each)
-    session = Session(*loaded(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
-    bound = listening(host, port)
+                raise_wrong_type("texts", "texts by name", each)
+    session = Session(*load_sources(toks), toksmith.metrics.LANGUAGES if texts is None else texts)
+    bound = listen(host, port)
     own_host, own_port = bound.getsockname()[:2]
     authorities = frozenset(authority(name, own_port) for name in (own_host, "localhost", "127.0.0.1"))
     app = application(session, authorities)
@@ -149,50 +150,50 @@ def play(
         server_header=False,
         timeout_graceful_shutdown=1,
     )
-    threading.Thread(target=warm, args=([*session.toks.values()],), name="toksmith-warm", daemon=True).start()
+    threading.Thread(target=warm_caches, args=([*session.toks.values()],), name="toksmith-warm", daemon=True).start()
     return Playground(EndingServer(config, app.forget), bound, session)
 
 
-def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens at a loopback address, on the first port from `port` on that is free."""
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens at a loopback address, on the first free port from `port` on."""
     address = "127.0.0.1" if host == "localhost" else host
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
-        raise toksmith.InvalidOption("host", host, "a loopback address such as 127.0.0.1") from None
+        raise toksmith.errors.InvalidOption("host", host, "a loopback address such as 127.0.0.1") from None
     if not ip.is_loopback:
-        raise toksmith.InvalidOption(
+        raise toksmith.errors.InvalidOption(
             "host", host, "a loopback address such as 127.0.0.1, because only this machine may connect"
         )
     if not 0 <= port <= 65535:
-        raise toksmith.InvalidOption("port", port, "0 to 65,535")
+        raise toksmith.errors.InvalidOption("port", port, "0 to 65,535")
     family = socket.AF_INET6 if ip.version == 6 else socket.AF_INET
     last = port if port == 0 else min(65535, port + PORTS_TRIED - 1)
-    for tried in range(port, last + 1):
-        # The protocol is named, because asyncio sends answers at once (TCP_NODELAY) only where it is.
+    for number in range(port, last + 1):
+        # asyncio sets TCP_NODELAY, which sends answers at once, only on a socket with an explicit protocol.
         bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             if SYSTEM.frees_ports_late:
                 bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.bind((address, tried))
+            bound.bind((address, number))
             bound.listen(2048)
             return bound
         except OSError as error:
             bound.close()
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-    raise toksmith.InvalidOption("port", port, f"a port such that one up to {last} is free")
+    raise toksmith.errors.InvalidOption("port", port, f"a port with a free one from it up to {last}")
 
 
 def authority(host: str, port: int) -> str:
-    """Host and port as in a URL and in the Host header."""
+    """Host and port in the form of a URL and of the Host header."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def warm(toks: Sequence[toksmith.Tokenizer]) -> None:
-    """Ask each tokenizer for what takes its time at the first call."""
+def warm_caches(toks: Sequence[toksmith.Tokenizer]) -> None:
+    """Fills the caches of each tokenizer that make first calls slow."""
     for tok in toks:
         with contextlib.suppress(toksmith.ToksmithError):  # reported when it is requested
             tok.heal("")
             if len(tok.model.ids):
-                toksmith.explain.tree(tok, int(tok.model.ids[0]))
+                toksmith.explain.token(tok, int(tok.model.ids[0]))

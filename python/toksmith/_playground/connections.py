@@ -1,11 +1,12 @@
-"""What one connection of the playground's server may cost the others: its turns, its bodies, its questions, and the end.
+"""Limits on the cost of one connection of the playground's server for the others: reads, bodies, requests, and shutdown.
 
-The event loop hands a connection what has come, and answers nobody until all of that is taken apart. Of a body in chunks
-of one byte that is long work: so a turn is a few kilobytes, and such a body is short. The bodies of all connections share one
-room, and a value in them has a price. The loop only waits, so it answers at any time: questions run on threads of their own,
-a few at once, and the others wait in a line with an end. A question keeps its turn until its thread has ended, because until
-then its memory is in use. If its asker leaves or the server stops, nothing waits for the thread: it sees `left` at its next
-step, and does not keep the program from ending. Left out: what is asked, and which questions are long, which `server` says.
+The event loop passes received data to a connection and answers no other request until it is parsed. A body in chunks of one
+byte is slow to parse, so a read is a few kilobytes and a chunked body is short. The bodies of all connections share one memory
+limit, and the number of JSON values in a body is limited. Requests run on separate threads, a few at once, and a bounded queue
+holds the others, so the loop can answer at any time. A request keeps its turn until its thread has ended, because its memory is
+in use until then. If the client disconnects or the server stops, the loop does not wait for the thread: the thread checks
+`left` at its next step, and it is a daemon, so the program can end. Left out: the content of requests, and which of them are
+long, which `server` decides.
 """
 
 from __future__ import annotations
@@ -23,31 +24,29 @@ import uvicorn
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-if TYPE_CHECKING:  # it is a variable, of which no class can be derived for a type checker
+if TYPE_CHECKING:  # uvicorn's AutoHTTPProtocol is a variable, and a type checker accepts only classes as bases
     from asyncio import Protocol as AutoHTTPProtocol
 else:
     from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 __all__ = ["MOST_CHUNKED", "MOST_VALUES", "TURN", "Bodies", "EndingServer", "FairConnection", "Turns", "values_of"]
 
-TURN = 1 << 13  # bytes
-MOST_CHUNKED = 1 << 16  # bytes of a body whose length nobody said before: each chunk is work, however short it is
-
-
+TURN = 1 << 13  # bytes of one read
+MOST_CHUNKED = 1 << 16  # bytes of a body in chunks, because each chunk costs time at any length
 MOST_VALUES = 3_000_000  # of a body: as JSON a value takes three bytes or more, in memory up to 70
 
 
 class FairConnection(AutoHTTPProtocol):
-    """uvicorn's connection, on a transport that reads little at a time."""
+    """uvicorn's connection, on a transport with short reads."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         bounded: Any = transport
-        bounded.max_size = TURN  # what asyncio's own transports read at once
+        bounded.max_size = TURN  # the size of one read of asyncio's own transports
         super().connection_made(transport)
 
 
 class EndingServer(uvicorn.Server):
-    """uvicorn's server, which waits for no answer when it stops."""
+    """uvicorn's server, which stops without waiting for answers."""
 
     def __init__(self, config: uvicorn.Config, forget: Callable[[], None]) -> None:
         super().__init__(config)
@@ -59,58 +58,58 @@ class EndingServer(uvicorn.Server):
 
 
 class Bodies:
-    """The bodies of all requests, from their first byte until they are answered: together of at most `most` bytes."""
+    """The bodies of all requests, from their first byte until the answer: at most `most` bytes together."""
 
     def __init__(self, most: int) -> None:
         self.most, self.held = most, 0
 
     @asynccontextmanager
     async def receive(self, request: Request, most: int) -> AsyncIterator[bytes | tuple[int, str]]:
-        """The body of a request; or the status and the sentence that refuse it, and nothing of it is kept.
+        """The body of a request, or the status and the message of its refusal.
 
-        If a body is too long but states its length, the rest is still read, so that its sender reads the answer.
+        A body that is too long but has a stated length is read to its end and dropped, so that its sender reads the answer.
         """
         chunked = "transfer-encoding" in request.headers
         longest = min(most, MOST_CHUNKED) if chunked else most
         refusal: tuple[int, str] | None = None
         parts: list[bytes] = []
-        kept = 0
+        size = 0
         try:
             try:
                 async for part in request.stream():
-                    if refusal is None and kept + len(part) > longest:
+                    if refusal is None and size + len(part) > longest:
                         refusal = 413, f"the body is longer than {most:,} bytes, or than {MOST_CHUNKED:,} in chunks"
                     elif refusal is None and self.held + len(part) > self.most:
                         refusal = 503, f"the requests that wait have {self.most:,} bytes; ask again in a moment"
                     if refusal is None:
                         parts.append(part)
-                        kept += len(part)
+                        size += len(part)
                         self.held += len(part)
                         continue
                     parts.clear()
-                    self.held, kept = self.held - kept, 0
+                    self.held, size = self.held - size, 0
                     if chunked:
                         break  # the answer ends the connection
             except ClientDisconnect:
-                refusal = 400, "the body ends early"  # its sender has left
+                refusal = 400, "the body ends early"  # the client has disconnected
             data = b"".join(parts)
             parts.clear()
             yield refusal or data
         finally:
-            self.held -= kept
+            self.held -= size
 
 
 def values_of(data: bytes) -> object:
     """The JSON value of a body.
 
     Raises:
-        ValueError: It is not JSON in UTF-8, or has too many values.
-        RecursionError: It is nested too deeply.
+        ValueError: The body is not JSON in UTF-8, or has too many values.
+        RecursionError: The body is nested too deeply.
     """
     bare = data.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in data else data
     count = bare.count(b'"') // 2
     if count <= MOST_VALUES:
-        outside = b"".join(bare.split(b'"')[::2])  # of the texts
+        outside = b"".join(bare.split(b'"')[::2])  # the parts outside strings
         count = sum(map(outside.count, (b",", b"[", b"{")))
     if count > MOST_VALUES:
         raise ValueError(f"it has {count:,} values; at most {MOST_VALUES:,} are allowed")
@@ -122,23 +121,23 @@ Work = Callable[[threading.Event], Response]
 
 
 class Turns:
-    """At most `running` questions run at once, and at most `waiting` others wait."""
+    """Runs at most `running` requests at once and lets at most `waiting` others wait."""
 
     def __init__(self, running: int, waiting: int) -> None:
         self.free, self.most = asyncio.Semaphore(running), running + waiting
         self.asked: set[asyncio.Task[Response | None]] = set()
 
     async def answer(self, request: Request, work: Work) -> Response | None:
-        """The answer to a question whose body has been read; None if too many wait, or the asker leaves, or the server stops.
+        """The answer to a request whose body has been read; None if too many wait, the client leaves, or the server stops.
 
         Args:
-            work: Makes the answer; its argument is set when the asker has left.
+            work: Makes the answer; its argument is set when the client has disconnected.
         """
         if len(self.asked) >= self.most:
             return None
         left = threading.Event()
         own = asyncio.create_task(self.in_turn(work, left))
-        gone = asyncio.ensure_future(request.receive())  # behind its body, a connection only says that it ends
+        gone = asyncio.ensure_future(request.receive())  # after the body, a connection reports only its end
         self.asked.add(own)
         try:
             await asyncio.wait({own, gone}, return_when=asyncio.FIRST_COMPLETED)
@@ -150,12 +149,12 @@ class Turns:
             gone.cancel()
 
     async def in_turn(self, work: Work, left: threading.Event) -> Response | None:
-        """Waits for a turn, and then for the answer."""
+        """Waits for a turn, then runs `work` on a thread."""
         await self.free.acquire()
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[Response | None] = loop.create_future()
 
-        def ended(response: Response | None) -> None:
+        def finish(response: Response | None) -> None:
             self.free.release()
             if not answer.done():
                 answer.set_result(response)
@@ -166,12 +165,12 @@ class Turns:
                 response = work(left)
             finally:
                 with contextlib.suppress(RuntimeError):  # the loop is closed: the server has stopped
-                    loop.call_soon_threadsafe(ended, response)
+                    loop.call_soon_threadsafe(finish, response)
 
         threading.Thread(target=run, name="toksmith-view", daemon=True).start()
         return await answer
 
     def stop(self) -> None:
-        """Waits for nothing any more."""
+        """Cancels all waiting requests."""
         for each in self.asked:
             each.cancel()

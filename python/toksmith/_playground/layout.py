@@ -1,9 +1,9 @@
-"""Where the rows of a text begin, for rows of a given width.
+"""The layout of a text in rows of a given width: the start of each row.
 
-The rules: rows of all tokenizers contain the same text; a row ends behind a newline, else before a space near its end, else
-where it is full, and never inside a character. A character is as wide as the page drew it when it measured it; one that tokens
-share, or a mark that a token begins with, needs room for what is drawn beside it. An edit lays out only its neighbourhood, and
-the rows are those that the new text has. Left out: what is drawn in a row, which `rows` says.
+Rows of all tokenizers contain the same text. A row ends after a newline, else before a space near its end, else where it is
+full, and never inside a character. The page measures the width of each character; a character that tokens share, or a mark at
+the start of a token, also needs room for its digits or its circle. An edit lays out only its neighbourhood, with the same result
+as a new layout. Left out: the content of a row, which `rows` makes.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from toksmith import _render
 
 from .texts import Cut
 
-__all__ = ["Frame", "Widths", "moved_starts", "row_starts"]
+__all__ = ["Frame", "Widths", "row_starts", "update_starts"]
 
-UNIT = 10  # of a cell, the width of a digit, in which widths are counted
-BREAK_WITHIN = 24  # characters from the end of a row in which a space is looked for
-MARGIN = BREAK_WITHIN + 8  # rows: what the end of a row depends on is less than so many rows further
-NEAR = 20_000  # bytes behind an edit in which rows are looked for that start as before
-NOTHING = 255  # the width of a character without one, where 0 is that of a character that nobody asked for
-WIDEST = 250
-MOST_ASKED = 1000  # characters that the page is asked to measure at once
+UNIT = 10  # units of width in a cell, which is as wide as a digit
+BREAK_WITHIN = 24  # characters before the end of a row among which a row can break at a space
+MARGIN = BREAK_WITHIN + 8  # rows: the end of a row depends on fewer rows than this after it
+NEAR = 20_000  # bytes after an edit to search for a row that starts as before
+NOTHING = 255  # marks a character without width, because 0 marks an unmeasured character
+WIDEST = 250  # units
+MOST_ASKED = 1000  # characters that the page measures at once
 CIRCLE = 12  # units: the circle under a mark that begins a token
 
 
 class Widths:
-    """How wide each character is drawn, as the page measured it; before that, as a terminal draws it.
+    """The width of each character, as the page measured it, or as a terminal draws it until then.
 
     Attributes:
-        version: Changes with the widths.
-        asked: Characters whose widths nobody measured yet.
+        version: A number that changes with the widths.
+        asked: Characters to measure.
     """
 
     def __init__(self) -> None:
@@ -49,32 +49,32 @@ class Widths:
         self.seen: set[str] = set()
 
     def of(self, text: str, points: NDArray[np.uint32]) -> NDArray[np.uint8]:
-        """The units that each character takes; marks take none beside the character that they belong to."""
+        """The units that each character takes; a mark takes none in addition to its character."""
         if (self.units[points] == 0).any():
             for char in {*text}:
                 if self.units[ord(char)] == 0:
-                    drawn = _render.token_text(f"a{char}".encode("utf-8", "replace"))
-                    self.units[ord(char)] = min(WIDEST, UNIT * (cell_len(drawn) - 1)) or NOTHING
+                    drawing = _render.token_text(f"a{char}".encode("utf-8", "replace"))
+                    self.units[ord(char)] = min(WIDEST, UNIT * (cell_len(drawing) - 1)) or NOTHING
                     self.marks[ord(char)] = unicodedata.category(char).startswith("M")
-                    if char > "~" and drawn == f"a{char}" and char not in self.seen:
+                    if char > "~" and drawing == f"a{char}" and char not in self.seen:
                         self.asked.add(char)
-        found = self.units[points]
-        found[found == NOTHING] = 0
-        return found
+        units = self.units[points]
+        units[units == NOTHING] = 0
+        return units
 
-    def wanted(self) -> str:
+    def unmeasured_chars(self) -> str:
         """Characters that the page should measure."""
         return "".join(sorted(self.asked)[:MOST_ASKED])
 
     def take(self, measured: Mapping[Any, Any]) -> None:
-        """Takes the widths that the page measured, in units.
+        """Stores the measured widths, in units.
 
         Raises:
-            InvalidOption: They are not widths of characters.
+            InvalidOption: A key is not a character, or a value is not a width.
         """
         for char, units in measured.items():
             if len(char) != 1 or type(units) is not int or not 0 <= units <= WIDEST:
-                raise toksmith.InvalidOption("widths", char, f"a width from 0 to {WIDEST} for each character")
+                raise toksmith.errors.InvalidOption("widths", char, f"a width from 0 to {WIDEST} for each character")
         for char, units in measured.items():
             self.units[ord(char)] = units or NOTHING
             self.asked.discard(char)
@@ -83,7 +83,7 @@ class Widths:
 
 
 class Frame(NamedTuple):
-    """What rows depend on beside the text: the cells of a row, the widths of characters, and where tokens end."""
+    """The inputs of a layout besides the text: the cells of a row, the widths of characters, and the cuts."""
 
     cells: int
     widths: Widths
@@ -91,10 +91,10 @@ class Frame(NamedTuple):
 
 
 def row_starts(text: str, frame: Frame, base: int = 0) -> NDArray[np.int64]:
-    r"""Where each row of a text starts, in its bytes, and where the text ends.
+    r"""The byte offset at which each row of a text starts, and the end of the text.
 
     Args:
-        base: Where the text begins in that of the cuts, in bytes; it is added.
+        base: The byte offset of the text in the text of the cuts; it is added to all results.
 
     >>> row_starts("one two\n\nthree", Frame(5, Widths())).tolist()
     [0, 3, 8, 9, 14]
@@ -110,23 +110,23 @@ def row_starts(text: str, frame: Frame, base: int = 0) -> NDArray[np.int64]:
     line_starts = np.concatenate([[0], line_ends[:-1]])
     room = frame.cells * UNIT
     long = reach[line_ends] - reach[line_starts] > room
-    found: list[int] = []
+    long_rows: list[int] = []
     for at, line_end in zip(line_starts[long].tolist(), line_ends[long].tolist(), strict=True):
         while at < line_end:
-            found.append(at)
+            long_rows.append(at)
             if reach[line_end] - reach[at] <= room:
                 break
             full = max(at + 1, int(np.searchsorted(reach, reach[at] + room, "right")) - 1)
             space = text.rfind(" ", max(at + 1, full - BREAK_WITHIN), full + 1)
             at = space if space > at else full
-    # A line that fits is a row; the text behind the last newline is a row only if it is not empty.
+    # A line that fits is a row; the text after the last newline is a row only if it is not empty.
     short = line_starts[~long & (line_ends > line_starts)]
-    starts: NDArray[np.int64] = places[np.sort(np.concatenate([short, found, [len(text)]]).astype(np.int64))]
+    starts: NDArray[np.int64] = places[np.sort(np.concatenate([short, long_rows, [len(text)]]).astype(np.int64))]
     return starts
 
 
 def widen(units: NDArray[np.int64], marks: NDArray[np.bool_], places: NDArray[np.int64], cut: Cut) -> None:
-    """Gives characters room for what a tokenizer adds to them: the numbers of shared bytes, the circles under marks."""
+    """Widens characters for the additions of a tokenizer: the numbers of shared bytes, the circles under marks."""
     first, last = np.searchsorted(cut.ends, [places[0], places[-1]])
     ends = cut.ends[int(first) : int(last)]
     chars = np.searchsorted(places, ends, "right") - 1
@@ -138,11 +138,11 @@ def widen(units: NDArray[np.int64], marks: NDArray[np.bool_], places: NDArray[np
     units[marked] = np.maximum(units[marked], CIRCLE)
 
 
-def moved_starts(old: NDArray[np.int64], data: bytes, frame: Frame, at: int, until: int) -> NDArray[np.int64]:
-    """The starts of the rows of an edited text, from those of the text before it.
+def update_starts(old: NDArray[np.int64], data: bytes, frame: Frame, at: int, until: int) -> NDArray[np.int64]:
+    """Updates the row starts of the old text for an edited text.
 
     Args:
-        at: Where the text or its tokens begin to differ, in bytes; `until`: from where on they do not.
+        at, until: The byte range of the new text in which the text or its tokens differ.
     """
     by = len(data) - int(old[-1])
     line = data.rfind(b"\n", 0, at) + 1
@@ -152,13 +152,13 @@ def moved_starts(old: NDArray[np.int64], data: bytes, frame: Frame, at: int, unt
     end = min(line_end, until + NEAR)
     while end < line_end and 0x80 <= data[end] < 0xC0:
         end += 1
-    kept = old[: int(np.searchsorted(old, begin))]
-    if end < line_end:  # a long line: from where a row starts as one did before, all do
+    before = old[: int(np.searchsorted(old, begin))]
+    if end < line_end:  # a long line: once a row starts at an old start, all later rows do
         near = row_starts(data[begin:end].decode(), frame, begin)[:-MARGIN]
-        behind = near[near >= until]
-        same = np.flatnonzero(np.isin(behind - by, old, assume_unique=True))
+        later = near[near >= until]
+        same = np.flatnonzero(np.isin(later - by, old, assume_unique=True))
         if len(same):
-            first = int(behind[same[0]])
-            return np.concatenate([kept, near[near < first], old[int(np.searchsorted(old, first - by)) :] + by])
+            first = int(later[same[0]])
+            return np.concatenate([before, near[near < first], old[int(np.searchsorted(old, first - by)) :] + by])
     laid = row_starts(data[begin:line_end].decode(), frame, begin)
-    return np.concatenate([kept, laid[:-1], old[int(np.searchsorted(old, line_end - by)) :] + by])
+    return np.concatenate([before, laid[:-1], old[int(np.searchsorted(old, line_end - by)) :] + by])

@@ -1,8 +1,8 @@
-"""The live trainer: texts that the page sent, one training of them, and what the tokenizer of every smaller size makes of them.
+"""The live trainer: the texts of the page, one training on them, and the figures of every smaller size.
 
-The rules: training is `toksmith.train`, at the largest size once; every smaller tokenizer is `toksmith.rewind` of it, which is
-what training at that size gives. Tokens of all texts come from the record of the training, those of one text from its
-beginning where the texts are long. Left out: arguments, and what of it is kept, which `views` has.
+`toksmith.train` runs once, at the largest size; every smaller tokenizer is a `toksmith.rewind` of it, which equals training at
+that size. Token counts of all texts come from the training record; the counts of single texts cover only their beginnings if
+the texts are long. Left out: arguments and caches, which `views` has.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ __all__ = [
     "TrainedLanguage",
     "Training",
     "TrainingWatch",
-    "measured_at",
-    "trained_on",
+    "measure_at",
+    "train_on",
 ]
 
 MOST_SIZE = 65_536  # the largest vocabulary
 MOST_MERGES = 2 * MOST_SIZE  # of a training without a limit
-LONGEST = 1000  # bytes of a token, so that text that repeats itself does not fill the memory
-MEASURED = 200_000  # bytes that are measured at each size, as many of every text
+LONGEST = 1000  # bytes of a token, so that repetitive text does not fill the memory
+MEASURED = 200_000  # bytes to measure at each size, shared equally by the texts
 POINTS = 100  # of the curve
-NEWEST = 12  # merges that are listed
+NEWEST = 12  # merges in the list
 
 
 class Stopped(toksmith.ToksmithError):
-    """A training that was stopped, or in whose place another one began."""
+    """A training was stopped, or another one replaced it."""
 
     def __str__(self) -> str:
         return "the training was stopped; change an option or press Train to begin again"
 
 
 class TrainingWatch:
-    """Which training of a page goes on: the one that began last, until it is stopped."""
+    """Lets only the latest training of a page continue, until it is stopped."""
 
     def __init__(self) -> None:
         self.running: object = None
 
     def begin(self) -> Callable[[object], None]:
-        """Begins a training; what it calls with its progress, which raises `Stopped` once it is not the last any more."""
+        """Begins a training and returns its progress callback, which raises `Stopped` once another training has begun."""
         self.running = own = object()
 
         def check(_: object) -> None:
@@ -69,7 +69,7 @@ class TrainingWatch:
 
 @dataclass(frozen=True)
 class LiveTexts:
-    """The texts of a training by name, as bytes, each of which is a document."""
+    """The texts of a training by name, as bytes; each is one document."""
 
     by_name: Mapping[str, bytes]
 
@@ -79,7 +79,7 @@ class LiveTexts:
 
     @property
     def key(self) -> str:
-        """The same for equal texts with equal names."""
+        """A hash of the names and the texts."""
         digest = hashlib.sha256()
         for name, data in self.by_name.items():
             digest.update(f"{len(data)} {name}\n".encode())
@@ -87,13 +87,13 @@ class LiveTexts:
         return digest.hexdigest()[:32]
 
     def beginnings(self, most: int = MEASURED) -> dict[str, bytes]:
-        """The beginning of each text: of all the same number of bytes, as far as they have them, and whole characters."""
+        """The beginning of each text, in whole characters; all have the same number of bytes unless a text is shorter."""
         share = most // max(1, len(self.by_name))
         return {name: data[: character_end(data, share)] for name, data in self.by_name.items()}
 
 
 def character_end(data: bytes, end: int) -> int:
-    """The last place up to `end` that is not inside a character."""
+    """The last position up to `end` that is not inside a character."""
     if end >= len(data):
         return len(data)
     near = end
@@ -104,12 +104,12 @@ def character_end(data: bytes, end: int) -> int:
 
 @dataclass(frozen=True)
 class Training:
-    """A training: the tokenizer of the largest size, from which smaller ones are made.
+    """A training: the tokenizer of the largest size, from which smaller ones are rewound.
 
     Attributes:
-        largest: It has at most `MOST_SIZE` tokens.
-        beginnings: What is measured of each text.
-        length: Of all texts, in bytes.
+        largest: The tokenizer, with at most `MOST_SIZE` tokens.
+        beginnings: The measured part of each text.
+        length: Bytes of all texts.
     """
 
     largest: toksmith.Tokenizer
@@ -133,7 +133,7 @@ class Training:
         return int(record.left[merges - 1]) if merges else record.symbols
 
     def about(self) -> dict[str, Any]:
-        """What the page has to know of it, as JSON values."""
+        """The facts for the page, as JSON values."""
         span = np.geomspace(self.least, self.most, POINTS)
         sizes = sorted({self.least, self.most, *np.rint(span).astype(int).tolist()})
         record = self.largest.model.training
@@ -142,8 +142,8 @@ class Training:
         return {**facts, "curve": [[size, self.left(size)] for size in sizes if self.least <= size <= self.most]}
 
 
-def trained_on(
-    counts: toksmith.PieceCounts,
+def train_on(
+    counts: toksmith.corpus.PieceCounts,
     texts: LiveTexts,
     ties: Literal["lowest_ids", "first_seen"],
     special_tokens: Sequence[str],
@@ -152,8 +152,8 @@ def trained_on(
     """Trains until no pair repeats or the vocabulary has `MOST_SIZE` tokens.
 
     Args:
-        counts: Of the texts.
-        check: Is called with the progress, and may raise.
+        counts: The counts of the texts.
+        check: The progress callback; it can raise.
     """
 
     def train(vocab_size: int | None, watched: Callable[[object], None]) -> toksmith.Tokenizer:
@@ -172,7 +172,7 @@ def trained_on(
         if progress.phase == "merging" and progress.done > MOST_MERGES:
             raise Enough
 
-    try:  # without a limit, because training with a limit that it does not reach writes a warning
+    try:  # without a limit, because training logs a warning if it does not reach its limit
         largest = train(None, bounded)
     except Enough:
         largest = train(MOST_SIZE, check)
@@ -182,18 +182,18 @@ def trained_on(
 
 
 class Enough(Exception):
-    """More merges than anybody looks at."""
+    """Training has made more merges than the page can use."""
 
 
 @dataclass(frozen=True)
 class TrainedLanguage:
-    """What a tokenizer makes of one text.
+    """The figures of one text.
 
     Attributes:
-        name: Of the text.
-        bytes: That were measured.
-        tokens: That they take.
-        per_word: Tokens per word, as the metric `fertility`; None if no word is in them.
+        name: Name of the text.
+        bytes: Number of measured bytes.
+        tokens: Number of their tokens.
+        per_word: Tokens per word, as the metric `fertility`; None without a word.
     """
 
     name: str
@@ -204,16 +204,16 @@ class TrainedLanguage:
 
 @dataclass(frozen=True, repr=False)
 class TrainedAt(_render.Shown):
-    """The tokenizer of one size: what it makes of the texts and of a sentence, and what its newest tokens are.
+    """The tokenizer of one size, its figures for the texts and a sentence, and its newest tokens.
 
     Attributes:
         tok: The tokenizer.
-        size: Its tokens, special ones included; `merges` of them were learned.
-        length, tokens: Of all texts, in bytes and in tokens.
-        languages: What was measured of each text.
-        sentence: The sentence as its pieces.
-        newest: The merges that were learned last, the newest first: id, bytes, and how often the pair occurred.
-        tree: One of its tokens with what it was merged from; None without a merge.
+        size: The number of its tokens, special ones included; `merges` of them were learned.
+        length, tokens: The size of all texts, in bytes and in tokens.
+        languages: The figures of each text.
+        sentence: The bytes of the sentence.
+        newest: The last merges, the newest first: id, bytes, and count of the pair.
+        tree: The tree of one of its tokens; None without a merge.
     """
 
     tok: toksmith.Tokenizer
@@ -228,8 +228,8 @@ class TrainedAt(_render.Shown):
 
     @property
     def toks(self) -> dict[str, toksmith.Tokenizer]:
-        """The tokenizer by its name, as an export tells it."""
-        return {named(self.size): self.tok}
+        """The tokenizer by its name in exports."""
+        return {trained_name(self.size): self.tok}
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: getattr(self, name) for name in ("size", "merges", "tokens")} | {"bytes": self.length}
@@ -245,41 +245,41 @@ class TrainedAt(_render.Shown):
         number, figure = _render.number_of, "{:.2f}".format
         per_token = figure(self.length / self.tokens) if self.tokens else "–"
         yield f"A vocabulary of {number(self.size, 'token')}"
-        said = f"{number(self.merges, 'merge')}, {number(self.tokens, 'token')} for {number(self.length, 'byte')}, {per_token} bytes per token"
-        yield _render.Line(said)
+        figures = f"{number(self.merges, 'merge')}, {number(self.tokens, 'token')} for {number(self.length, 'byte')}, {per_token} bytes per token"
+        yield _render.Line(figures)
         rows = []
         for each in self.languages:
             per_word = "–" if each.per_word is None else figure(each.per_word)
-            lengths = [f"{each.bytes:,}", f"{each.tokens:,}", ratio(each.bytes, each.tokens)]
+            lengths = [f"{each.bytes:,}", f"{each.tokens:,}", format_ratio(each.bytes, each.tokens)]
             rows.append([_render.one_line(each.name), *lengths, per_word])
         heads = ["text", "bytes measured", "tokens", "bytes per token", "tokens per word"]
         yield _render.Table(heads, rows)
-        yield from explain.pieces(self.tok, self.sentence).view().blocks
+        yield from explain.text(self.tok, self.sentence).view().blocks
         if self.tree is not None:
             yield _render.Line(self.tree.view().title, "strong")
             yield from map(self.tree.branch, self.tree.roots, [40])
 
 
-def named(size: int) -> str:
+def trained_name(size: int) -> str:
     return f"trained {size:,}"
 
 
-def ratio(one: int, other: int) -> str:
+def format_ratio(one: int, other: int) -> str:
     return f"{one / other:.2f}" if other else "–"
 
 
 def tree_json(tree: explain.Tree, entries: int) -> dict[str, Any]:
-    """A tree as JSON values, with the merges that a vocabulary of so many tokens has."""
-    found = tree.to_dict()
-    children = [child for child in found["children"] if child["id"] < entries]
-    return {**found, "children": children, "is_leaf": not children}
+    """A tree as JSON values, with only the merges of a vocabulary of `entries` tokens."""
+    values = tree.to_dict()
+    children = [child for child in values["children"] if child["id"] < entries]
+    return {**values, "children": children, "is_leaf": not children}
 
 
-def measured_at(training: Training, size: int, sentence: bytes, chosen: int | None = None) -> TrainedAt:
-    """What the tokenizer of a size makes of the texts.
+def measure_at(training: Training, size: int, sentence: bytes, chosen: int | None = None) -> TrainedAt:
+    """The tokenizer of a size, with its figures.
 
     Args:
-        chosen: The token whose tree is looked at; None, or one that the size does not have, for the newest.
+        chosen: The token of the tree; the newest token if it is None or not in this size.
     Raises:
         InvalidOption: The training has no such size.
     """
@@ -295,8 +295,10 @@ def measured_at(training: Training, size: int, sentence: bytes, chosen: int | No
     last = range(merges - 1, max(-1, merges - 1 - NEWEST), -1)
     newest = [(id := entries - merges + place, tok.token_bytes(id), int(record.counts[place])) for place in last]
     id = chosen if chosen is not None and chosen < entries else entries - 1
-    with training.lock:  # the table of merges is made once, for the largest
-        known = merges or chosen is not None
-        tree = _render.called(explain.tree(training.largest, id), named(size)) if known else None
+    with training.lock:  # the table of merges is made once, for the largest size
+        has_tree = merges or chosen is not None
+        tree = (
+            _render.with_tokenizer_name(explain.token(training.largest, id), trained_name(size)) if has_tree else None
+        )
     tokens = training.left(size)
     return TrainedAt(tok, size, merges, training.length, tokens, tuple(languages), sentence, tuple(newest), tree)

@@ -1,9 +1,9 @@
-"""What is drawn in the rows of a text, so that the page can draw any window of a long text on its own.
+"""The content of the rows of a text, so that the page can draw any window of a long text alone.
 
-The rules: a character that several tokens share is drawn once, with the number of its bytes that each has. The colour of a
-token is that of the place where it begins, so that equal tokens of several tokenizers have one colour. A row runs as its line
-does, and where letters from right to left are in it, its text is there as a whole too, to be drawn with its letters joined.
-Left out: where rows begin, which is `layout`'s, and what the cuts are, which is the library's; `texts` keeps them.
+A character that several tokens share is drawn once, with the number of its bytes in each token. The byte at which a token
+begins determines its colour, so that equal tokens of several tokenizers have one colour. A row has the direction of its line; a
+row with right-to-left letters also has its whole text, so that the page can draw the letters joined. Left out: the starts of
+rows (`layout`), and the cuts, which the library makes and `texts` stores.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from .texts import Cut
 
 __all__ = ["RIGHT_TO_LEFT", "Rows", "Window", "colours"]
 
-# A run begins where its token begins; not all tokenizers make that cut; all have this token.
+# Flags of a run: it begins its token; not all tokenizers cut at its start; all tokenizers have this token.
 STARTS, ALONE, AGREES = 1, 2, 4
 UNMARKED = str.maketrans("·→↵", "   ")
-LINE = 2000  # bytes of a line, before a row and in it, that say how it runs
+LINE = 2000  # bytes of a line, before a row and in it, that decide its direction
 LOOK_BACK = 32  # tokens that the colour of a token depends on
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
@@ -34,7 +34,7 @@ RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\
 class Window(TypedDict):
     """Some rows: the total number, the numbers of these rows, and their tokens and drawn parts by tokenizer.
 
-    `right` is 1 for a row from right to left; `lines` has the text of a row with letters that run so, else None.
+    `right` is 1 for a right-to-left row; `lines` has the text of a row with right-to-left letters, else None.
     """
 
     rows: int
@@ -46,11 +46,11 @@ class Window(TypedDict):
 
 
 class Rows:
-    """What tokenizers make of a text, laid out in rows.
+    """The tokens of a text, laid out in rows.
 
     Attributes:
         data: The bytes of the text.
-        starts: Where each row starts, in bytes; then the end of the text.
+        starts: The byte offset at which each row starts; then the end of the text.
         cuts: The tokens of each tokenizer.
         marks: Whether spaces, tabs and newlines are drawn as marks, or as a space each.
     """
@@ -70,7 +70,7 @@ class Rows:
         return int(ends[place - 1]) if place else 0, int(ends[place])
 
     def window(self, first: int, last: int) -> Window:
-        """What is drawn from row `first` to before row `last`, as far as there are rows."""
+        """The content of rows `first` to `last` (excluded), as far as these exist."""
         first = max(0, min(first, len(self)))
         last = max(first, min(last, len(self)))
         starts = self.starts[first : last + 1].tolist()
@@ -80,12 +80,12 @@ class Rows:
         return {"rows": len(self), "first": first, "starts": starts, "right": right, "lines": lines, "cuts": cuts}
 
     def line(self, start: int, end: int) -> str | None:
-        """The text of a row with letters from right to left; None for any other."""
+        """The text of a row with right-to-left letters; None for any other row."""
         text = self.data[start:end].decode()
         return _render.plain(text).replace("\n", "") if RIGHT_TO_LEFT.search(text) else None
 
     def runs_left(self, start: int, end: int) -> bool:
-        """Whether the first letter of the row's line, as far as it is near, runs from right to left."""
+        """Whether the first letter of the row's line within `LINE` bytes is a right-to-left letter."""
         line = max(self.data.rfind(b"\n", 0, start) + 1, start - LINE)
         for char in self.data[line : min(end, line + LINE)].decode("utf-8", "ignore"):
             if (kind := unicodedata.bidirectional(char)) in ("L", "R", "AL"):
@@ -104,37 +104,37 @@ class Rows:
             cut.ids[first:last].tolist(), begins.tolist(), ends.tolist(), colours(cut.ends, first, last), strict=True
         )
         for id, begin, end, colour in columns:
-            shown, special = cut.look(id)
-            tokens.append([id, shown, begin, end, int(special), colour])
+            text, special = cut.look(id)
+            tokens.append([id, text, begin, end, int(special), colour])
         return {"total": len(cut.ids), "first": first, "tokens": tokens, "rows": drawn}
 
     def spans(self, tokenizer: int, first: int, last: int) -> tuple[NDArray[Any], NDArray[Any]]:
         ends = self.cuts[tokenizer].ends
-        return begins_of(ends, first, last), ends[first:last]
+        return token_starts(ends, first, last), ends[first:last]
 
     def agrees(self, tokenizer: int, begins: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which of these tokens all tokenizers have."""
-        found = np.full(len(begins), len(self.cuts) > 1)
+        """For each of these tokens, whether all tokenizers have it."""
+        agreed = np.full(len(begins), len(self.cuts) > 1)
         for other, cut in enumerate(self.cuts):
             if other == tokenizer:
                 continue
             at = np.searchsorted(cut.ends, ends)
             known = np.minimum(at, max(0, len(cut.ends) - 1))
             before = np.where(at > 0, cut.ends[np.maximum(known, 1) - 1], 0) if len(cut.ends) else begins + 1
-            found &= (cut.ends[known] == ends) & (before == begins) if len(cut.ends) else False
-        return found
+            agreed &= (cut.ends[known] == ends) & (before == begins) if len(cut.ends) else False
+        return agreed
 
     def alone(self, tokenizer: int, begins: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which of these tokens begin where not all tokenizers cut."""
-        found = np.zeros(len(begins), bool)
+        """For each of these tokens, whether some tokenizer does not cut at its start."""
+        unshared = np.zeros(len(begins), bool)
         for other, cut in enumerate(self.cuts):
             if other != tokenizer and len(cut.ends):
                 at = np.minimum(np.searchsorted(cut.ends, begins), len(cut.ends) - 1)
-                found |= cut.ends[at] != begins
-        return found & (begins > 0)
+                unshared |= cut.ends[at] != begins
+        return unshared & (begins > 0)
 
     def tokens_in(self, tokenizer: int, start: int, end: int) -> tuple[int, int]:
-        """The tokens with bytes in a stretch of the text; tokens without bytes belong to the stretch that they begin."""
+        """The tokens with bytes in a range of the text; a token without bytes belongs to the range that starts at it."""
         ends = self.cuts[tokenizer].ends
         first = int(np.searchsorted(ends, start, "right"))
         while first and (int(ends[first - 2]) if first > 1 else 0) == start:
@@ -144,9 +144,9 @@ class Rows:
         return first, max(first, min(last, len(ends)))
 
     def row(self, tokenizer: int, start: int, end: int, base: int, flagged: NDArray[np.int_]) -> list[Any]:
-        """What is drawn in one row: runs of a token `[place, text, flags]`, and characters that tokens share.
+        """The content of one row: runs of a token `[place, text, flags]`, and characters that tokens share.
 
-        Such a character is `[character, [[place, bytes, flags], …]]`, with the number of bytes that each token has.
+        Such a character is `[character, [[place, bytes, flags], …]]`, with its number of bytes in each token.
 
         Args:
             flagged: The flags of the tokens from number `base` on.
@@ -158,7 +158,7 @@ class Rows:
         stretches = [self.data[max(at, start) : min(to, end)] for at, to in bounds]
 
         def run(at: int, what: str | int) -> list[Any]:
-            own, flags[at] = flags[at], flags[at] & AGREES  # the others are of its first run
+            own, flags[at] = flags[at], flags[at] & AGREES  # the other flags belong to the first run only
             return [first + at, what, own]
 
         drawn: list[Any] = []
@@ -173,8 +173,8 @@ class Rows:
         return part.text if self.marks or part.kind != "mark" else part.text.translate(UNMARKED)
 
 
-def begins_of(ends: NDArray[Any], first: int, last: int) -> NDArray[Any]:
-    """Where some tokens begin."""
+def token_starts(ends: NDArray[Any], first: int, last: int) -> NDArray[Any]:
+    """The byte offsets at which the tokens `first` to `last` begin."""
     before = (
         ends[first - 1 : last - 1] if first else np.concatenate([np.zeros(1, ends.dtype), ends[: max(0, last - 1)]])
     )
@@ -182,16 +182,16 @@ def begins_of(ends: NDArray[Any], first: int, last: int) -> NDArray[Any]:
 
 
 def colours(ends: NDArray[Any], first: int, last: int) -> list[int]:
-    """The colours of some tokens, 0 to 4: those of the bytes where they begin, and different ones for neighbours.
+    """The colours of tokens `first` to `last`, 0 to 4, by the byte at which each begins; neighbours differ.
 
     >>> colours(np.array([1, 2, 4]), 0, 3) == [*colours(np.array([1, 2, 4]), 0, 1), *colours(np.array([1, 2, 4]), 1, 3)]
     True
     """
     from_ = max(0, first - LOOK_BACK)
-    mixed = begins_of(ends, from_, last).astype(np.uint64) * np.uint64(0x9E3779B1) & np.uint64(0xFFFFFFFF)
+    mixed = token_starts(ends, from_, last).astype(np.uint64) * np.uint64(0x9E3779B1) & np.uint64(0xFFFFFFFF)
     own = ((mixed ^ (mixed >> np.uint64(15))) * np.uint64(0x85EBCA77) >> np.uint64(30)) & np.uint64(3)
     places = np.arange(len(own))
     new = np.concatenate([[True], own[1:] != own[:-1]])[: len(own)]
     run = np.maximum.accumulate(np.where(new, places, 0))
-    found: list[int] = np.where((places - run) % 2 == 0, own, 4)[first - from_ :].tolist()
-    return found
+    result: list[int] = np.where((places - run) % 2 == 0, own, 4)[first - from_ :].tolist()
+    return result

@@ -1,9 +1,9 @@
-"""The page over HTTP, on this machine only: access, limits, and what the browser may do.
+"""The page over HTTP, on this machine only: access, limits, and the browser's policy.
 
-The rules: a request is answered only if it names this server as its host and does not come from another origin, so no
-other page can send requests (not by DNS rebinding either); requests are JSON and limited in size; the files come from a
-table that is read at the start, so no path leads anywhere else; the browser may run this server's scripts and ask this
-server, and nothing else. Left out: what a view is, which `views` says.
+The server answers a request only if its host is this server and its origin is no other page, so no other page can send requests
+(not by DNS rebinding either). Requests are JSON and limited in size. The files come from a table that is filled at the start,
+so no path reaches another file. The policy lets the browser run only this server's scripts and connect only to this server.
+Left out: the content of views, which `views` makes.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import toksmith
 
 from .connections import Bodies, Turns, values_of
-from .views import EXPORTS, VIEWS, Asked, AskerLeft, Session, UnknownText, exported, is_long, shown
-from .words import words
+from .views import EXPORTS, VIEWS, ClientLeft, Session, UnknownText, ViewRequest, answer_values, export_view, is_long
+from .words import message_of
 
 __all__ = ["HEADERS", "application", "headers_for"]
 
 LOG = logging.getLogger("toksmith")
-MOST_BODY = 64_000_000  # a text of the allowed size may be six times as long in JSON
-MOST_BODIES = 2 * MOST_BODY  # of all requests at once
-# Questions that run at once, and others that wait.
+MOST_BODY = 64_000_000  # a text of the allowed size can be six times as long in JSON
+MOST_BODIES = 2 * MOST_BODY  # of all requests together
+# Requests that run at once, and requests that wait.
 SHORT_TURNS, LONG_TURNS = (4, 2048), (2, 16)
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 
 
 def static_files() -> dict[str, Response]:
-    """The files of the page by the path that they are asked for."""
-    found: dict[str, Response] = {}
+    """The files of the page by the path of their request."""
+    responses: dict[str, Response] = {}
     folders = [("/static", files("toksmith._playground") / "static")]
-    for path, folder in folders:  # which grow by those inside
+    for path, folder in folders:  # the loop appends subfolders
         for file in folder.iterdir():
             if file.is_dir():
                 folders.append((f"{path}/{file.name}", file))
             elif (kind := TYPES.get(file.name.rpartition(".")[2])) is not None:
                 own = "/" if file.name == "index.html" else f"{path}/{file.name}"
-                found[own] = Response(file.read_bytes(), media_type=kind)
-    return found
+                responses[own] = Response(file.read_bytes(), media_type=kind)
+    return responses
 
 
 class Guard:
@@ -66,13 +66,13 @@ class Guard:
 
         if scope["type"] != "http":
             return
-        refusal = refused(Request(scope), self.authorities)
-        answer = self.app if refusal is None else problem(403, refusal)
+        refusal = refusal_reason(Request(scope), self.authorities)
+        answer = self.app if refusal is None else problem_response(403, refusal)
         await answer(scope, receive, send_guarded)
 
 
-def refused(request: Request, authorities: frozenset[str]) -> str | None:
-    """Why a request is not answered; None where it is."""
+def refusal_reason(request: Request, authorities: frozenset[str]) -> str | None:
+    """The reason to refuse a request, or None."""
     hosts = request.headers.getlist("host")
     if len(hosts) != 1 or hosts[0].lower() not in authorities:
         return f"this server only answers for the host {', '.join(sorted(authorities))}"
@@ -85,13 +85,13 @@ def refused(request: Request, authorities: frozenset[str]) -> str | None:
     return None
 
 
-def problem(status: int, said: str, kind: str = "") -> Response:
+def problem_response(status: int, said: str, kind: str = "") -> Response:
     headers = {"connection": "close"} if status in (413, 503) else None
     return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
 
 
 def application(session: Session, authorities: frozenset[str]) -> Guard:
-    """The whole server, for requests to these authorities (host and port)."""
+    """The application, for requests to these authorities (host and port)."""
     short, long, bodies = Turns(*SHORT_TURNS), Turns(*LONG_TURNS), Bodies(MOST_BODIES)
     files = static_files()
 
@@ -104,17 +104,19 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
     async def view(request: Request) -> Response:
         name, dot, format = request.path_params["view"].partition(".")
         if name not in VIEWS or (dot and format not in EXPORTS):
-            return problem(
+            return problem_response(
                 404, f"no view {name!r}; the views are {', '.join(VIEWS)}, each also as {', '.join(EXPORTS)}"
             )
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-            return problem(415, "expected a body of type application/json")
+            return problem_response(415, "expected a body of type application/json")
         async with bodies.receive(request, MOST_BODY) as data:
             if isinstance(data, tuple):
-                return problem(*data)
+                return problem_response(*data)
             turns = long if is_long(session, name, data) else short
-            found = await turns.answer(request, lambda left: answer(session, name, format, data, left))
-        return found or problem(503, "the server has other long questions to answer, or stops; ask again in a moment")
+            response = await turns.answer(request, lambda left: answer_view(session, name, format, data, left))
+        return response or problem_response(
+            503, "the server has other long questions to answer, or stops; ask again in a moment"
+        )
 
     def forget() -> None:
         short.stop()
@@ -124,32 +126,31 @@ def application(session: Session, authorities: frozenset[str]) -> Guard:
     return Guard(Starlette(routes=routes), authorities, forget)
 
 
-def answer(session: Session, name: str, format: str, data: bytes, left: Event | None = None) -> Response:
-    """What one view answers to a body; `left` is set when its asker has left."""
+def answer_view(session: Session, name: str, format: str, data: bytes, left: Event | None = None) -> Response:
+    """The answer of one view to a body; `left` is set when the client has disconnected."""
     try:
         values = values_of(data)
     except (ValueError, RecursionError) as error:  # including bytes that are not UTF-8 and huge numbers
-        return problem(400, f"the body cannot be read as JSON: {error}")
+        return problem_response(400, f"the body cannot be read as JSON: {error}")
     try:
-        asked = Asked(session, values, left)
+        question = ViewRequest(session, values, left)
         if format:
-            kind, text = exported(name, format, asked)
+            kind, text = export_view(name, format, question)
             return Response(text.encode("utf-8", "replace"), media_type=kind)
-        # In ASCII, where a lone surrogate has its place too.
-        return Response(json.dumps(shown(name, asked)), media_type="application/json")
-    except AskerLeft as error:
-        return problem(503, str(error))
+        # As ASCII JSON, which can hold a lone surrogate.
+        return Response(json.dumps(answer_values(name, question)), media_type="application/json")
+    except ClientLeft as error:
+        return problem_response(503, str(error))
     except UnknownText:
-        return problem(409, "the server no longer has the text; send it again", kind="UnknownText")
+        return problem_response(409, "the server no longer has the text; send it again", kind="UnknownText")
     except toksmith.ToksmithError as error:
-        return problem(400, words(error), kind=type(error).__name__)
+        return problem_response(400, message_of(error), kind=type(error).__name__)
     except Exception as error:
         LOG.exception("the view %s failed", name)
-        return problem(500, f"unexpected {type(error).__name__}: {error}")
+        return problem_response(500, f"unexpected {type(error).__name__}: {error}")
 
 
-# No page may put this one in a frame, so that nobody is led to click in it unseen. The address with `?embed=1` is made for frames,
-# and only pages that this machine serves itself (notebooks) may hold it.
+# No page may frame this one (clickjacking), except for `?embed=1`, which pages served by this machine (notebooks) may frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors "

@@ -1,7 +1,6 @@
-"""`snapshot`: a text, its tokens, their merges and a slice of the vocabulary as one HTML file that needs no server.
+"""`snapshot`: a text, its tokens, their merges and a slice of the vocabulary as one HTML file without a server.
 
-`snapshot_page` says what it holds and what it looks like. Left out: what a token is, which
-`toksmith.explain` says.
+`snapshot_page` makes the HTML; `toksmith.explain` computes the tokens and merges.
 """
 
 from __future__ import annotations
@@ -14,26 +13,26 @@ from typing import Any, Literal
 import toksmith
 from toksmith import _render, explain
 
-from .._base.arguments import flag, items, refuse, text_or_bytes, texts, whole_number
-from .snapshot_page import document, held, part, policy
-from .sources import Sources, loaded
+from .._base.arguments import check_flag, check_int, check_items, check_text_or_bytes, check_texts, raise_wrong_type
+from .snapshot_page import policy, snapshot_document, snapshot_part, tokenizer_data
+from .sources import Sources, load_sources
 
 __all__ = ["Snapshot", "snapshot"]
 
 MOST_TOKENIZERS = 4
-MOST_BYTES = 100_000  # of a text; the page says where a longer one is cut
+MOST_BYTES = 100_000  # of a text; the page has a note if a text is longer
 SLICE = 1000
 
 
 class Snapshot:
-    """A page, or a part of one, as `toksmith.snapshot` makes it.
+    """A page, or a part of a page, from `toksmith.snapshot`.
 
     Attributes:
         html: The HTML.
-        policy: What a Content-Security-Policy has to allow (`script-src` and
-            `style-src`, by hashes). The page has it already; a site that
-            includes parts may need it. It is the same for all snapshots of a
-            version.
+        policy: The directives that a Content-Security-Policy must include
+            (`script-src` and `style-src`, by hashes). The page has them; a site
+            that includes parts can need them. They are the same for all
+            snapshots of a version.
         tokens: The number of tokens of the text, by tokenizer.
     """
 
@@ -42,11 +41,10 @@ class Snapshot:
         self._title = title
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes `html` into a file, which holds its old content until it holds
-        all of the new.
+        """Writes `html` into a file, atomically.
 
         Raises:
-            FormatError: The file cannot be written. Nothing has changed.
+            FormatError: The file cannot be written; it is unchanged.
         """
         _render.save_text(path, self.html)
 
@@ -70,10 +68,10 @@ def snapshot(
     no other file.
 
     The reader points at a token, or moves to it with the keys, and sees its
-    bytes, its id, its place and what it is merged from; plays the merges of a
-    piece step by step; and searches a slice of the vocabulary. Of a text with
-    more than 100,000 bytes the page has the beginning, encoded by itself, and
-    says so.
+    bytes, its id, its place and its parts; plays the merges of a piece step by
+    step; and searches a slice of the vocabulary. A page has at most the first
+    100,000 bytes of a text, encoded separately, with a note if the text is
+    longer.
 
     Args:
         toks: As in `play`, at most 4. If there are several, a cut that not all
@@ -82,10 +80,10 @@ def snapshot(
         pieces: Pieces whose merges can be played, of at most 512 symbols each.
             None: the first 400 different pieces of the text that have at most
             128 bytes.
-        vocabulary: The number of tokens, those with the lowest ids, or the ids
-            of tokens. The tokens of the text, and what they are merged from,
-            are always there.
-        special: What happens to special tokens in the text, as in
+        vocabulary: The number of tokens, from the lowest id on, or the ids of
+            tokens. The tokens of the text, and their parts, are always
+            included.
+        special: The treatment of special tokens in the text, as in
             `Tokenizer.encode`; by default plain text.
         fragment: Whether `html` is an element for another page, with its own
             style and script, instead of a page.
@@ -104,67 +102,67 @@ def snapshot(
     >>> found.html.startswith("<!DOCTYPE html>")
     True
     """
-    text, fragment = text_or_bytes(text, "text"), flag(fragment, "fragment")
+    text, fragment = check_text_or_bytes(text, "text"), check_flag(fragment, "fragment")
     if title is not None and not isinstance(title, str):
-        refuse("title", "str", title)
-    named = all_loaded(toks)
-    asked = None if pieces is None else texts(pieces, "pieces", "a list of texts", (str, bytes))
-    shown, notes = beginning(toksmith.reference.utf8(text))
-    cuts = [explain.pieces(tok, shown, special=special) for tok in named.values()]
-    chosen = listed_ids(vocabulary)
+        raise_wrong_type("title", "str", title)
+    tokenizers = load_all(toks)
+    playable = None if pieces is None else check_texts(pieces, "pieces", "a list of texts", (str, bytes))
+    start, notes = first_bytes(toksmith.reference.utf8(text))
+    cuts = [explain.text(tok, start, special=special) for tok in tokenizers.values()]
+    slice_ids = parse_vocabulary(vocabulary)
     own = [
-        held(name, tok, found, asked, listed(tok, chosen))
-        for (name, tok), found in zip(named.items(), cuts, strict=True)
+        tokenizer_data(name, tok, cut, playable, ids_of_slice(tok, slice_ids))
+        for (name, tok), cut in zip(tokenizers.items(), cuts, strict=True)
     ]
-    heading = ", ".join(named) if title is None else title
-    element = part(heading, notes, named, cuts, own, alone=not fragment)
-    html = element if fragment else document(heading, element)
-    return Snapshot(html, heading, {name: len(found.tokens) for name, found in zip(named, cuts, strict=True)})
+    heading = ", ".join(tokenizers) if title is None else title
+    element = snapshot_part(heading, notes, tokenizers, cuts, own, alone=not fragment)
+    html = element if fragment else snapshot_document(heading, element)
+    return Snapshot(html, heading, {name: len(cut.tokens) for name, cut in zip(tokenizers, cuts, strict=True)})
 
 
-def all_loaded(toks: Sources) -> dict[str, toksmith.Tokenizer]:
-    """The tokenizers by name, if all can be loaded."""
-    named, failed = loaded(toks)
+def load_all(toks: Sources) -> dict[str, toksmith.Tokenizer]:
+    """The tokenizers by name; InvalidOption if one cannot be loaded."""
+    tokenizers, failed = load_sources(toks)
     if failed:
         name, problem = next(iter(failed.items()))
-        raise toksmith.InvalidOption("toks", name, f"tokenizers that can be loaded; {problem}")
-    if len(named) > MOST_TOKENIZERS:
-        raise toksmith.InvalidOption("toks", f"{len(named)} tokenizers", f"at most {MOST_TOKENIZERS}")
-    for name in named:
+        raise toksmith.errors.InvalidOption("toks", name, f"tokenizers that can be loaded; {problem}")
+    if len(tokenizers) > MOST_TOKENIZERS:
+        raise toksmith.errors.InvalidOption("toks", f"{len(tokenizers)} tokenizers", f"at most {MOST_TOKENIZERS}")
+    for name in tokenizers:
         if not isinstance(name, str):
             raise TypeError(f"toks: expected str as names, not {type(name).__name__}")
-    return named
+    return tokenizers
 
 
-def beginning(data: bytes) -> tuple[bytes, list[str]]:
-    """What of a text is shown, and what the reader is told of it: a long one ends behind a line or a character."""
+def first_bytes(data: bytes) -> tuple[bytes, list[str]]:
+    """The part of a text for the page, and notes for the reader; a long text is cut after a line or a character."""
     if len(data) <= MOST_BYTES:
         return data, []
     end = MOST_BYTES
     while end > MOST_BYTES - 4 and 0x80 <= data[end] < 0xC0:
         end -= 1
     line = data.rfind(b"\n", MOST_BYTES // 2, end) + 1
-    shown = data[: line or end]
-    return shown, [f"The text has {len(data):,} bytes. This page has the first {len(shown):,}, encoded by themselves."]
+    head = data[: line or end]
+    return head, [f"The text has {len(data):,} bytes. This page has the first {len(head):,}, encoded separately."]
 
 
-def listed_ids(ids: Any) -> list[int] | int:
-    """The ids that were asked for, or how many."""
+def parse_vocabulary(ids: Any) -> list[int] | int:
+    """The `vocabulary` argument: ids, or a number of ids."""
     try:
         return operator.index(ids)
     except TypeError:
         return [
-            whole_number(id, "vocabulary") for id in items(ids, "vocabulary", "a number of tokens or a list of ids")
+            check_int(id, "vocabulary") for id in check_items(ids, "vocabulary", "a number of tokens or a list of ids")
         ]
 
 
-def listed(tok: toksmith.Tokenizer, chosen: int | list[int]) -> list[int]:
-    """The ids of the vocabulary's slice: so many of the lowest, or those that are given."""
+def ids_of_slice(tok: toksmith.Tokenizer, chosen: int | list[int]) -> list[int]:
+    """The ids of the vocabulary's slice: the lowest `chosen` ids, or the given ids."""
     if isinstance(chosen, list):
         for id in chosen:
-            tok.token_bytes(id)  # raises what is wrong with it
+            tok.token_bytes(id)  # raises UnknownId
         return chosen
     if chosen < 0:
-        raise toksmith.InvalidOption("vocabulary", chosen, "at least 0")
+        raise toksmith.errors.InvalidOption("vocabulary", chosen, "at least 0")
     ids: list[int] = sorted({*tok.model.ids.tolist(), *tok.special_tokens.values()})
     return ids[:chosen]

@@ -1,7 +1,7 @@
-"""The tokenizers that a page is about: their names, and what was loaded for each.
+"""The tokenizers of a page: loads them and gives them names.
 
-The rules: a name is the caller's, else that of the file, numbered where it is not the only one; what cannot be loaded
-is told beside those that can. Left out: what the page does with them.
+A name is the caller's, or else that of the file, with a number if it is not unique; sources that cannot be loaded are reported
+with the reason. Left out: the page's use of them.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from typing import Any
 
 import toksmith
 
-__all__ = ["Source", "Sources", "loaded"]
+__all__ = ["Source", "Sources", "load_sources"]
 
 EXPECTED = "a Tokenizer or what toksmith.load takes, several by name or several in order"
 Source = Any  # a Tokenizer, or what `toksmith.load` takes
 Sources = Source | Mapping[str, Source] | Sequence[Source]
 
 
-def loaded(toks: Sources) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tokenizers by name, and what could not be loaded with the reason."""
-    found: dict[str, toksmith.Tokenizer] = {}
+def load_sources(toks: Sources) -> tuple[dict[str, Any], dict[str, str]]:
+    """The tokenizers by name, and the reason for each name that could not be loaded."""
+    tokenizers: dict[str, toksmith.Tokenizer] = {}
     failed: dict[str, str] = {}
     first: Exception | None = None
-    for name, source in named(toks):
+    for name, source in name_sources(toks):
         try:
-            found[name] = source if isinstance(source, toksmith.Tokenizer) else toksmith.load(source)
+            tokenizers[name] = source if isinstance(source, toksmith.Tokenizer) else toksmith.load(source)
         except TypeError:
             raise TypeError(f"toks: expected {EXPECTED}, not {type(source).__name__}") from None
         except (toksmith.ToksmithError, OSError) as error:
             failed[name] = str(error)
             first = first or error
-    if not found:
-        raise (first or toksmith.InvalidOption("toks", toks, "at least one tokenizer")).with_traceback(None)
-    return found, failed
+    if not tokenizers:
+        raise (first or toksmith.errors.InvalidOption("toks", toks, "at least one tokenizer")).with_traceback(None)
+    return tokenizers, failed
 
 
-def named(toks: Sources) -> Iterator[tuple[str, Source]]:
-    """The tokenizers or their sources by name: a file's own name, numbered where it is not the only one."""
+def name_sources(toks: Sources) -> Iterator[tuple[str, Source]]:
+    """The tokenizers or their sources by name; a file has its own name, with a number if it is not unique."""
     if isinstance(toks, Mapping):
         yield from toks.items()
         return
@@ -50,12 +50,12 @@ def named(toks: Sources) -> Iterator[tuple[str, Source]]:
             several = iter(toks)
         except TypeError:
             raise TypeError(f"toks: expected {EXPECTED}, not {type(toks).__name__}") from None
-        sources = [source for source in several]  # noqa: C416 - so no length is asked for that may be a lie
-    seen: set[str] = set()
+        sources = [source for source in several]  # noqa: C416 - `list()` would trust `__len__`
+    names: set[str] = set()
     for place, source in enumerate(sources, 1):
         name = f"tokenizer {place}" if isinstance(source, toksmith.Tokenizer) else file_name(source)
-        name = f"{name} ({place})" if name in seen else name
-        seen.add(name)
+        name = f"{name} ({place})" if name in names else name
+        names.add(name)
         yield name, source
 
 

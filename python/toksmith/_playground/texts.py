@@ -1,8 +1,8 @@
-"""The texts of a page, what tokenizers make of them, and what of that stays when somebody edits a long text.
+"""The texts of a page, their tokens, and updates of both after an edit of a long text.
 
-The rules: what is made of an edited text is exactly what would be made of it anew. An edit is a stretch of the text before it
-and what takes its place; ids come from `Tokenizer.session`, which encodes only around the edit, and rows are laid out again
-only in its neighbourhood. Left out: what is drawn of a row, which `rows` says.
+The result for an edited text equals that of a new computation. An edit replaces a range of the old text; ids come from
+`Tokenizer.session`, which encodes only around the edit, and rows are laid out again only in its neighbourhood. Left out: the
+drawing of rows, which `rows` does.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 import toksmith
 from toksmith import _render
 
-__all__ = ["Cut", "Held", "TextEdit", "cut_of", "edited", "edited_cut", "key_of", "looks_of"]
+__all__ = ["Cut", "StoredText", "TextEdit", "apply_edits", "encode_text", "key_of", "looks_of", "update_cut"]
 
-LONG = 20_000  # characters from which a text is kept in a session
+LONG = 20_000  # characters; longer texts have a session
 
 
 class TextEdit(NamedTuple):
-    """`size` characters of the new text, from `start` on, take the place of `start` to `end` of the old one."""
+    """`size` characters of the new text, from `start` on, replace `start` to `end` of the old text."""
 
     start: int
     end: int
@@ -34,8 +34,8 @@ class TextEdit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Held:
-    """A text that is kept; `base` is the key of the text that it was edited from, by `edit`."""
+class StoredText:
+    """A stored text; `edit` made it from the text with the key `base`."""
 
     text: str
     base: str | None = None
@@ -43,24 +43,24 @@ class Held:
 
 
 @dataclass
-class Moving:
-    """A session, which is of one text at a time: that with the key."""
+class MovingSession:
+    """A session and the key of its current text."""
 
     key: str
-    session: toksmith.TextSession
+    session: toksmith.types.TextSession
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
 class Cut(NamedTuple):
-    """What one tokenizer makes of a text: the ids, where each ends in its bytes, and what the token of an id looks like.
+    """The tokens of a text: the ids, the byte offset at which each ends, and the look of the token of an id.
 
-    `changed` is the stretch of an edited text, in bytes, outside of which the tokens are those of the text before.
+    Outside of `changed`, a byte range of an edited text, the tokens are those of the old text.
     """
 
     ids: NDArray[np.uint32]
     ends: NDArray[Any]
     look: Callable[[int], tuple[str, bool]]
-    moving: Moving | None = None
+    moving: MovingSession | None = None
     changed: tuple[int, int] | None = None
 
 
@@ -68,36 +68,36 @@ def key_of(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def edited(base: str, old: str, edits: object) -> tuple[str, Held]:
-    """The text that edits make of another, and its key.
+def apply_edits(base: str, old: str, edits: object) -> tuple[str, StoredText]:
+    """The key of the edited text, and the text.
 
     Args:
-        edits: `[start, end, text]` for each, in characters of the text as those before it leave it.
+        edits: `[start, end, text]` for each, in characters of the text after the previous edits.
     Raises:
-        InvalidOption: They are something else.
+        InvalidOption: The edits have another form.
     """
     if not isinstance(edits, list) or not edits:
-        raise toksmith.InvalidOption("edits", edits, "a list of edits, each [start, end, text]")
+        raise toksmith.errors.InvalidOption("edits", edits, "a list of edits, each [start, end, text]")
     text, hull = old, None
     for each in edits:
-        start, end, new = checked(each, len(text))
+        start, end, new = check_edit(each, len(text))
         text = text[:start] + new + text[end:]
-        hull = joined(hull, TextEdit(start, end, len(new)))
+        hull = join_edits(hull, TextEdit(start, end, len(new)))
     assert hull is not None
-    said = json.dumps([base, edits])
-    return hashlib.sha256(said.encode()).hexdigest()[:32], Held(text, base, hull)
+    identity = json.dumps([base, edits])
+    return hashlib.sha256(identity.encode()).hexdigest()[:32], StoredText(text, base, hull)
 
 
-def checked(edit: object, size: int) -> tuple[int, int, str]:
+def check_edit(edit: object, size: int) -> tuple[int, int, str]:
     if isinstance(edit, list) and len(edit) == 3:
         start, end, new = edit
         if type(start) is int and type(end) is int and isinstance(new, str) and 0 <= start <= end <= size:
             return start, end, new
-    raise toksmith.InvalidOption("edits", edit, f"[start, end, text] with 0 <= start <= end <= {size}")
+    raise toksmith.errors.InvalidOption("edits", edit, f"[start, end, text] with 0 <= start <= end <= {size}")
 
 
-def joined(before: TextEdit | None, then: TextEdit) -> TextEdit:
-    """One edit in the place of two."""
+def join_edits(before: TextEdit | None, then: TextEdit) -> TextEdit:
+    """One edit with the effect of two."""
     if before is None:
         return then
     start = min(before.start, then.start)
@@ -107,29 +107,31 @@ def joined(before: TextEdit | None, then: TextEdit) -> TextEdit:
 
 
 def looks_of(tok: toksmith.Tokenizer) -> Callable[[int], tuple[str, bool]]:
-    """What the token of an id looks like, and whether it is special; each is made once."""
+    """A cached function from an id to the look of its token, and whether it is special."""
     known: dict[int, tuple[str, bool]] = {}
     special = frozenset(tok.special_tokens.values())
 
     def look(id: int) -> tuple[str, bool]:
-        found = known.get(id)
-        if found is None:
-            found = known[id] = (_render.token_text(tok.token_bytes(id)), id in special)
-        return found
+        cached = known.get(id)
+        if cached is None:
+            cached = known[id] = (_render.token_text(tok.token_bytes(id)), id in special)
+        return cached
 
     return look
 
 
-def cut_of(tok: toksmith.Tokenizer, key: str, text: str, special: Any, look: Callable[[int], tuple[str, bool]]) -> Cut:
-    """What a tokenizer makes of a text."""
+def encode_text(
+    tok: toksmith.Tokenizer, key: str, text: str, special: Any, look: Callable[[int], tuple[str, bool]]
+) -> Cut:
+    """Encodes a text with a tokenizer."""
     encoding = tok.encode_with_offsets(text, unit="byte", special=special)
     ids, ends = np.asarray(encoding.ids), np.asarray(encoding.ends).astype(np.uint32)
     long = len(text) >= LONG and tok.model.kind == "bpe" and tok.model.unit == "byte" and not tok.model.normalizers
-    return Cut(ids, ends, look, Moving(key, tok.session(text, special=special)) if long else None)
+    return Cut(ids, ends, look, MovingSession(key, tok.session(text, special=special)) if long else None)
 
 
-def edited_cut(tok: toksmith.Tokenizer, key: str, held: Held, old: Cut, data: bytes) -> Cut | None:
-    """The same of an edited text, from that of the text before; None where it has to be made anew.
+def update_cut(tok: toksmith.Tokenizer, key: str, held: StoredText, old: Cut, data: bytes) -> Cut | None:
+    """Updates the cut of the old text for an edited text; None if only a new encoding can give it.
 
     Args:
         data: The bytes of the new text.
@@ -140,22 +142,22 @@ def edited_cut(tok: toksmith.Tokenizer, key: str, held: Held, old: Cut, data: by
     with moving.lock:
         if moving.key != held.base:
             return None
-        moving.key = ""  # of no text, if the edit is refused
-        changed = moving.session.replace(edit.start, edit.end, held.text[edit.start : edit.start + edit.size])
+        moving.key = ""  # no text, in case the session refuses the edit
+        update = moving.session.replace(edit.start, edit.end, held.text[edit.start : edit.start + edit.size])
         moving.key = key
-    first, last = changed.first, changed.first + changed.removed
+    first, last = update.first, update.first + update.removed
     at = int(old.ends[first - 1]) if first else 0
-    new = at + np.cumsum([len(tok.token_bytes(id)) for id in changed.ids.tolist()], dtype=np.int64)
+    new = at + np.cumsum([len(tok.token_bytes(id)) for id in update.ids.tolist()], dtype=np.int64)
     until = int(old.ends[last - 1]) if last else 0
     moved = (int(new[-1]) if len(new) else at) - until
-    ids = spliced(old.ids, first, last, changed.ids)
-    ends = spliced(old.ends, first, last, new, moved)
+    ids = splice(old.ids, first, last, update.ids)
+    ends = splice(old.ends, first, last, new, moved)
     if (int(ends[-1]) if len(ends) else 0) != len(data):
         return None  # the bytes of the tokens are not those of the text
     return Cut(ids, ends, old.look, moving, (at, int(new[-1]) if len(new) else at))
 
 
-def spliced(old: NDArray[Any], first: int, last: int, new: NDArray[Any] | Sequence[int], by: int = 0) -> NDArray[Any]:
-    """The numbers with others in the place of some; those behind are `by` more."""
-    behind = old[last:].astype(np.int64) + by if by else old[last:]
-    return np.concatenate([old[:first], np.asarray(new), behind]).astype(np.uint32)
+def splice(old: NDArray[Any], first: int, last: int, new: NDArray[Any] | Sequence[int], by: int = 0) -> NDArray[Any]:
+    """The numbers with `new` in the place of `first` to `last`, and `by` added to the later ones."""
+    rest = old[last:].astype(np.int64) + by if by else old[last:]
+    return np.concatenate([old[:first], np.asarray(new), rest]).astype(np.uint32)

@@ -1,6 +1,6 @@
 """Errors in the words of the page, which has fields and choices where Python has arguments.
 
-The rule: what a message says to do can be done on the page.
+The user can follow the advice of every message on the page.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 import toksmith
 from toksmith import _render
 
-__all__ = ["words"]
+__all__ = ["message_of"]
 
-# What the page calls an argument; the others are called by their own names.
+# The page's names for arguments; other arguments keep their own names.
 FIELDS = {
     "id": "the token id",
     "ids": "the ids",
@@ -32,44 +32,44 @@ FIELDS = {
     "special_tokens": "the special tokens",
     "texts": "the texts",
 }
-UNKNOWN = "matches no known format of tokenizers"  # what a `FormatError` says of a file that nothing recognises
+UNKNOWN = "matches no known format of tokenizers"  # part of the `FormatError` of an unrecognised file
 SHORT = 80  # characters of a value that a message quotes
 
 
-def words(error: toksmith.ToksmithError) -> str:
-    for kind, say in SAID.items():
+def message_of(error: toksmith.ToksmithError) -> str:
+    for kind, say in MESSAGES.items():
         if isinstance(error, kind):
             return say(error)
     return str(error)
 
 
-def invalid(error: Any) -> str:
+def invalid_message(error: Any) -> str:
     field = FIELDS.get(error.argument, error.argument)
     if type(error.value).__name__ == "Unset":  # not given
         return f"{field} is missing; expected {error.allowed}"
     value = error.value if isinstance(error.value, str) else repr(error.value)
-    return f"{field}: “{short(value)}” is not possible; expected {error.allowed}"
+    return f"{field}: “{shorten(value)}” is not possible; expected {error.allowed}"
 
 
-def short(text: str) -> str:
+def shorten(text: str) -> str:
     """The beginning of a value, on one line."""
     return _render.one_line(text if len(text) <= SHORT else f"{text[:SHORT]}…")
 
 
-def unread(error: Any) -> str:
+def unread_message(error: Any) -> str:
     if UNKNOWN in error.problem:
         return f"{error.path} is not a tokenizer in a format that toksmith reads"
     return str(error)
 
 
-def missing(error: Any) -> str:
+def missing_message(error: Any) -> str:
     content = error.content
-    shown = short(content) if isinstance(content, str) else _render.token_text(content[:SHORT])
+    excerpt = shorten(content) if isinstance(content, str) else _render.token_text(content[:SHORT])
     where = "" if error.offset is None else f" (at character {error.offset:,})"
-    return f"“{shown}”{where} is not in the vocabulary, and this tokenizer has no token for what it does not know"
+    return f"“{excerpt}”{where} is not in the vocabulary, and this tokenizer has no token for unknown text"
 
 
-def special(error: Any) -> str:
+def special_message(error: Any) -> str:
     token = _render.one_line(error.token)
     return (
         f"the text holds the special token {token}, which this page is set to refuse; "
@@ -77,9 +77,9 @@ def special(error: Any) -> str:
     )
 
 
-SAID: Mapping[type[Exception], Callable[[Any], str]] = {
-    toksmith.SpecialTokenInText: special,
-    toksmith.InvalidOption: invalid,
-    toksmith.NotInVocabulary: missing,
-    toksmith.FormatError: unread,
+MESSAGES: Mapping[type[Exception], Callable[[Any], str]] = {
+    toksmith.errors.SpecialTokenInText: special_message,
+    toksmith.errors.InvalidOption: invalid_message,
+    toksmith.errors.NotInVocabulary: missing_message,
+    toksmith.errors.FormatError: unread_message,
 }

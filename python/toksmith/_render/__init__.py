@@ -1,10 +1,9 @@
-"""Drawing: plain view data in, pictures and text out. Nothing here knows a tokenizer or a model.
+"""Drawing: plain view data in, pictures and text out. No module here uses a tokenizer or a model.
 
-`view` decides what a token looks like (marks, escapes, the place of a cut character, colours). `blocks` defines the parts
-of a result. `terminal` draws them as text and as a picture of it, `html` for notebooks, and `pages` on pages; a new medium
-is a new file. `streams` is the way to a terminal and the log. `shown` is the base class of all results. `plot` draws
-figures as pictures, and `areas` places a treemap. Commands take `number_of` from here, because they import nothing else of
-ours.
+`view` defines the looks of a token (marks, escapes, the place of a cut character, colours). `blocks` defines the parts of a
+result. `terminal` draws them as text and as a picture of that text, `html` for notebooks, and `pages` on pages; a new medium is
+a new file. `streams` writes to a terminal and the log. `shown` holds the base class of all results. `plot` draws figures as
+pictures, and `areas` lays out a treemap. Commands import `number_of` from here, because they may import only these layers.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from .._base.errors import number_of as number_of
+from .._base.wording import number_of as number_of
 
 if TYPE_CHECKING:
     from .areas import *
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from .terminal import *
     from .view import *
 
-# A module is imported when a name is asked for that none before it has; the last two import rich.
+# A lookup imports these in order until one has the name; the last two import rich.
 _MODULES = ("streams", "view", "blocks", "areas", "plot", "pages", "terminal", "shown")
 
 
@@ -32,8 +31,8 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return import_module(f".{name}", __name__)
     for module in () if name.startswith("_") else _MODULES:
-        found = import_module(f".{module}", __name__)
-        if name in found.__all__:
-            globals()[name] = getattr(found, name)
+        candidate = import_module(f".{module}", __name__)
+        if name in candidate.__all__:
+            globals()[name] = getattr(candidate, name)
             return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

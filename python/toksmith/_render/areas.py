@@ -1,7 +1,7 @@
-"""A treemap: the areas of a tree of sizes, and a page's drawing of them.
+"""The layout of a treemap: a rectangle for each area of a tree of sizes.
 
-The rule: an area is as large as its size, and as square as its neighbours allow (squarified treemaps: Bruls, Huizing and
-van Wijk 2000). Places are in percent, so that the drawing is as wide as the page is. Left out: what a size means.
+An area is proportional to its size, and as square as its neighbours allow (squarified treemaps: Bruls, Huizing and van Wijk
+2000). Positions are in percent, so that the drawing is as wide as its page. Left out: the meaning of a size.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ from typing import NamedTuple
 
 from .blocks import Area, Areas, Bars
 
-__all__ = ["Placed", "first_bars", "placed", "squarified"]
+__all__ = ["PlacedArea", "first_bars", "place_areas", "squarify"]
 
 Rectangle = tuple[float, float, float, float]
 
 
-class Placed(NamedTuple):
-    """An area and its place: x, y, width and height in percent of the drawing, and how deep it is in the tree."""
+class PlacedArea(NamedTuple):
+    """An area, its rectangle (x, y, width and height in percent of the drawing), and its depth in the tree."""
 
     area: Area
     place: Rectangle
     depth: int
 
 
-def squarified(sizes: Sequence[float], room: Rectangle, shape: float = 1.0) -> list[Rectangle]:
-    """Rectangles of these sizes that fill a room, the largest first.
+def squarify(sizes: Sequence[float], room: Rectangle, shape: float = 1.0) -> list[Rectangle]:
+    """Rectangles of these sizes that fill `room`, the largest first.
 
     Args:
         sizes: Above 0, in descending order.
         room: x, y, width and height.
-        shape: How many times as wide a unit of width is drawn as a unit of height.
+        shape: The drawn width of a unit of width, relative to the drawn height of a unit of height.
 
-    >>> squarified([6, 2, 1, 1], (0, 0, 100, 100))[:2]
+    >>> squarify([6, 2, 1, 1], (0, 0, 100, 100))[:2]
     [(0, 0.0, 60.0, 100.0), (60.0, 0, 40.0, 50.0)]
     """
-    found: list[Rectangle] = []
+    rectangles: list[Rectangle] = []
     x, y, wide, high = room
     scale = wide * high / sum(sizes) if sizes else 0.0
     at = 0
     while at < len(sizes):
         upright = wide * shape >= high  # the next strip is a column
         side = high if upright else wide
-        drawn = shape if upright else 1 / shape  # of the strip's thickness, relative to its side
+        drawn = shape if upright else 1 / shape  # scale of the strip's thickness, relative to that of its side
         end, total = at + 1, sizes[at]
         worst = worst_ratio(sizes[at], sizes[at], total, scale / side / side * drawn)
         while end < len(sizes):
@@ -55,11 +55,11 @@ def squarified(sizes: Sequence[float], room: Rectangle, shape: float = 1.0) -> l
         along = 0.0
         for size in sizes[at:end]:
             long = side * size / total
-            found.append((x, y + along, thick, long) if upright else (x + along, y, long, thick))
+            rectangles.append((x, y + along, thick, long) if upright else (x + along, y, long, thick))
             along += long
         x, y, wide, high = (x + thick, y, wide - thick, high) if upright else (x, y + thick, wide, high - thick)
         at = end
-    return found
+    return rectangles
 
 
 def worst_ratio(largest: float, smallest: float, total: float, scale: float) -> float:
@@ -68,20 +68,22 @@ def worst_ratio(largest: float, smallest: float, total: float, scale: float) -> 
     return max(thick / (smallest / total), (largest / total) / thick)
 
 
-def placed(root: Area, *, shape: float, deepest: int = 99, most: int = 200, head: float = 0.0) -> Iterator[Placed]:
-    """The areas of a tree below its root, each before those inside it; small ones of a folder are drawn as one.
+def place_areas(
+    root: Area, *, shape: float, deepest: int = 99, most: int = 200, head: float = 0.0
+) -> Iterator[PlacedArea]:
+    """The areas of a tree below its root, each before its own parts; the smallest ones of a folder share one area.
 
     Args:
-        shape: How wide the drawing is, relative to its height.
-        deepest: How many levels are drawn.
-        most: How many areas of one folder are drawn.
+        shape: The width of the drawing, relative to its height.
+        deepest: The maximum number of levels to draw.
+        most: The maximum number of areas to draw in one folder.
         head: The height of a folder's name, in percent of the drawing.
     """
 
-    def inside(area: Area, place: Rectangle, depth: int) -> Iterator[Placed]:
-        below = largest(area.below, most)
-        for each, rectangle in zip(below, squarified([each.size for each in below], place, shape), strict=True):
-            yield Placed(each, rectangle, depth)
+    def inside(area: Area, place: Rectangle, depth: int) -> Iterator[PlacedArea]:
+        below = largest_areas(area.below, most)
+        for each, rectangle in zip(below, squarify([each.size for each in below], place, shape), strict=True):
+            yield PlacedArea(each, rectangle, depth)
             x, y, wide, high = rectangle
             if each.below and depth < deepest and high > 2 * head:
                 yield from inside(each, (x, y + head, wide, high - head), depth + 1)
@@ -89,20 +91,20 @@ def placed(root: Area, *, shape: float, deepest: int = 99, most: int = 200, head
     yield from inside(root, (0.0, 0.0, 100.0, 100.0), 1)
 
 
-def largest(areas: Sequence[Area], most: int) -> list[Area]:
-    """The largest areas; the others are one."""
-    found = sorted((each for each in areas if each.size > 0), key=lambda each: -each.size)
-    if len(found) <= most:
-        return found
-    kept, rest = found[: most - 1], found[most - 1 :]
+def largest_areas(areas: Sequence[Area], most: int) -> list[Area]:
+    """At most `most` areas, the largest first; one of them stands for all smaller ones."""
+    ordered = sorted((each for each in areas if each.size > 0), key=lambda each: -each.size)
+    if len(ordered) <= most:
+        return ordered
+    first, rest = ordered[: most - 1], ordered[most - 1 :]
     size = sum(each.size for each in rest)
     about = f"{size:,.0f}", f"{size:,.0f} in {len(rest):,} smaller ones"
     other = Area(f"{len(rest):,} more", size, *about, max(each.step for each in rest))
-    return sorted([*kept, other], key=lambda each: -each.size)
+    return sorted([*first, other], key=lambda each: -each.size)
 
 
 def first_bars(block: Areas, most: int = 12) -> Bars:
-    """The first level that has several areas, as bars."""
+    """The first level with several areas, as bars."""
     root, names = block.root, ""
     while len(root.below) == 1 and root.below[0].below:
         root = root.below[0]
@@ -110,6 +112,6 @@ def first_bars(block: Areas, most: int = 12) -> Bars:
     struck = f", {block.struck}" if block.struck else ""
     bars = [
         (names + each.name, each.size, each.figure + (struck if each.struck else ""))
-        for each in largest(root.below, most)
+        for each in largest_areas(root.below, most)
     ]
     return Bars(bars, block.caption)

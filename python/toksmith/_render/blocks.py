@@ -1,7 +1,7 @@
-"""What a result shows, before any medium: a title and blocks of plain data. A medium draws each kind of block.
+"""The content of a result for every medium: a title and blocks of plain data.
 
-The rules: a block holds everything that is to be seen and nothing that decides how; a tone says what a text means
-("bad" is a failure), and no meaning is carried by the tone alone. Left out: tokens themselves, which `view` has.
+A block holds all visible content and no decision about its looks; each medium draws each kind of block. A tone is the meaning
+of a text ("bad" is a failure), and the text alone conveys the same. Left out: tokens, which `view` defines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Tone = Literal["", "strong", "dim", "good", "warn", "bad"]
 
 
 class Cell(NamedTuple):
-    """A text of a table or line, and what it means."""
+    """A text of a table or line, and its tone."""
 
     text: str
     tone: Tone = ""
@@ -26,7 +26,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """One paragraph. Text that may hold anything (a user's) belongs through `token_text` first."""
+    """One paragraph. Untrusted text, such as a user's, must pass through `token_text` first."""
 
     text: str
     tone: Tone = ""
@@ -38,9 +38,9 @@ class Table:
 
     Attributes:
         heads: One for each column.
-        rows: As many cells in each as there are heads.
+        rows: One cell in each for each column.
         caption: The text above it.
-        left: The left-aligned columns; the others, figures, are right-aligned.
+        left: The left-aligned columns; the others are right-aligned, for figures.
     """
 
     heads: Sequence[str]
@@ -57,9 +57,9 @@ class TokenText:
         tokens: In order; together they are the text.
         caption: The text above it, such as the tokenizer's name.
         ids: Whether the ids are drawn too.
-        marked: The places of tokens to be pointed out: where they begin is a cut that others do not make.
-        titles: The description of each token for media with tooltips; empty for its id.
-        quiet: The places of tokens that are drawn in one quiet colour, such as what a template wrote.
+        marked: The indices of tokens to point out, such as those that begin at a cut that others do not make.
+        titles: The description of each token for media with tooltips; if empty, its id.
+        quiet: The indices of tokens that are drawn in one quiet colour, such as those of a template.
     """
 
     tokens: Sequence[TokenView]
@@ -72,7 +72,7 @@ class TokenText:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars from zero: the name of each, its value (at least 0), and the text behind it."""
+    """Bars from zero: the name of each, its value (at least 0), and the text after it."""
 
     bars: Sequence[tuple[str, float, str]]
     caption: str = ""
@@ -92,11 +92,11 @@ class Area:
     """A part of a treemap.
 
     Attributes:
-        name, size: Its name, and how large it is (at least 0).
-        figure, said: The size in a few characters, and everything that is said of it.
-        step: Its step on the scale that `Areas.scale` explains.
-        struck: Whether it is struck out, which `Areas.struck` explains.
-        below: What it consists of; their sizes add up to its own.
+        name, size: Its name, and its size (at least 0).
+        figure, said: The size in a few characters, and its description.
+        step: Its index in `Areas.scale`.
+        struck: Whether it is struck out; `Areas.struck` explains the meaning.
+        below: Its parts, whose sizes add up to its own.
     """
 
     name: str
@@ -110,11 +110,11 @@ class Area:
 
 @dataclass(frozen=True)
 class Areas:
-    """A treemap: what `root` consists of. A medium that cannot draw areas draws the largest as bars.
+    """A treemap of the parts of `root`. A medium that cannot draw areas draws the largest as bars.
 
     Attributes:
-        scale: What each step of colour means, at most four.
-        struck: What it means that an area is struck out.
+        scale: The meaning of each colour, at most four.
+        struck: The meaning of a struck-out area.
     """
 
     root: Area
@@ -128,7 +128,7 @@ Block = Line | Table | TokenText | Bars | Branch | Areas
 
 @dataclass(frozen=True)
 class View:
-    """What one result shows: a title, then blocks from top to bottom."""
+    """The content of one result: a title, then blocks from top to bottom."""
 
     title: str
     blocks: Sequence[Block] = ()

@@ -1,9 +1,9 @@
-"""The views as HTML: a fragment for notebooks, whose blocks `pages` puts on pages.
+"""Views as HTML: a fragment for notebooks; `pages` puts the same blocks on pages.
 
-The rules: inline styles only, no script, no identifier, nothing fetched; only elements and attributes that sanitisers
-let through, written as they write them, so that sanitising changes nothing. The tick before a token and the marks are
-characters, so that the cuts are read where styles are taken away. Every token is isolated (`bdi`), so that a text from
-right to left does not move its neighbours, and no line breaks inside a token.
+A fragment has inline styles only, no script, no `id` attribute, and loads nothing. It uses only elements and attributes that
+sanitisers let through, in their spelling, so that sanitising changes nothing. The tick before a token and the marks are
+characters, so that cuts stay readable without styles. Every token is isolated (`bdi`), so that right-to-left text does not move
+its neighbours, and no line breaks inside a token.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, Vi
 from .streams import plain
 from .view import LIGHT, TICK, DrawnPart, SharedCharacter, TokenRun, TokenView, clusters
 
-__all__ = ["DRAW", "TokenTags", "attribute", "drawn_clusters", "escaped", "fragment", "token_title"]
+__all__ = ["DRAW", "TokenTags", "draw_clusters", "escape_attribute", "escape_html", "fragment", "token_title"]
 
 MONO = "font-family:ui-monospace,Menlo,Consolas,monospace"
 TONES = {
@@ -33,26 +33,26 @@ TONES = {
 PARTS = {"text": "", "mark": f"color:{LIGHT.mark}", "bytes": f"color:{LIGHT.raw};font-style:italic"}
 SPECIAL = f"background-color:{LIGHT.special};color:{LIGHT.on_special};font-weight:bold"
 SPACED = "border-collapse:collapse;margin:8px 0"
-MOST_UNBROKEN = 80  # characters of a caption that is kept in one line, however narrow its table is
-SHORT = 24  # the same of a cell
-BAR = "#1a73e8"  # seen on light and on dark notebooks; a fragment does not know which it is in
+MOST_UNBROKEN = 80  # characters; a shorter caption stays on one line, even above a narrow table
+SHORT = 24  # characters; a shorter cell stays on one line
+BAR = "#1a73e8"  # visible in light and in dark notebooks; a fragment does not know the theme
 SMALL = "font-size:70%"
-THIN = "\u202f"  # between the ids beside a character that tokens share
+THIN = "\u202f"  # between the ids of a character that tokens share
 WHOLE = "white-space:nowrap"
 SCOPE = ' scope="col"'
 MARKED = "text-decoration:underline"
 
 
-def escaped(text: str, chars: int | None = None) -> str:
-    """A text between tags; of a longer one the first `chars` characters, and how many there are."""
+def escape_html(text: str, chars: int | None = None) -> str:
+    """A text for use between tags; a longer one is cut to `chars` characters, with its full length."""
     if chars is not None and len(text) > chars:
         text = f"{text[:chars]}… ({len(text):,} characters)"
     return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def attribute(text: str) -> str:
-    """A text inside the double quotes of an attribute."""
-    return escaped(text).replace('"', "&quot;")
+def escape_attribute(text: str) -> str:
+    """A text for use inside the double quotes of an attribute."""
+    return escape_html(text).replace('"', "&quot;")
 
 
 def fragment(view: View, *, items: int | None = None, chars: int | None = None) -> str:
@@ -62,67 +62,69 @@ def fragment(view: View, *, items: int | None = None, chars: int | None = None) 
         items: The maximum number of rows, tokens, bars or branches to draw for each block; None for all.
         chars: The maximum number of characters to draw of each text; None for all.
     """
-    drawn = [f"<p><strong>{escaped(view.title, chars)}</strong></p>"]
+    lines = [f"<p><strong>{escape_html(view.title, chars)}</strong></p>"]
     for block in view.blocks:
-        drawn += DRAW[type(block)](block, items, chars)
-    return "<div>" + "\n".join(drawn) + "</div>"
+        lines += DRAW[type(block)](block, items, chars)
+    return "<div>" + "\n".join(lines) + "</div>"
 
 
 def draw_line(line: Line, items: int | None, chars: int | None) -> Iterator[str]:
-    text = "<br>".join(escaped(line.text, chars).split("\n"))
-    yield element("p", TONES[line.tone], text)
+    text = "<br>".join(escape_html(line.text, chars).split("\n"))
+    yield html_element("p", TONES[line.tone], text)
 
 
 def draw_table(table: Table, items: int | None, chars: int | None) -> Iterator[str]:
     left = frozenset(table.left)
 
     def cells(row: Sequence[str | Cell], tag: str, more: str = "") -> str:
-        found = []
+        tags = []
         for column, cell in enumerate(row):
             text, tone = (cell.text, cell.tone) if isinstance(cell, Cell) else (cell, "")
             side = f"text-align:{'left' if column in left else 'right'}"
             font = MONO if tag == "td" else ""  # cells hold tokens and figures
-            kept = WHOLE if len(text) <= SHORT else ""
-            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, kept, TONES[tone])))
-            found.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
-        return f"<tr>{''.join(found)}</tr>"
+            wrap = WHOLE if len(text) <= SHORT else ""
+            style = ";".join(filter(None, (side, "vertical-align:top;padding:0 8px", font, wrap, TONES[tone])))
+            tags.append(f'<{tag}{more} style="{style}">{cell_html(text, chars)}</{tag}>')
+        return f"<tr>{''.join(tags)}</tr>"
 
     head = f"<thead>{cells(table.heads, 'th', SCOPE)}</thead>" if any(table.heads) else ""
     body = "\n".join(cells(row, "td") for row in islice(table.rows, items))
-    yield f'<table style="{SPACED}">{caption(table.caption, chars)}{head}<tbody>{body}</tbody></table>'
-    yield from left_out(len(table.rows), items, "rows")
+    yield f'<table style="{SPACED}">{caption_html(table.caption, chars)}{head}<tbody>{body}</tbody></table>'
+    yield from omission_note(len(table.rows), items, "rows")
 
 
 def cell_html(text: str, chars: int | None) -> str:
-    """The text of a cell; where it holds ticked tokens its lines break between two of them."""
+    """The text of a cell; lines of ticked tokens break between two tokens only."""
     if TICK not in text:
-        return escaped(text, chars)
-    kept = text if chars is None or len(text) <= chars else text[:chars]
-    first, *runs = kept.split(TICK)
-    more = escaped(text, chars).removeprefix(escaped(kept))
-    return escaped(first) + "<wbr>".join(element("span", WHOLE, TICK + escaped(run)) for run in runs) + more
+        return escape_html(text, chars)
+    beginning = text if chars is None or len(text) <= chars else text[:chars]
+    first, *runs = beginning.split(TICK)
+    more = escape_html(text, chars).removeprefix(escape_html(beginning))
+    return (
+        escape_html(first) + "<wbr>".join(html_element("span", WHOLE, TICK + escape_html(run)) for run in runs) + more
+    )
 
 
-def caption(text: str, chars: int | None) -> str:
+def caption_html(text: str, chars: int | None) -> str:
     """The caption of a table or of bars, which may be wider than they are."""
     style = f"padding:8px;text-align:left{';' + WHOLE if len(text) <= MOST_UNBROKEN else ''}"
-    return element("caption", style, escaped(text, chars)) if text else ""
+    return html_element("caption", style, escape_html(text, chars)) if text else ""
 
 
 def draw_tokens(block: TokenText, items: int | None, chars: int | None) -> Iterator[str]:
     if block.caption:
-        yield element("p", "", escaped(block.caption, chars))
-    drawn = drawn_clusters(block, InlineTokens(block, chars), items)
-    yield element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
-    yield from left_out(len(block.tokens), items, "tokens")
+        yield html_element("p", "", escape_html(block.caption, chars))
+    drawn = draw_clusters(block, InlineTokens(block, chars), items)
+    yield html_element("p", f"{MONO};line-height:2.3", "<wbr>".join(drawn))
+    yield from omission_note(len(block.tokens), items, "tokens")
 
 
 @dataclass(frozen=True)
 class TokenTags(ABC):
-    """How a medium writes the elements of a token.
+    """The elements of a token in one medium.
 
-    Attributes: `whole` and `small`, what is written in the tag around tokens that share a character, and around the
-    numbers of its bytes.
+    Attributes: `whole` and `small`, the attributes of the tag around tokens that share a character, and of the tag around
+    the numbers of its bytes.
     """
 
     block: TokenText
@@ -131,21 +133,21 @@ class TokenTags(ABC):
 
     @abstractmethod
     def token(self, place: int, inner: str, *, first: bool) -> str:
-        """A stretch of a token; `first` for the one that it begins with."""
+        """The element of one run of a token; `first` for the run that begins the token."""
 
     def part(self, place: int, part: DrawnPart) -> str:
-        return escaped(part.text).replace("\n", "<br>")
+        return escape_html(part.text).replace("\n", "<br>")
 
 
-def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None = None) -> Iterator[str]:
-    """Each cluster; no line breaks inside it.
+def draw_clusters(block: TokenText, tags: TokenTags, items: int | None = None) -> Iterator[str]:
+    """The element of each cluster; no line breaks inside it.
 
     A character that several tokens share has the numbers of its bytes above it.
     """
-    shown = block.tokens[:items]
+    tokens = block.tokens[:items]
     begun: set[int] = set()
 
-    def drawn(place: int, inner: str, *, last: bool) -> str:
+    def token_tag(place: int, inner: str, *, last: bool) -> str:
         first = place not in begun
         begun.add(place)
         if block.ids and last:
@@ -154,32 +156,32 @@ def drawn_clusters(block: TokenText, tags: TokenTags, items: int | None = None) 
         return tags.token(place, inner, first=first)
 
     def number(place: int, behind: str = "") -> str:
-        return f"<sub>{shown[place].id}{behind}</sub>"
+        return f"<sub>{tokens[place].id}{behind}</sub>"
 
-    for cluster in clusters([view.token for view in shown]):
+    for cluster in clusters([view.token for view in tokens]):
         ends = {place: at for at, each in enumerate(cluster) for place in places_of(each)}
         elements = []
         for at, each in enumerate(cluster):
             if isinstance(each, TokenRun):
                 inner = "".join(tags.part(each.place, part) for part in each.parts)
-                elements.append(drawn(each.place, inner, last=ends[each.place] == at))
+                elements.append(token_tag(each.place, inner, last=ends[each.place] == at))
                 continue
             numbers: list[str] = []
             byte = 0
             for place, count in each.shares:
-                said = "".join(str(byte + number) for number in range(1, count + 1))
-                numbers.append(drawn(place, said, last=False))
+                digits = "".join(str(byte + number) for number in range(1, count + 1))
+                numbers.append(token_tag(place, digits, last=False))
                 byte += count
-            glyph = escaped(each.part.text)  # on no token's colour
+            glyph = escape_html(each.part.text)  # without the colour of a token
             elements.append(f"<ruby>{glyph}<rt{tags.small}>{''.join(numbers)}</rt></ruby>")
-            if block.ids:  # beside it: above it there is no room
+            if block.ids:  # after the glyph, because there is no room above it
                 ended = [place for place, _ in each.shares if ends[place] == at]
                 elements += [tags.token(place, number(place, THIN), first=False) for place in ended]
         yield elements[0] if len(elements) == 1 else f"<span{tags.whole}>{''.join(elements)}</span>"
 
 
 def places_of(part: TokenRun | SharedCharacter) -> list[int]:
-    """The tokens that a part of a cluster belongs to."""
+    """The indices of the tokens that share a part of a cluster."""
     return [part.place] if isinstance(part, TokenRun) else [place for place, _ in part.shares]
 
 
@@ -196,11 +198,11 @@ class InlineTokens(TokenTags):
         tick = TICK if first else ""
         if place in block.marked and first:
             style, tick = f"{style};{MARKED}", TICK * 2
-        said = block.titles[place] if block.titles else token_title(view)
-        return f'<bdi title="{attribute(said[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
+        title = block.titles[place] if block.titles else token_title(view)
+        return f'<bdi title="{escape_attribute(title[:200])}" style="{style};{WHOLE}">{tick}{inner}</bdi>'
 
     def part(self, place: int, part: DrawnPart) -> str:
-        text = "<br>".join(escaped(part.text, self.chars).split("\n"))
+        text = "<br>".join(escape_html(part.text, self.chars).split("\n"))
         style = "" if self.block.tokens[place].special else PARTS[part.kind]
         return f'<span style="{style}">{text}</span>' if style else text
 
@@ -208,38 +210,38 @@ class InlineTokens(TokenTags):
 def draw_bars(block: Bars, items: int | None, chars: int | None) -> Iterator[str]:
     longest = max((value for _, value, _ in block.bars), default=0) or 1.0
     rows = []
-    for name, value, said in block.bars[:items]:
-        wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # as a sanitiser writes it
+    for name, value, label in block.bars[:items]:
+        wide = f"width:{round(100 * max(value, 0) / longest, 1):g}%"  # in a sanitiser's spelling
         bar = f'<div style="background-color:{BAR};height:12px;{wide}"></div>'
         rows.append(
-            f'<tr><td style="text-align:right;padding:0 8px;{MONO}">{escaped(name, chars)}</td>'
+            f'<tr><td style="text-align:right;padding:0 8px;{MONO}">{escape_html(name, chars)}</td>'
             f'<td style="width:320px">{bar}</td>'
-            f'<td style="text-align:left;padding:0 8px;{MONO}">{escaped(said, chars)}</td></tr>'
+            f'<td style="text-align:left;padding:0 8px;{MONO}">{escape_html(label, chars)}</td></tr>'
         )
     if rows:
-        yield f'<table style="{SPACED}">{caption(block.caption, chars)}<tbody>{"".join(rows)}</tbody></table>'
-    yield from left_out(len(block.bars), items, "bars")
+        yield f'<table style="{SPACED}">{caption_html(block.caption, chars)}<tbody>{"".join(rows)}</tbody></table>'
+    yield from omission_note(len(block.bars), items, "bars")
 
 
 def draw_branch(branch: Branch, items: int | None, chars: int | None) -> Iterator[str]:
     room = [len(branch.below) if items is None else items]
 
     def inside(node: Branch) -> str:
-        text = element("span", ";".join(filter(None, (MONO, TONES[node.tone]))), escaped(node.text, chars))
-        found = []
+        text = html_element("span", ";".join(filter(None, (MONO, TONES[node.tone]))), escape_html(node.text, chars))
+        children = []
         for below in node.below:
             if items is not None:
                 if room[0] <= 0:
-                    found.append("<li>…</li>")
+                    children.append("<li>…</li>")
                     break
                 room[0] -= 1
-            found.append(inside(below))
-        return element("li", "", text + (element("ul", "", "".join(found)) if found else ""))
+            children.append(inside(below))
+        return html_element("li", "", text + (html_element("ul", "", "".join(children)) if children else ""))
 
     yield f"<ul>{inside(branch)}</ul>"
 
 
-def left_out(total: int, items: int | None, unit: str) -> Iterator[str]:
+def omission_note(total: int, items: int | None, unit: str) -> Iterator[str]:
     if items is not None and total > items:
         yield f"<p>showing {items:,} of {total:,} {unit}; to_html() has all</p>"
 
@@ -249,7 +251,7 @@ def token_title(token: TokenView) -> str:
     return f"id {token.id}{', special' if token.special else ''}: {token.token[:32].hex(' ')}{more}"
 
 
-def element(tag: str, style: str, inner: str) -> str:
+def html_element(tag: str, style: str, inner: str) -> str:
     return f'<{tag} style="{style}">{inner}</{tag}>' if style else f"<{tag}>{inner}</{tag}>"
 
 

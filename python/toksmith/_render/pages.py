@@ -1,13 +1,12 @@
-"""Results as self-contained pages, for readers without toksmith: no script, nothing fetched.
+"""Results as self-contained pages, for readers without toksmith: no script, and nothing loaded.
 
-`document` puts one view on a page, with a treemap as areas that the tabulator key reaches. `page` puts several, each in a
-section that can be folded; every token can be pointed at and reached, and says then what it is. `report` puts charts above
-tables: they are SVG inside the page, and every number of a chart is in a table. `linked_tokens` draws the tokens of a page
-that has a script.
+`document` puts one view on a page, with a treemap as areas that the tab key reaches. `page` puts several, each in a foldable
+section; pointer and tab key reach every token and display its description. `report` puts charts above tables: the charts are
+SVG inside the page, and every number of a chart is in a table. `linked_tokens` draws the tokens of a page with a script.
 
-The rules of `html`, but with a style sheet, because pages are not sanitised; light and dark as the reader has it. The
-names of areas are a list, so that a reader that draws no areas reads them in order, each folder before what it holds. A
-series has a dash of its own beside its colour. The same data give the same bytes.
+Pages follow the rules of `html`, but have a style sheet, because they are not sanitised; light or dark follows the reader's
+setting. The names of areas form a list, so that a reader without styles reads them in order, each folder before its contents.
+Each series has its own dash and its own colour. Equal data give equal bytes.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .areas import placed
+from .areas import place_areas
 from .blocks import Areas, Bars, Block, Table, TokenText, View
-from .html import DRAW, TokenTags, attribute, drawn_clusters, escaped, fragment, token_title
+from .html import DRAW, TokenTags, draw_clusters, escape_attribute, escape_html, fragment, token_title
 from .view import COLORS, DARK, LIGHT, Colours, DrawnPart, TokenView
 
 __all__ = ["Curves", "document", "linked_tokens", "page", "page_of", "report"]
@@ -41,26 +40,26 @@ main { overflow-x: auto; }"""
 
 
 def page_of(title: str, style: str, body: str, *, policy: str = "style-src 'unsafe-inline'") -> str:
-    """A page that needs nothing else: the head of every page that is written, around the element `body`.
+    """A self-contained page: the common head of all pages, and the element `body`.
 
     Args:
-        policy: What the browser may do besides nothing; a page with a script names it by its hash.
+        policy: The content security policy after `default-src 'none'`; a page with a script lists its hash.
     """
-    return PAGE.format(title=escaped(title) or "toksmith", policy=policy, style=style, body=body)
+    return PAGE.format(title=escape_html(title) or "toksmith", policy=policy, style=style, body=body)
 
 
 def document(view: View) -> str:
-    """One page that needs nothing else; a treemap is drawn as areas."""
+    """One self-contained page; a treemap is drawn as areas."""
     if not any(isinstance(block, Areas) for block in view.blocks):
-        return page_of(view.title, f"\n{DOCUMENT_STYLE}\n", main(fragment(view)))
-    drawn = [f"<h1>{escaped(view.title)}</h1>"]
+        return page_of(view.title, f"\n{DOCUMENT_STYLE}\n", main_body(fragment(view)))
+    lines = [f"<h1>{escape_html(view.title)}</h1>"]
     for block in view.blocks:
-        drawn += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
-    return page_of(view.title, f"\n{DOCUMENT_STYLE}{AREAS_STYLE}\n", main("\n".join(drawn)))
+        lines += [draw_areas(block)] if isinstance(block, Areas) else DRAW[type(block)](block, None, None)
+    return page_of(view.title, f"\n{DOCUMENT_STYLE}{AREAS_STYLE}\n", main_body("\n".join(lines)))
 
 
-def main(inner: str) -> str:
-    """The body of a page whose content is all of it."""
+def main_body(inner: str) -> str:
+    """The body of a page whose only element is `main_body`."""
     return f"<body>\n<main>\n{inner}\n</main>\n</body>"
 
 
@@ -86,13 +85,13 @@ SECTIONS = """<h1>{title}</h1>
 
 
 def page(heading: str, sections: Sequence[tuple[str, View]]) -> str:
-    drawn = "\n".join(section(name, view) for name, view in sections)
+    drawn = "\n".join(section_html(name, view) for name, view in sections)
     style = SECTIONS_STYLE.format(light=token_rules(LIGHT), dark=token_rules(DARK))
-    return page_of(heading, f"\n{style}\n", main(SECTIONS.format(title=escaped(heading), sections=drawn)))
+    return page_of(heading, f"\n{style}\n", main_body(SECTIONS.format(title=escape_html(heading), sections=drawn)))
 
 
 def token_rules(colours: Colours) -> str:
-    found = [
+    rules = [
         f".t {{ color: {colours.ink}; }}",
         f".first {{ border-left-color: {colours.tick}; }}",
         f".marked {{ border-left: 4px double {colours.alone}; }}",
@@ -103,25 +102,25 @@ def token_rules(colours: Colours) -> str:
         f".quiet {{ background-color: {colours.quiet}; }}",
         f".special, .special * {{ background-color: {colours.special}; color: {colours.on_special}; font-weight: bold; }}",
     ]
-    return "\n".join(found)
+    return "\n".join(rules)
 
 
-def section(heading: str, view: View) -> str:
-    drawn = [f"<p>{escaped(view.title)}</p>"]
+def section_html(heading: str, view: View) -> str:
+    lines = [f"<p>{escape_html(view.title)}</p>"]
     for block in view.blocks:
-        drawn += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
-    body = "\n".join(drawn)
-    return f"<details open><summary>{escaped(heading)}</summary>\n<div>{body}</div></details>"
+        lines += [tokens_html(block)] if isinstance(block, TokenText) else DRAW[type(block)](block, None, None)
+    body = "\n".join(lines)
+    return f"<details open><summary>{escape_html(heading)}</summary>\n<div>{body}</div></details>"
 
 
 def tokens_html(block: TokenText) -> str:
     """A text as its tokens, each with its description."""
-    caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
-    return f'{caption}<p class="tokens">{"<wbr>".join(drawn_clusters(block, PageTokens(block)))}</p>'
+    caption = f"<p>{escape_html(block.caption)}</p>" if block.caption else ""
+    return f'{caption}<p class="tokens">{"<wbr>".join(draw_clusters(block, PageTokens(block)))}</p>'
 
 
 class PageTokens(TokenTags):
-    """Tokens with classes; the first stretch of each can have the focus, and then says what the token is."""
+    """Tokens with classes; the first run of each can have the focus, and then displays the description."""
 
     def token(self, place: int, inner: str, *, first: bool) -> str:
         view, block = self.block.tokens[place], self.block
@@ -130,8 +129,8 @@ class PageTokens(TokenTags):
         if not first:
             return f'<bdi class="{" ".join(names)}">{inner}</bdi>'
         names += ["first", *(["marked"] if place in block.marked else [])]
-        said = escaped(block.titles[place] if block.titles else token_title(view))
-        return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{said}</span></bdi>'
+        title = escape_html(block.titles[place] if block.titles else token_title(view))
+        return f'<bdi class="{" ".join(names)}" tabindex="0">{inner}<span class="said">{title}</span></bdi>'
 
     def part(self, place: int, part: DrawnPart) -> str:
         text = super().part(place, part)
@@ -140,24 +139,24 @@ class PageTokens(TokenTags):
 
 
 def linked_tokens(tokens: Sequence[TokenView], marked: frozenset[int] = frozenset()) -> str:
-    """The tokens as elements; each has at least one, and those of its stretches have its place.
+    """The tokens as elements; each token has at least one, and all of them carry its index.
 
     Args:
         tokens: In order; together they are the text.
-        marked: The places of tokens that begin where other tokenizers do not cut.
+        marked: The indices of tokens that begin where other tokenizers do not cut.
 
     >>> linked_tokens([TokenView(97, b"a"), TokenView(60, b"<", special=True)])
     '<bdi class="t c0 s" data-i="0">a</bdi><wbr><bdi class="t special s" data-i="1">&lt;</bdi>'
     """
     block = TokenText(tokens, marked=marked)
-    return "<wbr>".join(drawn_clusters(block, LinkedTokens(block)))
+    return "<wbr>".join(draw_clusters(block, LinkedTokens(block)))
 
 
 class LinkedTokens(TokenTags):
     """Tokens with classes only, because the policy of a page with a script allows no inline style.
 
-    `t` is a token, `s` its first stretch, `alone` a beginning that other tokenizers do not share, `special`, or `c0` to `c4`
-    for its colour; `data-i` is its place. Left out: what a token says of itself, which the script adds.
+    `t` is a token, `s` its first run, `alone` a beginning that other tokenizers do not share, `special`, or `c0` to `c4` for its
+    colour; `data-i` is its index. Left out: the description of a token, which the script adds.
     """
 
     whole, small = ' class="whole"', ""
@@ -169,10 +168,10 @@ class LinkedTokens(TokenTags):
         return f'<bdi class="{" ".join(names)}" data-i="{place}">{inner}</bdi>'
 
 
-AREA_SHAPE = 1.8  # of the drawing: its width relative to its height
-AREA_NAMED = 1.5  # percent of its width, from which an area has its name in it
-AREA_REACHED = 2.0  # of the 10,000 parts of the drawing, from which the tabulator key reaches an area
-AREA_HEAD = 3.4  # percent of its height, of a folder's name
+AREA_SHAPE = 1.8  # width of the drawing relative to its height
+AREA_NAMED = 1.5  # percent of the drawing's width; a wider area has its name in it
+AREA_REACHED = 2.0  # in 1/10,000 of the drawing; the tab key reaches larger areas
+AREA_HEAD = 3.4  # height of a folder's name, in percent of the drawing's height
 AREA_STEPS = (("#cfe6ff", "#173a5c"), ("#e4edc0", "#374400"), ("#ffe0a3", "#5c4300"), ("#ffc4b3", "#6a2a18"))
 AREAS_STYLE = (
     """
@@ -203,30 +202,30 @@ AREAS_STYLE = (
 
 
 def draw_areas(block: Areas) -> str:
-    """The drawing, with its caption and what its colours mean."""
-    keys = "".join(f'<span class="key a{step}">{escaped(said)}</span>' for step, said in enumerate(block.scale))
+    """The drawing, with its caption and a key to its colours."""
+    keys = "".join(f'<span class="key a{step}">{escape_html(name)}</span>' for step, name in enumerate(block.scale))
     if block.struck:
-        keys += f'<span class="key struck">{escaped(block.struck)}</span>'
-    caption = f"<p>{escaped(block.caption)}</p>" if block.caption else ""
+        keys += f'<span class="key struck">{escape_html(block.struck)}</span>'
+    caption = f"<p>{escape_html(block.caption)}</p>" if block.caption else ""
     items = "\n".join(area_items(block))
     return f'{caption}<p>{keys}</p>\n<ul class="areas">\n{items}\n</ul>' if items else caption
 
 
 def area_items(block: Areas) -> Iterator[str]:
-    """The areas, each with what it says."""
-    for area, (x, y, wide, high), _ in placed(block.root, shape=AREA_SHAPE, head=AREA_HEAD):
+    """The areas, each with its description."""
+    for area, (x, y, wide, high), _ in place_areas(block.root, shape=AREA_SHAPE, head=AREA_HEAD):
         looks = "folder" if area.below else f"a{area.step}{' struck' if area.struck else ''}"
         at = f"left:{x:.3f}%;top:{y:.3f}%;width:{wide:.3f}%;height:{high:.3f}%"
-        said = f"{area.name}: {area.said}{f', {block.struck}' if area.struck else ''}"
-        name = escaped(area.name) if wide > AREA_NAMED else ""
+        title = f"{area.name}: {area.said}{f', {block.struck}' if area.struck else ''}"
+        name = escape_html(area.name) if wide > AREA_NAMED else ""
         stop = ' tabindex="0"' if wide * high > AREA_REACHED else ""
         yield (
-            f'<li class="{looks}"{stop} style="{at}" title="{attribute(said)}">{name}'
-            f'<span class="said">{escaped(said)}</span></li>'
+            f'<li class="{looks}"{stop} style="{at}" title="{escape_attribute(title)}">{name}'
+            f'<span class="said">{escape_html(title)}</span></li>'
         )
 
 
-WIDE, HIGH = 440, 270  # units of the drawing; a chart is as wide as its column
+WIDE, HIGH = 440, 270  # units of the drawing, which is scaled to the width of its column
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 42
 INKS = (
     ("#0b57d0", "#8ab4f8"),
@@ -237,7 +236,7 @@ INKS = (
 )
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4")
 SIGN = 3.6  # half of the width of a digit
-MARGIN = 0.06  # of the values, above and below
+MARGIN = 0.06  # of the range of values, above and below
 REPORT_STYLE = """body {{ background: {light.page}; color: {light.ink}; font-family: system-ui, sans-serif; line-height: 1.5; margin: 1rem auto;
   max-width: 66rem; padding: 0 1rem; }}
 h1 {{ font-size: 1.3rem; margin: 0.5rem 0; }}
@@ -266,11 +265,11 @@ class Curves:
     """One chart: figures by size, the sizes on a logarithmic scale.
 
     Attributes:
-        title: What the figures are; their unit in words.
-        x_label: What the sizes are.
+        title: The meaning of the figures, with their unit in words.
+        x_label: The meaning of the sizes.
         series: By name, pairs of a size (above 0) and a figure.
         percent: Whether figures are shares, written as percentages.
-        band: A range of sizes to point out.
+        band: A range of sizes to highlight.
     """
 
     title: str
@@ -285,21 +284,21 @@ def report(view: View, charts: Sequence[Curves]) -> str:
     place = next(
         (place for place, block in enumerate(view.blocks) if isinstance(block, Table | Bars)), len(view.blocks)
     )
-    parts = [f"<h1>{escaped(view.title)}</h1>", *report_blocks(view.blocks[:place])]
-    kept = [chart for chart in charts if any(chart.series.values())]
-    if kept:
-        parts.append(f'<div class="charts">{"".join(map(curves_figure, kept))}</div>')
+    parts = [f"<h1>{escape_html(view.title)}</h1>", *report_blocks(view.blocks[:place])]
+    full = [chart for chart in charts if any(chart.series.values())]
+    if full:
+        parts.append(f'<div class="charts">{"".join(map(curves_figure, full))}</div>')
     parts += report_blocks(view.blocks[place:])
     inks = [
         [f".s{place} {{ stroke: {pair[dark]}; fill: {pair[dark]}; }}" for place, pair in enumerate(INKS)]
         for dark in (0, 1)
     ]
     style = REPORT_STYLE.format(light=LIGHT, dark=DARK, light_inks="\n".join(inks[0]), dark_inks="\n".join(inks[1]))
-    return page_of(view.title, style, main("\n".join(parts)))
+    return page_of(view.title, style, main_body("\n".join(parts)))
 
 
 def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    """The blocks, those that may be wide in boxes that scroll."""
+    """The blocks; tables and bars are in boxes that scroll."""
     for block in blocks:
         inner = "\n".join(DRAW[type(block)](block, None, None))
         yield f'<div class="wide" tabindex="0">{inner}</div>' if isinstance(block, Table | Bars) else inner
@@ -308,11 +307,11 @@ def report_blocks(blocks: Sequence[Block]) -> Iterator[str]:
 def curves_figure(chart: Curves) -> str:
     names = [*chart.series]
     keys = "".join(
-        f'<li><svg viewBox="0 0 32 8" aria-hidden="true">{curve(place, ((0, 4), (32, 4)))}</svg>{escaped(name)}</li>'
+        f'<li><svg viewBox="0 0 32 8" aria-hidden="true">{curve_svg(place, ((0, 4), (32, 4)))}</svg>{escape_html(name)}</li>'
         for place, name in enumerate(names)
     )
     key = f'<ul class="key">{keys}</ul>' if len(names) > 1 else ""
-    return f"<figure><figcaption>{escaped(chart.title)}</figcaption>{curves_svg(chart)}{key}</figure>"
+    return f"<figure><figcaption>{escape_html(chart.title)}</figcaption>{curves_svg(chart)}{key}</figure>"
 
 
 def curves_svg(chart: Curves) -> str:
@@ -337,21 +336,23 @@ def curves_svg(chart: Curves) -> str:
     for value in marks:
         y = up(value)
         parts.append(f'<line class="grid" x1="{LEFT}" y1="{y:.1f}" x2="{WIDE - RIGHT}" y2="{y:.1f}"/>')
-        parts.append(label(LEFT - 6, y + 4, figure_text(value, marks[1] - marks[0], percent=chart.percent), "end"))
-    for size, said in size_labels(sorted({*sizes}), across):
-        last = across(size) + SIGN * len(said) > WIDE
-        parts.append(label(WIDE - 2 if last else across(size), HIGH - BOTTOM + 16, said, "end" if last else "middle"))
+        parts.append(label_svg(LEFT - 6, y + 4, figure_text(value, marks[1] - marks[0], percent=chart.percent), "end"))
+    for size, text in size_labels(sorted({*sizes}), across):
+        last = across(size) + SIGN * len(text) > WIDE
+        parts.append(
+            label_svg(WIDE - 2 if last else across(size), HIGH - BOTTOM + 16, text, "end" if last else "middle")
+        )
     parts.append(f'<line class="axis" x1="{LEFT}" y1="{HIGH - BOTTOM}" x2="{WIDE - RIGHT}" y2="{HIGH - BOTTOM}"/>')
-    parts.append(label((LEFT + WIDE - RIGHT) / 2, HIGH - 8, chart.x_label, "middle"))
+    parts.append(label_svg((LEFT + WIDE - RIGHT) / 2, HIGH - 8, chart.x_label, "middle"))
     for place, series in enumerate(chart.series.values()):
-        placed = [(across(size), up(value)) for size, value in series]
-        parts.append(curve(place, placed))
-        parts += (f'<circle class="s{place % len(INKS)}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in placed)
-    return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{attribute(chart.title)}">{"".join(parts)}</svg>'
+        centres = [(across(size), up(value)) for size, value in series]
+        parts.append(curve_svg(place, centres))
+        parts += (f'<circle class="s{place % len(INKS)}" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in centres)
+    return f'<svg viewBox="0 0 {WIDE} {HIGH}" role="img" aria-label="{escape_attribute(chart.title)}">{"".join(parts)}</svg>'
 
 
 def value_range(low: float, high: float) -> tuple[float, float]:
-    """A little more than the values, and never nothing."""
+    """The range of the axis: the values and a margin, never empty."""
     room = (high - low) * MARGIN or abs(high) * MARGIN or 1.0
     return (0.0 if 0 <= low < (high - low) / 3 else low - room), high + room
 
@@ -365,12 +366,12 @@ def ticks(low: float, high: float) -> list[float]:
     power = 10.0 ** math.floor(math.log10((high - low) / 4))
     step = next(step for step in (5, 2.5, 2, 1) if step * power <= (high - low) / 4) * power
     first = math.ceil(low / step - 1e-9)
-    found = range(first, math.floor(high / step + 1e-9) + 1)
-    return [int(place * step) if step >= 1 and step == int(step) else round(place * step, 12) for place in found]
+    places = range(first, math.floor(high / step + 1e-9) + 1)
+    return [int(place * step) if step >= 1 and step == int(step) else round(place * step, 12) for place in places]
 
 
 def figure_text(value: float, step: float, *, percent: bool) -> str:
-    """A figure at the axis, with as many digits as the step between two of them has.
+    """A figure at the axis, with as many digits as the step between two figures.
 
     >>> figure_text(2.75, 0.25, percent=False), figure_text(0.05, 0.05, percent=True), figure_text(0.025, 0.025, percent=True)
     ('2.75', '5%', '2.5%')
@@ -382,22 +383,22 @@ def figure_text(value: float, step: float, *, percent: bool) -> str:
 
 
 def size_labels(sizes: Sequence[float], across: object) -> Iterator[tuple[float, str]]:
-    """The sizes that have room for a label, the last one always."""
+    """The sizes with room for a label, and their labels; always with the last size."""
     assert callable(across)
     right = float("inf")
     for size in reversed(sizes):
-        said = f"{size / 1024:g}k" if size >= 1024 and size % 1024 == 0 else f"{size:,.0f}"
-        half = SIGN * len(said) * (2 if across(size) + SIGN * len(said) > WIDE else 1)
+        text = f"{size / 1024:g}k" if size >= 1024 and size % 1024 == 0 else f"{size:,.0f}"
+        half = SIGN * len(text) * (2 if across(size) + SIGN * len(text) > WIDE else 1)
         if across(size) + half + 8 < right:
             right = across(size) - half
-            yield size, said
+            yield size, text
 
 
-def label(x: float, y: float, said: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escaped(said)}</text>'
+def label_svg(x: float, y: float, said: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(said)}</text>'
 
 
-def curve(place: int, points: Sequence[tuple[float, float]]) -> str:
+def curve_svg(place: int, points: Sequence[tuple[float, float]]) -> str:
     dash = f' stroke-dasharray="{DASHES[place % len(DASHES)]}"' if DASHES[place % len(DASHES)] else ""
-    placed = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline class="s{place % len(INKS)}" points="{placed}" style="fill:none" stroke-width="2"{dash}/>'
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    return f'<polyline class="s{place % len(INKS)}" points="{corners}" style="fill:none" stroke-width="2"{dash}/>'

@@ -1,7 +1,7 @@
 """Charts as SVG, drawn by matplotlib, which needs no network: bars of several tokenizers, and curves on log scales.
 
-A result that has a chart gives `plot()`, plain data like `view()`, and takes `to_chart`. matplotlib is an extra
-(`toksmith[charts]`) and is imported when a chart is asked for. The same data give the same bytes.
+A result with a chart has a method `plot()`, which returns plain data like `view()`, and the method `to_chart` from here.
+matplotlib is an extra (`toksmith[charts]`) and is imported by the first chart. Equal data give equal bytes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class Plot:
     """One chart.
 
     Attributes:
-        title, x_label, y_label: What is written at it.
-        series: By name, the values of each: for `kind` "bars" one for each of `names`, for "curves" pairs of x and y.
+        title, x_label, y_label: The title and the labels of the axes.
+        series: By name, its values: one for each of `names`, or, for `kind` "curves", pairs of x and y.
         names: The labels of the bars.
         kind: "bars", side by side; "across", the same from left to right; "curves" on two logarithmic scales.
-        reference: A value that a line is drawn at, such as 1 for "as much as English".
+        reference: The value of a reference line, such as 1 for "as much as English".
     """
 
     title: str
@@ -44,10 +44,10 @@ class Plot:
 
 
 class Charted(Protocol):
-    """What a result with a chart gives."""
+    """A result with a chart."""
 
     def plot(self) -> Plot:
-        """What is to be drawn, as plain data."""
+        """The chart as plain data."""
 
 
 def to_chart(result: Charted) -> str:
@@ -67,7 +67,11 @@ def to_chart(result: Charted) -> str:
         figure = Figure(figsize=(8, max(3.0, tall)), layout="constrained")
         axes = figure.subplots()
         (draw_curves if plot.kind == "curves" else draw_bars)(axes, plot)
-        axes.set(title=literal(plot.title), xlabel=literal(plot.x_label), ylabel=literal(plot.y_label))
+        axes.set(
+            title=escape_for_plot(plot.title),
+            xlabel=escape_for_plot(plot.x_label),
+            ylabel=escape_for_plot(plot.y_label),
+        )
         if len(plot.series) > 1:
             axes.legend()
         out = io.StringIO()
@@ -76,17 +80,22 @@ def to_chart(result: Charted) -> str:
 
 
 def draw_bars(axes: Any, plot: Plot) -> None:
-    """Bars of each series beside each other, the first name at the left or at the top."""
+    """Bars of all series side by side, the first name at the left or at the top."""
     across = plot.kind == "across"
     wide = 0.8 / max(1, len(plot.series))
     for place, (name, values) in enumerate(plot.series.items()):
         at = [number - 0.4 + (place + 0.5) * wide for number in range(len(values))]
-        looks = {"color": INKS[place % 6], "hatch": HATCHES[place % 6], "edgecolor": "white", "label": literal(name)}
+        looks = {
+            "color": INKS[place % 6],
+            "hatch": HATCHES[place % 6],
+            "edgecolor": "white",
+            "label": escape_for_plot(name),
+        }
         if across:
             axes.barh(at, values, height=wide, **looks)
         else:
             axes.bar(at, values, width=wide, **looks)
-    names = [literal(name) for name in plot.names]
+    names = [escape_for_plot(name) for name in plot.names]
     if across:
         axes.set_yticks(range(len(names)), names)
         axes.invert_yaxis()
@@ -101,13 +110,13 @@ def draw_curves(axes: Any, plot: Plot) -> None:
     """A curve for each series, both scales logarithmic."""
     for place, (name, points) in enumerate(plot.series.items()):
         xs, ys = [x for x, _ in points], [y for _, y in points]
-        axes.plot(xs, ys, color=INKS[place % 6], linestyle=DASHES[place % 6], label=literal(name))
+        axes.plot(xs, ys, color=INKS[place % 6], linestyle=DASHES[place % 6], label=escape_for_plot(name))
     if any(plot.series.values()):
         axes.set_xscale("log")
         axes.set_yscale("log")
 
 
-def literal(text: str) -> str:
-    """`text` as matplotlib writes it as it is: `$` would begin a formula, and `` before a name hides it."""
-    shown = plain(text.encode("utf-8", "backslashreplace").decode()).replace("\n", " ").replace("$", r"\$")
-    return f" {shown}" if shown.startswith("_") else shown
+def escape_for_plot(text: str) -> str:
+    """The text escaped for matplotlib, where `$` begins a formula and a name with `_` in front is hidden."""
+    escaped = plain(text.encode("utf-8", "backslashreplace").decode()).replace("\n", " ").replace("$", r"\$")
+    return f" {escaped}" if escaped.startswith("_") else escaped

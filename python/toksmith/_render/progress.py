@@ -1,4 +1,4 @@
-"""Progress of long work: values for programs, a bar on a terminal, nothing elsewhere."""
+"""Progress of long work: values for programs, a bar on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Phase = Literal["counting", "merging", "pruning", "encoding", "writing"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a training, the encoding of a corpus, or the writing of a model is.
+    """The progress of a training, the encoding of a corpus, or the writing of a model.
 
     Attributes: `phase`; `done` bytes counted or written, merges learned,
-    tokens left or ids made, of `total` (None when nobody knows); `elapsed_s`
-    seconds since the work began, `phase_s` since the phase did.
+    tokens left or ids made, of `total` (None if unknown); `elapsed_s` seconds
+    since the work began, `phase_s` since the phase began.
     """
 
     phase: Phase
@@ -39,13 +39,13 @@ class Progress:
 
     @property
     def rate(self) -> float | None:
-        """What was done in a second of this phase; None at its beginning."""
+        """The amount done in a second of this phase; None at its beginning."""
         return self.done / self.phase_s if self.phase_s else None
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest of the phase takes at this rate; None when
-        nobody knows."""
+        """The seconds that the rest of the phase takes at this rate; None if
+        unknown."""
         return None if self.total is None or not self.rate else (self.total - self.done) / self.rate
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class Progress:
 
 
 class Reporter:
-    """Hands progress to a callable, or draws a bar on a terminal; elsewhere the log gets a line a minute."""
+    """Passes progress to a callable, or draws a bar on a terminal, or logs a line a minute."""
 
     def __init__(self, progress: Callable[[Progress], object] | bool | None) -> None:
         self._start = self._said = time.perf_counter()
@@ -67,15 +67,15 @@ class Reporter:
         self._phase_start: float | None = None
         self._quiet = progress is False
         self._call = progress if callable(progress) else None
-        drawn = progress is not False and self._call is None and sys.stderr.isatty()
-        self._bar = bar() if drawn else None
+        on_terminal = progress is not False and self._call is None and sys.stderr.isatty()
+        self._bar = make_bar() if on_terminal else None
         self._tasks = {}
         if self._bar:
             for phase in get_args(Phase):
                 self._tasks[phase] = self._bar.add_task(phase, start=False, total=None, said="", visible=False)
 
     def drawn(self) -> AbstractContextManager[object]:
-        """The bar on its terminal, for as long as the context is open; nothing where nothing is drawn."""
+        """A context that draws the bar while it is open; it does nothing without a bar."""
         return self._bar or nullcontext()
 
     @property
@@ -96,19 +96,19 @@ class Reporter:
             task = self._tasks[phase]
             self._bar.start_task(task)
             rate = f", {now.rate:,.0f}/s" if now.rate else ""
-            said = (
+            amount = (
                 f"{done / 2**20:,.0f} MiB"
                 if phase in ("counting", "writing")
                 else f"{done:,} of {total or 0:,} merges{rate}"
             )
-            said = f"{done:,} ids" if phase == "encoding" else said
-            said = f"{done:,} tokens" if phase == "pruning" else said
-            self._bar.update(task, completed=done, total=total, said=said, visible=True)
+            amount = f"{done:,} ids" if phase == "encoding" else amount
+            amount = f"{done:,} tokens" if phase == "pruning" else amount
+            self._bar.update(task, completed=done, total=total, said=amount, visible=True)
 
 
-def bar() -> Bar:
-    """A bar on the terminal, which waits for its tasks."""
+def make_bar() -> Bar:
+    """A bar on the terminal, without tasks."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    said = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"))
-    return _render.make_progress(*said, TimeElapsedColumn(), TimeRemainingColumn(), transient=True)
+    columns = (TextColumn("{task.description:>8}"), BarColumn(), TextColumn("{task.fields[said]}"))
+    return _render.make_progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), transient=True)

@@ -1,6 +1,6 @@
-"""What every result can do once it gives its title and its blocks: print itself, and become a page, a picture or JSON.
+"""The base class of all results: from a title and blocks to print, a page, a picture and JSON.
 
-The rule: one result says the same in every medium. `repr` stays one line; print it, or end a notebook cell with it.
+One result has the same content in every medium. `repr` is one line; print a result, or end a notebook cell with it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 
 from rich.console import Group
 
-from .._base.errors import shortened
+from .._base.wording import shorten_middle
 from .._storage.atomic_files import AtomicFiles, write_file
 from .blocks import View
 from .html import fragment
@@ -22,9 +22,9 @@ from .pages import document
 from .streams import one_line
 from .terminal import make_console, picture, renderables
 
-__all__ = ["Shown", "called", "check_writable", "json_of", "notebook", "save_text", "token_json"]
+__all__ = ["Shown", "check_writable", "json_of", "notebook", "save_text", "token_json", "with_tokenizer_name"]
 
-WIDTH = 80  # of `print(result)` on every terminal, so that documents show what everyone sees
+WIDTH = 80  # cells of `print(result)` on every terminal, so that documentation matches every user's output
 NOTEBOOK_ITEMS, NOTEBOOK_CHARS = 2000, 200_000
 MOST_TITLE = 300  # characters in a `repr`
 TERMINAL_ITEMS, TERMINAL_CHARS = 2000, 8000  # of each block, and of each line and cell; also in pictures
@@ -39,37 +39,37 @@ def notebook(view: View) -> str:
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Writes a text into a file, which holds its old content until it holds all of the new.
+    """Writes a text into a file, atomically.
 
     Raises:
-        FormatError: The file cannot be written. Nothing has changed.
+        FormatError: The file cannot be written; it is unchanged.
     """
     write_file(path, text.encode())
 
 
 def json_of(value: Any) -> Any:
-    """A value as JSON values: a record by its fields, and its `token` as `text` and `hex` among them."""
+    """A value as JSON values: a record as its fields; its `token` becomes `text` and `hex` among them."""
     if isinstance(value, bytes):
         return token_json(value)
     if dataclasses.is_dataclass(value) or hasattr(value, "_asdict"):
         fields = vars(value) if dataclasses.is_dataclass(value) else value._asdict()
-        found = {name: json_of(each) for name, each in fields.items()}
-        return found if isinstance(found.get("token"), str) else found | found.pop("token", {})
+        record = {name: json_of(each) for name, each in fields.items()}
+        return record if isinstance(record.get("token"), str) else record | record.pop("token", {})
     if isinstance(value, Mapping):
         return {str(name): json_of(each) for name, each in value.items()}
     return [*map(json_of, value)] if isinstance(value, (tuple, list)) else value
 
 
 def token_json(token: bytes) -> dict[str, str]:
-    """Bytes as JSON values: `text` to read, `hex` exact."""
+    """Bytes as JSON values: `text` for reading, and the exact `hex`."""
     return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
 
 
 Result = TypeVar("Result", bound="Shown")
 
 
-def called(result: Result, name: str) -> Result:
-    """A result about one tokenizer under the name that somebody gave it; any other result as it is.
+def with_tokenizer_name(result: Result, name: str) -> Result:
+    """A result about one tokenizer with the user's name for it; any other result unchanged.
 
     A library call knows only the tokenizer, and describes it by its kind and size.
     """
@@ -80,18 +80,18 @@ def called(result: Result, name: str) -> Result:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raises FormatError for a file that cannot be written, before long work whose result it is for. Nothing changes."""
+    """Raises FormatError if a file cannot be written, for use before long work; it changes no file."""
     with AtomicFiles([path]) as files:
         files.add(path)
 
 
 class Shown:
-    """A result that is shown in every medium. It gives `_parts`."""
+    """A result for every medium; a subclass defines `_parts`."""
 
     __slots__ = ()
 
     def view(self) -> View:
-        """What is to be seen, as plain data."""
+        """The content of the result, as plain data."""
         title, *blocks = self._parts()
         return View(title, tuple(blocks))
 
@@ -100,16 +100,16 @@ class Shown:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {shortened(one_line(next(self._parts())), MOST_TITLE)}>"
+        return f"<{type(self).__name__}: {shorten_middle(one_line(next(self._parts())), MOST_TITLE)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that the result holds, as JSON values; bytes are hex."""
+        """All content of the result, as JSON values; bytes are hex."""
         return dict(json_of(self))
 
     def __str__(self) -> str:
-        """The result as plain text without colour, 80 cells wide: what `print` shows.
+        """The result as plain text without colour, 80 cells wide, for `print`.
 
-        A long one stops and says so.
+        A long one ends early with a note.
         """
         out = io.StringIO()
         console = make_console(out, width=WIDTH, color_system=None, legacy_windows=False)
@@ -117,16 +117,16 @@ class Shown:
         return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
     def __rich__(self) -> Group:
-        """The result for a rich console: as wide as the console is, and as coloured as the terminal can.
+        """The result for a rich console, with its width and its colours.
 
-        A long one stops and says so; `to_html`, `to_json` and `to_dict` have everything.
+        A long one ends early with a note; `to_html`, `to_json` and `to_dict` have everything.
         """
         return Group(*renderables(self.view(), items=TERMINAL_ITEMS, chars=TERMINAL_CHARS))
 
     def _repr_html_(self) -> str:
         """The result as HTML for a notebook: inline styles only, no script, at most 200,000 characters.
 
-        What does not fit is left out, and the view says how much.
+        A longer one leaves rows out, and the view gives their number.
         """
         return notebook(self.view())
 
@@ -136,16 +136,15 @@ class Shown:
 
     def to_svg(self) -> str:
         """The result as an SVG picture of its terminal view, in colour; a long
-        one stops and says so."""
+        one ends early with a note."""
         view = self.view()
         return picture(view.title, renderables(view, items=TERMINAL_ITEMS, chars=TERMINAL_CHARS), width=WIDTH)
 
     def save_html(self, path: str | os.PathLike[str]) -> None:
-        """Writes `to_html()` into a file, which holds its old content until it
-        holds all of the new.
+        """Writes `to_html()` into a file, atomically.
 
         Raises:
-            FormatError: The file cannot be written. Nothing has changed.
+            FormatError: The file cannot be written; it is unchanged.
         """
         save_text(path, self.to_html())
 

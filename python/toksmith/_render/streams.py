@@ -1,11 +1,11 @@
-"""The ways by which a text of outside reaches a terminal: lines, JSON, drawings, and the log.
+"""Output to a terminal: lines, JSON, drawings, and the log.
 
-Foreign text, such as a file name, can never move the cursor or hide what follows: unprintable characters (controls, escapes,
-direction marks, line separators) are written as escapes. Each line is escaped where it is made (`plain`, `one_line`).
+Untrusted text, such as a file name, can never move the cursor or hide the text after it: unprintable characters (controls,
+escapes, direction marks, line separators) are written as escapes. The code that makes a line escapes it (`plain`, `one_line`).
 
-The net below, `Terminal`, is for what no line of ours made: a warning of a library, the traceback of a thread, a line that
-forgot. It lets no colour through. Drawings have theirs, because the consoles of `terminal` escape what they draw before they
-colour it, and then write past the net. In the log, no name of a file and no message of a library reaches a terminal as it is.
+`Terminal` is the safety net for all other output: a warning of a library, the traceback of a thread, a line that was not
+escaped. It lets no colour through. Drawings keep their colours: the consoles of `terminal` escape a text before they colour it,
+and bypass the net. The log escapes every file name and every message of a library.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ __all__ = [
     "tell",
 ]
 
-# What a terminal obeys, or what it shows elsewhere: controls but tab and newline, direction marks, line separators, surrogates.
+# Characters that a terminal obeys or displaces: controls but tab and newline, direction marks, line separators, surrogates.
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(text: str, kept: str = "\n") -> str:
-    r"""Text that is not a token, such as a file name: unprintable characters are escaped, except those of `kept`.
+    r"""A text that is not a token, such as a file name, with unprintable characters escaped except those in `kept`.
 
     >>> plain("a\x1b[31m\nb")
     'a\\x1b[31m\nb'
@@ -51,7 +51,7 @@ def plain(text: str, kept: str = "\n") -> str:
 
 
 def one_line(text: str) -> str:
-    r"""The same on one line: a newline is escaped too.
+    r"""As `plain`, on one line: a newline is escaped too.
 
     >>> one_line("a\u202e\nb")
     'a\\u202e\\nb'
@@ -60,21 +60,21 @@ def one_line(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""A text to be read on a terminal: only what a terminal obeys is escaped. Joiners and other spaces stay.
+    r"""A text for a terminal: only `CONTROLS` are escaped; joiners and other spaces stay.
 
     >>> escape_controls("a\u200db\x9b2J\tc\n")
     'a\u200db\\x9b2J\tc\n'
     """
-    return text if text.isprintable() else CONTROLS.sub(lambda found: escape(found[0]), text)
+    return text if text.isprintable() else CONTROLS.sub(lambda match: escape(match[0]), text)
 
 
 def escape(char: str) -> str:
-    """One character as an escape of Python."""
+    """One character as a Python escape."""
     return char.encode("unicode_escape").decode("ascii")
 
 
 def plain_json(text: str) -> str:
-    r"""JSON whose strings hold nothing that does not print; what it says is the same.
+    r"""The same JSON value, with unprintable characters as JSON escapes.
 
     >>> plain_json('["\x9b", "☀"]')
     '["\\u009b", "☀"]'
@@ -85,9 +85,9 @@ def plain_json(text: str) -> str:
 
 
 class Terminal:
-    """stdout or stderr, where it is a terminal: newlines and tabs are the only controls that it writes.
+    """A wrapper of stdout or stderr on a terminal, which writes no controls but newlines and tabs.
 
-    Attributes: `drawn`, the stream itself.
+    Attributes: `drawn`, the wrapped stream.
     """
 
     def __init__(self, drawn: TextIO) -> None:
@@ -108,7 +108,7 @@ class Terminal:
 
 
 def guard_terminals() -> None:
-    """Puts the net under this process: under stdout and stderr, each where it is a terminal."""
+    """Wraps stdout and stderr of this process in `Terminal`, each if it is a terminal."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, Terminal) and stream.isatty():
@@ -116,23 +116,23 @@ def guard_terminals() -> None:
 
 
 def drawn_stream(stream: Any) -> Any:
-    """The stream past the net, for what a console of ours has drawn."""
+    """The stream without its `Terminal`, for the drawings of our consoles."""
     return stream.drawn if isinstance(stream, Terminal) else stream
 
 
 def print_lines(*lines: str) -> None:
     """Print lines on stdout."""
     for line in lines:
-        print(one_line(named(line)))
+        print(one_line(decode_names(line)))
 
 
 def tell(message: str) -> None:
     """Print a message on stderr, on one line."""
-    print(one_line(f"toksmith: {named(message)}"), file=sys.stderr)
+    print(one_line(f"toksmith: {decode_names(message)}"), file=sys.stderr)
 
 
-def named(line: str) -> str:
-    """The line where bytes of names that the locale could not read are characters, if they are UTF-8."""
+def decode_names(line: str) -> str:
+    """The line with file-name bytes that the locale could not decode as characters, if they are UTF-8."""
     try:
         return line.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     except UnicodeError:
@@ -145,12 +145,12 @@ def print_json(value: object, file: TextIO | None = None) -> None:
 
 
 def draw(drawn: str) -> None:
-    """Print what a console of ours has drawn, which is escaped and may have colours."""
+    """Print a drawing of one of our consoles, which is escaped and can have colours."""
     drawn_stream(sys.stdout).write(drawn)
 
 
 def escape_values(record: logging.LogRecord) -> bool:
-    """Escapes what a record says of outside; a filter, since every handler, Python's own too, comes after it."""
+    """Escapes the arguments of a record; a filter, because it runs before every handler, including Python's own."""
     if isinstance(record.args, tuple):
         record.args = tuple(each if str(each).isprintable() else one_line(str(each)) for each in record.args)
     return True
@@ -169,7 +169,7 @@ def log_warnings() -> None:
 
 @contextlib.contextmanager
 def log_lines() -> Iterator[None]:
-    """Print also what the library logs about its progress, a line a minute."""
+    """Print also the progress that the library logs, a line a minute."""
     loggers: list[Any] = [LOG, *LOG.handlers]
     levels = [each.level for each in loggers]
     for each in loggers:

@@ -1,15 +1,15 @@
-"""Everything that rich draws: consoles and bars, the views as terminal text, and a picture of that text.
+"""Drawing with rich: consoles and bars, views as terminal text, and a picture of that text.
 
-What a console of ours draws is escaped before it is coloured, so a text cannot spell a colour. Every console and every bar
-of toksmith is made here (`tests/cli/test_terminal.py` looks).
+Our consoles escape a text before they colour it, so a text cannot spell a colour. Only this module makes consoles and bars
+(`tests/cli/test_terminal.py` checks it).
 
-Every token begins with the tick `▏`, so that the cuts are read without colour too; the colours go round a palette in
-which neighbours differ even where a terminal has 16 colours. A row ends between two tokens; only a token that is wider
-than the terminal is cut. All other wrapping, and what the terminal can do, are rich's.
+Every token begins with the tick `▏`, so that cuts are readable without colour; the colours cycle through a palette whose
+neighbours differ even on a terminal with 16 colours. A row ends between two tokens; only a token that is wider than the
+terminal is cut. rich does all other wrapping and detects the abilities of the terminal.
 
-The picture is SVG, with every cell of the terminal where the terminal has it: each stretch of one style is a `text` of
-exactly its cells' width on a `rect` of its background. (rich's own `export_svg` fetches a font, and draws a wide character
-in half of its width.) Nothing is fetched: the viewer's own monospaced font is used.
+The picture is SVG with the cells of the terminal in place: each run of one style is a `text` of exactly its cells' width on a
+`rect` of its background. (rich's own `export_svg` fetches a font, and draws a wide character in half of its width.) The picture
+loads nothing and uses the viewer's monospaced font.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from .._base.errors import number_of
+from .._base.wording import number_of
 from .areas import first_bars
 from .blocks import Areas, Bars, Block, Branch, Cell, Line, Table, TokenText, View
 from .streams import Terminal, drawn_stream, one_line, plain
@@ -63,15 +63,15 @@ TONES = {
     "warn": Style(color="yellow"),
     "bad": Style(color="red", bold=True),
 }
-NARROWEST = 20  # cells for the text of a node, however deep it is in its tree
+NARROWEST = 20  # cells for the text of a node at any depth of its tree
 KINDS = {"text": Style(), "mark": Style(color=LIGHT.mark), "bytes": Style(color=LIGHT.raw, italic=True)}
 CELL, LINE, SIZE, MARGIN = 8.4, 19, 14, 10
 INK = "#111111"
-READABLE = {"yellow": "#7a6400"}  # colours of terminals that are too light on a white page
+READABLE = {"yellow": "#7a6400"}  # replacements for terminal colours that are too light on a white page
 
 
 class PlainConsole(Console):
-    """A console that escapes every text; rich's own controls, which move the cursor to a bar, stay."""
+    """A console that escapes every text but keeps rich's own controls, which move the cursor to a bar."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """As rich, escaped."""
@@ -83,12 +83,12 @@ class PlainConsole(Console):
 
 
 def make_console(file: IO[str], **options: Any) -> Console:
-    """A console that writes to a file; on stdout and stderr past the net of `streams`."""
+    """A console that writes to a file; on stdout and stderr it bypasses `streams.Terminal`."""
     return PlainConsole(file=drawn_stream(file), highlight=False, **options)
 
 
 def make_progress(*columns: ProgressColumn, **options: Any) -> Progress:
-    """Bars on stderr. What others print meanwhile is put above them, but where the net is, which rich's own would replace."""
+    """Bars on stderr; other output goes above them, except under `Terminal`, which rich's redirection would replace."""
     options.setdefault("console", make_console(sys.stderr))
     options["redirect_stdout"] = options["redirect_stderr"] = not isinstance(sys.stderr, Terminal)
     return Progress(*columns, **options)
@@ -101,9 +101,9 @@ def draw_tokens(
 
     Args:
         tokens: In order.
-        ids: Put under each row the ids of the tokens that begin on it, ticked and coloured like them.
-        marked: The places of tokens that begin with two ticks.
-        quiet: The places of tokens in one quiet colour.
+        ids: Whether to put under each row the ids of the tokens that begin on it, ticked and coloured like them.
+        marked: The indices of tokens that begin with two ticks.
+        quiet: The indices of tokens in one quiet colour.
     """
     line: list[tuple[Text, Text | None]] = []
     parts_of = token_parts([view.token for view in tokens])
@@ -125,7 +125,7 @@ def draw_tokens(
 
 
 class TokenRows:
-    """Runs of tokens in rows as wide as the terminal; a row ends between two runs, unless one alone is wider."""
+    """Runs of tokens in rows as wide as the terminal; a row ends between two runs, unless a single run is wider."""
 
     def __init__(self, runs: Sequence[tuple[Text, Text | None]]) -> None:
         self.runs = runs
@@ -147,12 +147,12 @@ class TokenRows:
 
     def rows(self, width: int) -> Iterator[tuple[Text, Text]]:
         """Each row, and the ids of the tokens that begin on it."""
-        row, ids, used, ids_used = empty(), empty(), 0, 0
+        row, ids, used, ids_used = empty_row(), empty_row(), 0, 0
         for run, id in self.runs:
             cells, id_cells = run.cell_len, 0 if id is None else id.cell_len
             if used and (used + cells > width >= cells or ids_used + id_cells > width):
                 yield row, ids
-                row, ids, used, ids_used = empty(), empty(), 0, 0
+                row, ids, used, ids_used = empty_row(), empty_row(), 0, 0
             row.append_text(run)
             used = (used + cells) % width if used + cells > width else used + cells
             if id is not None:
@@ -161,8 +161,8 @@ class TokenRows:
         yield row, ids
 
 
-def empty() -> Text:
-    """A row without anything in it; what is too wide for a row is folded."""
+def empty_row() -> Text:
+    """An empty row, which folds text that is too wide."""
     return Text(overflow="fold")
 
 
@@ -182,12 +182,12 @@ def renderables(view: View, *, items: int | None = None, chars: int | None = Non
             and isinstance(before, Table | Bars | Branch | Areas)
         ):
             yield Text()  # a caption has its own empty line
-        yield from DRAW[type(block)](block if chars is None else bounded(block, chars, items), items)
+        yield from DRAW[type(block)](block if chars is None else cut_block(block, chars, items), items)
         before = block
 
 
-def bounded(block: Block, chars: int, items: int | None) -> Block:
-    """The block with so many characters of each line and cell."""
+def cut_block(block: Block, chars: int, items: int | None) -> Block:
+    """The block with at most `chars` characters of each line and cell."""
 
     def cut(text: str) -> str:
         return text if len(text) <= chars else f"{text[:chars]}… ({len(text):,} characters)"
@@ -195,11 +195,11 @@ def bounded(block: Block, chars: int, items: int | None) -> Block:
     if isinstance(block, Line):
         return replace(block, text=cut(block.text))
     if isinstance(block, Table):
-        shown = [
+        rows = [
             [cell._replace(text=cut(cell.text)) if isinstance(cell, Cell) else cut(cell) for cell in row]
             for row in block.rows[:items]
         ]
-        return replace(block, rows=[*shown, *block.rows[len(shown) :]], caption=cut(block.caption))
+        return replace(block, rows=[*rows, *block.rows[len(rows) :]], caption=cut(block.caption))
     return block
 
 
@@ -219,11 +219,11 @@ def draw_table(block: Table, items: int | None) -> Iterator[RenderableType]:
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
     yield table
-    yield from left_out(len(block.rows), items, "rows")
+    yield from omission_note(len(block.rows), items, "rows")
 
 
 def draw_cell(cell: Cell) -> RenderableType:
-    """A cell; where it holds ticked tokens its rows end between two of them."""
+    """A cell; rows of ticked tokens end between two tokens only."""
     text = Text(plain(cell.text), style=TONES[cell.tone], overflow="fold")
     if TICK not in cell.text or "\n" in cell.text:
         return text
@@ -235,16 +235,16 @@ def draw_token_block(block: TokenText, items: int | None) -> Iterator[Renderable
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
     yield from draw_tokens(block.tokens[:items], ids=block.ids, marked=block.marked, quiet=block.quiet)
-    yield from left_out(len(block.tokens), items, "tokens")
+    yield from omission_note(len(block.tokens), items, "tokens")
 
 
 def draw_bars(block: Bars, items: int | None) -> Iterator[RenderableType]:
     if block.caption:
         yield Padding(Text(plain(block.caption)), (1, 0, 0, 0))
     yield from map(
-        Text, bar_lines([(one_line(name), value, one_line(said)) for name, value, said in block.bars[:items]])
+        Text, bar_lines([(one_line(name), value, one_line(label)) for name, value, label in block.bars[:items]])
     )
-    yield from left_out(len(block.bars), items, "bars")
+    yield from omission_note(len(block.bars), items, "bars")
 
 
 def draw_branch(branch: Branch, items: int | None) -> Iterator[RenderableType]:
@@ -264,7 +264,7 @@ def draw_branch(branch: Branch, items: int | None) -> Iterator[RenderableType]:
 
 
 class TreeLine:
-    """A node of a tree behind its guides; a deep one is wider than the terminal, and nothing of it is lost."""
+    """A node of a tree after its guides; a deep one can exceed the terminal's width, and is never cut."""
 
     def __init__(self, text: Text, first: str, others: str) -> None:
         self.text, self.first, self.others = text, first, others
@@ -275,7 +275,7 @@ class TreeLine:
             yield Text(self.others if place else self.first, overflow="fold").append_text(line)
 
 
-def left_out(total: int, items: int | None, unit: str) -> Iterator[RenderableType]:
+def omission_note(total: int, items: int | None, unit: str) -> Iterator[RenderableType]:
     if items is not None and total > items:
         yield Text(f"showing {items:,} of {total:,} {unit}")
 
@@ -291,7 +291,7 @@ DRAW: dict[type[Block], Any] = {
 
 
 def summary(tokens: Sequence[TokenView]) -> str:
-    """Tokens, characters, bytes and bytes per token, in one line; an invalid byte counts as the U+FFFD it decodes to."""
+    """Tokens, characters, bytes and bytes per token, on one line; an invalid byte counts as U+FFFD."""
     data = b"".join(view.token for view in tokens)
     amounts = ((len(tokens), "token"), (len(data.decode("utf-8", "replace")), "character"), (len(data), "byte"))
     sizes = ", ".join(number_of(amount, unit) for amount, unit in amounts)
@@ -299,7 +299,7 @@ def summary(tokens: Sequence[TokenView]) -> str:
 
 
 def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str]:
-    """One line for each merge: which pair became which id, the new token, its count, and how many ids are left.
+    """One line for each merge: the pair, the new id and token, its count, and the number of remaining ids.
 
     Args:
         merges: In order.
@@ -324,7 +324,7 @@ def merge_lines(merges: Sequence[MergeView], *, width: int = 16) -> Iterator[str
 
 
 def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    r"""A table whose columns are as wide as their longest cell, all to the right.
+    r"""A table whose columns are as wide as their longest cell, all right-aligned.
 
     >>> print(*table_lines(["size", "ids"], [["256", "1,024"], ["512", "800"]]), sep="\n")
     size    ids
@@ -337,10 +337,10 @@ def table_lines(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator
 
 
 def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Iterator[str]:
-    r"""A bar for each value, all from zero, the longest as wide as there is room.
+    r"""A bar for each value, all from zero, the longest `width` cells wide.
 
     Args:
-        bars: The name before the bar, the value (at least 0), and the text behind the bar.
+        bars: The name before the bar, the value (at least 0), and the text after the bar.
         width: Terminal cells of the longest bar.
 
     >>> print(*bar_lines([("a", 1, "one"), ("bb", 2, "two")], width=4), sep="\n")
@@ -349,11 +349,11 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
     """
     names = max((len(name) for name, _, _ in bars), default=0)
     longest = max((value for _, value, _ in bars), default=0) or 1.0
-    for name, value, said in bars:
+    for name, value, label in bars:
         drawn = io.StringIO()
         bar = Bar(1.0, 0, value / longest, width=width)  # exactly 1 for the longest, so that it is full
         make_console(drawn, width=width, color_system=None, legacy_windows=False).print(bar, end="")
-        yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {said}"
+        yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {label}"
 
 
 def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
@@ -369,37 +369,37 @@ def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
         column = 0
         for text, style, _ in Segment.simplify(line):
             cells = cell_len(text)
-            drawn += stretch(text, style or Style(), (MARGIN + column * CELL, MARGIN + row * LINE, cells * CELL))
+            drawn += run_svg(text, style or Style(), (MARGIN + column * CELL, MARGIN + row * LINE, cells * CELL))
             column += cells
     across, down = round(2 * MARGIN + width * CELL), 2 * MARGIN + len(lines) * LINE
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {across} {down}" width="{across}" height="{down}"'
         f' role="img" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="{SIZE}" fill="{INK}">\n'
-        f'<title>{escape(printable(title))}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n'
+        f'<title>{escape(xml_text(title))}</title>\n<rect width="100%" height="100%" fill="#ffffff"/>\n'
         + "\n".join(drawn)
         + "\n</svg>\n"
     )
 
 
-def stretch(text: str, style: Style, place: tuple[float, float, float]) -> Iterable[str]:
-    """The elements of one stretch: where it begins (x, y), and how wide it is."""
+def run_svg(text: str, style: Style, place: tuple[float, float, float]) -> Iterable[str]:
+    """The elements of one run at `place`: its x, its y, and its width."""
     x, y, wide = place
     if style.bgcolor is not None and wide:
-        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{LINE}" fill="{hexed(style.bgcolor)}"/>'
+        yield f'<rect x="{x:.1f}" y="{y}" width="{wide:.1f}" height="{LINE}" fill="{hex_color(style.bgcolor)}"/>'
     if text.strip():
-        looks = "" if style.color is None else f' fill="{hexed(style.color)}"'
+        looks = "" if style.color is None else f' fill="{hex_color(style.color)}"'
         looks += ' font-weight="bold"' if style.bold else ""
         looks += ' font-style="italic"' if style.italic else ""
         yield (
             f'<text x="{x:.1f}" y="{y + 14}" textLength="{wide:.1f}" xml:space="preserve"{looks}>'
-            f"{escape(printable(text))}</text>"
+            f"{escape(xml_text(text))}</text>"
         )
 
 
-def hexed(color: Color) -> str:
+def hex_color(color: Color) -> str:
     return READABLE.get(color.name) or color.get_truecolor().hex
 
 
-def printable(text: str) -> str:
+def xml_text(text: str) -> str:
     """`text` without the characters that XML cannot hold."""
     return "".join(char if char >= " " and not "\ud800" <= char <= "\udfff" else "\ufffd" for char in text)

@@ -1,12 +1,12 @@
-"""What a token looks like, before any medium: the views, the parts that each token is drawn with, every escape, the colours.
+"""The looks of a token in every medium: its view, its drawn parts, the escapes, and the colours.
 
-The rules: a space is `·`, a tab `→`, a newline `↵` (and the line ends there); what does not print is escaped as in a
-Python string; bytes that are not a whole character inside their token are written `<E2><98>`, and a character that
-several tokens share is drawn once, in the token that completes it, after its bytes there. The drawing is for people: a
-text that itself holds `·` or `<E2>` looks the same without colour, and only the ids are exact.
+A space is `·`, a tab `→`, a newline `↵` (and the line ends there); unprintable characters are escaped as in a Python string;
+bytes that are not a whole character inside their token are written `<E2><98>`. A character that several tokens share is drawn
+once, in the token that completes it, after its bytes there. The drawing is for people: a text that contains `·` or `<E2>` looks
+the same without colour, and only the ids are exact.
 
-Of the colours: text, marks and bytes have a contrast of at least 4.5 to 1 on every token, and neighbours differ even where a
-terminal has 16 colours. `tests/render/test_render.py` computes both, and compares the style sheet of the playground.
+Text, marks and bytes have a contrast of at least 4.5 to 1 on every token, and the colours of neighbours differ even on a
+terminal with 16 colours. `tests/render/test_render.py` computes both, and compares the style sheet of the playground.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Colours(NamedTuple):
     """One scheme of colours.
 
     Attributes:
-        page, ink: The background and the text on it, which is also the text on tokens.
+        page, ink: The background, and the text on it and on tokens.
         tokens: The backgrounds of tokens, in turn.
         mark, raw: On tokens: white space and escapes; bytes that are not a character.
-        tick, alone: The line before a token, and before one that other tokenizers do not begin there.
-        quiet: The background of tokens that a view is not about.
+        tick, alone: The line before a token, and before a token that begins at a cut of this tokenizer only.
+        quiet: The background of tokens that are not the subject of a view.
         special, on_special: The background of a special token, and the text on it.
-        accent: Bars, and what has the focus.
+        accent: Bars, and the outline of the focus.
     """
 
     page: str
@@ -106,7 +106,7 @@ class TokenView(NamedTuple):
 
 @dataclass(frozen=True)
 class MergeView:
-    """One merge of a training: its number from 1, the pair, the new id and its bytes, the pair's count, the ids left."""
+    """One merge of a training: its number from 1, the pair, the new id and its bytes, the pair's count, the remaining ids."""
 
     number: int
     left_id: int
@@ -118,9 +118,9 @@ class MergeView:
 
 
 class DrawnPart(NamedTuple):
-    """A stretch of a drawn token: `text` to print unchanged; `kind` what it represents.
+    """A part of a drawn token: `text` to print unchanged, and the kind of its content.
 
-    "text": characters as they are; "mark": white space and escapes; "bytes": bytes of a cut character, or of none.
+    "text": unchanged characters; "mark": white space and escapes; "bytes": bytes of a cut character, or of none.
     """
 
     text: str
@@ -128,14 +128,14 @@ class DrawnPart(NamedTuple):
 
 
 class TokenRun(NamedTuple):
-    """A stretch of one token: its place among the tokens, and its parts."""
+    """Consecutive parts of one token: the index of the token, and the parts."""
 
     place: int
     parts: list[DrawnPart]
 
 
 class SharedCharacter(NamedTuple):
-    """A character that several tokens share: how it is drawn, and of each token its place and how many bytes it has."""
+    """A character that several tokens share: its drawing, and for each token the index and the number of bytes."""
 
     part: DrawnPart
     shares: list[tuple[int, int]]
@@ -145,19 +145,19 @@ def token_views(
     ids: Iterable[int], token_bytes: Callable[[int], bytes], special_ids: Collection[int] = ()
 ) -> list[TokenView]:
     """The views of `ids`, each token's bytes looked up once."""
-    known: dict[int, TokenView] = {}
+    views_by_id: dict[int, TokenView] = {}
     views = []
     for id in ids:
-        if id not in known:
-            known[id] = TokenView(id, token_bytes(id), id in special_ids)
-        views.append(known[id])
+        if id not in views_by_id:
+            views_by_id[id] = TokenView(id, token_bytes(id), id in special_ids)
+        views.append(views_by_id[id])
     return views
 
 
 def merge_views(
     merges: Iterable[Sequence[int]], counts: Iterable[int], left: Iterable[int], token_bytes: Callable[[int], bytes]
 ) -> list[MergeView]:
-    """The views of `merges` (left id, right id, new id), in order, with what training recorded of each."""
+    """The views of `merges` (left id, right id, new id), in order, with the training record of each."""
     views = []
     for number, (merge, count, rest) in enumerate(zip(merges, counts, left, strict=True), 1):
         left_id, right_id, id = map(int, merge)
@@ -172,57 +172,57 @@ def token_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
     >>> "".join(part.text for part in first), "".join(part.text for part in second)
     ('a·<E0>', '<A4><A8>न')
     """
-    drawn: list[list[DrawnPart]] = [[] for _ in tokens]
-    known: dict[bytes, list[DrawnPart]] = {}
-    cut: list[int] = []  # the places of neighbours that are not whole characters by themselves
+    parts_of: list[list[DrawnPart]] = [[] for _ in tokens]
+    whole_parts: dict[bytes, list[DrawnPart]] = {}
+    cut: list[int] = []  # the indices of neighbours that are not whole characters by themselves
     for place, token in enumerate(tokens):
-        if token not in known and is_whole(token):
-            known[token] = cut_parts([token])[0]
-        if token not in known:
+        if token not in whole_parts and is_whole(token):
+            whole_parts[token] = cut_parts([token])[0]
+        if token not in whole_parts:
             cut.append(place)
             continue
-        # A whole token begins with the first byte of a character, so no character before it continues into it.
+        # A whole token begins with the first byte of a character, so no character crosses its start.
         for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
-            drawn[other] = parts
+            parts_of[other] = parts
         cut.clear()
-        drawn[place] = known[token]
+        parts_of[place] = whole_parts[token]
     for other, parts in zip(cut, cut_parts([tokens[other] for other in cut]), strict=True):
-        drawn[other] = parts
-    return drawn
+        parts_of[other] = parts
+    return parts_of
 
 
 def clusters(tokens: Sequence[bytes]) -> list[list[TokenRun | SharedCharacter]]:
-    r"""The tokens of one text for media that can draw a shared character once, with its bytes beside it.
+    r"""The tokens of one text, for media that draw a shared character once, with its bytes.
 
     A cluster is one token, or several that share characters. A break between clusters cuts no token.
 
     >>> clusters([b"a", b"b\xc3", b"\xa9"])[1]
     [TokenRun(place=1, parts=[DrawnPart(text='b', kind='text')]), SharedCharacter(part=DrawnPart(text='é', kind='text'), shares=[(1, 1), (2, 1)])]
     """
-    found: list[list[TokenRun | SharedCharacter]] = []
+    result: list[list[TokenRun | SharedCharacter]] = []
     cut: list[int] = []
-    known: dict[bytes, list[DrawnPart]] = {}
+    whole_parts: dict[bytes, list[DrawnPart]] = {}
     for place, token in enumerate(tokens):
-        if token not in known and is_whole(token):
-            known[token] = cut_parts([token])[0]
-        if token in known:
-            found += cut_clusters(tokens, cut)
+        if token not in whole_parts and is_whole(token):
+            whole_parts[token] = cut_parts([token])[0]
+        if token in whole_parts:
+            result += cut_clusters(tokens, cut)
             cut = []
-            found.append([TokenRun(place, known[token])])
+            result.append([TokenRun(place, whole_parts[token])])
         else:
             cut.append(place)
-    return [*found, *cut_clusters(tokens, cut)]
+    return [*result, *cut_clusters(tokens, cut)]
 
 
 def cut_clusters(tokens: Sequence[bytes], places: Sequence[int]) -> list[list[TokenRun | SharedCharacter]]:
-    """The same for the tokens at these places, byte by byte."""
-    found: list[list[TokenRun | SharedCharacter]] = []
-    waiting, place, room = iter(places), -1, 0  # the token under the cursor, and how many of its bytes are left
+    """As `clusters`, for the tokens at these indices, byte by byte."""
+    result: list[list[TokenRun | SharedCharacter]] = []
+    waiting, place, room = iter(places), -1, 0  # the current token, and the number of its remaining bytes
 
     def run_of(place: int) -> list[DrawnPart]:
-        last = found[-1][-1]
+        last = result[-1][-1]
         if not (isinstance(last, TokenRun) and last.place == place):
-            found[-1].append(last := TokenRun(place, []))
+            result[-1].append(last := TokenRun(place, []))
         return last.parts
 
     for char in b"".join(tokens[place] for place in places).decode("utf-8", "surrogateescape"):
@@ -233,21 +233,21 @@ def cut_clusters(tokens: Sequence[bytes], places: Sequence[int]) -> list[list[To
                 place = next(waiting)
                 room = len(tokens[place])
                 if not shares:
-                    found.append([TokenRun(place, [])])
+                    result.append([TokenRun(place, [])])
                 elif room == 0:
-                    found[-1].append(TokenRun(place, []))
-            taken = min(rest, room)
-            shares.append((place, taken))
-            rest, room = rest - taken, room - taken
+                    result[-1].append(TokenRun(place, []))
+            count = min(rest, room)
+            shares.append((place, count))
+            rest, room = rest - count, room - count
         if len(shares) > 1:
-            found[-1] = [part for part in found[-1] if part != TokenRun(shares[0][0], [])]
-            found[-1].append(SharedCharacter(character_part(char, []), shares))
+            result[-1] = [part for part in result[-1] if part != TokenRun(shares[0][0], [])]
+            result[-1].append(SharedCharacter(character_part(char, []), shares))
         elif "\udc80" <= char <= "\udcff":
-            append(run_of(place), DrawnPart(f"<{ord(char) - 0xDC00:02X}>", "bytes"))
+            append_part(run_of(place), DrawnPart(f"<{ord(char) - 0xDC00:02X}>", "bytes"))
         else:
             parts = run_of(place)
-            append(parts, character_part(char, parts))
-    return found + [[TokenRun(place, [])] for place in waiting]
+            append_part(parts, character_part(char, parts))
+    return result + [[TokenRun(place, [])] for place in waiting]
 
 
 def is_whole(token: bytes) -> bool:
@@ -259,32 +259,32 @@ def is_whole(token: bytes) -> bool:
 
 
 def cut_parts(tokens: Sequence[bytes]) -> list[list[DrawnPart]]:
-    """The same for any tokens, byte by byte."""
-    drawn: list[list[DrawnPart]] = [[] for _ in tokens]
-    place, room = -1, 0  # the token under the cursor, and how many of its bytes are still to be drawn
+    """As `token_parts`, for any tokens, byte by byte."""
+    parts_of: list[list[DrawnPart]] = [[] for _ in tokens]
+    place, room = -1, 0  # the current token, and the number of its remaining bytes
     for char in b"".join(tokens).decode("utf-8", "surrogateescape"):
         data = rest = char.encode("utf-8", "surrogateescape")
-        invalid = "\udc80" <= char <= "\udcff"  # what surrogateescape makes of a byte that is part of no character
+        invalid = "\udc80" <= char <= "\udcff"  # surrogateescape maps bytes outside characters to this range
         while rest:
             while room == 0:
                 place += 1
                 room = len(tokens[place])
-            taken, rest = rest[:room], rest[room:]
-            room -= len(taken)
-            if invalid or len(taken) < len(data):
-                append(drawn[place], DrawnPart("".join(f"<{byte:02X}>" for byte in taken), "bytes"))
+            share, rest = rest[:room], rest[room:]
+            room -= len(share)
+            if invalid or len(share) < len(data):
+                append_part(parts_of[place], DrawnPart("".join(f"<{byte:02X}>" for byte in share), "bytes"))
         if not invalid:
-            append(drawn[place], character_part(char, drawn[place]))
-    return drawn
+            append_part(parts_of[place], character_part(char, parts_of[place]))
+    return parts_of
 
 
 def token_text(token: bytes) -> str:
-    """One token on one line, drawn by itself: a newline is `↵` and no more."""
+    """One token on one line, drawn by itself: a newline is `↵` only."""
     return "".join(part.text for part in token_parts([token])[0]).replace("\n", "")
 
 
 def character_part(char: str, before: list[DrawnPart]) -> DrawnPart:
-    """How `char` is drawn after the parts `before` it in its token."""
+    """The drawing of `char` after the parts `before` it in its token."""
     if char in MARKS:
         return DrawnPart(MARKS[char], "mark")
     if not char.isprintable() or is_invisible(char):
@@ -295,14 +295,14 @@ def character_part(char: str, before: list[DrawnPart]) -> DrawnPart:
 
 
 def is_invisible(char: str) -> bool:
-    """Whether `char` is printable in Python's eyes and yet shows nothing: variation selectors and fillers."""
+    """Whether `char` is invisible although `str.isprintable` accepts it: variation selectors and fillers."""
     return (
         "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef" or char in "\u034f\u115f\u1160\u3164\uffa0"
     )
 
 
-def append(parts: list[DrawnPart], part: DrawnPart) -> None:
-    """Append `part`, joined to the last one where both are of one kind."""
+def append_part(parts: list[DrawnPart], part: DrawnPart) -> None:
+    """Appends `part`, or extends the last part if it has the same kind."""
     if parts and parts[-1].kind == part.kind:
         parts[-1] = DrawnPart(parts[-1].text + part.text, part.kind)
     else:

@@ -1,1 +1,1 @@
-"""Where tokenizers come from: names, files and repositories; and from one format to another."""
+"""Loads tokenizers by name, file or repository, and converts them between formats."""

@@ -1,7 +1,7 @@
 """convert: writes a tokenizer in another format and verifies that the ids stay the same.
 
-The new file is loaded again, and both tokenizers encode a corpus. If the library that the format comes from is installed,
-it encodes the corpus too, in a process of its own and as its users run it.
+It loads the new file again, and both tokenizers encode a corpus. If the format's original library is installed, it
+encodes the corpus too, in a separate process and as its users run it.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _formats
-from .._base.arguments import flag
-from .._base.errors import number_of
-from .._base.paths import shown
-from .._corpus import Corpus, batches, documents
+from .._base.arguments import check_flag
+from .._base.paths import printable_path
+from .._base.wording import number_of
+from .._corpus import Corpus, batch_texts, iter_documents
 from .._formats import Format
-from .._formats.peers import NotComparable, PeerFailed, PeerProcess, opened_by_peer
+from .._formats.peers import NotComparable, PeerFailed, PeerProcess, open_peer
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.results import Ragged
@@ -33,8 +33,8 @@ from .load import load
 __all__ = ["ConversionReport", "IdDifference", "PeerRun", "convert"]
 
 BATCH_CHARS = 1 << 20
-AROUND = 4  # ids that are shown before and after the first that differs
-# Texts on which tokenizers differ: what a conversion is tried on when no corpus is given.
+AROUND = 4  # ids in a report before and after the first different id
+# Texts on which tokenizers often differ: the corpus of a conversion if the caller gives none.
 SAMPLE = (
     "",
     "Hello, world! It's the tokenizers' first text; they'll see, won't they? I'M SURE IT'S SO.",
@@ -88,7 +88,7 @@ class IdDifference:
     found: tuple[tuple[int, bytes], ...]
 
     def __str__(self) -> str:
-        rows = (" | ".join(seen(token) for _, token in row) for row in (self.expected, self.found))
+        rows = (" | ".join(printable_token(token) for _, token in row) for row in (self.expected, self.found))
         expected, found = rows
         return f"document {self.document}, id {self.place}: {expected}\n  became {found}\n  in {self.text!r}"
 
@@ -102,7 +102,7 @@ class PeerRun:
         documents: The number of documents that it encoded.
         difference: The first difference, or None.
         problem: Why it was not run or failed; None if it succeeded.
-        differing: The number of documents with other ids.
+        differing: The number of documents with different ids.
     """
 
     library: str | None
@@ -115,7 +115,7 @@ class PeerRun:
         if self.problem is not None:
             return f"{self.library or 'the real library'} was not run: {self.problem}"
         if self.difference is not None:
-            return f"{self.library} differs{share(self.differing, self.documents)}: {self.difference}"
+            return f"{self.library} differs{share_text(self.differing, self.documents)}: {self.difference}"
         return f"{self.library}: {number_of(self.documents, 'document')}, all ids equal"
 
 
@@ -129,14 +129,13 @@ class ConversionReport:
         from_format: The format of the source; None for a published encoding or
             a tokenizer in memory.
         to_format: The format of the target.
-        lost: The fields that the format cannot hold exactly, and that
-            `allow_loss` named.
+        lost: The fields of `allow_loss` that the format cannot hold exactly.
         documents: The number of documents that both encoded.
         difference: The first difference; None if all ids are equal.
         peer: The result of the format's own library.
-        reasons: For each of `lost`, why the format cannot hold it, and which
-            texts may get other ids.
-        differing: The number of documents with other ids.
+        reasons: For each field of `lost`, why the format cannot hold it, and
+            which texts can get other ids.
+        differing: The number of documents with different ids.
         id_map: The map from the ids of the source to those of the target, if
             the format requires other ids and `renumber` allows them.
     """
@@ -155,29 +154,29 @@ class ConversionReport:
 
     @property
     def equal(self) -> bool:
-        """Whether all ids are equal, those of the library that was run included."""
+        """Whether all ids are equal, including those of the library if it ran."""
         return self.difference is None and self.peer.difference is None
 
     def __str__(self) -> str:
         lines = [f"{self.source} -> {self.target} ({self.to_format})"]
         if self.id_map is not None:
-            moved = sum(old != new for old, new in self.id_map.old_to_new.items())
-            lines.append(f"{number_of(moved, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
+            changed = sum(old != new for old, new in self.id_map.old_to_new.items())
+            lines.append(f"{number_of(changed, 'token')} of {len(self.id_map.old_to_new)} with a new id; see id_map")
         lines += [f"left out: {', '.join(self.lost)}"] if self.lost else []
         lines += [f"  {name}: {reason}" for name, reason in zip(self.lost, self.reasons, strict=False)]
         lines.append(
             f"{number_of(self.documents, 'document')}, all ids equal"
             if self.difference is None
-            else f"differs{share(self.differing, self.documents)}: {self.difference}"
+            else f"differs{share_text(self.differing, self.documents)}: {self.difference}"
         )
         return "\n".join([*lines, str(self.peer)])
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values; bytes are in hex, and `id_map` lists pairs
-        of an old and a new id."""
+        """The report as JSON values; bytes are in hex, and `id_map` is a list of
+        (old id, new id) pairs."""
         ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
         report = dataclasses.replace(self, id_map=None)
-        return {**plain(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
+        return {**to_json_value(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -200,27 +199,27 @@ def convert(
     with both.
 
     The format's own library (tiktoken, tokenizers, sentencepiece, …) encodes
-    the corpus too if it is installed: in a fresh process, and with what its
-    users have, the files and no more (tiktoken's users also supply the
-    pattern). If ids differ, the file is still written
-    and the report's `equal` is False; no error is raised.
+    the corpus too if it is installed: in a fresh process, and with the inputs
+    of its users, which are the files alone (tiktoken's users also supply the
+    pattern). If ids differ, the file is still written and the report's `equal`
+    is False; no error is raised.
 
     Args:
         source: A value for `load`, or a tokenizer.
-        target: The file, or the folder for formats of several files. Its name
-            decides the format unless `to_format` does.
+        target: The file, or the folder for formats of several files. Without
+            `to_format`, its name decides the format.
         from_format: The format of the source; None to detect it from the
             content.
         to_format: A name of `toksmith.formats()`.
         verify: The corpus, as for `train`; None for a built-in sample of
             difficult texts.
-        allow_loss: Names of model fields that the format may hold only in
-            part; the report says why, and which texts may differ.
+        allow_loss: Names of model fields that the format may store only in
+            part; the report gives the reason, and the texts that can differ.
         pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
         renumber: Whether tokens get the ids that the format requires: for
             `tekken` special tokens first, then the bytes. The report's `id_map`
-            converts the rows of a model, and the ids that are compared.
+            maps old ids to new ids, for a model's rows and the comparison.
     Returns: A report, which can be printed.
     Raises:
         CannotRepresent: The format cannot store a field that is not in
@@ -236,75 +235,77 @@ def convert(
     >>> report.documents, report.equal
     (2, True)
     """
-    flag(renumber, "renumber")
-    chosen = None if to_format is None else _formats.target_format(target, to_format)
-    tok, name, found = opened(source, from_format, pattern, special_tokens)
+    check_flag(renumber, "renumber")
+    target_row = None if to_format is None else _formats.target_format(target, to_format)
+    tok, name, source_format = open_source(source, from_format, pattern, special_tokens)
     before, id_map = tok, None
-    if renumber and chosen is None:
-        chosen = _formats.target_format(target, None)
-    if renumber and chosen is not None and chosen.renumber is not None:
-        tok, id_map = renumbered(tok, chosen.renumber(tok.model))
-    row = chosen or _formats.holding(tok.model, shown(target), allow_loss)
-    lost = _formats.losses(tok.model, row, allow_loss)
+    if renumber and target_row is None:
+        target_row = _formats.target_format(target, None)
+    if renumber and target_row is not None and target_row.renumber is not None:
+        tok, id_map = renumber_tokens(tok, target_row.renumber(tok.model))
+    row = target_row or _formats.format_for_path(tok.model, printable_path(target), allow_loss)
+    lost = _formats.find_losses(tok.model, row, allow_loss)
     tok.save(target, format=row.name, allow_loss=allow_loss)
-    files = _formats.written_files(target, row)
-    back = load(Path(files[0]), format=row.name, **arguments_of(tok.model, row))
-    run = PeerCheck(row, files, tok)
+    files = _formats.output_files(target, row)
+    copy = load(Path(files[0]), format=row.name, **load_arguments(tok.model, row))
+    peer = PeerCheck(row, files, tok)
     try:
-        same = compared(Converted(before, tok, id_map), back, SAMPLE if verify is None else documents(verify), run)
+        result = compare_ids(
+            Conversion(before, tok, id_map), copy, SAMPLE if verify is None else iter_documents(verify), peer
+        )
     finally:
-        run.close()
-    if same.first is None:
-        same.first = special_difference(tok, back, same.documents)
+        peer.close()
+    if result.first is None:
+        result.first = special_difference(tok, copy, result.documents)
     return ConversionReport(
         source=name,
-        target=shown(target),
-        from_format=found,
+        target=printable_path(target),
+        from_format=source_format,
         to_format=row.name,
         lost=(*lost,),
-        documents=same.documents,
-        difference=same.first,
-        peer=run.result(),
+        documents=result.documents,
+        difference=result.first,
+        peer=peer.result(),
         reasons=(*lost.values(),),
-        differing=same.differing,
+        differing=result.differing,
         id_map=id_map,
     )
 
 
-def opened(
+def open_source(
     source: str | os.PathLike[str] | Tokenizer,
     format: str | None,
     pattern: PatternArgument,
     special_tokens: Mapping[str, int] | None,
 ) -> tuple[Tokenizer, str, str | None]:
-    """The tokenizer of a source, its name, and its format."""
+    """The tokenizer of a source, its name, and its format (None for a tokenizer in memory)."""
     if isinstance(source, Tokenizer):
         _formats.refuse_arguments("the tokenizer", pattern, special_tokens, format)
         return source, repr(source), None
     tok = load(source, format=format, pattern=pattern, special_tokens=special_tokens)
-    return tok, shown(source), format or _formats.format_of(source)
+    return tok, printable_path(source), format or _formats.detect_path_format(source)
 
 
-def arguments_of(model: Model, row: Format) -> dict[str, Any]:
+def load_arguments(model: Model, row: Format) -> dict[str, Any]:
     """The arguments that `load` needs for files that do not contain them."""
-    given: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     if "pattern" in row.arguments:
-        given["pattern"] = [step["pattern"] for step in model.splitters] or None
+        arguments["pattern"] = [step["pattern"] for step in model.splitters] or None
     if "special_tokens" in row.arguments:
-        given["special_tokens"] = model.special_tokens
-    return given
+        arguments["special_tokens"] = model.special_tokens
+    return arguments
 
 
 @dataclass
-class Compared:
-    """The documents that two tokenizers encoded so far, those with other ids, and the first difference."""
+class Comparison:
+    """The counts of compared documents and of documents with different ids, and the first difference."""
 
     documents: int = 0
     differing: int = 0
     first: IdDifference | None = None
 
     def add(self, text: str | bytes, number: int, one: Encoded, two: Encoded) -> None:
-        """Counts a document with the ids of both."""
+        """Counts a document by its ids from both tokenizers."""
         self.documents += 1
         if one.ids != two.ids:
             self.differing += 1
@@ -312,29 +313,29 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Converted:
-    """What is converted: the tokenizer as it was and with the ids that it gets, and the map between them, if any."""
+class Conversion:
+    """The source of a conversion: the tokenizer before and after renumbering, and the map between their ids, if any."""
 
-    was: Tokenizer
+    before: Tokenizer
     tok: Tokenizer
     id_map: IdMap | None
 
     def encode(self, texts: Sequence[str | bytes]) -> Ragged:
-        """The ids as it was, with the numbers that they get."""
-        found = self.was.encode_ragged(texts, special="text")
+        """The ids from the tokenizer before renumbering, mapped to the new ids."""
+        encoded = self.before.encode_ragged(texts, special="text")
         if self.id_map is None:
-            return found
+            return encoded
         table = np.zeros(self.id_map.old_size, np.uint32)
         table[[*self.id_map.old_to_new]] = [*self.id_map.old_to_new.values()]
-        return Ragged(table[found.ids], found.ends)
+        return Ragged(table[encoded.ids], encoded.ends)
 
 
-def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
-    """The tokenizer with these ids, and the map to them."""
+def renumber_tokens(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
+    """The tokenizer with the new ids, and the map from old to new ids."""
     model = tok.model
     ids = np.array([new[id] for id in model.ids.tolist()], np.uint32)
     order = np.argsort(ids, kind="stable")
-    changed = dataclasses.replace(
+    new_model = dataclasses.replace(
         model,
         tokens=TokenTable.of([model.tokens[place] for place in order.tolist()]),
         ids=ids[order],
@@ -346,68 +347,68 @@ def renumbered(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap
     )
     size = max(new.values(), default=-1) + 1
     sources = {to: (old,) for old, to in new.items()}
-    return Tokenizer(changed), IdMap(tok.vocab_size, size, dict(new), sources, tok.fingerprint)
+    return Tokenizer(new_model), IdMap(tok.vocab_size, size, dict(new), sources, tok.fingerprint)
 
 
-def compared(source: Converted, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Compared:
-    """What is found when both encode the corpus."""
-    same, tok = Compared(), source.tok
-    for batch in batches(corpus, BATCH_CHARS):
+def compare_ids(source: Conversion, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Comparison:
+    """The result of encoding the corpus with both tokenizers; `run` compares each batch too."""
+    comparison, tok = Comparison(), source.tok
+    for batch in batch_texts(corpus, BATCH_CHARS):
         expected = source.encode(batch)
-        found = other.encode_ragged(batch, special="text")
-        run.check(batch, expected, same.documents)
-        if expected.ids.tobytes() == found.ids.tobytes() and expected.ends.tobytes() == found.ends.tobytes():
-            same.documents += len(batch)
+        actual = other.encode_ragged(batch, special="text")
+        run.check(batch, expected, comparison.documents)
+        if expected.ids.tobytes() == actual.ids.tobytes() and expected.ends.tobytes() == actual.ends.tobytes():
+            comparison.documents += len(batch)
             continue
-        for text, one, two in zip(batch, expected, found, strict=True):
-            same.add(text, same.documents, Encoded(tok, one.tolist()), Encoded(other, two.tolist()))
-    return same
+        for text, one, two in zip(batch, expected, actual, strict=True):
+            comparison.add(text, comparison.documents, Encoded(tok, one.tolist()), Encoded(other, two.tolist()))
+    return comparison
 
 
-def share(differing: int, documents: int) -> str:
-    """How many documents differ, for a message; nothing if only special tokens do."""
+def share_text(differing: int, documents: int) -> str:
+    """The number of different documents, for a message; empty if only special tokens differ."""
     return f" ({differing} of {number_of(documents, 'document')})" if differing else ""
 
 
 def special_difference(tok: Tokenizer, other: Tokenizer, number: int) -> IdDifference | None:
-    """The first difference when special tokens are allowed in the text."""
+    """The difference on a text of all special tokens, which encoding recognizes; None if the ids are equal."""
     text = " ".join([f"a{content}" for content in tok.special_tokens])
     one, two = tok.encode(text, special="allow"), other.encode(text, special="allow")
     return None if one == two else difference_of(number, text, Encoded(tok, one), Encoded(other, two))
 
 
 class PeerCheck:
-    """The format's own library on the files that were written, batch by batch until it fails."""
+    """Runs the format's own library on the written files, batch by batch until it fails."""
 
     def __init__(self, row: Format, paths: Sequence[str], tok: Tokenizer) -> None:
         self.tok = tok
         self.problem: str | None = None
-        self.found = Compared()
+        self.found = Comparison()
         self.process: PeerProcess | None = None
         self.library: str | None = None
         try:
-            self.process = opened_by_peer(row.name, paths, tok.model)
+            self.process = open_peer(row.name, paths, tok.model)
             self.library = self.process.library
         except (NotComparable, PeerFailed) as error:
             self.problem = str(error)
 
     def check(self, texts: Sequence[str | bytes], expected: Ragged, first: int) -> None:
-        """Compares a batch without documents that are not UTF-8, because these libraries take only texts."""
+        """Compares a batch, without documents that are not UTF-8, because these libraries accept only texts."""
         if self.process is None or self.problem is not None:
             return
-        rows = [(number, text, own) for number, (text, own) in enumerate(zip(texts, expected, strict=True), first)]
+        rows = [(number, text, array) for number, (text, array) in enumerate(zip(texts, expected, strict=True), first)]
         rows = [row for row in rows if as_text(row[1]) is not None]
         plain_texts = [str(as_text(text)) for _, text, _ in rows]
-        own_ids = [own.tolist() for _, _, own in rows]
+        ids_of_toksmith = [array.tolist() for _, _, array in rows]
         if self.process.finds_special:
-            own_ids = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
+            ids_of_toksmith = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
         try:
-            theirs = self.process.encode(plain_texts)
+            ids_of_peer = self.process.encode(plain_texts)
         except (NotComparable, PeerFailed) as error:
             self.problem = str(error)
             return
-        for (number, text, _), own, ids in zip(rows, own_ids, theirs, strict=True):
-            self.found.add(text, number, Encoded(self.tok, own), Encoded(self.tok, ids))
+        for (number, text, _), array, ids in zip(rows, ids_of_toksmith, ids_of_peer, strict=True):
+            self.found.add(text, number, Encoded(self.tok, array), Encoded(self.tok, ids))
 
     def close(self) -> None:
         """Ends the library's process."""
@@ -416,9 +417,9 @@ class PeerCheck:
 
     def result(self) -> PeerRun:
         """The result for the report."""
-        found = self.found
-        documents = 0 if self.problem else found.documents
-        return PeerRun(self.library, documents, found.first, self.problem, found.differing)
+        comparison = self.found
+        documents = 0 if self.problem else comparison.documents
+        return PeerRun(self.library, documents, comparison.first, self.problem, comparison.differing)
 
 
 def as_text(text: str | bytes) -> str | None:
@@ -444,14 +445,17 @@ def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) ->
     least = min(len(expected), len(found))
     place = next((at for at in range(least) if expected[at] != found[at]), least)
     start = max(0, place - AROUND)
-    rows = [tuple((id, token_of(side.tok, id)) for id in side.ids[start : place + AROUND]) for side in (one, two)]
+    rows = [
+        tuple((id, token_or_placeholder(side.tok, id)) for id in side.ids[start : place + AROUND])
+        for side in (one, two)
+    ]
     data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-    before = sum(len(token_of(one.tok, id)) for id in expected[:start])
+    before = sum(len(token_or_placeholder(one.tok, id)) for id in expected[:start])
     excerpt = data[before : before + 80].decode("utf-8", "replace")
     return IdDifference(number, place, excerpt, rows[0], rows[1])
 
 
-def token_of(tok: Tokenizer, id: int) -> bytes:
+def token_or_placeholder(tok: Tokenizer, id: int) -> bytes:
     """The bytes of an id, or a placeholder for an id without a token."""
     try:
         return tok.token_bytes(id)
@@ -459,15 +463,15 @@ def token_of(tok: Tokenizer, id: int) -> bytes:
         return b"<id %d>" % id
 
 
-def seen(token: bytes) -> str:
+def printable_token(token: bytes) -> str:
     """A token in readable form."""
     return repr(token.decode("utf-8", "backslashreplace"))
 
 
-def plain(value: Any) -> Any:
-    """A value of dataclasses as JSON values."""
+def to_json_value(value: Any) -> Any:
+    """A value of `dataclasses.asdict` as JSON values; bytes in hex."""
     if isinstance(value, dict):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: to_json_value(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     return value.hex() if isinstance(value, bytes) else value

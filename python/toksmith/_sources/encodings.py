@@ -1,12 +1,12 @@
 """The encodings that tiktoken publishes, by name: one row for each.
 
-A row's file is looked for in our cache, then in tiktoken's own, then downloaded (with the extra `download`); whatever
-its place, it counts only if its SHA-256 is the published one. What Meta, Mistral and others publish has no row here,
-because their files are not free for all to download.
+Loading looks for a row's file in toksmith's cache, then in tiktoken's, then downloads it (with the extra `download`). It
+accepts only a file with the published SHA-256. Encodings of Meta, Mistral and others have no row here, because their files
+are not free for all to download.
 
-`MODELS` and `PREFIXES` say which encoding each model of OpenAI's uses: facts that tiktoken 0.14.0 publishes
-(`tiktoken/model.py`). A test compares every row with the installed tiktoken. Models of others have no rows here, because
-their tokenizers are files of their repositories: `load("org/name")`.
+`MODELS` and `PREFIXES` map OpenAI's models to their encodings, as tiktoken 0.14.0 publishes them (`tiktoken/model.py`). A
+test compares every row with the installed tiktoken. Other models have no rows here, because their tokenizers are files of
+their repositories: `load("org/name")`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _render
-from .._base.errors import DownloadError, FormatError
 from .._base.paths import read_file
 from .._base.system import SYSTEM
 from .._model.model import AddedToken, Model
 from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
+from ..errors import DownloadError, FormatError
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["ENCODINGS", "MODELS", "PREFIXES", "Published", "encoding_of", "encodings", "published"]
+__all__ = ["ENCODINGS", "MODELS", "PREFIXES", "Published", "encoding_of", "encodings", "load_published", "models"]
 
 SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 TIMEOUT_S = 30
@@ -37,7 +37,7 @@ CHUNK = 1 << 16
 ENDOFTEXT = "<|endoftext|>"
 ENDOFPROMPT = "<|endofprompt|>"
 FILL_IN_THE_MIDDLE = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
-# Models by their whole names.
+# Models by their whole names, separated by spaces.
 MODEL_NAMES: dict[str, str] = {
     "o200k_base": "o1 o3 o4-mini gpt-5 gpt-4.1 gpt-4o",
     "cl100k_base": "gpt-4 gpt-3.5-turbo gpt-3.5 gpt-35-turbo davinci-002 babbage-002 text-embedding-ada-002 "
@@ -51,7 +51,7 @@ MODEL_NAMES: dict[str, str] = {
     "code-search-babbage-code-001 code-search-ada-code-001",
     "gpt2": "gpt2 gpt-2",
 }
-# Models by how their names begin; the first that fits is meant.
+# Models by the beginning of their names; the first match counts.
 MODEL_BEGINNINGS = (
     ("o200k_base", "o1- o3- o4-mini- gpt-5 gpt-4.5- gpt-4.1- chatgpt-4o- gpt-4o-"),
     ("cl100k_base", "gpt-4- gpt-3.5-turbo- gpt-35-turbo-"),
@@ -64,14 +64,14 @@ PREFIXES = {prefix: encoding for encoding, names in MODEL_BEGINNINGS for prefix 
 
 
 class Published(NamedTuple):
-    """One row: a file of ranks, and what goes with it.
+    """One row: a file of ranks, its pattern and its special tokens.
 
     Attributes:
-        name: What `load` calls it.
-        url: Where its file is published; the last part of it is the file's name in the cache.
-        sha256: Of the file, in hex.
+        name: The name for `load`.
+        url: The address of the file; its last part is the file's name in the cache.
+        sha256: The hash of the file, in hex.
         pattern: A name of `toksmith.patterns()`.
-        special_tokens: Ids by content; where two contents share an id, decoding gives the first.
+        special_tokens: Ids by content; if two contents share an id, decoding gives the first.
     """
 
     name: str
@@ -84,14 +84,14 @@ class Published(NamedTuple):
 def harmony_tokens() -> dict[str, int]:
     """The special tokens of o200k_harmony: some ids from 199998 on have a use, and all others are reserved.
 
-    200018 has two contents; the one that o200k_base gives it comes first.
+    200018 has two contents; the content in o200k_base comes first.
     """
-    used = {ENDOFTEXT: 199999, ENDOFPROMPT: 200018, "<|startoftext|>": 199998, "<|call|>": 200012}
-    used |= {"<|return|>": 200002, "<|constrain|>": 200003}
-    used |= {f"<|{name}|>": id for id, name in enumerate(("channel", "start", "end", "message"), 200005)}
-    taken = {*used.values()} - {used[ENDOFPROMPT]}
-    reserved = [id for id in range(200000, 201088) if id not in taken]
-    return used | {f"<|reserved_{id}|>": id for id in reserved}
+    ids = {ENDOFTEXT: 199999, ENDOFPROMPT: 200018, "<|startoftext|>": 199998, "<|call|>": 200012}
+    ids |= {"<|return|>": 200002, "<|constrain|>": 200003}
+    ids |= {f"<|{name}|>": id for id, name in enumerate(("channel", "start", "end", "message"), 200005)}
+    named_ids = {*ids.values()} - {ids[ENDOFPROMPT]}
+    reserved_ids = [id for id in range(200000, 201088) if id not in named_ids]
+    return ids | {f"<|reserved_{id}|>": id for id in reserved_ids}
 
 
 R50K = f"{SITE}r50k_base.tiktoken", "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
@@ -109,7 +109,7 @@ P50K_EDIT_TOKENS = {ENDOFTEXT: 50256, **dict(zip(FILL_IN_THE_MIDDLE, range(50281
 ENCODINGS: dict[str, Published] = {
     row.name: row
     for row in (
-        # GPT-2 is published as merges and a vocabulary of its own; r50k_base is the same table as ranks.
+        # OpenAI publishes GPT-2 as merges and a vocabulary; r50k_base is the same table as ranks.
         Published("gpt2", *R50K, "gpt2", {ENDOFTEXT: 50256}),
         Published("r50k_base", *R50K, "gpt2", {ENDOFTEXT: 50256}),
         Published("p50k_base", *P50K, "gpt2", {ENDOFTEXT: 50256}),
@@ -131,18 +131,30 @@ def encodings() -> list[str]:
     return list(ENCODINGS)
 
 
-def published(name: str, *, download: bool = True) -> Model:
+def models() -> dict[str, str]:
+    """The names of OpenAI's models that `load` accepts, with the encoding of each.
+
+    Source: `tiktoken/model.py` of tiktoken 0.14.0.
+
+    >>> import toksmith
+    >>> toksmith.models()["gpt-4o"]
+    'o200k_base'
+    """
+    return dict(MODELS)
+
+
+def load_published(name: str, *, download: bool = True) -> Model:
     """The model of a published encoding."""
     row = ENCODINGS[name]
-    path, data = next(cached(row), None) or downloaded(row, download)
+    path, data = next(cached_files(row), None) or download_file(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
-    from .._formats.tiktoken import ranks
+    from .._formats.tiktoken import read_ranks
 
-    return ranks(data, path, splitters(row.pattern), lambda tokens, ids: added)
+    return read_ranks(data, path, splitters(row.pattern), lambda tokens, ids: added)
 
 
-def places(row: Published) -> Iterator[str]:
-    """Where the row's file may be cached: in our folder by its name, in tiktoken's by the SHA-1 of its URL."""
+def cache_paths(row: Published) -> Iterator[str]:
+    """The cache paths of the row's file: its name in toksmith's folder, the SHA-1 of its URL in tiktoken's."""
     yield os.path.join(cache_folder(), row.url.rpartition("/")[2])
     folders = (os.environ.get(name) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"))
     tiktoken_folder = next((folder for folder in folders if folder is not None), None)
@@ -157,42 +169,42 @@ def places(row: Published) -> Iterator[str]:
 
 
 def cache_folder() -> str:
-    """The folder named by `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
-    if named := os.environ.get("TOKSMITH_CACHE"):
-        return named
+    """The folder in `TOKSMITH_CACHE`, or `toksmith` in the user's folder for caches."""
+    if folder := os.environ.get("TOKSMITH_CACHE"):
+        return folder
     return SYSTEM.cache_folder(os.path.expanduser("~"))
 
 
-def sha256(data: bytes) -> str:
-    """In hex."""
-    import hashlib  # slow to import, and files need it alone
+def sha256_hex(data: bytes) -> str:
+    """The SHA-256 in hex."""
+    import hashlib  # slow to import
 
     return hashlib.sha256(data).hexdigest()
 
 
 def warn(message: str, *values: object) -> None:
-    """Writes to the log, whose module is seldom needed here and takes a while to import."""
+    """Writes a warning to the log, whose module is slow to import and seldom needed here."""
     from .._render.streams import LOG
 
     LOG.warning(message, *values)
 
 
-def cached(row: Published) -> Iterator[tuple[str, bytes]]:
-    """The cached files of the row that are what was published, with their paths."""
-    for place in places(row):
+def cached_files(row: Published) -> Iterator[tuple[str, bytes]]:
+    """The path and bytes of each cached file of the row that has the published SHA-256."""
+    for place in cache_paths(row):
         try:
             data = read_file(place)
         except FormatError:
             continue
-        if sha256(data) == row.sha256:
+        if sha256_hex(data) == row.sha256:
             yield place, data
         else:
-            warn("%s is not the published %s (its sha256 differs) and is passed over", place, row.url)
+            warn("%s is not the published %s (its sha256 differs) and is ignored", place, row.url)
 
 
-def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
-    """The row's file from the network, published into the cache, with its path there."""
-    target = next(places(row))
+def download_file(row: Published, allowed: bool = True) -> tuple[str, bytes]:
+    """Downloads the row's file into the cache; returns its path there and its bytes."""
+    target = next(cache_paths(row))
 
     def failure(problem: str) -> DownloadError:
         return DownloadError(row.url, row.sha256, target, problem)
@@ -214,13 +226,13 @@ def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
             fetch(row.url, content, None)
         except (OSError, ValueError) as error:
             if (response := getattr(error, "response", None)) is not None:
-                response.close()  # pooch leaves the connection of an answer that it refuses open
-            # What lies below (sockets, urllib3, requests) says the same again, each with a traceback of its own.
-            raise failure(f"not cached, and the download failed ({said(error)})") from None
+                response.close()  # pooch leaves the connection open after an HTTP error
+            # The causes (sockets, urllib3, requests) repeat the message, each with its own traceback.
+            raise failure(f"not cached, and the download failed ({failure_reason(error)})") from None
     data = content.getvalue()
-    digest = sha256(data)
+    digest = sha256_hex(data)
     if digest != row.sha256:
-        raise failure(f"the downloaded file is not the published one (its sha256 is {digest}, {len(data)} bytes)")
+        raise failure(f"the downloaded file is not the published file (its sha256 is {digest}, {len(data)} bytes)")
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         write_file(target, data)
@@ -229,8 +241,8 @@ def downloaded(row: Published, allowed: bool = True) -> tuple[str, bytes]:
     return target, data
 
 
-def said(error: Exception) -> str:
-    """Why a download failed, in words: the first cause, which is the shortest."""
+def failure_reason(error: Exception) -> str:
+    """The reason of a failed download: the message of the first cause, which is the shortest."""
     first: BaseException = error
     while (cause := first.__cause__ or first.__context__) is not None:
         first = cause
@@ -238,7 +250,7 @@ def said(error: Exception) -> str:
 
 
 class Bar:
-    """A task of a rich progress display as pooch drives it: `total` is set, then `update` is called."""
+    """A task of a rich progress display with pooch's interface: pooch sets `total`, then calls `update`."""
 
     def __init__(self, display: Progress, name: str) -> None:
         self.display = display
@@ -246,7 +258,7 @@ class Bar:
         self.total = 0
 
     def update(self, size: int) -> None:
-        """Adds `size` bytes; a server that does not say the total leaves it 0."""
+        """Adds `size` bytes; `total` stays 0 if the server does not send the length."""
         self.display.update(self.task, advance=size, total=self.total or None)
 
     def reset(self) -> None:
@@ -258,7 +270,7 @@ class Bar:
 
 
 def encoding_of(model: str) -> str | None:
-    """The encoding of a model by its name, or by how the name begins; None if the name is in no row.
+    """The encoding of a model by its name, or by the beginning of the name; None if no row matches.
 
     >>> encoding_of("gpt-4o-2024-08-06"), encoding_of("gpt-4-turbo"), encoding_of("claude")
     ('o200k_base', 'cl100k_base', None)

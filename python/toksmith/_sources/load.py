@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 
 from .. import _formats
-from .._base.arguments import flag
-from .._base.errors import FormatError, InvalidOption, UnknownName, close_names
-from .._base.paths import SUFFIXES, missing, shown, similar
+from .._base.arguments import check_flag
+from .._base.paths import SUFFIXES, missing_file_message, printable_path, similar_files
+from .._base.wording import close_names
 from .._formats import refuse_arguments
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.tokenizer import Tokenizer
-from .encodings import ENCODINGS, encoding_of, published
+from ..errors import FormatError, InvalidOption, UnknownName
+from .encodings import ENCODINGS, encoding_of, load_published
 
 __all__ = ["load"]
 
@@ -36,10 +37,10 @@ def load(
     3. the name of an OpenAI model (`gpt-4o`, `gpt-4-turbo`, `o3`), which means
        its encoding;
     4. `org/name` or `org/name@revision`, a repository of the Hugging Face hub
-       (extra `hub`). Its cache comes first, then the network. Of several files,
-       the first of these is loaded: a `.toksmith` file, tokenizer.json,
-       tekken.json, a `.model`, a `.tiktoken`, vocab.json with merges.txt,
-       vocab.txt; the log (level INFO) says which.
+       (extra `hub`). Its cache comes first, then the network. `load` takes the
+       first of these files: a `.toksmith` file, tokenizer.json, tekken.json,
+       tokenizer.model, another `.model`, a `.tiktoken`, vocab.json with
+       merges.txt, vocab.txt; the log (level INFO) names it.
 
     A `pathlib.Path` is always a path, and so is `./gpt2`.
 
@@ -55,11 +56,11 @@ def load(
             contain or overlap another.
         revision: For repositories: a branch, a tag or a commit; None for the
             main branch.
-        download: Whether what this machine does not have may come from the
-            network. False raises `DownloadError` instead, at once.
+        download: Whether the network is allowed for files that this machine
+            does not have. False raises `DownloadError` instead, at once.
     Raises:
-        FormatError: The file cannot be read, or is not valid in its format. The
-            message names the place.
+        FormatError: The file cannot be read, or is invalid in its format. The
+            message names the position.
         InvalidOption: An argument that the file requires is missing, or an
             argument contradicts the file.
         ModelError: The file contains a feature that this version can load and
@@ -67,8 +68,8 @@ def load(
         UnknownName: There is no encoding, file or model of this name, or no
             such format or pattern.
         DownloadError: The file of the encoding or of the repository is not
-            cached and cannot be downloaded. The message says why, and what to
-            do.
+            cached and cannot be downloaded. The message gives the reason and
+            the remedy.
     Cost: time and memory grow with the file.
 
     >>> import tempfile, toksmith
@@ -78,12 +79,12 @@ def load(
     ...     toksmith.load(f"{folder}/low.toksmith") == tok
     True
     """
-    if isinstance(source, str) and (name := encoding_named(source)):
+    if isinstance(source, str) and (name := encoding_by_name(source)):
         refuse_arguments(f"the published encoding {name!r}", pattern, special_tokens, format)
         refuse_revision(revision, f"{name!r} is a published encoding")
-        return Tokenizer(published(name, download=flag(download, "download")))
-    source = found(source, revision, download=download)
-    model = _formats.read(source, format=format, pattern=pattern, special_tokens=special_tokens)
+        return Tokenizer(load_published(name, download=check_flag(download, "download")))
+    source = resolve_path(source, revision, download=download)
+    model = _formats.read_model(source, format=format, pattern=pattern, special_tokens=special_tokens)
     try:
         return Tokenizer(model)
     except InvalidOption as error:
@@ -93,35 +94,37 @@ def load(
         raise FormatError(source, None, str(error)) from error
 
 
-def encoding_named(source: str) -> str | None:
-    """The encoding that a name means, itself or as a model's name. A file of a model's name comes first."""
+def encoding_by_name(source: str) -> str | None:
+    """The encoding of a published name or of a model's name; None for other names, and if a file has the model's name."""
     if source in ENCODINGS:
         return source
-    named = None if "/" in source or os.path.splitext(source)[1] in SUFFIXES else encoding_of(source)
-    return None if named is None or os.path.lexists(source) else named
+    encoding = None if "/" in source or os.path.splitext(source)[1] in SUFFIXES else encoding_of(source)
+    return None if encoding is None or os.path.lexists(source) else encoding
 
 
-def found(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
-    """The path of the file: the source itself, or where the hub's cache keeps the repository's."""
+def resolve_path(source: str | os.PathLike[str], revision: str | None, *, download: bool) -> str | os.PathLike[str]:
+    """The path of the file: the source itself, or the repository's file in the hub's cache."""
     if not isinstance(source, str) and os.fspath(source) in ENCODINGS and not os.path.lexists(source):
         name = os.fspath(source)
-        raise FormatError(name, None, f"cannot be read: {missing(source)}; toksmith.load({name!r}) is the encoding")
+        raise FormatError(
+            name, None, f"cannot be read: {missing_file_message(source)}; toksmith.load({name!r}) is the encoding"
+        )
     if not isinstance(source, str) or os.path.lexists(source):
-        refuse_revision(revision, f"{shown(source)} is a path")
+        refuse_revision(revision, f"{printable_path(source)} is a path")
         return source
-    from .hub import downloaded_from_hub, hub_name  # not above: a file loads sooner without it
+    from .hub import download_from_hub, hub_name  # imported here, so that loading a file is faster
 
-    named = hub_name(source)
-    if named is None or os.path.isdir(os.path.dirname(source)):
-        raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar(source))
-    repository, own = named
-    if own is not None:
+    name_parts = hub_name(source)
+    if name_parts is None or os.path.isdir(os.path.dirname(source)):
+        raise UnknownName("encoding or file", source, close_names(source, ENCODINGS) or similar_files(source))
+    repository, own_revision = name_parts
+    if own_revision is not None:
         refuse_revision(revision, f"{source!r} names a revision already")
-    return downloaded_from_hub(repository, own or revision, download=flag(download, "download"))
+    return download_from_hub(repository, own_revision or revision, download=check_flag(download, "download"))
 
 
 def refuse_revision(revision: str | None, reason: str) -> None:
-    """Refuses an argument that only repositories of the hub take."""
+    """Raises InvalidOption for `revision`, which only repositories of the hub accept."""
     if revision is not None:
         raise InvalidOption(
             "revision", revision, f"None, because {reason}; only repositories of the Hugging Face hub have revisions"

@@ -1,1 +1,1 @@
-"""Files and folders, here or behind URLs: read with limits, written whole or not at all."""
+"""Files and folders, local or at URLs: read with limits, written completely or not at all."""

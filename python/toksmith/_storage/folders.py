@@ -1,14 +1,14 @@
-"""A folder of files, on this machine or behind a URL: both kinds answer the same questions, so that jobs do not ask which.
+"""A folder of files, local or at a URL, with one interface for both.
 
-New files are written and completed on this machine (`staged`), then `publish` puts them into the folder. On this machine
-both is one place, and a file is there when it gets its name; a store gets each file in one upload. A receipt is written
-behind the files of its shard: files without a receipt count for nothing, wherever they are.
+New files are written and completed on this machine (`staging_folder`), then `publish` puts them into the folder. For a local folder
+both are one place, and a file exists as soon as it gets its name; a store gets each file in one upload. A receipt is written
+after the files of its shard: files without a receipt are ignored.
 
-What a folder of this machine holds is not trusted (`_base/paths.py`): each file is a regular file, and the folders in it are
-not links.
+The content of a local folder is not trusted (`_base/paths.py`): each file must be a regular file, and folders in it must not
+be links.
 
-What cannot be read or written raises FormatError, and what may not be in the folder of a job (a link, a pipe) JobError. `read`,
-`read_each` and `version` raise OSError, because their callers know what the file is for.
+A failed read or write raises FormatError; an entry that is not allowed in the folder of a job (a link, a pipe) raises
+JobError. `read`, `read_each` and `version` raise OSError, because their callers know what the file is for.
 """
 
 from __future__ import annotations
@@ -21,20 +21,27 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._base.errors import InvalidOption, JobError
-from .._base.paths import WHOLE_LIMIT, read_guarded, refuse_large, shown, status_of, url_of
+from .._base.paths import WHOLE_LIMIT, printable_path, read_guarded, refuse_large, status_of, url_of
 from .._base.system import SYSTEM
+from ..errors import InvalidOption, JobError
 from . import remote
-from .atomic_files import UNFINISHED, Temporary, make_folder, readable, real, writable, write_file
+from .atomic_files import (
+    UNFINISHED,
+    TemporaryFile,
+    make_folder,
+    resolve_path,
+    wrap_read_errors,
+    wrap_write_errors,
+    write_file,
+)
 
-__all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "own_folder", "sync_folder"]
+__all__ = ["Folder", "LocalFolder", "RemoteFolder", "folder_at", "make_subfolder", "sync_folder"]
 
-TEMPORARY = 21  # characters behind the name of a file that is being written
+TEMPORARY_SUFFIX_LENGTH = 21  # characters appended to the name of a file that is being written
 
 
-class _AnyFolder:
-    """A path, as its errors name it; and what a folder does where nothing is to be done: a store has no folders and no
-    unfinished files."""
+class _FolderDefaults:
+    """The path as errors name it, and defaults that do nothing: a store has no folders and no unfinished files."""
 
     def __fspath__(self) -> str:
         return str(self)
@@ -47,49 +54,46 @@ class _AnyFolder:
 
     def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None: ...
 
-    def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
+    def names_being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
         return iter(())
 
 
 @dataclass(frozen=True)
-class LocalFolder(_AnyFolder):
-    """A folder of this machine.
-
-    Attributes: `path`, its own.
-    """
+class LocalFolder(_FolderDefaults):
+    """A local folder."""
 
     path: Path
 
     def __str__(self) -> str:
-        return shown(self.path)
+        return printable_path(self.path)
 
     @property
     def place(self) -> str:
-        """Where it is, for a process in another folder."""
+        """The absolute path, for a process with another working directory."""
         return os.path.abspath(self.path)
 
     def at(self, name: str) -> str:
-        """Where a file is, for a process in another folder."""
+        """The absolute path of a file."""
         return os.path.join(self.place, name)
 
     def exists(self) -> bool:
-        """Whether there is such a folder."""
+        """Whether the folder exists."""
         return os.path.isdir(self.path)
 
     def make(self) -> None:
-        """Makes the folder."""
+        """Makes the folder; its parent must exist."""
         make_folder(self.path)
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether a file of this name exists."""
         return self._status(name) is not None
 
     def has_folder(self, name: str) -> bool:
-        """Whether there is something of this name, which should be a folder."""
+        """Whether an entry of this name exists; it should be a folder."""
         return os.path.lexists(self.path / name)
 
     def _own(self, name: str) -> Path:
-        """The path of a file."""
+        """The path of a file; raises JobError if its folder is a link."""
         path = self.path / name
         if path.parent != self.path:
             refuse_linked(path.parent)
@@ -102,34 +106,34 @@ class LocalFolder(_AnyFolder):
             raise JobError(self, f"{name} cannot be read: {problem.strerror or problem}") from problem
 
     def names(self, within: Collection[str]) -> Iterator[str]:
-        """The names of what is in the folder, and in folders of these names there, unless they are links."""
-        with readable(self.path):
-            for path in by_name(self.path):
+        """The names of the entries of the folder, and of its subfolders named in `within`, unless these are links."""
+        with wrap_read_errors(self.path):
+            for path in sorted_entries(self.path):
                 if path.name in within and path.is_dir() and not is_link(path):
-                    yield from (f"{path.name}/{each.name}" for each in by_name(path))
+                    yield from (f"{path.name}/{entry.name}" for entry in sorted_entries(path))
                 else:
                     yield path.name
 
     def sizes(self) -> Callable[[str], int | None]:
-        """Says how large a file is; None if there is none. What it says raises what `has` raises."""
+        """A function that gives the size of a file, None if it does not exist; it raises the errors of `has`."""
 
         def size(name: str) -> int | None:
-            found = self._status(name)
-            return None if found is None else found.st_size
+            status = self._status(name)
+            return None if status is None else status.st_size
 
         return size
 
     def version(self, name: str) -> tuple[object, ...]:
-        """What changes when a file does."""
+        """A value that changes when the file changes."""
         facts = os.lstat(self.path / name)
         return facts.st_mtime_ns, facts.st_size, facts.st_ino
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """The bytes of a file, or those of a range that are there."""
+        """The bytes of a file, or of a range, which is cut short at the file's end."""
         return read_guarded(self._own(name), start, stop)
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """The bytes of small files; None for one that is not there."""
+        """The bytes of small files; None for a missing file."""
         for name in names:
             data = None
             with suppress(FileNotFoundError):
@@ -140,18 +144,18 @@ class LocalFolder(_AnyFolder):
         """Writes or replaces a file, completely or not at all."""
         path = self.path / name
         if path.parent != self.path:
-            own_folder(path.parent)
-        with writable(path):
+            make_subfolder(path.parent)
+        with wrap_write_errors(path):
             refuse_large(len(data))
         write_file(path, data, named=False)
         sync_folder(path.parent)
 
     def create(self, name: str, data: bytes) -> None:
-        """As `write`, but a file that is there stays as it is."""
+        """Writes a file only if it does not exist."""
         path = self.path / name
-        with writable(path):
+        with wrap_write_errors(path):
             refuse_large(len(data))
-            temporary = Temporary(real(path, follow=False))
+            temporary = TemporaryFile(resolve_path(path, follow=False))
             try:
                 temporary.create()
                 temporary.file.write(data)
@@ -164,59 +168,59 @@ class LocalFolder(_AnyFolder):
         sync_folder(self.path)
 
     @contextlib.contextmanager
-    def staged(self) -> Iterator[Path]:
-        """Where new files are written: the folder itself."""
+    def staging_folder(self) -> Iterator[Path]:
+        """The place for new files: the folder itself."""
         yield self.path
 
     @contextlib.contextmanager
-    def fetched(self, names: Iterable[str]) -> Iterator[Path]:
-        """A folder with those of these files that are there: the folder itself."""
+    def fetch_files(self, names: Iterable[str]) -> Iterator[Path]:
+        """A local folder with these files, as far as they exist: the folder itself."""
         for name in names:
             self._status(name)
         yield self.path
 
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files, and flushes that to the disk; a file in a linked folder stays."""
+        """Removes files, and flushes the folder to the disk; a file in a linked folder stays."""
         for path in (self.path / name for name in names):
             if path.parent == self.path or not is_link(path.parent):
-                with writable(path), suppress(FileNotFoundError):
+                with wrap_write_errors(path), suppress(FileNotFoundError):
                     SYSTEM.remove(str(path))
         sync_folder(self.path)
 
     def remove_folder(self, name: str) -> None:
-        """Removes a folder there, if it is empty."""
+        """Removes a subfolder, if it is empty."""
         with suppress(OSError):
             (self.path / name).rmdir()
 
     def sweep(self, within: Collection[str], own: Callable[[str], object]) -> None:
-        """Removes temporary files of own names that no process has open."""
+        """Removes temporary files that no process has open; `own` decides by the final name."""
         for name in list(self._unfinished(within, own)):
             SYSTEM.remove_unheld(str(self.path / name))
 
-    def being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
-        """The own names of files that processes are writing now, of this machine or of others whose locks it sees."""
+    def names_being_written(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
+        """The final names, if `own` accepts them, of files that processes write now, on any machine whose locks are visible."""
         for name in self._unfinished(within, own):
             if SYSTEM.is_held(str(self.path / name)):
-                yield name[:-TEMPORARY]
+                yield name[:-TEMPORARY_SUFFIX_LENGTH]
 
     def _unfinished(self, within: Collection[str], own: Callable[[str], object]) -> Iterator[str]:
         for name in self.names(within):
-            if UNFINISHED.fullmatch(name[-TEMPORARY:]) and own(name[:-TEMPORARY]):
+            if UNFINISHED.fullmatch(name[-TEMPORARY_SUFFIX_LENGTH:]) and own(name[:-TEMPORARY_SUFFIX_LENGTH]):
                 yield name
 
 
 @dataclass(frozen=True)
-class RemoteFolder(_AnyFolder):
+class RemoteFolder(_FolderDefaults):
     """A folder of a store.
 
-    Attributes: `url`, its own, without a slash at its end; `path`, the same.
+    Attributes: `url`, without a slash at its end.
     """
 
     url: str
 
     @property
     def path(self) -> Path:
-        """The URL as a path, which all functions of toksmith take for it."""
+        """The URL as a path, which all functions of toksmith accept."""
         return Path(self.url)
 
     def __str__(self) -> str:
@@ -224,78 +228,78 @@ class RemoteFolder(_AnyFolder):
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """The URL."""
         return self.url
 
     def at(self, name: str) -> str:
-        """Where a file is."""
+        """The URL of a file."""
         return f"{self.url}/{name}"
 
     def exists(self) -> bool:
-        """Whether there are files whose names begin so."""
-        with readable(self.url):
-            return bool(remote.listing(self.url))
+        """Whether the store has a file in this folder."""
+        with wrap_read_errors(self.url):
+            return bool(remote.list_sizes(self.url))
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
-        with readable(self.at(name)):
+        """Whether a file of this name exists."""
+        with wrap_read_errors(self.at(name)):
             try:
-                remote.facts_of(self.at(name))
+                remote.remote_facts(self.at(name))
                 return True
             except FileNotFoundError:
                 return False
 
     def has_folder(self, name: str) -> bool:
-        """Whether a file's name begins so."""
-        with readable(self.at(name)):
-            return bool(remote.listing(self.at(name)))
+        """Whether the store has a file in this subfolder."""
+        with wrap_read_errors(self.at(name)):
+            return bool(remote.list_sizes(self.at(name)))
 
     def names(self, within: Collection[str]) -> Iterator[str]:
-        """As of `LocalFolder`."""
-        with readable(self.url):
-            found = remote.listing(self.url)
-        for name in sorted(found):
+        """As in `LocalFolder`."""
+        with wrap_read_errors(self.url):
+            sizes = remote.list_sizes(self.url)
+        for name in sorted(sizes):
             parts = name.split("/")
             if len(parts) == 1 or (len(parts) == 2 and parts[0] in within):
                 yield name
 
     def sizes(self) -> Callable[[str], int | None]:
-        """Says how large a file was when this was called; None if there was none."""
-        with readable(self.url):
-            return remote.listing(self.url).get
+        """A function that gives the size that a file had when `sizes` was called, None if it did not exist."""
+        with wrap_read_errors(self.url):
+            return remote.list_sizes(self.url).get
 
     def version(self, name: str) -> tuple[object, ...]:
-        """What changes when a file does."""
-        return remote.facts_of(self.at(name))
+        """A value that changes when the file changes."""
+        return remote.remote_facts(self.at(name))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """As of `LocalFolder`."""
+        """As in `LocalFolder`."""
         if stop is None:
-            refuse_large(remote.facts_of(self.at(name)).bytes)
-            return remote.read(self.at(name))
-        return remote.read(self.at(name), start, stop) if start < stop else b""
+            refuse_large(remote.remote_facts(self.at(name)).bytes)
+            return remote.read_range(self.at(name))
+        return remote.read_range(self.at(name), start, stop) if start < stop else b""
 
     def read_each(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """As of `LocalFolder`, many at the same time."""
-        for data in remote.read_each([self.at(name) for name in names], WHOLE_LIMIT + 1):
+        """As in `LocalFolder`; many are read at the same time."""
+        for data in remote.read_small_files([self.at(name) for name in names], WHOLE_LIMIT + 1):
             refuse_large(len(data or b""))
             yield data
 
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file in one request."""
-        with writable(self.at(name)):
+        with wrap_write_errors(self.at(name)):
             refuse_large(len(data))
-            remote.write(self.at(name), data)
+            remote.write_small_file(self.at(name), data)
 
     def create(self, name: str, data: bytes) -> None:
-        """As `write`, but a file that is there stays as it is."""
-        with writable(self.at(name)):
+        """Writes a file only if it does not exist."""
+        with wrap_write_errors(self.at(name)):
             refuse_large(len(data))
-            remote.create(self.at(name), data)
+            remote.create_if_absent(self.at(name), data)
 
     @contextlib.contextmanager
-    def staged(self) -> Iterator[Path]:
-        """Where new files are written: a temporary folder of this machine."""
+    def staging_folder(self) -> Iterator[Path]:
+        """The place for new files: a local temporary folder."""
         with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
             try:
                 yield Path(name)
@@ -305,28 +309,28 @@ class RemoteFolder(_AnyFolder):
                 raise JobError(self.url, error.problem) from error.__cause__
 
     def publish(self, here: Path, names: Iterable[str]) -> None:
-        """Copies complete files from this machine, each in one upload, and removes them here."""
+        """Uploads complete local files, each in one upload, and removes the local copies."""
         for name in names:
-            with writable(self.at(name)):
-                remote.put(here / name, self.at(name))
+            with wrap_write_errors(self.at(name)):
+                remote.upload_file(here / name, self.at(name))
                 (here / name).unlink()
 
     @contextlib.contextmanager
-    def fetched(self, names: Iterable[str]) -> Iterator[Path]:
-        """A folder with copies of those of these files that are there."""
+    def fetch_files(self, names: Iterable[str]) -> Iterator[Path]:
+        """A local folder with copies of these files, as far as they exist."""
         with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as folder:
             for name in names:
                 local = Path(folder, name)
                 local.parent.mkdir(exist_ok=True)
-                with readable(self.at(name)), suppress(FileNotFoundError):
-                    remote.fetch(self.at(name), local, remote.facts_of(self.at(name)).bytes)
+                with wrap_read_errors(self.at(name)), suppress(FileNotFoundError):
+                    remote.download_file(self.at(name), local, remote.remote_facts(self.at(name)).bytes)
             yield Path(folder)
 
     def remove(self, names: Iterable[str]) -> None:
         """Removes files."""
         for name in names:
-            with writable(self.at(name)):
-                remote.remove([self.at(name)])
+            with wrap_write_errors(self.at(name)):
+                remote.remove_files([self.at(name)])
 
 
 Folder = LocalFolder | RemoteFolder
@@ -339,37 +343,37 @@ def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
         return LocalFolder(Path(path))
     if "//" in url.partition("://")[2]:
         raise InvalidOption("folder", url, "a URL without two slashes in a row, which paths do not keep")
-    if writing and not remote.writes(url):
+    if writing and not remote.is_writable(url):
         raise InvalidOption("folder", url, "a folder of this machine, or a URL of s3://, gs:// or hf://")
     return RemoteFolder(url.rstrip("/"))
 
 
-def by_name(folder: Path) -> list[Path]:
-    """What is in a folder, in the same order on every system: by the characters of the names, large and small."""
+def sorted_entries(folder: Path) -> list[Path]:
+    """The entries of a folder, in the same order on every system: by name, where upper and lower case differ."""
     return sorted(folder.iterdir(), key=lambda path: path.name)
 
 
-def own_folder(folder: Path) -> None:
-    """Makes a folder in that of a job."""
+def make_subfolder(folder: Path) -> None:
+    """Makes a subfolder of a job's folder."""
     refuse_linked(folder)
     make_folder(folder)
 
 
 def refuse_linked(folder: Path) -> None:
-    """Raises JobError for a folder in that of a job that is a link."""
+    """Raises JobError if a subfolder of a job's folder is a link."""
     if is_link(folder):
-        said = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
-        raise JobError(folder.parent, said)
+        problem = f"{folder.name} is a link, and the job needs a folder of its own there; move {folder.name} away"
+        raise JobError(folder.parent, problem)
 
 
 def is_link(path: Path) -> bool:
-    """Whether there is a link of this name."""
+    """Whether a link of this name exists."""
     with suppress(OSError):
         return SYSTEM.is_link(os.lstat(path))
     return False
 
 
 def sync_folder(folder: Path) -> None:
-    """Flushes the names of a folder to the disk, if the system can do this for folders."""
-    with writable(folder):
+    """Flushes the entries of a folder to the disk, if the system can flush folders."""
+    with wrap_write_errors(folder):
         SYSTEM.flush_folder(folder)

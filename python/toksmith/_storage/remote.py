@@ -1,9 +1,9 @@
-"""Files behind URLs, by fsspec (`s3://`, `gs://`, `hf://`; to read `http://` and `https://`), and what jobs read, here or there.
+"""Files at URLs, by fsspec (`s3://`, `gs://`, `hf://`; `http://` and `https://` for reading), and the inputs of jobs.
 
-No file is written in a `with` block of fsspec: if such a block ends by an exception, fsspec completes the file all the
-same, cut short. A file is complete here before the store gets it, and it is there under its name whole or not at all, as
-far as the store promises it. Lists that fsspec keeps are dropped before each question. Whatever goes wrong is an OSError.
-Left out: the folder of a job (`folders.py`), and formats of files.
+No file is written in a `with` block of fsspec: if such a block ends by an exception, fsspec still completes the file, cut
+short. A file is complete on this machine before it is uploaded, and it appears in the store completely or not at all, as far
+as the store guarantees it. The listings that fsspec caches are dropped before each request. Every failure is an OSError.
+Left out: the folder of a job (`folders.py`), and file formats.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._base.errors import ToksmithError
-from .._base.paths import regular, url_of
+from .._base.paths import check_regular, url_of
+from ..errors import ToksmithError
 
 __all__ = [
     "InputFacts",
     "LocalInput",
     "RemoteInput",
-    "copied",
-    "create",
-    "facts_of",
-    "fetch",
+    "create_if_absent",
+    "download_file",
     "files_below",
-    "globbed",
+    "glob_urls",
     "input_at",
-    "listing",
-    "opened",
-    "put",
-    "read",
-    "read_each",
-    "remove",
-    "write",
-    "writes",
+    "is_writable",
+    "list_sizes",
+    "open_remote",
+    "read_range",
+    "read_small_files",
+    "remote_facts",
+    "remove_files",
+    "temporary_copy",
+    "upload_file",
+    "write_small_file",
 ]
 
 READ_ONLY = ("http", "https")
 COPIED_AT_A_TIME = 1 << 24
 READ_AT_ONCE = 1 << 8
-# What stores call the mark of a file's content, the best first; the others say when it was written.
+# The stores' names for a file's content hash or version, the best first; `WRITE_TIMES` has the names for its time of writing.
 VERSIONS = (
     "ETag",
     "etag",
@@ -54,20 +54,20 @@ VERSIONS = (
     "Last-Modified",
     "LastModified",
 )
-WRITTEN = ("last_modified", "mtime", "created")
+WRITE_TIMES = ("last_modified", "mtime", "created")
 Ranges = Callable[[int], Sequence[tuple[int, int]] | None]
 
 
 class InputFacts(NamedTuple):
-    """A file as it is now: its size, and its ETag or (on this machine) the time of its last change in ns."""
+    """The current state of a file: its size, and its ETag or (for a local file) the time of its last change in ns."""
 
     bytes: int
     version: int | str
 
 
 @contextlib.contextmanager
-def asked() -> Iterator[None]:
-    """Turns whatever a store raises into OSError."""
+def wrap_store_errors() -> Iterator[None]:
+    """Converts every error of a store to OSError."""
     try:
         yield
     except FileNotFoundError as problem:
@@ -77,12 +77,12 @@ def asked() -> Iterator[None]:
     except ImportError as missing:
         needs = "pip install 'toksmith[remote]' for s3:// and https://, gcsfs for gs://, huggingface_hub for hf://"
         raise OSError(f"a library is missing ({missing}): {needs}") from missing
-    except Exception as problem:  # stores have errors of their own kinds
+    except Exception as problem:  # each store has its own error classes
         raise OSError(f"{type(problem).__name__}: {problem}") from problem
 
 
-def system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path there."""
+def file_system_at(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
     import fsspec
 
     fs, path = fsspec.core.url_to_fs(url)
@@ -91,223 +91,223 @@ def system(url: str) -> tuple[Any, str]:
 
 
 def refuse_two_slashes(url: str) -> None:
-    """Raises OSError for a name that a path cannot hold: it would be that of another file."""
+    """Raises OSError for a name with two slashes in a row: as a path it would name another file."""
     if "//" in url.partition("://")[2]:
         raise OSError(f"{url} has two slashes in a row, which paths do not keep; copy the file to a name without them")
 
 
-def writes(url: str) -> bool:
-    """Whether files can be written there."""
+def is_writable(url: str) -> bool:
+    """Whether files can be written to this URL."""
     return url.partition(":")[0] not in READ_ONLY
 
 
-def facts_of(url: str) -> InputFacts:
+def remote_facts(url: str) -> InputFacts:
     """The size and the version of a file."""
-    with asked():
-        fs, path = system(url)
-        found = fs.info(path)
-    if found.get("type") == "directory":
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
+        facts = fs.info(path)
+    if facts.get("type") == "directory":
         raise OSError("it is a folder; a file is expected")
-    if not isinstance(found.get("size"), int):
-        raise OSError("the server does not say how large it is; download it first")
-    versions = (str(found[name]) for name in (*VERSIONS, *WRITTEN) if found.get(name))
-    return InputFacts(found["size"], next(versions, ""))
+    if not isinstance(facts.get("size"), int):
+        raise OSError("the server does not report its size; download it first")
+    versions = (str(facts[name]) for name in (*VERSIONS, *WRITE_TIMES) if facts.get(name))
+    return InputFacts(facts["size"], next(versions, ""))
 
 
-def read(url: str, start: int = 0, stop: int | None = None) -> bytes:
+def read_range(url: str, start: int = 0, stop: int | None = None) -> bytes:
     """The bytes of a file, or a range of them."""
-    with asked():
-        fs, path = system(url)
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
         data: bytes = fs.cat_file(path) if stop is None and not start else fs.cat_file(path, start=start, end=stop)
     if stop is not None and len(data) != stop - start:
-        said = f"the server gave {len(data):,} bytes for a range of {stop - start:,}"
-        raise OSError(f"{said}; if it gives only whole files, download the file first")
+        problem = f"the server gave {len(data):,} bytes for a range of {stop - start:,}"
+        raise OSError(f"{problem}; if it gives only whole files, download the file first")
     return data
 
 
-def read_each(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
-    """The first bytes of small files, at most so many, which the store may give at the same time; None for one that is not there."""
+def read_small_files(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
+    """The first `most` bytes of small files, which the store can read in parallel; None for a missing file."""
     for first in range(0, len(urls), READ_AT_ONCE):
-        some = urls[first : first + READ_AT_ONCE]
-        with asked():
-            fs, _ = system(some[0])
-            paths = [*map(fs._strip_protocol, some)]
-            found = fs.cat_ranges(paths, [0] * len(paths), [most] * len(paths), on_error="return")
-        for data in found:
+        batch = urls[first : first + READ_AT_ONCE]
+        with wrap_store_errors():
+            fs, _ = file_system_at(batch[0])
+            paths = [*map(fs._strip_protocol, batch)]
+            contents = fs.cat_ranges(paths, [0] * len(paths), [most] * len(paths), on_error="return")
+        for data in contents:
             if isinstance(data, FileNotFoundError):
                 yield None
                 continue
             if isinstance(data, BaseException):
-                with asked():
+                with wrap_store_errors():
                     raise data
             yield data
 
 
-def write(url: str, data: bytes) -> None:
+def write_small_file(url: str, data: bytes) -> None:
     """Writes a small file in one request."""
-    with asked():
-        fs, path = system(url)
-        if is_whole(fs, "pipe_file"):
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
+        if writes_atomically(fs, "pipe_file"):
             fs.pipe_file(path, data)
         else:
-            pushed(fs, path, [data])
+            write_or_discard(fs, path, [data])
 
 
-def create(url: str, data: bytes) -> None:
-    """As `write`, unless the file is there. A store that cannot do both in one request is asked twice."""
-    with asked():
-        fs, path = system(url)
+def create_if_absent(url: str, data: bytes) -> None:
+    """Writes a small file only if it does not exist. A store that cannot do both in one request gets two."""
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
         if fs.exists(path):
             return
-        if not is_whole(fs, "pipe_file"):
-            pushed(fs, path, [data])
+        if not writes_atomically(fs, "pipe_file"):
+            write_or_discard(fs, path, [data])
             return
         try:
             fs.pipe_file(path, data, mode="create")
         except FileExistsError:
             pass
-        except (OSError, NotImplementedError):  # some that speak S3 know no condition
+        except (OSError, NotImplementedError):  # some S3-compatible stores have no conditional write
             if not fs.exists(path):
                 fs.pipe_file(path, data)
 
 
-def put(local: Path, url: str) -> None:
-    """Copies a complete file to the store, and compares its size there."""
+def upload_file(local: Path, url: str) -> None:
+    """Uploads a complete file, and checks its size in the store."""
     size = os.stat(local).st_size
-    with asked():
-        fs, path = system(url)
-        if is_whole(fs, "put_file"):
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
+        if writes_atomically(fs, "put_file"):
             fs.put_file(str(local), path)
         else:
             with open(local, "rb") as file:
-                pushed(fs, path, iter(lambda: file.read(COPIED_AT_A_TIME), b""))
-    if (there := facts_of(url).bytes) != size:
-        raise OSError(f"the store has {there:,} bytes of {size:,}; try again")
+                write_or_discard(fs, path, iter(lambda: file.read(COPIED_AT_A_TIME), b""))
+    if (stored_bytes := remote_facts(url).bytes) != size:
+        raise OSError(f"the store has {stored_bytes:,} bytes of {size:,}; try again")
 
 
-def is_whole(fs: Any, call: str) -> bool:
-    """Whether a call of the file system writes a file whole or not at all: that of fsspec itself, a `with` block, does not."""
+def writes_atomically(fs: Any, call: str) -> bool:
+    """Whether a call of the file system writes a file completely or not at all; the default of fsspec does not."""
     import fsspec
 
     return bool(fs.async_impl) or getattr(type(fs), call) is not getattr(fsspec.AbstractFileSystem, call)
 
 
-def pushed(fs: Any, path: str, parts: Iterable[bytes]) -> None:
-    """Writes a file, and gives it up if anything fails."""
+def write_or_discard(fs: Any, path: str, parts: Iterable[bytes]) -> None:
+    """Writes a file, and discards it if anything fails."""
     file = fs.open(path, "wb")
     try:
         for data in parts:
             file.write(data)
     except BaseException:
         with contextlib.suppress(AttributeError):
-            file.closed = True  # else it is completed when it is collected
+            file.closed = True  # otherwise the garbage collector completes it
         file.discard()
         raise
     file.close()
 
 
-def fetch(url: str, local: Path, size: int, ranges: Sequence[tuple[int, int]] | None = None) -> None:
-    """Copies a file here; with `ranges` only those bytes, at their places in a file of the same size."""
+def download_file(url: str, local: Path, size: int, ranges: Sequence[tuple[int, int]] | None = None) -> None:
+    """Downloads a file; with `ranges` only these bytes, at their places in a file of the same size."""
     if ranges is None:
-        with asked():
-            fs, path = system(url)
+        with wrap_store_errors():
+            fs, path = file_system_at(url)
             fs.get_file(path, str(local))
     else:
         with open(local, "wb") as file:
             for start, stop in ranges:
                 for at in range(start, stop, COPIED_AT_A_TIME):
                     file.seek(at)
-                    file.write(read(url, at, min(at + COPIED_AT_A_TIME, stop)))
+                    file.write(read_range(url, at, min(at + COPIED_AT_A_TIME, stop)))
             file.truncate(size)
-    if (found := os.stat(local).st_size) != size:
-        raise OSError(f"the store gave {found:,} bytes of {size:,}; try again")
+    if (copied_bytes := os.stat(local).st_size) != size:
+        raise OSError(f"the store gave {copied_bytes:,} bytes of {size:,}; try again")
 
 
 @contextlib.contextmanager
-def copied(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
-    """A copy of a file in the temporary folder, as of `fetch`, under the same last name.
+def temporary_copy(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
+    """A copy of a file in a temporary folder, by `download_file`, under the same last name.
 
     Args:
-        ranges: Says which bytes, of a file of so many; None means all.
+        ranges: Gives the ranges to copy, from the size of the file in bytes; None means all.
     Raises:
-        OSError: As of `fetch`.
+        OSError: As in `download_file`.
     """
     import tempfile  # slow to import
 
     with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
         local = Path(name, url.rpartition("/")[2] or "file")
-        size = facts_of(url).bytes
-        fetch(url, local, size, ranges(size))
+        size = remote_facts(url).bytes
+        download_file(url, local, size, ranges(size))
         yield local
 
 
-def opened(url: str) -> Any:
-    """A file that is open for reading in ranges."""
-    with asked():
-        fs, path = system(url)
+def open_remote(url: str) -> Any:
+    """Opens a file for reading in ranges."""
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
         return fs.open(path, "rb")
 
 
-def listing(url: str) -> dict[str, int]:
-    """The sizes of all files below a folder, by their names in it."""
-    with asked():
-        fs, path = system(url)
+def list_sizes(url: str) -> dict[str, int]:
+    """The sizes of all files below a folder, by their names relative to it."""
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
         try:
-            found = fs.find(path, detail=True)
+            infos = fs.find(path, detail=True)
         except FileNotFoundError:
             return {}
     start = path.rstrip("/") + "/"
-    return {name[len(start) :]: int(facts["size"] or 0) for name, facts in found.items() if name.startswith(start)}
+    return {name[len(start) :]: int(info["size"] or 0) for name, info in infos.items() if name.startswith(start)}
 
 
-def remove(urls: Iterable[str]) -> None:
-    """Removes files; one that is not there is no error."""
+def remove_files(urls: Iterable[str]) -> None:
+    """Removes files; missing files are ignored."""
     for url in urls:
-        with asked(), contextlib.suppress(FileNotFoundError):
-            fs, path = system(url)
+        with wrap_store_errors(), contextlib.suppress(FileNotFoundError):
+            fs, path = file_system_at(url)
             fs.rm_file(path)
 
 
-def globbed(url: str) -> list[str]:
-    """The files that a URL with `*`, `?`, `[…]` and `**` names, in order; of a web server the one file."""
+def glob_urls(url: str) -> list[str]:
+    """The files that a URL with `*`, `?`, `[…]` and `**` matches, in order; for a web server the URL itself."""
     refuse_two_slashes(url)
-    if not writes(url) or not any(sign in url for sign in "*?["):
+    if not is_writable(url) or not any(sign in url for sign in "*?["):
         return [url]
-    with asked():
-        fs, path = system(url)
-        found = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
-    for name in found:
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
+        urls = [f"{url.partition(':')[0]}://{name.lstrip('/')}" for name in sorted(fs.glob(path))]
+    for name in urls:
         refuse_two_slashes(name)
-    return found
+    return urls
 
 
 def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
-    """The files of these kinds below a folder, in order; None if the URL is not that of a folder."""
-    if not writes(url):
+    """The files with these suffixes below a folder, in order; None if the URL is not a folder."""
+    if not is_writable(url):
         return None
-    with asked():
-        fs, path = system(url)
+    with wrap_store_errors():
+        fs, path = file_system_at(url)
         if fs.isfile(path) or not fs.isdir(path):
             return None
-    place = url_of(url.rstrip("/"))
-    found = [f"{place}/{name}" for name in sorted(listing(url)) if name.endswith(suffixes)]
-    for name in found:
+    base = url_of(url.rstrip("/"))
+    urls = [f"{base}/{name}" for name in sorted(list_sizes(url)) if name.endswith(suffixes)]
+    for name in urls:
         refuse_two_slashes(name)
-    return found
+    return urls
 
 
-# What jobs read: files of this machine and behind URLs answer the same questions
+# Inputs of jobs: one interface for local files and URLs
 
 
 class LocalInput(NamedTuple):
-    """A file of this machine."""
+    """A local file."""
 
     path: str
 
     def facts(self) -> InputFacts:
-        """The file as it is now."""
-        if not regular(self.path):
-            raise OSError("it is not a regular file, which a job needs to read it again")
+        """The current state of the file."""
+        if not check_regular(self.path):
+            raise OSError("it is not a regular file; a job must be able to read it again")
         status = os.stat(self.path)
         return InputFacts(status.st_size, status.st_mtime_ns)
 
@@ -318,31 +318,31 @@ class LocalInput(NamedTuple):
             return file.read(stop - start)
 
     @contextlib.contextmanager
-    def here(self, ranges: Ranges) -> Iterator[Path]:
+    def local_copy(self, ranges: Ranges) -> Iterator[Path]:
         """The file itself."""
         yield Path(self.path)
 
 
 class RemoteInput(NamedTuple):
-    """A file behind a URL."""
+    """A file at a URL."""
 
     path: str
 
     def facts(self) -> InputFacts:
-        """The file as it is now."""
-        return facts_of(self.path)
+        """The current state of the file."""
+        return remote_facts(self.path)
 
     def read(self, start: int, stop: int) -> bytes:
         """A range of its bytes."""
-        return read(self.path, start, stop) if start < stop else b""
+        return read_range(self.path, start, stop) if start < stop else b""
 
-    def here(self, ranges: Ranges) -> AbstractContextManager[Path]:
-        """A file of this machine with the same size, the same last name, and these ranges of bytes at their places.
+    def local_copy(self, ranges: Ranges) -> AbstractContextManager[Path]:
+        """A local file with the same size, the same last name, and these ranges of bytes at their places.
 
         Args:
-            ranges: Says which, of a file of so many bytes; None means all.
+            ranges: Gives the ranges, from the size of the file in bytes; None means all.
         """
-        return copied(self.path, ranges)
+        return temporary_copy(self.path, ranges)
 
 
 def input_at(path: str) -> LocalInput | RemoteInput:

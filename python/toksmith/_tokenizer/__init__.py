@@ -1,1 +1,1 @@
-"""The tokenizer, its results, and what follows a text or a conversation."""
+"""The tokenizer, its results, and its sessions, streams and conversations."""

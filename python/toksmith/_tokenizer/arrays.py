@@ -1,7 +1,7 @@
-"""Texts from columns of Arrow, and the type of arrays of ids.
+"""Encodes columns of Arrow, and checks the types of arrays of ids.
 
-Columns (pyarrow, polars, pandas; whatever has `__arrow_c_stream__`) are read from their buffers, without a Python object for
-each text.
+Columns (pyarrow, polars, pandas; any object with `__arrow_c_stream__`) are read from their buffers, without a Python object
+for each text.
 """
 
 from __future__ import annotations
@@ -12,41 +12,41 @@ import numpy as np
 
 from .. import _core
 from .._base.arguments import as_sequence
-from .._base.errors import OF_A_PLACE, InvalidOption
+from ..errors import OF_A_PLACE, InvalidOption
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["fitting", "is_column", "ragged_ids"]
+__all__ = ["check_id_type", "is_column", "ragged_ids"]
 
 
-def fitting(dtype: DTypeLike, ids: NDArray[np.uint32]) -> np.dtype[Any]:
+def check_id_type(dtype: DTypeLike, ids: NDArray[np.uint32]) -> np.dtype[Any]:
     """The type, if it holds all these ids.
 
     Raises:
-        InvalidOption: It is no integer type, or is too small.
+        InvalidOption: It is not an integer type, or is too small.
     """
     try:
-        found = np.dtype(dtype)
+        id_type = np.dtype(dtype)
     except (TypeError, ValueError):
         raise InvalidOption("dtype", dtype, "an integer type of numpy, such as 'uint16' or 'int64'") from None
-    if found.kind not in "iu":
+    if id_type.kind not in "iu":
         raise InvalidOption("dtype", dtype, "an integer type of numpy, such as 'uint16' or 'int64'")
-    if (largest := int(ids.max(initial=0))) > np.iinfo(found).max:
+    if (largest := int(ids.max(initial=0))) > np.iinfo(id_type).max:
         raise InvalidOption("dtype", dtype, f"a type that holds the id {largest}, such as 'uint32' or 'int64'")
-    return found
+    return id_type
 
 
 def is_column(texts: object) -> bool:
-    """Whether it shares its memory through Arrow's interface."""
+    """Whether an object shares its memory through Arrow's interface."""
     return any(hasattr(type(texts), name) for name in ("__arrow_c_stream__", "__arrow_c_array__"))
 
 
 def block_of(texts: Any) -> _core.TextBlock | None:
-    """The texts of a column of Arrow; None for what is none, or where pyarrow is not installed.
+    """The texts of a column of Arrow; None for other objects, or if pyarrow is not installed.
 
     Raises:
-        TypeError: It is a table, or not of texts, or one of them is null.
+        TypeError: It is a table, or its values are not texts, or one is null.
     """
     if not is_column(texts):
         return None
@@ -54,12 +54,12 @@ def block_of(texts: Any) -> _core.TextBlock | None:
         import pyarrow as arrow
     except ImportError:
         return None
-    from .._corpus.parquet import flat
+    from .._corpus.parquet import flatten_column
 
     try:
         column = arrow.chunked_array(texts if hasattr(type(texts), "__arrow_c_stream__") else [arrow.array(texts)])
     except (TypeError, ValueError, arrow.ArrowException):
-        return None  # a column of Python objects, for example: its items are looked at one by one
+        return None  # for example a column of Python objects, whose items are then read one by one
     kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
     if arrow.types.is_struct(kind):
         raise TypeError("texts: expected a column, not a table; pass one column of it")
@@ -70,14 +70,14 @@ def block_of(texts: Any) -> _core.TextBlock | None:
     if column.null_count:
         place = column.is_null().index(True).as_py()
         raise TypeError(f"texts: item {place}: expected str or bytes, not null; drop_null() drops such rows")
-    blob, ends = flat(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
+    blob, ends = flatten_column(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
     return _core.TextBlock.of_values(blob, ends)
 
 
 def ragged_ids(
     engine: _core.Engine, texts: Any, special: Any, errors: str, threads: int
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-    """The ids of the texts of a batch or of a column, and where those of each end."""
+    """The ids of the texts of a batch or a column, and the end of each text's ids."""
     block = block_of(texts)
     if block is None:
         return engine.encode_ragged(as_sequence(texts), special, errors, threads)

@@ -1,9 +1,8 @@
-"""Where texts and ids can be cut: parts of a text by number of ids, ids that later text can change, ids that change
-when they are decoded and encoded again.
+"""Finds where texts and ids can be cut: by number of ids, where later text can change ids, and where ids change when
+they are decoded and encoded again.
 
-Everything is defined by `encode`: a part of a text has as many ids as it has when it is encoded alone. If the core
-knows places where the text can be cut without changing an id (`encode/boundaries.rs`), only the necessary part is encoded;
-otherwise all of it.
+`encode` defines everything: the ids of a part are those of the part encoded alone. If the core knows places where the text
+can be cut without changing an id (`encode/boundaries.rs`), only the necessary part is encoded; otherwise the whole text.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 
 from .. import _core
-from .._base.arguments import items, whole_number
-from .._base.errors import InvalidOption, moved
+from .._base.arguments import check_int, check_items
 from .._model.model import Model
+from ..errors import InvalidOption, shift_offsets
 from .stream import CONTEXT, Special, as_utf8, offset_in
 
 if TYPE_CHECKING:
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Continuations",
-    "chunks",
     "first_drift",
-    "healed",
+    "heal_prompt",
     "longest_added",
     "pieces_of",
-    "truncated",
+    "split_chunks",
+    "truncate_text",
 ]
 
 Some = TypeVar("Some", str, bytes)
@@ -41,14 +40,14 @@ PER_ID = 8  # a first guess of the bytes per id
 
 
 def longest_added(model: Model) -> int:
-    """The bytes of the longest added token."""
+    """The length in bytes of the longest added token."""
     return max((len(token.content.encode()) for token in model.added_tokens), default=0)
 
 
 class PartEncoder:
-    """The ids of parts of texts, with one choice of `special`.
+    """Encodes parts of texts, with one value of `special`.
 
-    A part begins at `base` of the caller's text, to which errors refer.
+    A part begins at `base` of the caller's text; offsets in errors refer to that text.
     """
 
     def __init__(self, engine: _core.Engine, model: Model, special: Special) -> None:
@@ -57,17 +56,17 @@ class PartEncoder:
 
     def count(self, text: str | bytes, base: int) -> int:
         """The number of ids."""
-        with moved(lambda offset: base + offset):
+        with shift_offsets(lambda offset: base + offset):
             return self.engine.count(text, self.special, "replace")
 
     def ids(self, text: str | bytes, base: int) -> list[int]:
         """The ids."""
-        with moved(lambda offset: base + offset):
+        with shift_offsets(lambda offset: base + offset):
             return self.engine.encode(text, self.special, "replace", None)
 
     def places(self, text: str | bytes, base: int) -> list[int | None]:
-        """For each number of ids, where to cut the text behind them: None inside a character."""
-        with moved(lambda offset: base + offset):
+        """For each number of ids, the place after them in the text; None inside a character."""
+        with shift_offsets(lambda offset: base + offset):
             ids, starts, ends = _core.encode_with_offsets(self.engine, text, self.special, "replace", True)
         shared = [False, *(starts[1:] < ends[:-1]).tolist(), False][: len(ids) + 1]
         if isinstance(text, bytes):
@@ -75,85 +74,85 @@ class PartEncoder:
         return [None if inside else end for inside, end in zip(shared, [0, *ends.tolist()], strict=True)]
 
     def enough(self, text: Some, start: int, most: int) -> Some:
-        """The text from `start` on, or a part of it with more than `most` ids, which are the same in the whole text."""
+        """The text from `start` on, or a prefix of it with more than `most` ids, which equal those in the whole text."""
         size = PER_ID * (most + 1) + 32 * CONTEXT
         while start + size < len(text):
-            data = plain(text[start : start + size])
+            data = utf8_or_none(text[start : start + size])
             cut = None if data is None else _core.find_cut(self.engine, data, 0, last=True)
             if data is not None and cut is not None:
-                part: Some = like(text, data[:cut])
+                part: Some = to_type_of(text, data[:cut])
                 if self.count(part, start) > most:
                     return part
             size *= 2
         return text[start:]
 
     def enough_of_end(self, text: Some, most: int, base: int) -> Some:
-        """The text, or its end with more than `most` ids, which are the same in the whole text."""
+        """The text, or a suffix of it with more than `most` ids, which equal those in the whole text."""
         size = PER_ID * (most + 1) + 32 * CONTEXT + self.context
         while size < len(text):
-            data = plain(text[len(text) - size :])
+            data = utf8_or_none(text[len(text) - size :])
             cut = None if data is None else _core.find_cut(self.engine, data, self.context, last=False)
             if data is not None and cut is not None:
-                part: Some = like(text, data[cut:])
+                part: Some = to_type_of(text, data[cut:])
                 if self.count(part, base + len(text) - len(part)) > most:
                     return part
             size *= 2
         return text
 
     def first(self, text: Some, start: int, most: int) -> Some:
-        """The longest prefix of the text from `start` on that ends behind one of its first `most` ids, with no more ids."""
-        known = self.enough(text, start, most)
-        places = self.places(known, start)
-        if len(places) == 1:  # no id at all
-            return known
+        """The longest prefix of the text from `start` on that ends after one of its first `most` ids, with no more ids."""
+        part = self.enough(text, start, most)
+        places = self.places(part, start)
+        if len(places) == 1:  # the text has no ids
+            return part
         for place in reversed(places[: most + 1]):
-            if place is not None and (place == 0 or self.count(known[:place], start) <= most):
-                return known[:place]
+            if place is not None and (place == 0 or self.count(part[:place], start) <= most):
+                return part[:place]
         return text[:0]
 
     def last(self, text: Some, most: int, base: int = 0) -> Some:
         """The longest suffix of the text that starts before one of its last `most` ids, with no more ids."""
-        known = self.enough_of_end(text, most, base)
-        base += len(text) - len(known)
-        places = self.places(known, base)
+        part = self.enough_of_end(text, most, base)
+        base += len(text) - len(part)
+        places = self.places(part, base)
         if len(places) == 1:
-            return known
+            return part
         for place in places[max(0, len(places) - 1 - most) :]:
-            if place is not None and (place == len(known) or self.count(known[place:], base + place) <= most):
-                return known[place:]
+            if place is not None and (place == len(part) or self.count(part[place:], base + place) <= most):
+                return part[place:]
         return text[:0]
 
 
-def plain(text: str | bytes) -> bytes | None:
-    """The bytes of a text; None for one with lone surrogates, which must not be separated."""
+def utf8_or_none(text: str | bytes) -> bytes | None:
+    """The bytes of a text; None if it has lone surrogates, because cutting could separate a pair."""
     try:
         return text if isinstance(text, bytes) else text.encode()
     except UnicodeEncodeError:
         return None
 
 
-def like(text: object, data: bytes) -> Any:
+def to_type_of(text: object, data: bytes) -> Any:
     """The bytes in the type of the text."""
     return data if isinstance(text, bytes) else data.decode(errors="replace")
 
 
-def truncated(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
+def truncate_text(parts: PartEncoder, text: Some, max_tokens: int, side: str) -> Some:
     """See `Tokenizer.truncate`."""
-    checked_count("max_tokens", max_tokens, 0)
+    check_count("max_tokens", max_tokens, 0)
     if side not in ("left", "right"):
         raise InvalidOption("side", side, "'left' or 'right': the side to cut off")
     return parts.first(text, 0, max_tokens) if side == "right" else parts.last(text, max_tokens)
 
 
-def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
+def split_chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> list[Chunk]:
     """See `Tokenizer.chunk`."""
-    from .results import Chunk  # not above, as in all of this file: tokenizers load sooner without it
+    from .results import Chunk  # imported on demand in this file, so tokenizers load sooner
 
-    checked_count("max_tokens", max_tokens, 1)
-    checked_count("overlap", overlap, 0)
+    check_count("max_tokens", max_tokens, 1)
+    check_count("overlap", overlap, 0)
     if overlap >= max_tokens:
         raise InvalidOption("overlap", overlap, f"less than max_tokens={max_tokens}")
-    found: list[Chunk] = []
+    result: list[Chunk] = []
     start = end = 0
     while end < len(text):
         part = parts.first(text, start, max_tokens)
@@ -161,36 +160,36 @@ def chunks(parts: PartEncoder, text: Some, max_tokens: int, overlap: int) -> lis
             start = end
             continue
         if not part:
-            raise too_small(parts, text, start, max_tokens)
+            raise chunk_too_small(parts, text, start, max_tokens)
         end = start + len(part)
-        found.append(Chunk(part, start, end, parts.ids(part, start)))
+        result.append(Chunk(part, start, end, parts.ids(part, start)))
         start = end - len(parts.last(part, overlap, start)) if overlap else end
-    return found
+    return result
 
 
-def too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> InvalidOption:
-    """The error for a character, or other text that cannot be cut, with more ids than a chunk may have."""
-    known = parts.enough(text, start, max_tokens)
-    first = next((place for place in parts.places(known, start) if place), len(known))
-    needed = parts.count(known[:first], start)
+def chunk_too_small(parts: PartEncoder, text: Some, start: int, max_tokens: int) -> InvalidOption:
+    """The error for a character, or other text that cannot be cut, with more ids than a chunk can have."""
+    part = parts.enough(text, start, max_tokens)
+    first = next((place for place in parts.places(part, start) if place), len(part))
+    needed = parts.count(part[:first], start)
     return InvalidOption("max_tokens", max_tokens, f"at least {needed}, for the text at {start}, which cannot be cut")
 
 
-def checked_count(argument: str, value: int, least: int) -> None:
+def check_count(argument: str, value: int, least: int) -> None:
     """Checks that an argument is a count."""
-    if whole_number(value, argument) < least:
+    if check_int(value, argument) < least:
         raise InvalidOption(argument, value, f"at least {least}")
 
 
 def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int | None:
     """See `Tokenizer.first_drift`."""
-    listed = items(ids, "ids", "ids (integers)")
-    engine.decode_bytes(listed)  # an unknown id is an error with its position among all
+    id_list = check_items(ids, "ids", "ids (integers)")
+    engine.decode_bytes(id_list)  # an unknown id is an error with its position among all
     special = {token.id for token in model.added_tokens if token.special}
-    cuts = [place for place, id in enumerate(listed) if id in special]
+    cuts = [place for place, id in enumerate(id_list) if id in special]
     start = 0
-    for end in [*cuts, len(listed)]:
-        run = np.array(listed[start:end], np.uint32)
+    for end in [*cuts, len(id_list)]:
+        run = np.array(id_list[start:end], np.uint32)
         again = engine.encode_array(engine.decode_bytes(run), "text", "replace", None)
         common = min(len(run), len(again))
         differs = np.flatnonzero(run[:common] != again[:common])
@@ -201,7 +200,7 @@ def first_drift(engine: _core.Engine, model: Model, ids: Iterable[int]) -> int |
 
 
 class OrderedTokens(NamedTuple):
-    """What each ordinary token shows, in order; its id; and the length of the longest."""
+    """The decoded bytes of the ordinary tokens, sorted; their ids; and the length of the longest."""
 
     contents: list[bytes]
     ids: NDArray[np.uint32]
@@ -209,60 +208,60 @@ class OrderedTokens(NamedTuple):
 
 
 class Continuations:
-    """The tokens that may continue a text, sorted by their decoded bytes. `heal` makes them on demand."""
+    """The tokens that can continue a text, sorted by their decoded bytes; `heal` builds the tables on demand."""
 
     def __init__(self, engine: _core.Engine, model: Model) -> None:
         self._engine, self._model = engine, model
         self._made: dict[bool, OrderedTokens] = {}
 
     def tokens(self, first: bool) -> OrderedTokens:
-        """The tokens; `first` says that nothing was shown before them."""
-        key, made = first and bool(self._model.decoders), self._made
-        if key not in made:
-            made[key] = self._ordered(key)
-        return made[key]
+        """The tokens; `first` is whether they are decoded at the start of a text."""
+        key, tables = first and bool(self._model.decoders), self._made
+        if key not in tables:
+            tables[key] = self._sort_tokens(key)
+        return tables[key]
 
-    def _ordered(self, first: bool) -> OrderedTokens:
+    def _sort_tokens(self, first: bool) -> OrderedTokens:
         model = self._model
-        listed = zip(model.tokens, model.ids.tolist(), strict=True)
-        shown = self._engine.decode_more
-        pairs = sorted((shown([id], fresh=first)[0] if model.decoders else token, id) for token, id in listed)
+        rows = zip(model.tokens, model.ids.tolist(), strict=True)
+        decode_more = self._engine.decode_more
+        pairs = sorted((decode_more([id], fresh=first)[0] if model.decoders else token, id) for token, id in rows)
         ids = np.array([id for _, id in pairs], np.uint32)
         return OrderedTokens([token for token, _ in pairs], ids, max((len(token) for token, _ in pairs), default=0))
 
     def made(self) -> list[list[bytes]]:
-        """What the tokens show that were made so far."""
+        """The decoded tokens of the tables built so far."""
         return [tokens.contents for tokens in self._made.values()]
 
     def release(self) -> None:
-        """Forgets what was made."""
+        """Drops the tables."""
         self._made = {}
 
 
-def healed(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
+def heal_prompt(parts: PartEncoder, continuations: Continuations, text: str | bytes) -> Healing:
     """See `Tokenizer.heal`."""
     from .results import Healing
 
     data = as_utf8(text)
     cut = _core.find_cut(parts.engine, data, 0, last=True) or 0
-    with moved(lambda offset: offset_in(text, offset)):
-        settled = parts.engine.encode(data[:cut], parts.special, "replace", None)
-    with moved(lambda offset: offset_in(text, cut + offset)):
+    with shift_offsets(lambda offset: offset_in(text, offset)):
+        stable_ids = parts.engine.encode(data[:cut], parts.special, "replace", None)
+    with shift_offsets(lambda offset: offset_in(text, cut + offset)):
         ids, _, ends = _core.encode_with_offsets(parts.engine, data[cut:], parts.special, "replace", False)
-    # No token begins with a rest that is longer than all tokens.
+    # A rest that is longer than all tokens begins none of them.
     longest = max(continuations.tokens(first).longest for first in (False, True))
-    # Text that a normalizer removes from the end has no id; it is not a rest if no token begins with it.
+    # Text that a normalizer removes from the end has no id; it is a rest only if a token begins with it.
     rests = ((count, cut + end) for count, end in enumerate([0, *ends.tolist()]) if len(data) - cut - end <= longest)
-    fresh = True
+    is_fresh = True
     for count, start in chain(rests, [(len(ids), len(data))]):
         rest = data[start:]
-        # Once something is decoded, later tokens are no longer first.
-        fresh = fresh and parts.engine.decode_more([*settled, *ids[:count].tolist()], fresh=True)[1]
-        tokens = continuations.tokens(fresh)
+        # After the first decoded bytes, later tokens are not at the start of the text.
+        is_fresh = is_fresh and parts.engine.decode_more([*stable_ids, *ids[:count].tolist()], fresh=True)[1]
+        tokens = continuations.tokens(is_fresh)
         first, last = prefix_range(tokens.contents, rest)
         if first < last or not rest:
-            known = [*settled, *ids[:count].tolist()]
-            return Healing(known, rest, np.sort(tokens.ids[first:last]), stable=count == 0)
+            kept_ids = [*stable_ids, *ids[:count].tolist()]
+            return Healing(kept_ids, rest, np.sort(tokens.ids[first:last]), stable=count == 0)
     raise AssertionError("an empty rest begins every token")
 
 

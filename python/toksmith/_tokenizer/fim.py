@@ -1,6 +1,6 @@
-"""Filling in the middle: a prompt from the text before a gap and the text behind it, with a vocabulary's own marks.
+"""Filling in the middle: builds a prompt from the texts before and after a gap, with the marks of the vocabulary.
 
-The rule: the parts are untrusted text, in which no added token is found (`encode_segments`), and each is encoded by itself.
+The rule: the parts are untrusted text, in which no added token is found (`encode_segments`), and each is encoded alone.
 A model only understands the order that it was trained with. Left out: Code Llama and the first Codestral, whose
 SentencePiece models join the parts in another way.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from .._base.errors import InvalidOption
+from ..errors import InvalidOption
 from .tokenizer import Text, Tokenizer
 
 __all__ = ["FimMarks", "fim", "fim_marks"]
@@ -24,12 +24,12 @@ class FimMarks:
     tokens.
 
     Attributes:
-        prefix: The mark before the text in front of the gap.
-        suffix: The mark before the text behind the gap.
-        middle: The mark after which the model writes; None if it writes on at
-            the end of the prompt.
+        prefix: The mark of the text before the gap; it precedes that text.
+        suffix: The mark of the text after the gap; it precedes that text.
+        middle: The mark after which the model writes; None if the model
+            continues the end of the prompt.
         orders: The orders that models with these marks are trained with, the
-            usual one first.
+            usual order first.
         used_by: Vocabularies that have these marks.
     """
 
@@ -58,8 +58,7 @@ ROWS = {
 
 
 def fim_marks() -> Mapping[str, FimMarks]:
-    """The marks for filling in the middle that `fim` finds in a vocabulary, by
-    family.
+    """The marks for filling in the middle that `fim` knows, by family.
 
     Returns: a read-only mapping.
 
@@ -88,11 +87,11 @@ def fim(
 
     Args:
         prefix: The text before the gap, plain text even where it spells a mark.
-        suffix: The text behind the gap.
+        suffix: The text after the gap.
         middle: The text of the gap, for an example to train on; None for a
             prompt.
         order: None for the usual order of the family.
-        marks: None to find those of `fim_marks()` that the tokenizer has.
+        marks: None for the first marks of `fim_marks()` that the tokenizer has.
     Raises:
         InvalidOption: The tokenizer has no such marks, or the family does not
             have the order.
@@ -107,26 +106,26 @@ def fim(
     >>> tok.decode(toksmith.fim(tok, "def f(", "return x", "x): ", order="spm"))
     '<fim_prefix><fim_suffix>return x<fim_middle>def f(x): '
     """
-    known = {added.content: added.id for added in tok.model.added_tokens}
-    own = marks or found(tok, known)
-    chosen = order or own.orders[0]
-    if chosen not in own.orders:
-        raise InvalidOption("order", order, " or ".join(map(repr, own.orders)) + f", the orders of {own.used_by}")
-    for content in filter(None, (own.prefix, own.suffix, own.middle)):
-        if content not in known:
+    id_of = {added.content: added.id for added in tok.model.added_tokens}
+    family = marks or find_marks(tok, id_of)
+    used_order = order or family.orders[0]
+    if used_order not in family.orders:
+        raise InvalidOption("order", order, " or ".join(map(repr, family.orders)) + f", the orders of {family.used_by}")
+    for content in filter(None, (family.prefix, family.suffix, family.middle)):
+        if content not in id_of:
             raise InvalidOption("marks", content, "special or added tokens of the tokenizer")
-    before, behind = tok.encode_segments([(prefix, False)]), tok.encode_segments([(suffix, False)])
-    if own.middle is None:
-        parts = [known[own.suffix], *behind, known[own.prefix], *before]
-    elif chosen == "psm":
-        parts = [known[own.prefix], *before, known[own.suffix], *behind, known[own.middle]]
+    before, after = tok.encode_segments([(prefix, False)]), tok.encode_segments([(suffix, False)])
+    if family.middle is None:
+        parts = [id_of[family.suffix], *after, id_of[family.prefix], *before]
+    elif used_order == "psm":
+        parts = [id_of[family.prefix], *before, id_of[family.suffix], *after, id_of[family.middle]]
     else:
-        parts = [known[own.prefix], known[own.suffix], *behind, known[own.middle], *before]
+        parts = [id_of[family.prefix], id_of[family.suffix], *after, id_of[family.middle], *before]
     return parts if middle is None else parts + tok.encode_segments([(middle, False)])
 
 
-def found(tok: Tokenizer, known: Collection[str]) -> FimMarks:
-    """The first family whose marks are among the known added tokens."""
+def find_marks(tok: Tokenizer, known: Collection[str]) -> FimMarks:
+    """The first family whose marks are all known added tokens."""
     for row in ROWS.values():
         if {row.prefix, row.suffix, row.middle} <= {*known, None}:
             return row

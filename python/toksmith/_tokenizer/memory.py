@@ -1,7 +1,7 @@
-"""MemoryUse: how much memory a tokenizer holds, and for what.
+"""MemoryUse: the memory of a tokenizer by purpose.
 
 Every figure is the memory allocated for tables and buffers, summed by their owners. Left out: Python's own objects,
-compiled regexes, the memory of running calls, and the 32 MiB at most that the process keeps for its next large result, which
+compiled regexes, the memory of running calls, and up to 32 MiB that the process keeps for its next large result, which
 `release` frees too.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _core, _render
-from .._base.errors import number_of
+from .._base.wording import number_of
 from .._model.model import Model
 from .._render import Table
 
@@ -22,19 +22,19 @@ __all__ = ["MemoryUse", "memory_use"]
 
 @dataclass(frozen=True, repr=False)
 class MemoryUse(_render.Shown):
-    """What a tokenizer holds in memory, in bytes.
+    """The memory of a tokenizer, in bytes.
 
     Attributes:
         model: The arrays of the model: tokens, ids, merges, scores.
-        tables: The tables made from them with the tokenizer.
-        first_use: Tables that were made when a call first needed them, such as
-            that for decoding. They stay, and do not grow.
-        healing: The sorted tokens that `heal` searches; made at its first
+        tables: The tables that the constructor builds from the model.
+        first_use: Tables that a call built when it first needed them, such as
+            the table for decoding. They stay and do not grow.
+        healing: The sorted tokens that `heal` searches; built at its first
             call, freed by `release`.
-        session_bytes: What the tokenizer keeps for later calls, mostly pieces
-            with their ids; freed by `release`.
-        sessions: How many concurrent calls can use it: at most the number of
-            processors, or 4.
+        session_bytes: The caches for later calls, mostly pieces with their
+            ids; freed by `release`.
+        sessions: How many concurrent calls can use these caches: at most the
+            number of processors, or 4.
     """
 
     model: int
@@ -55,13 +55,13 @@ class MemoryUse(_render.Shown):
 
     def _parts(self) -> Iterator[Any]:
         yield f"{self.total:,} bytes of memory"
-        waiting = f"{number_of(self.sessions, 'session')} kept for the next call"
+        kept_sessions = f"{number_of(self.sessions, 'session')} kept for the next call"
         rows = [
             ("model", self.model, ""),
             ("tables", self.tables, ""),
             ("tables made at first use", self.first_use, ""),
             ("tokens that heal searches", self.healing, "yes"),
-            (waiting, self.session_bytes, "yes"),
+            (kept_sessions, self.session_bytes, "yes"),
         ]
         yield Table(["", "bytes", "freed by release"], [[name, f"{size:,}", back] for name, size, back in rows])
 
@@ -70,9 +70,9 @@ class MemoryUse(_render.Shown):
 
 
 def memory_use(model: Model, engine: _core.Engine, healing: Sequence[Sequence[bytes]]) -> MemoryUse:
-    """What a model, its engine and the tables of `heal` hold."""
+    """The memory of a model, its engine and the tables of `heal`."""
     arrays = [model.ids, model.merges, model.tokens.ends, model.scores]
-    held = len(model.tokens.blob) + sum(array.nbytes for array in arrays if array is not None)
-    made = (sys.getsizeof(tokens) + sum(map(sys.getsizeof, tokens)) for tokens in healing)
+    model_bytes = len(model.tokens.blob) + sum(array.nbytes for array in arrays if array is not None)
+    healing_bytes = (sys.getsizeof(tokens) + sum(map(sys.getsizeof, tokens)) for tokens in healing)
     tables, first_use, sessions, session_bytes = engine.memory()
-    return MemoryUse(held, tables, first_use, sum(made), session_bytes, sessions)
+    return MemoryUse(model_bytes, tables, first_use, sum(healing_bytes), session_bytes, sessions)

@@ -1,9 +1,9 @@
-"""Whether a split pattern fits a vocabulary: which of its tokens do not encode to themselves.
+"""Tests whether a split pattern fits a vocabulary: which tokens do not encode to themselves.
 
-A token that is text, encoded as a text of its own, gives its own id under the pattern that its vocabulary was trained
-with, but for a few that need something around them. Under another pattern thousands do not. A token with a mark is encoded
-where the mark says that it belongs: at the start of a word, inside one or at its end. Left out: tokens that are not whole
-characters, because no text is equal to them, tokens for bytes, and added tokens.
+A token that is text, encoded alone, gives its own id under the pattern of its training, except for a few tokens that need
+text around them. Under another pattern thousands do not. A token with a mark is encoded at the place of the mark: at the
+start of a word, inside one or at its end. Left out: tokens that are not whole characters, because no text equals them, byte
+tokens, and added tokens.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from numpy.typing import NDArray
 
 from .. import _core
 from .._base.threads import thread_count
-from .._formats.texts import unspelt
+from .._formats.texts import from_gpt2_alphabet
 from .._model.model import BYTE_TOKENS, Model, Step, TokenTable
 from .._model.steps import engine_of
 
-__all__ = ["TokenTexts", "misfits", "not_alone", "token_texts"]
+__all__ = ["TokenTexts", "differs_alone", "find_misfits", "token_texts"]
 
 SPACE_MARK = "▁"
 
 
 @dataclass(frozen=True, eq=False)
 class TokenTexts:
-    """The ordinary tokens that are text, by rank: ids (uint32), what is encoded for each, and the texts that they stand for."""
+    """The ordinary tokens that are text, by rank: ids (uint32), the piece to encode for each, and the texts they stand for."""
 
     ids: NDArray[np.uint32]
     pieces: Sequence[str]
@@ -36,15 +36,15 @@ class TokenTexts:
 
 
 def token_texts(model: Model) -> TokenTexts:
-    """The ordinary tokens of a model that are whole characters: what they hold, without the marks of parts of words."""
+    """The ordinary tokens of a model that are whole characters, without the marks of parts of words."""
     added = {token.id for token in model.added_tokens}
     kinds = {step.kind for step in (*model.normalizers, *model.splitters)}
-    spelt = model.unit == "char" and "byte_characters" in kinds
+    is_spelled = model.unit == "char" and "byte_characters" in kinds
     ids, pieces = [], []
     for id, token in zip(model.ids.tolist(), model.tokens, strict=True):
         try:
             piece = token.decode()
-            piece = (unspelt(piece) or token).decode() if spelt else piece
+            piece = (from_gpt2_alphabet(piece) or token).decode() if is_spelled else piece
         except UnicodeDecodeError:
             continue
         if id not in added and not (model.byte_fallback and token in BYTE_TOKENS):
@@ -55,33 +55,33 @@ def token_texts(model: Model) -> TokenTexts:
     return TokenTexts(np.array(ids, np.uint32), pieces, texts)
 
 
-def not_alone(engine: _core.Engine, texts: Sequence[str], ids: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """For each text whether it does not encode to its id alone.
+def differs_alone(engine: _core.Engine, texts: Sequence[str], ids: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """For each text, whether its encoding differs from its one id.
 
     Cost: one encoding of all texts.
     """
-    given, ends = engine.encode_ragged(texts, "text", "replace", thread_count(None))
+    encoded_ids, ends = engine.encode_ragged(texts, "text", "replace", thread_count(None))
     ends = ends.astype(np.int64)
-    alone = np.diff(ends, prepend=0) == 1
-    found = np.zeros(len(ends), np.bool_)
-    found[alone] = given[ends[alone] - 1] == ids[alone]
-    return ~found
+    single = np.diff(ends, prepend=0) == 1
+    matches = np.zeros(len(ends), np.bool_)
+    matches[single] = encoded_ids[ends[single] - 1] == ids[single]
+    return ~matches
 
 
-def misfits(model: Model, tokens: TokenTexts) -> NDArray[np.bool_]:
-    """For each token whether it does not encode to itself, where its marks say that it belongs."""
+def find_misfits(model: Model, tokens: TokenTexts) -> NDArray[np.bool_]:
+    """For each token, whether it does not encode to itself at the place of its marks."""
     inside = np.array([is_inside(model, token) for token in map(model.vocab.token, tokens.ids.tolist())], np.bool_)
-    found = np.zeros(len(tokens.ids), np.bool_)
-    for places, place_of in ((~inside, without_prefixes), (inside, inside_words)):
+    result = np.zeros(len(tokens.ids), np.bool_)
+    for places, place_of in ((~inside, model_without_prefixes), (inside, model_inside_words)):
         rows = np.flatnonzero(places)
         if len(rows):
             texts = [tokens.pieces[row] for row in rows.tolist()]
-            found[rows] = not_alone(engine_of(place_of(model)), texts, tokens.ids[rows])
-    return found
+            result[rows] = differs_alone(engine_of(place_of(model)), texts, tokens.ids[rows])
+    return result
 
 
 def is_inside(model: Model, token: bytes | None) -> bool:
-    """Whether a token is one that continues a word, or that does not end one."""
+    """Whether a token continues a word, or does not end one."""
     prefix, suffix = model.continuing_subword_prefix, model.end_of_word_suffix
     token = token or b""
     if model.kind == "wordpiece":
@@ -89,27 +89,27 @@ def is_inside(model: Model, token: bytes | None) -> bool:
     return suffix != "" and not token.endswith(suffix.encode())
 
 
-def without_prefixes(model: Model) -> Model:
-    """The model without what it puts before texts and words, so that a token is encoded as it is."""
+def model_without_prefixes(model: Model) -> Model:
+    """The model without the prefixes that it adds to texts and words, so that a token is encoded unchanged."""
 
     def plain(step: Step) -> Step:
-        more: dict[str, dict[str, object]] = {
+        overrides: dict[str, dict[str, object]] = {
             "sentencepiece": {"dummy": "nowhere", "remove_extra": False},
             "metaspace": {"prepend": "never"},
         }
-        return Step(step.kind, tuple(sorted({**dict(step.options), **more.get(step.kind, {})}.items())))
+        return Step(step.kind, tuple(sorted({**dict(step.options), **overrides.get(step.kind, {})}.items())))
 
-    def kept(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    def keep_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         return tuple(plain(step) for step in steps if step.kind not in ("prepend", "prefix_space"))
 
     return dataclasses.replace(
-        model, normalizers=kept(model.normalizers), splitters=kept(model.splitters), added_tokens=()
+        model, normalizers=keep_steps(model.normalizers), splitters=keep_steps(model.splitters), added_tokens=()
     )
 
 
-def inside_words(model: Model) -> Model:
-    """The model with the tokens that continue words at their start, or with no mark at the end of words."""
-    plain = without_prefixes(model)
+def model_inside_words(model: Model) -> Model:
+    """The model in which tokens from inside words can start a text: without the prefix, or without the end-of-word mark."""
+    plain = model_without_prefixes(model)
     if model.kind != "wordpiece":
         return dataclasses.replace(plain, end_of_word_suffix="", decoders=())
     prefix = model.continuing_subword_prefix.encode()

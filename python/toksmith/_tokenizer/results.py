@@ -1,4 +1,4 @@
-"""The results of a tokenizer's calls that are more than a list: ragged batches and streaming decoders."""
+"""The results of a tokenizer's calls that are not plain lists: encodings, ragged batches, streaming decoders."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import InvalidOption, UnknownName, first_of, number_of, quoted
-from .._base.threads import alone
+from .._base.threads import one_call_at_a_time
+from .._base.wording import number_of, preview_items, quote_value
 from .._model.steps import character_options
+from ..errors import InvalidOption, UnknownName
 
 if TYPE_CHECKING:
     from .._model.model import Model
@@ -29,14 +30,14 @@ __all__ = [
     "Ragged",
     "RaggedEncoding",
     "StreamDecoder",
-    "in_characters",
+    "counts_characters",
     "pad_rows",
     "stream_decoder",
 ]
 
-FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # what transformers calls the ids, ones, and the ranges
+FIELDS = ("input_ids", "attention_mask", "offset_mapping")  # transformers' names for the ids, ones, and the ranges
 UNITS = {"char": "character", "byte": "byte"}
-MOST_TEXTS = 50  # a notebook shows so many texts of a batch
+MOST_TEXTS = 50  # texts of a batch that a notebook shows
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +71,7 @@ class Ragged:
 
     def __getitem__(self, index: int) -> NDArray[np.uint32]:
         if not -len(self) <= index < len(self):
-            raise IndexError(f"index {quoted(index)} is out of range; it has {number_of(len(self), 'text')}")
+            raise IndexError(f"index {quote_value(index)} is out of range; it has {number_of(len(self), 'text')}")
         place = range(len(self))[index]
         start = int(self.ends[place - 1]) if place else 0
         return self.ids[start : int(self.ends[place])]
@@ -79,15 +80,17 @@ class Ragged:
         return (self[index] for index in range(len(self)))
 
     def __repr__(self) -> str:
-        shown = [first_of(ids) for ids in first_texts(self, 4)]
-        return f"<Ragged {number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}: {joined(shown, len(self))}>"
+        texts = [preview_items(ids) for ids in first_texts(self, 4)]
+        return f"<Ragged {number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}: {bracket_texts(texts, len(self))}>"
 
     def _repr_html_(self) -> str:
-        from .._render import Table, View, notebook  # when asked for: it imports rich
+        from .._render import Table, View, notebook  # imported on demand: it imports rich
 
-        rows = [[str(place), f"{len(ids):,}", first_of(ids, 20)[1:-1]] for place, ids in enumerate(first_texts(self))]
+        rows = [
+            [str(place), f"{len(ids):,}", preview_items(ids, 20)[1:-1]] for place, ids in enumerate(first_texts(self))
+        ]
         title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
-        return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *left_out(self)]))
+        return notebook(View(title, [Table(["text", "ids", "the first"], rows, left=(2,)), *hidden_texts_line(self)]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,10 +118,10 @@ class Padded:
         return ("input_ids", "attention_mask")
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        found = {"input_ids": self.ids, "attention_mask": self.mask}.get(name)
-        if found is None:
+        array = {"input_ids": self.ids, "attention_mask": self.mask}.get(name)
+        if array is None:
             raise UnknownName("field of a Padded", name, self.keys())
-        return found
+        return array
 
     def __repr__(self) -> str:
         rows, length = self.ids.shape
@@ -127,19 +130,19 @@ class Padded:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Encoding:
-    """The ids of a text, and where in it each comes from: id i encodes
+    """The ids of a text, each with its range: id i encodes
     `text[starts[i]:ends[i]]`.
 
     With `unit="byte"` the ranges partition the text as UTF-8: each starts
-    where the one before it ends, and only text that a normalizer added has an
-    empty range. With `unit="char"` they are widened to whole characters, so
+    where the previous one ends, and only text that a normalizer added has an
+    empty range. With `unit="char"` ranges are widened to whole characters, so
     ids that share a character have the same range.
 
     Attributes:
         ids: uint32, shape (n,).
         starts: int64, shape (n,), ascending.
         ends: int64, shape (n,), ascending.
-        unit: What `starts` and `ends` count: "char" or "byte".
+        unit: The unit of `starts` and `ends`: "char" or "byte".
 
     The names of transformers work too: `encoding["input_ids"]`,
     `["attention_mask"]` and `["offset_mapping"]` are lists.
@@ -176,41 +179,41 @@ class Encoding:
         return Encoding, (self.ids, self.starts, self.ends, self.unit)  # without the engine
 
     def __repr__(self) -> str:
-        spans = first_of(self.spans)
-        return f"<Encoding {number_of(len(self), 'id')}: {first_of(self.ids)}, {UNITS[self.unit]}s {spans}>"
+        spans = preview_items(self.spans)
+        return f"<Encoding {number_of(len(self), 'id')}: {preview_items(self.ids)}, {UNITS[self.unit]}s {spans}>"
 
     def _repr_html_(self) -> str:
-        from .._render import notebook  # when asked for: it imports rich
+        from .._render import notebook  # imported on demand: it imports rich
 
         return notebook(self.view())
 
     def view(self) -> View:
-        """What is to be seen: the tokens with their ids, and under a pointer the
-        range of each."""
+        """The view: the tokens with their ids, and the range of each as a
+        tooltip."""
         from .._render import Table, TokenText, TokenView, View
 
-        said = f"{number_of(len(self), 'id')}, {number_of(int(self.ends[-1]) if len(self) else 0, UNITS[self.unit])}"
+        title = f"{number_of(len(self), 'id')}, {number_of(int(self.ends[-1]) if len(self) else 0, UNITS[self.unit])}"
         if self._token is None:
             rows = [[str(id), str(start), str(end)] for id, (start, end) in zip(self, self.spans, strict=True)]
-            return View(said, [Table(["id", "starts", "ends"], rows, left=())])
+            return View(title, [Table(["id", "starts", "ends"], rows, left=())])
         tokens = [TokenView(id, self._token(id) or b"") for id in self]
         titles = [
             f"id {id}: {UNITS[self.unit]}s {start} to {end}" for id, (start, end) in zip(self, self.spans, strict=True)
         ]
-        return View(said, [TokenText(tokens, ids=True, titles=titles)])
+        return View(title, [TokenText(tokens, ids=True, titles=titles)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RaggedEncoding:
-    """The encodings of many texts in one: text i has the ids from `text_ends[i -
-    1]` to `text_ends[i]`, `ragged[i]`.
+    """The encodings of many texts in shared arrays: text i has the ids from
+    `text_ends[i - 1]` to `text_ends[i]`, `ragged[i]`.
 
     Attributes:
         ids: uint32, shape (n,).
-        starts: int64, shape (n,); in each text from 0.
+        starts: int64, shape (n,); from 0 in each text.
         ends: int64, shape (n,).
         text_ends: uint64, shape (texts,), ascending; the last is n.
-        unit: What `starts` and `ends` count: "char" or "byte".
+        unit: The unit of `starts` and `ends`: "char" or "byte".
     """
 
     ids: NDArray[np.uint32]
@@ -248,16 +251,16 @@ class RaggedEncoding:
         return RaggedEncoding, (self.ids, self.starts, self.ends, self.text_ends, self.unit)  # without the engine
 
     def __repr__(self) -> str:
-        shown = [first_of(one.ids) for one in first_texts(self, 4)]
+        texts = [preview_items(encoding.ids) for encoding in first_texts(self, 4)]
         size = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
-        return f"<RaggedEncoding {size}: {joined(shown, len(self))}>"
+        return f"<RaggedEncoding {size}: {bracket_texts(texts, len(self))}>"
 
     def _repr_html_(self) -> str:
-        from .._render import Line, View, notebook  # when asked for: it imports rich
+        from .._render import Line, View, notebook  # imported on demand: it imports rich
 
         title = f"{number_of(len(self), 'text')}, {number_of(len(self.ids), 'id')}"
         blocks = [block for one in first_texts(self) for block in (Line(one.view().title, "dim"), *one.view().blocks)]
-        return notebook(View(title, [*blocks, *left_out(self)]))
+        return notebook(View(title, [*blocks, *hidden_texts_line(self)]))
 
 
 def first_texts(batch: Any, most: int = MOST_TEXTS) -> list[Any]:
@@ -265,13 +268,13 @@ def first_texts(batch: Any, most: int = MOST_TEXTS) -> list[Any]:
     return [batch[place] for place in range(min(most, len(batch)))]
 
 
-def joined(shown: list[str], total: int) -> str:
+def bracket_texts(shown: list[str], total: int) -> str:
     """Some texts of a batch, in brackets."""
     return f"[{', '.join([*shown, '…'] if total > len(shown) else shown)}]"
 
 
-def left_out(batch: Any) -> list[Any]:
-    """The line under a view that does not show all texts."""
+def hidden_texts_line(batch: Any) -> list[Any]:
+    """The line below a view that does not show all texts."""
     from .._render import Line
 
     return [Line(f"showing {MOST_TEXTS} of {len(batch):,} texts", "dim")] if len(batch) > MOST_TEXTS else []
@@ -282,10 +285,10 @@ class Chunk:
     """A part of a text: `text == whole[start:end]`.
 
     Attributes:
-        text: The part, as the text was given: `str` or `bytes`.
+        text: The part, in the type of the text: `str` or `bytes`.
         start: Where it starts: a character of a `str`, a byte of `bytes`.
         end: Where it ends.
-        ids: Its ids, encoded as a text of its own.
+        ids: Its ids, encoded as a separate text.
     """
 
     text: str | bytes
@@ -300,12 +303,12 @@ class Healing:
 
     Attributes:
         ids: The ids of the beginning of the prompt.
-        rest: The bytes of the prompt behind them; empty if nothing was cut
-            off.
-        continuations: The ids of all tokens that begin with `rest`: uint32,
-            ascending. Special tokens are not among them.
+        rest: The bytes of the prompt after these ids; empty if nothing was
+            cut off.
+        continuations: The ids of all ordinary tokens that begin with `rest`:
+            uint32, ascending.
         stable: Whether no text after the prompt can change `ids`; False if
-            `rest` would have to be longer than any token that begins with it.
+            `rest` would need to be longer than any token that begins with it.
     """
 
     ids: list[int]
@@ -315,7 +318,7 @@ class Healing:
 
     def __repr__(self) -> str:
         size = number_of(len(self.continuations), "continuation")
-        last = f"ids={first_of(self.ids)}, rest={self.rest!r}, {size} {first_of(self.continuations)}"
+        last = f"ids={preview_items(self.ids)}, rest={self.rest!r}, {size} {preview_items(self.continuations)}"
         return f"<Healing {last}, stable={self.stable}>"
 
 
@@ -325,11 +328,11 @@ class Fit:
     `Tokenizer.pattern_fits`.
 
     Attributes:
-        tokens: How many tokens were encoded: those that are UTF-8, without
-            added tokens and tokens for single bytes of a fallback.
-        misfits: How many of them do not encode to themselves. About 0 with the
-            pattern of the training.
-        examples: Some of these, as (id, token), the lowest ids first.
+        tokens: The number of encoded tokens: all that are UTF-8, without added
+            tokens and the byte tokens of a fallback.
+        misfits: The number of them that do not encode to themselves. About 0
+            with the pattern of the training.
+        examples: Some misfits as (id, token), the lowest ids first.
     """
 
     tokens: int
@@ -342,17 +345,17 @@ class Fit:
     def __str__(self) -> str:
         if self:
             return f"each of {self.tokens} tokens encodes to itself"
-        shown = ", ".join(repr(token.decode()) for _, token in self.examples)
-        return f"{self.misfits} of {self.tokens} tokens do not encode to themselves, such as {shown}"
+        examples = ", ".join(repr(token.decode()) for _, token in self.examples)
+        return f"{self.misfits} of {self.tokens} tokens do not encode to themselves, such as {examples}"
 
 
 class StreamDecoder:
-    """Decodes ids as they come; made by `Tokenizer.decoder`.
+    """Decodes a stream of ids; made by `Tokenizer.decoder`.
 
     `feed` returns the characters that no later id can change. It holds back
     the bytes of an incomplete character, so a stream of valid UTF-8 never
-    shows U+FFFD, wherever its tokens end. One call at a time may use it:
-    another raises RuntimeError.
+    shows U+FFFD, wherever its tokens end. One call at a time can use it: a
+    concurrent call raises RuntimeError.
     """
 
     def __init__(
@@ -370,7 +373,7 @@ class StreamDecoder:
         self._characters = codecs.getincrementaldecoder("utf-8")(errors)
         self._free, self._what = Lock(), "decoder"
 
-    @alone
+    @one_call_at_a_time
     def feed(self, ids: Iterable[int] | int) -> str:
         """The text that these ids complete and that was not returned before.
 
@@ -378,19 +381,19 @@ class StreamDecoder:
             ids: One id or several.
         Returns: zero or more whole characters.
         Raises:
-            UnknownId: An id belongs to no token; the decoder is unchanged.
+            UnknownId: No token has one of the ids; the decoder is unchanged.
         """
-        several = [ids] if isinstance(ids, (int, np.integer)) else ids
-        decoded, self._fresh = self._decode_more(several, self._fresh)
+        id_list = [ids] if isinstance(ids, (int, np.integer)) else ids
+        decoded, self._fresh = self._decode_more(id_list, self._fresh)
         return self._characters.decode(decoded)
 
-    @alone
+    @one_call_at_a_time
     def finish(self) -> str:
         """The text of the bytes that were held back; the decoder then starts
         again.
 
         Returns: "" if the stream ended with a whole character; otherwise the
-            rest, decoded as `errors` says.
+            rest, decoded with `errors`.
         """
         rest = self._characters.decode(self._rest(), final=True)
         self._characters.reset()
@@ -401,29 +404,29 @@ class StreamDecoder:
 REPLACEMENT = "\ufffd".encode()
 
 
-class Withheld:
-    """The bytes of a stream of ids, if a denormalizer may rewrite all of them together: they come at its end."""
+class DecodeAtEnd:
+    """Decodes a stream of ids at its end, for a model whose denormalizer can rewrite the whole text."""
 
     def __init__(self, decode: Callable[[list[int]], bytes]) -> None:
         self._decode = decode
         self._ids: list[int] = []
 
     def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
-        """No bytes yet, and that the stream is not fresh any more."""
+        """No bytes yet, and False: the stream is no longer fresh."""
         self._ids = [*([] if fresh else self._ids), *ids]
         return b"", False
 
     def rest(self) -> bytes:
-        """All bytes; the stream begins anew."""
+        """All bytes; the stream starts again."""
         ids, self._ids = self._ids, []
         return self._decode(ids)
 
 
-class Retold:
-    """The bytes of a stream of ids, if steps need all tokens together: it decodes from the start each time.
+class DecodeFromStart:
+    """Decodes a stream of ids from its start each time, for a model whose steps need all tokens together.
 
-    The settled bytes are those that another token does not change. `breaker` is the token that changes most: a byte
-    that makes the bytes before it invalid UTF-8, or any token if there are no byte tokens.
+    Bytes are settled if another token does not change them. `breaker` is the token that changes most: a byte that
+    makes the bytes before it invalid UTF-8, or any token if the model has no byte tokens.
     """
 
     def __init__(self, decode: Callable[[list[int]], bytes], breaker: int | None) -> None:
@@ -433,41 +436,41 @@ class Retold:
         self._told = b""
 
     def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
-        """The bytes that are settled by these ids, and that the stream is not fresh any more."""
+        """The bytes that these ids settle, and False: the stream is no longer fresh."""
         if fresh:
             self._ids, self._told = [], b""
         longer = [*self._ids, *ids]
         now, then = self._decode(longer), self._decode(longer + self._breaker)
         self._ids = longer
-        same = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
-        settled = now[:same]
-        while settled.endswith(REPLACEMENT):  # bytes that may yet become a character
+        end = next((at for at, (a, b) in enumerate(zip(now, then, strict=False)) if a != b), min(len(now), len(then)))
+        settled = now[:end]
+        while settled.endswith(REPLACEMENT):  # later bytes can complete the character
             settled = settled[: -len(REPLACEMENT)]
         if not settled.startswith(self._told):
             return b"", False
-        told, self._told = self._told, settled
-        return settled[len(told) :], False
+        before, self._told = self._told, settled
+        return settled[len(before) :], False
 
     def rest(self) -> bytes:
-        """The bytes that were not returned yet; the stream begins anew."""
-        ids, told, self._ids, self._told = self._ids, self._told, [], b""
-        return self._decode(ids)[len(told) :] if ids else b""
+        """The bytes that were not returned yet; the stream starts again."""
+        ids, before, self._ids, self._told = self._ids, self._told, [], b""
+        return self._decode(ids)[len(before) :] if ids else b""
 
 
 def stream_decoder(engine: _core.Engine, model: Model, errors: str) -> StreamDecoder:
-    """The decoder for a model's ids that come one by one."""
+    """The streaming decoder for a model."""
     if any(step.kind == "denormalizer" for step in model.decoders):
-        withheld = Withheld(engine.decode_bytes)
-        return StreamDecoder(withheld.more, errors, withheld.rest)
+        decoder = DecodeAtEnd(engine.decode_bytes)
+        return StreamDecoder(decoder.more, errors, decoder.rest)
     if not model.decoders or character_options(model):
         return StreamDecoder(engine.decode_more, errors)
     breakers = (id for token in (b"<0xFF>", "ÿ".encode()) if (id := model.vocab.id(token)) is not None)
     breaker = next(breakers, next(iter(model.ids[:1].tolist()), None))  # without bytes, any token
-    retold = Retold(engine.decode_bytes, breaker)
-    return StreamDecoder(retold.more, errors, retold.rest)
+    stream = DecodeFromStart(engine.decode_bytes, breaker)
+    return StreamDecoder(stream.more, errors, stream.rest)
 
 
-def in_characters(unit: str) -> bool:
+def counts_characters(unit: str) -> bool:
     """Whether offsets count characters, not bytes."""
     if unit not in ("char", "byte"):
         raise InvalidOption("unit", unit, "'char' or 'byte'")

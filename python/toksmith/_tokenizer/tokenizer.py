@@ -1,6 +1,6 @@
-"""Tokenizer: a model with its engine. Encoding, decoding and counting; one text, many texts, streams.
+"""Tokenizer: encodes, decodes and counts one text, many texts or streams, with a model and its engine.
 
-This module holds the defaults and the documentation of the arguments; the work is one call of the core each.
+This module has the defaults and the documentation of the arguments; each method is about one call of the core.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from .. import _core
 from .._base import arguments
-from .._base.arguments import advised, as_sequence, flag, items, special_choice, whole_number
-from .._base.errors import InvalidOption, NotInVocabulary, UnknownId
+from .._base.arguments import add_advice, as_sequence, check_flag, check_int, check_items, check_special
 from .._base.threads import thread_count
 from .._model.model import AddedToken, Model
 from .._model.steps import engine_of, template_of
+from ..errors import InvalidOption, NotInVocabulary, UnknownId
 from . import arrays, boundaries
 from .stream import StreamEncoder
 
@@ -37,22 +37,22 @@ __all__ = ["Special", "Text", "Tokenizer"]
 Text = str | bytes
 Some = TypeVar("Some", str, bytes)
 Special = Literal["raise", "allow", "text"] | Collection[str]
-LONGEST_ROW = 1 << 24  # ids of a row that is padded
+LONGEST_ROW = 1 << 24  # ids of a padded row
 
 
 class Tokenizer(_core.TextCalls):
-    """Turns text into ids and back, as its model says. Immutable; safe to share
+    """Turns text into ids and back by its model. Immutable; safe to share
     between threads and across a fork.
 
     A text is a `str` or `bytes`; byte-level models encode bytes that are not
-    UTF-8 losslessly. `special` says what happens to special tokens in the
+    UTF-8 losslessly. `special` decides the treatment of special tokens in the
     text: `"raise"` refuses them, `"allow"` turns them into their ids, `"text"`
     treats them as ordinary text, and a collection allows its members and
-    refuses all others. Added tokens that their file does not call special
-    are found whatever `special` says, as in the library of the file; for
-    text of a stranger see `encode_segments`. `add_special_tokens` adds the
+    refuses all others. Added tokens that their file does not mark as special
+    are found with every `special`, as in the library of the file; for
+    untrusted text see `encode_segments`. `add_special_tokens` adds the
     special tokens of the model's template around each text (for example `<s>`
-    before it). `errors` says what happens to lone surrogates in a `str`:
+    before it). `errors` decides the treatment of lone surrogates in a `str`:
     `"replace"` makes them U+FFFD, `"strict"` raises UnicodeEncodeError.
 
     >>> import toksmith
@@ -81,10 +81,10 @@ class Tokenizer(_core.TextCalls):
     def __call__(
         self, text: Text | Iterable[Text], *, special: Special = "raise", errors: str = "replace"
     ) -> Encoding | RaggedEncoding:
-        """The ids of a text, or of each text of a list, with the characters that each comes from.
+        """The ids of a text, or of each text of a list, each with its range of characters.
 
         The result has the names of transformers too: `tok(text)["input_ids"]`, `["attention_mask"]`, `["offset_mapping"]`.
-        Unlike there, a special token in the text is an error, and none is added around it.
+        Unlike there, a special token in the text is an error, and none is added around the text.
 
         Returns: what `encode_with_offsets` returns; for a list, what `encode_ragged_with_offsets` does.
         Raises: as `encode`.
@@ -97,10 +97,12 @@ class Tokenizer(_core.TextCalls):
         if isinstance(text, (str, bytes)):
             return self.encode_with_offsets(text, special=special, errors=errors)
         return self.encode_ragged_with_offsets(
-            arguments.texts(text, "text", "str, bytes or a list of them", (str, bytes)), special=special, errors=errors
+            arguments.check_texts(text, "text", "str, bytes or a list of them", (str, bytes)),
+            special=special,
+            errors=errors,
         )
 
-    # `encode` and `encode_array` are in the core, where short calls cost little; they call these for rare arguments.
+    # The core has `encode` and `encode_array`, which makes short calls cheap; it calls these methods for rare arguments.
 
     def _encode(
         self,
@@ -114,7 +116,7 @@ class Tokenizer(_core.TextCalls):
         try:
             ids = self._engine.encode(text, special, errors, threads if threads is None else thread_count(threads))
         except TypeError as error:
-            raise advised(error, text) from None
+            raise add_advice(error, text) from None
         return ids if add_special_tokens is False else self._around(ids, add_special_tokens)
 
     def _encode_array(
@@ -128,14 +130,14 @@ class Tokenizer(_core.TextCalls):
         dtype: DTypeLike = np.uint32,
     ) -> NDArray[Any]:
         ids = self._engine.encode_array(text, special, errors, threads if threads is None else thread_count(threads))
-        put = add_special_tokens is not False and flag(add_special_tokens, "add_special_tokens")
-        ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if put else ids
-        return ids if dtype is np.uint32 else ids.astype(arrays.fitting(dtype, ids), copy=False)
+        adds_special = add_special_tokens is not False and check_flag(add_special_tokens, "add_special_tokens")
+        ids = self._template.around(ids, np.array([len(ids)], np.uint64))[0] if adds_special else ids
+        return ids if dtype is np.uint32 else ids.astype(arrays.check_id_type(dtype, ids), copy=False)
 
     @staticmethod
     def _told(error: BaseException, text: Text) -> BaseException:
-        """An error of `encode`, with what the caller may do about it."""
-        return advised(error, text) if isinstance(error, TypeError) else error
+        """An error of `encode`, with advice for the caller."""
+        return add_advice(error, text) if isinstance(error, TypeError) else error
 
     _encode.__qualname__, _encode_array.__qualname__ = "Tokenizer.encode", "Tokenizer.encode_array"  # for errors
 
@@ -180,7 +182,7 @@ class Tokenizer(_core.TextCalls):
         Returns: `.ids` uint32, shape (n,); `.ends` uint64, shape (texts,).
         Raises: as `encode_batch`.
         """
-        from .results import Ragged  # not above: tokenizers load sooner without it
+        from .results import Ragged  # imported on demand, so tokenizers load sooner
 
         count = thread_count(threads)
         if isinstance(texts, (list, tuple)):
@@ -190,7 +192,7 @@ class Tokenizer(_core.TextCalls):
         return Ragged(*(self._template.around(ids, ends) if add_special_tokens else (ids, ends)))
 
     def _around(self, ids: list[int], put: bool) -> list[int]:
-        return self._template.apply(ids)[0] if flag(put, "add_special_tokens") else ids
+        return self._template.apply(ids)[0] if check_flag(put, "add_special_tokens") else ids
 
     def post_process(self, ids: Sequence[int], pair: Sequence[int] | None = None) -> list[int]:
         """The ids of a text, or of two, with the special tokens of the model's
@@ -199,13 +201,13 @@ class Tokenizer(_core.TextCalls):
         A model without a template adds none, and the second text follows the
         first.
         """
-        first = items(ids, "ids", "ids (integers)")
-        return self._template.apply(first, None if pair is None else items(pair, "pair", "ids (integers)"))[0]
+        first = check_items(ids, "ids", "ids (integers)")
+        return self._template.apply(first, None if pair is None else check_items(pair, "pair", "ids (integers)"))[0]
 
     def encode_with_offsets(
         self, text: Text, *, unit: str = "char", special: Special = "raise", errors: str = "replace"
     ) -> Encoding:
-        """The ids of a text, and where in the text each comes from.
+        """The ids of a text, each with its range in the text.
 
         Args:
             unit: "char": characters of the text (for `bytes`, of
@@ -218,10 +220,10 @@ class Tokenizer(_core.TextCalls):
             text to the last.
         Raises: as `encode`; InvalidOption for another `unit`.
         """
-        from .results import Encoding, in_characters  # not above, as in all of this class: tokenizers load sooner
+        from .results import Encoding, counts_characters  # imported on demand in this class, so tokenizers load sooner
 
-        found = _core.encode_with_offsets(self._engine, text, special, errors, in_characters(unit))
-        return Encoding(*found, unit, self._engine.token)
+        columns = _core.encode_with_offsets(self._engine, text, special, errors, counts_characters(unit))
+        return Encoding(*columns, unit, self._engine.token)
 
     def encode_ragged_with_offsets(
         self,
@@ -232,15 +234,15 @@ class Tokenizer(_core.TextCalls):
         errors: str = "replace",
         threads: int | None = None,
     ) -> RaggedEncoding:
-        """The same for many texts, in one array each; see `RaggedEncoding`.
+        """As `encode_with_offsets`, for many texts; see `RaggedEncoding`.
 
         Raises: as `encode_batch`; InvalidOption for another `unit`.
         """
-        from .results import RaggedEncoding, in_characters
+        from .results import RaggedEncoding, counts_characters
 
-        batch, count, characters = as_sequence(texts), thread_count(threads), in_characters(unit)
-        found = _core.encode_ragged_with_offsets(self._engine, batch, special, errors, count, characters)
-        return RaggedEncoding(*found[0], found[1], unit, self._engine.token)
+        batch, count, characters = as_sequence(texts), thread_count(threads), counts_characters(unit)
+        result = _core.encode_ragged_with_offsets(self._engine, batch, special, errors, count, characters)
+        return RaggedEncoding(*result[0], result[1], unit, self._engine.token)
 
     def encode_sampled(
         self,
@@ -284,8 +286,8 @@ class Tokenizer(_core.TextCalls):
             raise InvalidOption("dropout", dropout, "from 0 to 1")
         if not 0 <= alpha < math.inf:
             raise InvalidOption("alpha", alpha, "at least 0, and finite")
-        drawn = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
-        return _core.sample(self._engine, text, special, errors, drawn)
+        sampling = {"seed": seed, "dropout": float(dropout), "alpha": float(alpha)}
+        return _core.sample(self._engine, text, special, errors, sampling)
 
     def encode_best(self, text: Text, n: int, *, errors: str = "replace") -> list[tuple[list[int], float]]:
         """The `n` best encodings of a text in a unigram model, the best first,
@@ -306,14 +308,13 @@ class Tokenizer(_core.TextCalls):
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that consists of trusted and untrusted segments.
 
-        The segments form one text, so pieces may cross their edges. An added
-        token, special or not, is found only if it lies completely in adjacent
+        The segments form one text, so pieces can cross their edges. An added
+        token, special or not, is found only if it is completely in adjacent
         trusted segments. Everywhere else it is ordinary text; only added
         tokens of white space are found there too.
 
         Args:
-            segments: Pairs of a text and a bool that says whether it is
-                trusted.
+            segments: Pairs of a text and a bool: whether the text is trusted.
         Raises: NotInVocabulary, PatternError and TextTooLong as `encode`;
             `index` is the number of the segment.
 
@@ -324,7 +325,7 @@ class Tokenizer(_core.TextCalls):
         ... ]
         True
         """
-        from .marks import encode_segments  # when a call trusts some text more than other text
+        from .marks import encode_segments  # imported on demand: few calls need it
 
         return encode_segments(self._trusted_encoder, segments)
 
@@ -341,37 +342,37 @@ class Tokenizer(_core.TextCalls):
         """The ids of a conversation, as a chat template writes it; needs the
         extra `chat`.
 
-        Only text that the template spells can become an added token, whether
-        or not its file calls it special. What the messages and the tools hold
-        is ordinary text, even where it spells one, and so is text whose origin
-        is not known (the template counted, formatted or asked for the date).
-        Only added tokens of white space are found there too. Only a usual role
-        (`user`, `assistant`, `tool`, …) may be a part of one, because
+        Only text that the template spells can become an added token, special
+        or not. Text of the messages and tools is ordinary text, even where it
+        spells an added token, and so is text of unknown origin (the template
+        counted, formatted or read the date). Only added tokens of white space
+        are found there too. Of the message text, only a usual role (`user`,
+        `assistant`, `tool`, …) can be part of an added token, because
         templates write `'<|' + role + '|>'`. The ids equal those of
         `apply_chat_template` of transformers wherever no message spells an
         added token.
 
         Args:
-            messages: Each with its `role` and `content`, and whatever else the
-                template reads.
-            template: The template itself (Jinja), or the path of one: a folder
-                of a model, `tokenizer_config.json` or `chat_template.jinja`.
+            messages: Each with its `role` and `content`, and other fields that
+                the template reads.
+            template: The template's source (Jinja), or a path: a folder of a
+                model, `tokenizer_config.json` or `chat_template.jinja`.
                 The names of special tokens (`bos_token`, …) are read from
-                `tokenizer_config.json` and `special_tokens_map.json` beside
-                it.
-            tools: Functions that the model may call, as JSON schemas.
+                `tokenizer_config.json` and `special_tokens_map.json` in the
+                same folder.
+            tools: Functions that the model can call, as JSON schemas.
             add_generation_prompt: Whether the text ends where the assistant
                 begins to write.
             continue_final_message: Whether the text ends in the last message,
                 so that the model continues it.
-            variables: More that the template reads, such as `enable_thinking`.
-                Added tokens by their usual names are trusted
-                (`{"bos_token": "<s>"}`), and those that a file of the model
-                calls so; everything else is not.
-        Returns: the ids, the text, and for each id whether it is the
-            assistant's and from which message it comes.
+            variables: Further variables of the template, such as
+                `enable_thinking`. Trusted are added tokens under the usual
+                names (`{"bos_token": "<s>"}`) and under the names in a file
+                of the model; no other text is.
+        Returns: the ids, the text, and for each id its message and whether
+            the assistant wrote it.
         Raises:
-            FormatError: The template is no Jinja, or fails.
+            FormatError: The template is not Jinja, or fails.
             InvalidOption: The template refuses the messages, or arguments
                 contradict each other.
             ImportError: jinja2 is not installed.
@@ -383,10 +384,10 @@ class Tokenizer(_core.TextCalls):
         >>> found.text, found.ids.tolist().count(tok.token_id("<|end|>"))
         ('user: low<|end|><|end|>', 1)
         """
-        from .chat.conversation import ConversationOptions, conversation
+        from .chat.conversation import ConversationOptions, encode_conversation
 
-        asked = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
-        return conversation(self, template, asked)
+        options = ConversationOptions(messages, tools, add_generation_prompt, continue_final_message, variables or {})
+        return encode_conversation(self, template, options)
 
     def encode_padded(
         self,
@@ -407,8 +408,8 @@ class Tokenizer(_core.TextCalls):
 
         Args:
             texts: A list, or a column of Arrow.
-            pad: The id of the padding, or the special token that it is.
-            length: Of each row; None for the longest text.
+            pad: The id of the padding, or its special token.
+            length: Of each row; None for the length of the longest text.
             multiple: The length is rounded up to a multiple of it.
             side: "right" or "left": where the padding is.
             truncate: Whether a text with more ids than `length` loses its end.
@@ -416,7 +417,7 @@ class Tokenizer(_core.TextCalls):
             dtype: An integer type that holds every id.
         Returns: `.ids` and `.mask`, shape (texts, length).
         Raises: as `encode_batch`; InvalidOption for a text with too many ids,
-            a type that does not hold an id, or a padding that is no id.
+            a type that does not hold an id, or a padding that is not an id.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower lowest", 262, special_tokens=["<pad>"])
@@ -436,15 +437,15 @@ class Tokenizer(_core.TextCalls):
         if not 0 <= padding < 1 << 32:
             raise InvalidOption("pad", pad, "an id, or a special token")
         ragged = self.encode_ragged(texts, special=special, threads=threads, add_special_tokens=add_special_tokens)
-        held = arrays.fitting(dtype, np.append(ragged.ids, np.uint32(padding)))
-        return pad_rows(ragged, padding, held, length=length, multiple=multiple, side=side, truncate=truncate)
+        id_type = arrays.check_id_type(dtype, np.append(ragged.ids, np.uint32(padding)))
+        return pad_rows(ragged, padding, id_type, length=length, multiple=multiple, side=side, truncate=truncate)
 
     def session(self, text: str | bytes = "", *, special: Special = "raise") -> TextSession:
-        """A text that changes, and its ids: after each edit they are those of the
+        """An editable text with its ids: after each edit they equal those of the
         whole text, but only the text around the edit is encoded again.
 
         Args:
-            text: What it holds at first.
+            text: The initial text.
             special: As for `encode`, also for the text of edits.
         Raises: as `encode`.
 
@@ -469,15 +470,15 @@ class Tokenizer(_core.TextCalls):
         special: Special = "text",
     ) -> Ragged:
         r"""The ids of a text file, which is read and encoded in parts and never
-        held completely.
+        held in memory completely.
 
         The bytes are encoded unchanged, UTF-8 or not (`.gz` is unpacked). With
         a pattern of `toksmith.patterns()`, one document is encoded on all
-        processors; with another pattern each document is held completely.
+        processors; with another pattern each document is in memory completely.
 
         Args:
             separator: The text between documents, such as "\n\n"; it is not
-                part of them, and at the end of the file it starts no further
+                part of them, and at the end of the file it starts no new
                 document. None: the file is one document.
             threads: At least 1; None for all processors. The result does not
                 depend on it.
@@ -489,16 +490,16 @@ class Tokenizer(_core.TextCalls):
             number of the document if there is a separator.
         Cost: memory for the ids and for a few MiB of text.
         """
-        separator = arguments.text(separator, "separator") if isinstance(separator, str) else separator
-        from .._corpus.encode_files import encoded_file  # imported on demand: it also reads files behind URLs
+        separator = arguments.check_text(separator, "separator") if isinstance(separator, str) else separator
+        from .._corpus.encode_files import encode_text_file  # imported on demand: it also reads URLs
         from .results import Ragged
 
         count = thread_count(threads)
-        return Ragged(*encoded_file(self._engine, path, separator=separator, special=special, threads=count))
+        return Ragged(*encode_text_file(self._engine, path, separator=separator, special=special, threads=count))
 
     def count(self, text: Text, *, special: Special = "text", errors: str = "replace") -> int:
-        """The number of ids of a text. Special tokens count as ordinary text
-        unless `special` says otherwise."""
+        """The number of ids of a text. By default special tokens count as
+        ordinary text."""
         return self._engine.count(text, special, errors)
 
     def count_batch(
@@ -516,8 +517,8 @@ class Tokenizer(_core.TextCalls):
         return self._engine.count_batch(as_sequence(texts), special, errors, thread_count(threads))
 
     def truncate(self, text: Some, max_tokens: int, *, side: str = "right", special: Special = "text") -> Some:
-        """The longest prefix that ends behind one of the text's first
-        `max_tokens` ids and itself has no more ids.
+        """The longest prefix that ends after one of the text's first
+        `max_tokens` ids and encodes to no more ids itself.
 
         It never cuts a character. With a pattern of `toksmith.patterns()` and
         in a raw stream it encodes only as much of the text as it needs;
@@ -534,17 +535,17 @@ class Tokenizer(_core.TextCalls):
         >>> toksmith.train("low", merges=2, pattern=None).truncate("low ☀ low", 4)
         'low '
         """
-        return boundaries.truncated(self._parts(special), text, max_tokens, side)
+        return boundaries.truncate_text(self._parts(special), text, max_tokens, side)
 
     def chunk(self, text: Some, max_tokens: int, *, overlap: int = 0, special: Special = "text") -> list[Chunk]:
-        """The text in parts of at most `max_tokens` ids, each as long as
-        `truncate` makes it.
+        """The text in parts of at most `max_tokens` ids, each with the length
+        that `truncate` gives.
 
         Args:
             max_tokens: At least 1, and enough for each character.
-            overlap: The next chunk begins with at most this many ids of the
-                chunk before; below `max_tokens`. Each chunk ends behind the
-                one before it, so the overlap may be shorter.
+            overlap: Each chunk begins with at most this many ids of the
+                previous chunk; below `max_tokens`. Each chunk ends after the
+                end of the previous one, so the overlap can be shorter.
         Returns: `.text`, `.start`, `.end`, `.ids` of each; without overlap the
             texts, joined, are the text.
         Raises: as `encode`; InvalidOption where a character has more ids than
@@ -555,16 +556,16 @@ class Tokenizer(_core.TextCalls):
         >>> [(chunk.text, chunk.start, chunk.ids) for chunk in tok.chunk("low☀", 3)]
         [('low', 0, [257]), ('☀', 3, [226, 152, 128])]
         """
-        return boundaries.chunks(self._parts(special), text, max_tokens, overlap)
+        return boundaries.split_chunks(self._parts(special), text, max_tokens, overlap)
 
     def heal(self, text: Text, *, special: Special = "raise") -> Healing:
         """The part of a prompt that allows every continuation, and the tokens
         that continue it.
 
         A longer text often does not begin with the ids of the prompt: a space
-        at the end would be part of the next token, and a word that continues
+        at the end becomes part of the next token, and a word that continues
         is cut elsewhere. `heal` keeps the ids that later text cannot change,
-        or as few more as possible, such that some token begins with the
+        and as few more ids as possible, such that some token begins with the
         remaining bytes. It returns these bytes and tokens.
 
         Returns: `.ids`, `.rest`, `.continuations`, `.stable`; see `Healing`.
@@ -576,7 +577,7 @@ class Tokenizer(_core.TextCalls):
         >>> healing.rest, [tok.token_bytes(id) for id in healing.continuations]
         (b' lo', [b' low', b' lowe', b' lower', b' lowest'])
         """
-        return boundaries.healed(self._parts(special), self._continuations, text)
+        return boundaries.heal_prompt(self._parts(special), self._continuations, text)
 
     def is_canonical(self, ids: Iterable[int]) -> bool:
         """Whether decoding the ids and encoding the text gives the same ids; see
@@ -608,7 +609,7 @@ class Tokenizer(_core.TextCalls):
 
         Args:
             ids: A list, array or iterable of integers.
-            errors: What to do with bytes that are not UTF-8, as in
+            errors: The treatment of bytes that are not UTF-8, as in
                 `bytes.decode`: "replace", "strict", "ignore", …
             skip_special_tokens: Whether special tokens are left out.
         Raises:
@@ -617,16 +618,16 @@ class Tokenizer(_core.TextCalls):
                 `errors="strict"`.
         """
         try:
-            if skip_special_tokens is not False and flag(skip_special_tokens, "skip_special_tokens"):
+            if skip_special_tokens is not False and check_flag(skip_special_tokens, "skip_special_tokens"):
                 ids = self._without_special(ids)
             return self._engine.decode(ids, errors)
         except TypeError as error:
-            raise advised(error, ids) from None
+            raise add_advice(error, ids) from None
 
     def _without_special(self, ids: Iterable[int]) -> list[int]:
         special = {token.id for token in self.model.added_tokens if token.special}
         try:
-            return [id for id in items(ids, "ids", "ids (integers)") if id not in special]
+            return [id for id in check_items(ids, "ids", "ids (integers)") if id not in special]
         except TypeError as error:
             raise TypeError(f"ids: expected ids (integers): {error}") from None
 
@@ -667,24 +668,24 @@ class Tokenizer(_core.TextCalls):
         return StreamEncoder(self._engine, special, boundaries.longest_added(self.model))
 
     def memory(self) -> MemoryUse:
-        """What the tokenizer holds in memory, in bytes: its tables, and what it
-        keeps for later calls.
+        """The memory of the tokenizer, in bytes: its tables, and its caches for
+        later calls.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
         >>> tok.encode("low"), tok.memory().sessions
         ([257], 1)
         """
-        from . import memory as _memory  # when asked for: it draws
+        from . import memory as _memory  # imported on demand: it imports the renderer
 
         return _memory.memory_use(self.model, self._engine, self._continuations.made())
 
     def release(self) -> None:
-        """Frees what the tokenizer keeps for later calls, and what the process
+        """Frees the caches of the tokenizer, and the memory that the process
         keeps for its next large result. Later calls are slower for a while; no
         id changes.
 
-        Calls that run in other threads keep what they use until they end.
+        Calls in other threads keep their memory until they end.
 
         >>> import toksmith
         >>> tok = toksmith.train("low lower", 260)
@@ -702,8 +703,8 @@ class Tokenizer(_core.TextCalls):
 
     @cached_property
     def _marks(self) -> tuple[AddedToken, ...]:
-        """The added tokens that only trusted text may spell."""
-        from .marks import is_mark  # when a call trusts some text more than other text
+        """The added tokens that only trusted text can spell."""
+        from .marks import is_mark  # imported on demand: few calls need it
 
         return tuple(token for token in self.model.added_tokens if is_mark(self.model, token))
 
@@ -724,9 +725,9 @@ class Tokenizer(_core.TextCalls):
         """
         if type(id) is not int:
             try:
-                id = whole_number(id, "id")
+                id = check_int(id, "id")
             except TypeError as error:
-                raise advised(error, id) from None
+                raise add_advice(error, id) from None
         token = self._engine.token(id) if 0 <= id < self.vocab_size else None
         if token is None:
             raise UnknownId(id, None, self.vocab_size)
@@ -736,23 +737,23 @@ class Tokenizer(_core.TextCalls):
         """The id of a token, special tokens included.
 
         Raises:
-            NotInVocabulary: There is no such token.
+            NotInVocabulary: The token does not exist.
         """
         content = token.encode("utf-8", "surrogatepass") if isinstance(token, str) else token
-        found = self.model.vocab.id(content)
-        if found is None:
-            found = next((added.id for added in self.model.added_tokens if added.content.encode() == content), None)
-        if found is None:
+        id = self.model.vocab.id(content)
+        if id is None:
+            id = next((added.id for added in self.model.added_tokens if added.content.encode() == content), None)
+        if id is None:
             raise NotInVocabulary(token)
-        return found
+        return id
 
     def split(self, text: Some, *, special: Special = "raise") -> list[Some]:
-        """The pieces of a text, in order: no merge crosses from one into the
-        next.
+        """The pieces of a text, in order: no merge crosses from one piece into
+        the next.
 
-        The pieces joined are the text, unless steps of the model rewrite it:
-        then they are in the form that is merged. A special or added token is a
-        piece of its own.
+        The joined pieces are the text, unless steps of the model rewrite it:
+        then they are in their rewritten form. A special or added token is a
+        separate piece.
 
         Returns: str for a `str`, bytes for `bytes`.
         Raises: as `encode` for special tokens, patterns and steps.
@@ -762,17 +763,17 @@ class Tokenizer(_core.TextCalls):
         >>> tok.split("Hello's World123  !!  ")
         ['Hello', "'s", ' World', '123', ' ', ' !!', '  ']
         """
-        pieces = boundaries.pieces_of(self._engine, self.model, text, special_choice(special))
-        return [boundaries.like(text, piece) for piece in pieces]
+        pieces = boundaries.pieces_of(self._engine, self.model, text, check_special(special))
+        return [boundaries.to_type_of(text, piece) for piece in pieces]
 
     def pattern_fits(self) -> Fit:
         """Whether the vocabulary fits the pattern: how many tokens that are UTF-8
         do not encode to themselves.
 
-        A token that the pattern cuts is never emitted. If there are many, the
-        vocabulary was trained with another pattern. A token with a mark (`▁`,
-        `##`, `</w>`) is encoded where the mark says: at the start of a word,
-        inside one, or at its end. The first call computes this.
+        A token that the pattern cuts is never emitted. Many such tokens mean
+        that the vocabulary was trained with another pattern. A token with a
+        mark (`▁`, `##`, `</w>`) is encoded at the place of the mark: at the
+        start of a word, inside one, or at its end. The first call does this.
 
         Cost: the time to encode the vocabulary, once.
 
@@ -784,11 +785,11 @@ class Tokenizer(_core.TextCalls):
 
     @cached_property
     def _fit(self) -> Fit:
-        from .pattern_fit import misfits, token_texts
+        from .pattern_fit import find_misfits, token_texts
         from .results import Fit
 
         tokens = token_texts(self.model)
-        wrong = sorted(tokens.ids[misfits(self.model, tokens)].tolist())
+        wrong = sorted(tokens.ids[find_misfits(self.model, tokens)].tolist())
         return Fit(len(tokens.ids), len(wrong), tuple((id, self.token_bytes(id)) for id in wrong[:5]))
 
     @cached_property
@@ -817,7 +818,7 @@ class Tokenizer(_core.TextCalls):
         Args:
             path: The file; its suffix selects the format unless `format` does
                 (see `toksmith.formats()`).
-            allow_loss: Names of model fields that may be left out if the
+            allow_loss: Names of model fields that can be left out if the
                 format cannot hold them.
         Raises:
             CannotRepresent: The format has no room for a field that is not in
@@ -826,7 +827,7 @@ class Tokenizer(_core.TextCalls):
         """
         from .. import _formats  # imported on demand: training and encoding do not need the readers of files
 
-        _formats.write(self.model, path, format=format, allow_loss=allow_loss)
+        _formats.write_model(self.model, path, format=format, allow_loss=allow_loss)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Tokenizer) and self.fingerprint == other.fingerprint
@@ -843,7 +844,7 @@ class Tokenizer(_core.TextCalls):
     def __deepcopy__(self, memo: object) -> Tokenizer:
         return self
 
-    if not TYPE_CHECKING:  # which would believe that every name exists
+    if not TYPE_CHECKING:  # type checkers would accept every name
 
         def __getattr__(self, name: str) -> NoReturn:
             from .._base.suggestions import OF_A_TOKENIZER, missing_attribute  # a table that only errors need
@@ -853,9 +854,9 @@ class Tokenizer(_core.TextCalls):
     def __repr__(self) -> str:
         from . import view
 
-        return view.line(self)
+        return view.repr_line(self)
 
     def _repr_html_(self) -> str:
-        from . import view  # when asked for: it draws
+        from . import view  # imported on demand: it imports the renderer
 
-        return view.html(self)
+        return view.card_html(self)

@@ -1,7 +1,7 @@
-"""How a tokenizer shows itself: in one line, and as a card in a notebook.
+"""The displays of a tokenizer: its one-line `repr` and its card in a notebook.
 
-The rule: the card says what decides ids, and shows some tokens. Left out: the same with every token and merge, which is
-`toksmith.explain.overview`.
+The card shows the fields that decide ids, and some tokens. Left out: all tokens and merges
+(`toksmith.explain.overview`).
 """
 
 from __future__ import annotations
@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .._base.errors import number_of, shortened
+from .._base.wording import number_of, shorten_middle
 from .._model.patterns import patterns
 
-__all__ = ["html", "line"]
+__all__ = ["card_html", "repr_line"]
 
 LAST_TOKENS, FIRST_SPECIALS = 12, 5
 
 
-def line(tok: Any) -> str:
+def repr_line(tok: Any) -> str:
     """The `repr`: kind, size, the last tokens, and the beginning of the fingerprint."""
     model = tok.model
     last = f", the last {model.tokens[-1][:30]!r}" if len(model.tokens) else ""
     return f"<Tokenizer {model.kind}/{model.unit}, {number_of(len(tok), 'token')}{last}, {tok.fingerprint[:12]}>"
 
 
-def html(tok: Any) -> str:
+def card_html(tok: Any) -> str:
     """The card."""
     from .._render import Table, View, notebook
 
-    return notebook(View("Tokenizer", [Table(["", ""], [*facts(tok)], left=(0, 1)), *last_tokens(tok)]))
+    return notebook(View("Tokenizer", [Table(["", ""], [*card_rows(tok)], left=(0, 1)), *last_token_table(tok)]))
 
 
-def facts(tok: Any) -> Iterator[list[str]]:
-    """What the card says."""
+def card_rows(tok: Any) -> Iterator[list[str]]:
+    """The rows of the card."""
     from .._render import token_text
 
     model = tok.model
@@ -46,19 +46,19 @@ def facts(tok: Any) -> Iterator[list[str]]:
     yield ["specials", (", ".join(special[:FIRST_SPECIALS]) + more) or "none"]
     for step in model.splitters:
         regex = dict(step.options).get("pattern", step.kind)
-        known = [name for name, row in patterns().items() if regex in row.regexes]
-        yield ["pieces by", known[0] if known else shortened(str(regex), 120)]
+        names = [name for name, row in patterns().items() if regex in row.regexes]
+        yield ["pieces by", names[0] if names else shorten_middle(str(regex), 120)]
     if model.training is not None:
         corpus = f"{number_of(model.training.documents, 'document')}, {number_of(model.training.bytes, 'byte')}"
         yield ["trained on", corpus]
     if len(model.tokens):
         longest = max(model.tokens, key=len)
-        yield ["longest", f"{shortened(token_text(longest), 80)} ({number_of(len(longest), 'byte')})"]
+        yield ["longest", f"{shorten_middle(token_text(longest), 80)} ({number_of(len(longest), 'byte')})"]
     yield ["fingerprint", tok.fingerprint[:16]]
 
 
-def last_tokens(tok: Any) -> Iterator[Any]:
-    """The ordinary tokens with the highest ids, each by itself."""
+def last_token_table(tok: Any) -> Iterator[Any]:
+    """The table of the ordinary tokens with the highest ids."""
     from .._render import Table, token_text
 
     model = tok.model

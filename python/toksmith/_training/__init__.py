@@ -1,4 +1,4 @@
-"""train: trains a tokenizer on a corpus. It counts pieces, the core turns counts into merges, and both become a model.
+"""train: counts the pieces of a corpus, lets the core turn the counts into merges, and builds a model from both.
 
 This file runs the phases of a training. `options.py` checks the options, `merge_loop.py` calls the loop of the core,
 `checkpoint.py` stores merges for the next run, `build_model.py` turns merges into a model. `characters.py` trains
@@ -16,24 +16,25 @@ from dataclasses import fields, replace
 from typing import Any, Literal, TypeVar
 
 from .. import _core
-from .._base.arguments import flag, text, texts, whole_number
-from .._base.errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted, number_of
+from .._base.arguments import check_flag, check_int, check_text, check_texts
 from .._base.system import SYSTEM
 from .._base.threads import thread_count
+from .._base.wording import number_of
 from .._corpus import Corpus
 from .._model.model import Model, Step
 from .._model.patterns import UNSET, PatternArgument, splitters
 from .._render.progress import Progress, Reporter
 from .._render.streams import LOG
 from .._tokenizer.tokenizer import Tokenizer
-from .build_model import listed, merged
+from ..errors import CheckpointError, CorpusError, InvalidOption, NotInVocabulary, TrainingInterrupted
+from .build_model import model_from_merges, model_from_pieces
 from .characters import CharacterOptions, train_characters
 from .checkpoint import Checkpoint
-from .counts import Limits, PieceCounts, counted
-from .kinds import LANGUAGES, chosen_kind, refuse_untaken
-from .languages import LanguageCounts, ParityOptions, refuse_others, warn_of_lines, warn_of_turns
-from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn, seed_merges
-from .options import NO_LIMIT, Options, Outcome, Run, check, said_stop
+from .counts import Limits, PieceCounts, count_within_limits
+from .kinds import LANGUAGES, refuse_untaken, select_kind
+from .languages import LanguageCounts, ParityOptions, refuse_with_languages, warn_of_lines, warn_of_turns
+from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn_merges, seed_merges
+from .options import NO_LIMIT, Options, Outcome, Run, check_options, stop_reason
 from .word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
@@ -88,15 +89,15 @@ def train(
     Training merges the pair of neighbours with the highest count everywhere in
     the corpus, and repeats this until it reaches `vocab_size` or `merges`, or
     no pair occurs `min_count` times. Merges never cross pieces or documents.
-    `tok.model.training` records each merge, `tok.run_report` holds times. If
+    `tok.model.training` records each merge, `tok.run_report` the times. If
     rare pieces were left out, the report's `"first_uncertified_merge"` is the
-    first merge that they could have changed or added (from 0; None if there is
-    none). `toksmith.training_kinds()` lists which options each kind takes.
+    first merge that they could have changed or added (from 0; None if no such
+    merge exists). `toksmith.training_kinds()` lists the options of each kind.
 
-    With `languages`, each merge is chosen by the language that is worst off:
-    the one whose development text has the most tokens. The tokenizer is an
-    ordinary one. `tok.run_report["languages"]` says how many merges each
-    language chose, and its tokens before and after.
+    With `languages`, the language that is worst off chooses each merge: the
+    language whose development text has the most tokens. The result is an
+    ordinary tokenizer. `tok.run_report["languages"]` gives the number of merges
+    that each language chose, and its tokens before and after.
 
     Args:
         corpus: A text (one document), a `pathlib.Path`, `toksmith.files(…)`, an
@@ -106,14 +107,14 @@ def train(
             None.
         vocab_size: The number of tokens, special tokens included; special
             tokens get the last ids.
-        merges: The number of merges instead. With neither, `min_count` must be
-            at least 2.
-        kind: "bpe"; "unigram" for scored tokens, of which encoding takes the
-            most likely ones, as in SentencePiece; "wordpiece" for encoding that
+        merges: The number of merges, instead of `vocab_size`. With neither,
+            `min_count` must be at least 2.
+        kind: "bpe"; "unigram" for scored tokens, where encoding takes the most
+            likely tokens, as in SentencePiece; "wordpiece" for encoding that
             takes the longest token, as in BERT; "chars" for the sorted
             characters of the corpus; "words" for its whole pieces.
-        unit: What merging starts from: "byte", or "char" for the characters of
-            the corpus, as in SentencePiece.
+        unit: The first symbols: "byte", or "char" for the characters of the
+            corpus, as in SentencePiece.
         alphabet: For bytes, "gpt2" gives them the ids of GPT-2 and of HF's
             trainer; None uses their values as ids. For `unit="char"`, "ascii"
             uses the 128 ASCII characters; None uses the characters that
@@ -122,12 +123,12 @@ def train(
             order, or None for no split. The default is the pattern of the
             counts, that of `base`, or "o200k". Models of characters accept only
             the default (words begin at spaces) and None.
-        special_tokens: Contents that are never merged with text. None may
-            contain or overlap another.
+        special_tokens: Contents that are never merged with text. They must not
+            contain or overlap each other.
         ties: Among pairs with equal counts, "lowest_ids" takes the smallest
             ids, "first_seen" the first in the corpus.
-        min_count: The lowest count at which a pair still merges, or at which
-            "chars" and "words" list a piece; at least 1.
+        min_count: The lowest count at which a pair merges, or at which "chars"
+            and "words" list a piece; at least 1.
         max_token_bytes: The length of the longest token; None for no limit.
         character_coverage: For models of characters: the share of the text
             whose characters get their own tokens, above 0 and at most 1. The
@@ -163,22 +164,22 @@ def train(
         parity: How languages take turns. "hybrid": all corpora choose the first
             merges together, as without languages. "parity": languages choose
             all merges. "window": as "parity", but a language waits while it
-            chose more than its share of the last merges. None is "hybrid" if
-            there are languages.
+            chose more than its share of the last merges. None is "hybrid" with
+            `languages`.
         languages: The corpus of each language by its name, at least two.
         development: For each language, a text with the same meaning.
-        ratios: In place of development texts: the wanted compression of each
-            language's corpus, relative to the others. All 1.0 asks for the same
+        ratios: Instead of development texts: the target compression of each
+            language's corpus, relative to the others. All 1.0 means the same
             compression.
         global_merges: How many merges all corpora choose together, after those
             of seed tokens. None is half of the merges for "hybrid", and 0
             otherwise.
         parity_window: For "window": how many of the last merges count.
-        parity_alpha: For "window": how many times its equal share a language
-            may choose, at least 1.
+        parity_alpha: For "window": the limit for a language, as a multiple of
+            its equal share; at least 1.
         min_piece_count: Pieces that occur less often are left out
-            (`PieceCounts.filter`); with languages, in the corpus of each.
-        max_piece_bytes, max_memory, spill_to, errors: As in `count_pieces`.
+            (`PieceCounts.filter`); with languages, in each corpus separately.
+        max_piece_bytes, max_memory, spill_to, errors: As in `corpus.count`.
         checkpoint: A file that stores the merges during training. If it exists,
             training continues from it, with the same result as without a stop.
             It may come from a training with a smaller `vocab_size`.
@@ -191,11 +192,11 @@ def train(
             disk. It carries the tokenizer so far.
         CorpusError: The corpus is empty, or a document cannot be read.
         InvalidOption: An argument is out of range, or the kind does not take
-            it. The message says what is possible.
+            it. The message gives the valid values.
         TrainingInterrupted: Ctrl-C. It carries the tokenizer so far.
     Cost: time grows with the corpus (counting) and with its distinct pieces
-        (merging), hardly with `vocab_size`; with languages about as much, but
-        a piece that occurs in several takes memory in each.
+        (merging), hardly with `vocab_size`. With languages it is about the
+        same, but a piece takes memory in each corpus that contains it.
     Source: Gage 1994; Sennrich et al., ACL 2016; Foroutan et al., ACL 2026
         (languages).
 
@@ -209,24 +210,24 @@ def train(
     >>> {name: facts["merges"] for name, facts in tok.run_report["languages"].items()}
     {'en': 0, 'xx': 4}
     """
-    special_tokens = texts(special_tokens, "special_tokens")
-    user_symbols = texts(user_symbols, "user_symbols")
-    seed_tokens = texts(seed_tokens, "seed_tokens", kinds=(str, bytes))
-    vocab_size = None if vocab_size is None else whole_number(vocab_size, "vocab_size")
-    merges = None if merges is None else whole_number(merges, "merges")
-    min_count = whole_number(min_count, "min_count")
-    dummy_prefix, byte_fallback = flag(dummy_prefix, "dummy_prefix"), flag(byte_fallback, "byte_fallback")
-    whole_characters = flag(whole_characters, "whole_characters")
+    special_tokens = check_texts(special_tokens, "special_tokens")
+    user_symbols = check_texts(user_symbols, "user_symbols")
+    seed_tokens = check_texts(seed_tokens, "seed_tokens", kinds=(str, bytes))
+    vocab_size = None if vocab_size is None else check_int(vocab_size, "vocab_size")
+    merges = None if merges is None else check_int(merges, "merges")
+    min_count = check_int(min_count, "min_count")
+    dummy_prefix, byte_fallback = check_flag(dummy_prefix, "dummy_prefix"), check_flag(byte_fallback, "byte_fallback")
+    whole_characters = check_flag(whole_characters, "whole_characters")
     if unknown_token is not None:
-        text(unknown_token, "unknown_token")
-    given = dict(locals())  # by name, to be compared with the defaults
-    chosen = chosen_kind(kind, unit, alphabet, end_of_word_suffix).name
-    refuse_untaken(chosen, given, DEFAULTS)
+        check_text(unknown_token, "unknown_token")
+    arguments = dict(locals())  # by name, to be compared with the defaults
+    row_name = select_kind(kind, unit, alphabet, end_of_word_suffix).name
+    refuse_untaken(row_name, arguments, DEFAULTS)
     limits = Limits(min_piece_count, max_piece_bytes, max_memory, spill_to, errors)
     limits.check("min_piece_count")
-    several = None
-    if any(given[name] != DEFAULTS[name] for name in LANGUAGES):
-        several = ParityOptions(
+    parity_options = None
+    if any(arguments[name] != DEFAULTS[name] for name in LANGUAGES):
+        parity_options = ParityOptions(
             mode=parity or "hybrid",
             other=corpus,
             languages={} if languages is None else languages,
@@ -236,45 +237,45 @@ def train(
             window=parity_window,
             alpha=float(parity_alpha),
         )
-        several.check()
-        refuse_others(ties, superwords)
-    if corpus is None and several is None:
+        parity_options.check()
+        refuse_with_languages(ties, superwords)
+    if corpus is None and parity_options is None:
         raise TypeError("corpus: expected texts, paths or open files, not NoneType; or pass languages=")
-    read = corpus if corpus is not None else ()
-    run = Run(read, limits, thread_count(threads), Reporter(progress), checkpoint, several)
-    if chosen in ("bpe of characters", "unigram"):
+    documents = corpus if corpus is not None else ()
+    run = Run(documents, limits, thread_count(threads), Reporter(progress), checkpoint, parity_options)
+    if row_name in ("bpe of characters", "unigram"):
         if pattern not in (UNSET, None):
             allowed = "no pattern, so that words begin at spaces, or None, so that texts are not split"
             raise InvalidOption("pattern", pattern, allowed)
         characters = options_from(
-            CharacterOptions, given, words=pattern is UNSET, unknown_token=unknown_token or "<unk>"
+            CharacterOptions, arguments, words=pattern is UNSET, unknown_token=unknown_token or "<unk>"
         )
         characters.check()
-        return finished(run, lambda: train_characters(run, characters))
-    if chosen in ("bpe with word ends", "wordpiece"):
-        marked = options_from(
+        return run_training(run, lambda: train_characters(run, characters))
+    if row_name in ("bpe with word ends", "wordpiece"):
+        marked_options = options_from(
             MarkedOptions,
-            given,
+            arguments,
             words=True,
             unknown_token=unknown_token or ("[UNK]" if kind == "wordpiece" else "<unk>"),
             splitters=() if pattern is UNSET else splitters(pattern),
         )
-        marked.check()
-        return finished(run, lambda: train_marked(run, marked))
-    pieces = options_from(
+        marked_options.check()
+        return run_training(run, lambda: train_marked(run, marked_options))
+    options = options_from(
         Options,
-        given,
+        arguments,
         seed_tokens=tuple(
-            text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in seed_tokens
+            check_text(seed, "seed_tokens").encode() if isinstance(seed, str) else seed for seed in seed_tokens
         ),
         superword_pattern=tuple(step["pattern"] for step in splitters(superword_pattern)),
         base=None if base is None else base.model,
     )
-    check(pieces)
+    check_options(options)
     if kind == "chars" and pattern not in (UNSET, None):
         raise InvalidOption("pattern", pattern, "no pattern, or None: kind='chars' does not split texts")
-    steps = () if kind == "chars" else steps_of(counts_among(run), pattern, pieces)
-    return finished(run, lambda: train_pieces(run, pieces, steps))
+    steps = () if kind == "chars" else steps_of(first_counts(run), pattern, options)
+    return run_training(run, lambda: train_pieces(run, options, steps))
 
 
 Chosen = TypeVar("Chosen", CharacterOptions, MarkedOptions, Options)
@@ -288,13 +289,13 @@ def options_from(kind: type[Chosen], given: Mapping[str, Any], **others: Any) ->
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
 
 
-def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
-    """Runs the training and returns its tokenizer, or raises what ended it early."""
+def run_training(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
+    """Runs the training and returns its tokenizer, or raises the error that ended it early."""
     cpu_s = time.process_time()
     try:
         with run.reporter.drawn():
             outcome = work()
-        report = report_of(run, outcome, time.process_time() - cpu_s)
+        report = make_report(run, outcome, time.process_time() - cpu_s)
         tokenizer = Tokenizer(outcome.model, run_report=report)
     except KeyboardInterrupt:
         raise TrainingInterrupted(None, run.reporter.phase) from None
@@ -307,73 +308,73 @@ def finished(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
     """Counts the pieces of the corpus, or of several, and trains on them."""
-    languages = None
+    language_counts = None
     if run.several is not None:
-        languages = counts_of_languages(run, run.several, options, steps)
-        counts, options = languages.sum(), replace(options, several=languages.record())
-        run = replace(run, train=languages.train)
+        language_counts = count_languages(run, run.several, options, steps)
+        counts, options = language_counts.sum(), replace(options, several=language_counts.record())
+        run = replace(run, train=language_counts.train)
     else:
-        counts = count(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
+        counts = count_corpus(run, (CHARACTERS,) if options.kind == "chars" else patterns_of(steps), options)
     counted_s = run.reporter.elapsed_s
-    model, (interrupted, problem), uncertified = built(counts, options, steps, run)
-    more: dict[str, Any] = {"first_uncertified_merge": uncertified}
-    if languages is not None:
+    model, (interrupted, problem), uncertified = build_phases(counts, options, steps, run)
+    report_values: dict[str, Any] = {"first_uncertified_merge": uncertified}
+    if language_counts is not None:
         if counts.rare.pieces:
-            more["first_uncertified_merge"] = languages.doubtful(uncertified)
-        more |= languages.facts(not interrupted and problem is None)
-    return Outcome(model, len(counts), counted_s, interrupted, problem, more)
+            report_values["first_uncertified_merge"] = language_counts.first_uncertain(uncertified)
+        report_values |= language_counts.facts(not interrupted and problem is None)
+    return Outcome(model, len(counts), counted_s, interrupted, problem, report_values)
 
 
-def counts_among(run: Run) -> Corpus | PieceCounts:
+def first_counts(run: Run) -> Corpus | PieceCounts:
     """The corpus, or the first counts among the corpora of languages."""
     corpora = [] if run.several is None else run.several.languages.values()
-    return next((each for each in (run.corpus, *corpora) if isinstance(each, PieceCounts)), run.corpus)
+    return next((source for source in (run.corpus, *corpora) if isinstance(source, PieceCounts)), run.corpus)
 
 
-def counts_of_languages(run: Run, asked: ParityOptions, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
+def count_languages(run: Run, asked: ParityOptions, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
     """The counts of every development text and corpus, one after another."""
     patterns = patterns_of(steps)
     seeds = len(seed_merges(seed_ids(options, steps), options.start.first_id)[: options.limit])
-    shared = asked.shared(options.limit, seeds)
-    if asked.other is not None and not shared:
+    global_merges = asked.shared(options.limit, seeds)
+    if asked.other is not None and not global_merges:
         allowed = "None: text of no language counts in global merges only, and there are none"
         raise InvalidOption("corpus", asked.other, allowed)
-    warn_of_turns(shared, options.limit - seeds)
-    done = 0
+    warn_of_turns(global_merges, options.limit - seeds)
+    counted_bytes = 0
 
-    def of(corpus: Corpus | PieceCounts, limits: Limits, what: str) -> PieceCounts:
-        nonlocal done
-        counts = count(replace(run, corpus=corpus, limits=limits), patterns, options, what, done)
-        done += counts.bytes
+    def tally(corpus: Corpus | PieceCounts, limits: Limits, what: str) -> PieceCounts:
+        nonlocal counted_bytes
+        counts = count_corpus(replace(run, corpus=corpus, limits=limits), patterns, options, what, counted_bytes)
+        counted_bytes += counts.bytes
         return counts
 
     exact = Limits(max_memory=run.limits.max_memory, spill_to=run.limits.spill_to)
     development = asked.development or {}
-    texts = {name: of(each, exact, f"the development text of {name!r}") for name, each in development.items()}
+    texts = {name: tally(source, exact, f"the development text of {name!r}") for name, source in development.items()}
     if texts:
         warn_of_lines(texts)
-    languages = {name: of(each, run.limits, f"the corpus of {name!r}") for name, each in asked.languages.items()}
-    others = [] if asked.other is None else [of(asked.other, run.limits, "the corpus")]
-    return LanguageCounts(asked, languages, others, texts, shared, seeds)
+    languages = {name: tally(source, run.limits, f"the corpus of {name!r}") for name, source in asked.languages.items()}
+    others = [] if asked.other is None else [tally(asked.other, run.limits, "the corpus")]
+    return LanguageCounts(asked, languages, others, texts, global_merges, seeds)
 
 
-def report_of(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
+def make_report(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
     """The times, memory and threads of the training."""
     total_s, counted_s = run.reporter.elapsed_s, outcome.counted_s
     times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
-    rest = {"peak_memory_mib": SYSTEM.peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
-    return times | rest | {**outcome.more}
+    resources = {"peak_memory_mib": SYSTEM.peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
+    return times | resources | {**outcome.more}
 
 
 def steps_of(corpus: Corpus | PieceCounts, pattern: PatternArgument, options: Options) -> tuple[Step, ...]:
     """The requested splitter steps, or those of the base tokenizer or of the counts."""
     if options.base is not None:
-        own = options.base.splitters
-        if pattern is not UNSET and patterns_of(splitters(pattern)) != patterns_of(own):
-            raise InvalidOption("pattern", pattern, f"the pattern of the base tokenizer, {list(patterns_of(own))}")
+        steps = options.base.splitters
+        if pattern is not UNSET and patterns_of(splitters(pattern)) != patterns_of(steps):
+            raise InvalidOption("pattern", pattern, f"the pattern of the base tokenizer, {list(patterns_of(steps))}")
         if options.digits != "none":
             raise InvalidOption("digits", options.digits, "'none': the base tokenizer has its own pattern")
-        return own
+        return steps
     if pattern is UNSET and isinstance(corpus, PieceCounts):
         groups = DIGITS[options.digits]
         if corpus.patterns[: len(groups)] != groups:
@@ -391,14 +392,14 @@ def patterns_of(steps: Sequence[Step]) -> tuple[str, ...]:
     return tuple(step["pattern"] for step in steps)
 
 
-def count(
+def count_corpus(
     run: Run, patterns: tuple[str, ...], options: Options, what: str = "the corpus", before: int = 0
 ) -> PieceCounts:
     """The counts of the corpus; counts that were passed in are only filtered.
 
     Args:
-        what: What an error calls the corpus.
-        before: The bytes of the corpora that were counted before it.
+        what: The name of the corpus in errors.
+        before: The total bytes of the corpora that were counted before this corpus.
     """
     corpus, limits = run.corpus, run.limits
     if options.superwords and (isinstance(corpus, (PieceCounts, Iterator))):
@@ -408,11 +409,11 @@ def count(
         if corpus.patterns != patterns:
             raise InvalidOption("pattern", list(patterns), f"{list(corpus.patterns)}, the pattern of the counts")
         if limits.max_piece_bytes is not None:
-            allowed = "None: the pieces are already counted; give it to count_pieces"
+            allowed = "None: the pieces are already counted; give it to corpus.count"
             raise InvalidOption("max_piece_bytes", limits.max_piece_bytes, allowed)
         counts = corpus.filter(limits.min_count) if limits.min_count > 1 else corpus
     else:
-        counts = counted(corpus, patterns, limits, run.reporter, threads=run.threads, before=before)
+        counts = count_within_limits(corpus, patterns, limits, run.reporter, threads=run.threads, before=before)
     if counts.bytes == 0:
         raise CorpusError(
             None,
@@ -424,31 +425,33 @@ def count(
     return counts
 
 
-def built(
+def build_phases(
     counts: PieceCounts, options: Options, steps: tuple[Step, ...], run: Run
 ) -> tuple[Model, tuple[str, CheckpointError | None], int | None]:
-    """The model; the phase that ended early ("" for none) with the checkpoint's error; the first uncertified merge."""
+    """The model; the phase that ended early (or "") with the checkpoint's error; the first uncertified merge."""
     if options.kind != "bpe":
-        return listed(counts, options, steps), ("", None), None
-    checkpoint = Checkpoint(run.checkpoint, identity(counts, options, steps) if run.checkpoint is not None else {})
+        return model_from_pieces(counts, options, steps), ("", None), None
+    checkpoint = Checkpoint(
+        run.checkpoint, checkpoint_identity(counts, options, steps) if run.checkpoint is not None else {}
+    )
     seeds = seed_merges(seed_ids(options, steps), options.start.first_id)
     first = Phase(1, seeds, max(options.limit - options.superwords, 0))
-    words, doubt = run_phase(first, counts, options, run, checkpoint)
-    found, interrupted = words, "merging" if words.stopped == "interrupted" else ""
+    word_merges, uncertified = run_phase(first, counts, options, run, checkpoint)
+    result, interrupted = word_merges, "merging" if word_merges.stopped == "interrupted" else ""
     try:
         if options.superwords and not interrupted and checkpoint.problem is None:
             coarse = options.steps(splitters(options.superword_pattern))
-            lines = count(run, patterns_of(coarse), options)
-            given = [(left, right, id) for left, right, id in words.merges.tolist()]
-            all_found, later = run_phase(Phase(2, given, options.limit), lines, options, run, checkpoint)
-            doubt = later if doubt is None else doubt
-            interrupted = "merging" if all_found.stopped == "interrupted" else ""
-            if len(all_found.merges) >= len(given):
-                counts, steps, found = lines, coarse, all_found
-        return merged(counts, options, steps, found), (interrupted, checkpoint.problem), doubt
+            coarse_counts = count_corpus(run, patterns_of(coarse), options)
+            given = [(left, right, id) for left, right, id in word_merges.merges.tolist()]
+            all_merges, second = run_phase(Phase(2, given, options.limit), coarse_counts, options, run, checkpoint)
+            uncertified = second if uncertified is None else uncertified
+            interrupted = "merging" if all_merges.stopped == "interrupted" else ""
+            if len(all_merges.merges) >= len(given):
+                counts, steps, result = coarse_counts, coarse, all_merges
+        return model_from_merges(counts, options, steps, result), (interrupted, checkpoint.problem), uncertified
     except KeyboardInterrupt:
-        # The merges that are known make a tokenizer.
-        return merged(counts, options, steps, found), (run.reporter.phase, checkpoint.problem), doubt
+        # The merges learned so far make a tokenizer.
+        return model_from_merges(counts, options, steps, result), (run.reporter.phase, checkpoint.problem), uncertified
 
 
 def run_phase(
@@ -461,18 +464,18 @@ def run_phase(
         run.reporter.report("merging", done, total)
 
     try:
-        learned = learn(
+        learned_merges = learn_merges(
             counts._core, options.start, options.rules, phase, checkpoint=checkpoint, report=report, train=run.train
         )
     except NotInVocabulary as problem:
-        said = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
-        raise CorpusError(None, None, said) from None
-    run.reporter.report("merging", len(learned.counts), total)
-    if learned.stopped in ("no_pairs", "min_count") and total is not None:
-        said = said_stop(learned.stopped, options, options.several)
-        LOG.warning("training stopped after %d of %d merges: %s", len(learned.counts), total, said)
+        message = f"{problem.content!r} is not in the alphabet {options.alphabet!r}; use unit='byte'"
+        raise CorpusError(None, None, message) from None
+    run.reporter.report("merging", len(learned_merges.counts), total)
+    if learned_merges.stopped in ("no_pairs", "min_count") and total is not None:
+        message = stop_reason(learned_merges.stopped, options, options.several)
+        LOG.warning("training stopped after %d of %d merges: %s", len(learned_merges.counts), total, message)
     saved = checkpoint.leads(phase.number)
-    return learned, first_uncertified(learned, len(phase.given), saved, counts._core.rare[2])
+    return learned_merges, first_uncertified(learned_merges, len(phase.given), saved, counts._core.rare[2])
 
 
 def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
@@ -486,17 +489,17 @@ def seed_ids(options: Options, steps: tuple[Step, ...]) -> list[list[int]]:
             raise InvalidOption("seed_tokens", seed, "non-empty tokens that the pattern does not split")
     if base is not None:
         return [base.encode(seed, special="text") for seed in options.seed_tokens]
-    found = [[start.alphabet[byte] for byte in seed] for seed in options.seed_tokens]
-    if any(id is None for ids in found for id in ids):
+    ids_of_seeds = [[start.alphabet[byte] for byte in seed] for seed in options.seed_tokens]
+    if any(id is None for ids in ids_of_seeds for id in ids):
         raise InvalidOption(
             "seed_tokens", list(options.seed_tokens), f"characters of the alphabet {options.alphabet!r}"
         )
-    return [[id for id in ids if id is not None] for ids in found]
+    return [[id for id in ids if id is not None] for ids in ids_of_seeds]
 
 
-def identity(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
-    """The values that decide which merges are learned, and in which order. The number of merges is not one of them."""
-    values = options.recorded()
+def checkpoint_identity(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> dict[str, Any]:
+    """The values that decide which merges are learned, and in which order; not the number of merges."""
+    values = options.to_record()
     for name in ("vocab_size", "merges", "special_tokens"):
         del values[name]
     if options.superwords:

@@ -1,4 +1,4 @@
-"""Turns merges, or listed pieces, into a model with the record of its training."""
+"""Turns merges or listed pieces into a model with the record of its training."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._base.errors import CorpusError, InvalidOption, number_of
+from .._base.wording import number_of
 from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
+from ..errors import CorpusError, InvalidOption
 from .counts import PieceCounts
-from .options import Options, said_stop
+from .options import Options, stop_reason
 
-__all__ = ["listed", "merged"]
+__all__ = ["model_from_merges", "model_from_pieces"]
 
-ROWS_AT_A_TIME = 4096  # Python's numbers of all of them take many times the memory of the array
+ROWS_AT_A_TIME = 4096  # as Python integers, all rows would take many times the memory of the array
 
 
-def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.LearnedMerges) -> Model:
+def model_from_merges(
+    counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.LearnedMerges
+) -> Model:
     """The model of byte-pair encoding."""
     base = options.base
     tokens = options.start.symbols() if base is None else [*base.tokens]
@@ -31,19 +34,19 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
     first, end = options.start.first_id, options.start.first_id + len(learned.merges)
     before = 0 if base is None else len(base.merges)
     record = TrainingRecord(
-        **facts(options, steps, counts),
+        **record_fields(options, steps, counts),
         symbols=learned.symbols,
         # Merges of the base tokenizer have no count: the symbols already include them.
         counts=np.concatenate([np.zeros(before, np.uint64), learned.counts]),
         left=np.concatenate([np.full(before, learned.symbols, np.uint64), learned.left]),
-        stopped_because=said_stop(learned.stopped, options, options.several),
+        stopped_because=stop_reason(learned.stopped, options, options.several),
     )
     tables: dict[str, Any] = {
         "tokens": TokenTable.of(tokens),
         "ids": np.concatenate([ids, np.arange(first, end, dtype=np.uint32)]),
         "merges": learned.merges,
         "splitters": steps,
-        "added_tokens": added(options.special_tokens, end),
+        "added_tokens": special_tokens_from(options.special_tokens, end),
         "training": record,
     }
     if base is None:
@@ -54,28 +57,28 @@ def merged(counts: PieceCounts, options: Options, steps: tuple[Step, ...], learn
     return replace(base, **tables)
 
 
-def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
+def model_from_pieces(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Model:
     """The model whose tokens are the pieces themselves: sorted characters, or words by falling count."""
-    everything = counts.items()
-    pieces = [(piece, count) for piece, count in everything if count >= options.min_count]
+    all_pieces = counts.items()
+    pieces = [(piece, count) for piece, count in all_pieces if count >= options.min_count]
     special = options.special
     if options.kind == "chars":
         tokens = sorted(piece for piece, _ in pieces)
-        refuse_bytes_that_are_no_text(tokens)
+        refuse_invalid_utf8(tokens)
     else:
         tokens = [piece for piece, _ in sorted(pieces, key=lambda item: (-item[1], item[0]))]
     room = len(tokens) if options.vocab_size is None else options.vocab_size - len(special)
     if room < (len(tokens) if options.kind == "chars" else 1):
         allowed = f"at least {len(tokens) + len(special)}: the corpus has {number_of(len(tokens), 'character')}"
         raise InvalidOption("vocab_size", options.vocab_size, allowed if options.kind == "chars" else "at least 1")
-    stopped = f"all {options.kind} are listed" if len(tokens) <= room else f"it reached vocab_size={options.vocab_size}"
+    reason = f"all {options.kind} are listed" if len(tokens) <= room else f"it reached vocab_size={options.vocab_size}"
     del tokens[room:]
     record = TrainingRecord(
-        **facts(options, steps, counts),
-        symbols=sum(count for _, count in everything),
+        **record_fields(options, steps, counts),
+        symbols=sum(count for _, count in all_pieces),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
-        stopped_because=stopped,
+        stopped_because=reason,
     )
     return Model(
         tokens=TokenTable.of(tokens),
@@ -84,12 +87,12 @@ def listed(counts: PieceCounts, options: Options, steps: tuple[Step, ...]) -> Mo
         unit="char" if options.kind == "chars" else "byte",
         splitters=steps,
         unknown_id=None if options.unknown_token is None else len(tokens),
-        added_tokens=added(special, len(tokens)),
+        added_tokens=special_tokens_from(special, len(tokens)),
         training=record,
     )
 
 
-def refuse_bytes_that_are_no_text(tokens: list[bytes]) -> None:
+def refuse_invalid_utf8(tokens: list[bytes]) -> None:
     """Raises CorpusError for the first token that is not UTF-8."""
     for token in tokens:
         try:
@@ -99,17 +102,17 @@ def refuse_bytes_that_are_no_text(tokens: list[bytes]) -> None:
             raise CorpusError(None, None, problem) from None
 
 
-def added(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
+def special_tokens_from(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
     """The special tokens with the ids from `first_id` on."""
     return tuple(AddedToken(content, first_id + place) for place, content in enumerate(contents))
 
 
-def facts(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
+def record_fields(options: Options, steps: tuple[Step, ...], counts: PieceCounts) -> dict[str, Any]:
     """The corpus and the options for the training record, with the pieces that were left out, if any."""
     patterns = [step["pattern"] for step in steps]
-    out = {name: list(left) for name, left in (("long", counts.long), ("rare", counts.rare)) if left.pieces}
-    left_out = {"left_out": out} if out else {}
-    recorded = {**options.recorded(), "patterns": patterns, **left_out}
+    left_out_pieces = {name: list(left) for name, left in (("long", counts.long), ("rare", counts.rare)) if left.pieces}
+    left_out = {"left_out": left_out_pieces} if left_out_pieces else {}
+    recorded = {**options.to_record(), "patterns": patterns, **left_out}
     return {
         "options": recorded,
         "documents": counts.documents,

@@ -1,6 +1,6 @@
 """Trains on characters as SentencePiece does: code-point BPE and unigram models.
 
-Each text gets a space before it. A word begins at each space, which is written `▁`. The most frequent characters form the
+A space is added before each text. A word begins at each space, which is written `▁`. The most frequent characters form the
 alphabet, and all others cut words. The core learns from the words: `train/` learns merges, after the merges that join
 the bytes of each character into one symbol; `train/unigram.rs` learns scores.
 """
@@ -16,15 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import CorpusError, InvalidOption, number_of
-from .._corpus import batches, documents
+from .._base.wording import number_of
+from .._corpus import batch_texts, iter_documents
 from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
+from ..errors import CorpusError, InvalidOption
 from .checkpoint import Checkpoint
-from .counts import PieceCounts, need
-from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn
-from .options import Outcome, Run, check_merging, said_stop
+from .counts import PieceCounts, require_option
+from .merge_loop import NO_LIMIT, Merge, MergeRules, Phase, Start, learn_merges
+from .options import Outcome, Run, check_merging, stop_reason
 
 __all__ = ["CharacterOptions", "train_characters"]
 
@@ -39,7 +40,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CharacterOptions:
-    """The arguments of `train` that decide a model of characters; `words` is whether tokens end where words end."""
+    """The arguments of `train` that decide a model of characters; `words`: whether texts are split into words."""
 
     kind: str
     vocab_size: int | None
@@ -61,7 +62,7 @@ class CharacterOptions:
         return 1 + 256 * self.byte_fallback + len(self.user_symbols) + len(self.special_tokens)
 
     def learned(self, alphabet: int) -> int:
-        """The largest number of tokens to learn beside the alphabet."""
+        """The largest number of tokens to learn in addition to the alphabet."""
         if self.vocab_size is None:
             return NO_LIMIT if self.merges is None else self.merges
         least = self.extra + alphabet
@@ -72,14 +73,14 @@ class CharacterOptions:
 
     def check(self) -> None:
         """Raises InvalidOption for the first argument that is out of range."""
-        need(self, 0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
-        need(self, (self.vocab_size or 0) <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+        require_option(self, 0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
+        require_option(self, (self.vocab_size or 0) <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
         check_merging(self)
         if self.kind == "unigram":
-            need(self, self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
+            require_option(self, self.vocab_size is not None, "vocab_size", "a number of tokens for kind='unigram'")
         elif self.vocab_size is None and self.merges is None:
-            what = "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
-            need(self, self.min_count >= 2, "vocab_size", what)
+            allowed_size = "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
+            require_option(self, self.min_count >= 2, "vocab_size", allowed_size)
         for symbol in self.user_symbols:
             if {" ", BLOCK} & {*symbol}:
                 allowed = "symbols without spaces and ▁, because spaces become ▁ before symbols are found"
@@ -89,38 +90,38 @@ class CharacterOptions:
 
 def train_characters(run: Run, options: CharacterOptions) -> Outcome:
     """Counts the words of the corpus and trains on them."""
-    counts = counted(run, options)
+    counts = count_words(run, options)
     counted_s = run.reporter.elapsed_s
     characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
-    alphabet = covering(characters, options.character_coverage)
+    alphabet = choose_alphabet(characters, options.character_coverage)
     most = options.learned(len(alphabet))
     words = counts.within(alphabet)
     if options.kind == "unigram":
-        model = unigram_of(counts, words, alphabet, options, run)
+        model = train_unigram_model(counts, words, alphabet, options, run)
         return Outcome(model, counts.unique, counted_s)
-    tokens, learned = merged_characters(words, alphabet, options, most, run.reporter)
+    tokens, learned_merges = merge_characters(words, alphabet, options, most, run.reporter)
     scores = -np.arange(len(tokens), dtype=np.float64)
-    # No merge makes a character, so its score decides nothing. Characters come first, and merges keep their order.
+    # No merge forms a character, so its score has no effect. Characters come first, and merges keep their order.
     first = len(alphabet)
     record = TrainingRecord(
-        **facts(counts, options),
+        **character_record_fields(counts, options),
         symbols=sum(count for _, count in characters),
-        counts=learned.counts[len(learned.counts) - (len(tokens) - first) :],
-        left=learned.left[len(learned.left) - (len(tokens) - first) :],
-        stopped_because=said_stop(learned.stopped, options),
+        counts=learned_merges.counts[len(learned_merges.counts) - (len(tokens) - first) :],
+        left=learned_merges.left[len(learned_merges.left) - (len(tokens) - first) :],
+        stopped_because=stop_reason(learned_merges.stopped, options),
     )
-    interrupted = "merging" if learned.stopped == "interrupted" else ""
-    return Outcome(model_of(tokens, scores, options, record), counts.unique, counted_s, interrupted)
+    interrupted = "merging" if learned_merges.stopped == "interrupted" else ""
+    return Outcome(character_model(tokens, scores, options, record), counts.unique, counted_s, interrupted)
 
 
-def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
+def count_words(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     """The words of the corpus with their counts."""
     corpus, limits, threads = run.corpus, run.limits, run.threads
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
     counter = _core.Counter([WORDS if options.words else TEXTS], (0, 0), None, "", limits.max_piece_bytes)
-    for batch in batches(documents(corpus)):
-        counter.add([tidied(document, options) for document in batch], threads)
+    for batch in batch_texts(iter_documents(corpus)):
+        counter.add([normalize_document(document, options) for document in batch], threads)
         run.reporter.report("counting", counter.bytes, None)
     counts = counter.finish(limits.min_count, threads)
     if counts.bytes == 0:
@@ -132,8 +133,8 @@ def counted(run: Run, options: CharacterOptions) -> _core.CountedPieces:
     return counts
 
 
-def tidied(document: str | bytes, options: CharacterOptions) -> str:
-    """The text as the model's normalizer returns it, but with spaces unescaped and a mark for each user symbol."""
+def normalize_document(document: str | bytes, options: CharacterOptions) -> str:
+    """The text as the model's normalizer returns it, but with plain spaces and a mark for each user symbol."""
     text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
     if options.user_symbols:
         longest_first = sorted(options.user_symbols, key=len, reverse=True)
@@ -142,55 +143,55 @@ def tidied(document: str | bytes, options: CharacterOptions) -> str:
     return f" {text}" if text and options.dummy_prefix else text
 
 
-def covering(characters: Sequence[tuple[str, int]], coverage: float) -> list[str]:
+def choose_alphabet(characters: Sequence[tuple[str, int]], coverage: float) -> list[str]:
     """The fewest characters that together reach this share of the text, sorted by code point.
 
     Shares are compared in single precision, as in SentencePiece. Among equal counts a space sorts as `▁`.
     """
-    total, reached = sum(count for _, count in characters), 0
-    kept = []
+    total, covered = sum(count for _, count in characters), 0
+    alphabet = []
     for char, count in sorted(characters, key=lambda item: (-item[1], item[0].replace(" ", BLOCK))):
-        if np.float32(reached / total) >= np.float32(coverage):
+        if np.float32(covered / total) >= np.float32(coverage):
             break
-        reached += count
-        kept.append(char)
-    return sorted(kept)
+        covered += count
+        alphabet.append(char)
+    return sorted(alphabet)
 
 
-def joined_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, int]]:
-    """The merges of bytes that make each character one symbol, and these symbols by code point.
+def join_characters(alphabet: Sequence[str]) -> tuple[list[Merge], dict[str, int]]:
+    """The merges of bytes that join each character into one symbol, and these symbols by code point.
 
-    >>> joined_characters(["a", "é", "日"])
+    >>> join_characters(["a", "é", "日"])
     ([(195, 169, 256), (230, 151, 257), (257, 165, 258)], {'a': 97, 'é': 256, '日': 258})
     """
-    known = {bytes([byte]): byte for byte in range(256)}
+    symbol_of = {bytes([byte]): byte for byte in range(256)}
     merges: list[Merge] = []
     encoded = sorted(char.encode() for char in alphabet)
     for length in (2, 3, 4):
         for char in encoded:
             part = char[:length]
-            if len(part) == length and part not in known:
-                known[part] = 256 + len(merges)
-                merges.append((known[part[:-1]], part[-1], known[part]))
-    return merges, {char.decode(): known[char] for char in encoded}
+            if len(part) == length and part not in symbol_of:
+                symbol_of[part] = 256 + len(merges)
+                merges.append((symbol_of[part[:-1]], part[-1], symbol_of[part]))
+    return merges, {char.decode(): symbol_of[char] for char in encoded}
 
 
-def merged_characters(
+def merge_characters(
     words: _core.CountedPieces, alphabet: list[str], options: CharacterOptions, most: int, reporter: Reporter
 ) -> tuple[list[bytes], _core.LearnedMerges]:
     """The characters and the tokens that are merged from them, with the merges."""
-    given, symbols = joined_characters(alphabet)
-    learned = learned_after(given, words, options, most, reporter)
+    character_merges, symbols = join_characters(alphabet)
+    learned_merges = learn_after(character_merges, words, options, most, reporter)
     texts = {id: char.encode() for char, id in symbols.items()}
-    for left, right, id in learned.merges[len(given) :].tolist():
+    for left, right, id in learned_merges.merges[len(character_merges) :].tolist():
         texts[id] = texts[left] + texts[right]
-    return list(texts.values()), learned
+    return list(texts.values()), learned_merges
 
 
-def learned_after(
+def learn_after(
     given: Sequence[Merge], words: _core.CountedPieces, options: CharacterOptions, most: int, reporter: Reporter
 ) -> _core.LearnedMerges:
-    """Up to `most` learned merges, after the given ones that make the characters."""
+    """Up to `most` learned merges, after the given merges that form the characters."""
     total = None if most == NO_LIMIT else most
 
     def report(done: int) -> None:
@@ -199,10 +200,10 @@ def learned_after(
     rules = MergeRules(options.ties, options.min_count, options.max_token_bytes, False)
     phase = Phase(1, given, len(given) + most)
     start = Start(tuple(range(256)), 256)
-    return learn(words, start, rules, phase, checkpoint=Checkpoint(None, {}), report=report)
+    return learn_merges(words, start, rules, phase, checkpoint=Checkpoint(None, {}), report=report)
 
 
-def unigram_of(
+def train_unigram_model(
     counts: _core.CountedPieces,
     words: _core.CountedPieces,
     alphabet: list[str],
@@ -211,7 +212,7 @@ def unigram_of(
 ) -> Model:
     """The unigram model of these words."""
     assert options.vocab_size is not None
-    wanted = {
+    settings = {
         "size": options.vocab_size - options.extra,
         "seeds": SEEDS,
         "longest": LONGEST,
@@ -220,20 +221,20 @@ def unigram_of(
         "threads": run.threads,
     }
     tokens, scores = _core.train_unigram(
-        words, alphabet, wanted, lambda left: run.reporter.report("pruning", left, None)
+        words, alphabet, settings, lambda left: run.reporter.report("pruning", left, None)
     )
-    full = len(tokens) + options.extra >= options.vocab_size
+    is_full = len(tokens) + options.extra >= options.vocab_size
     record = TrainingRecord(
-        **facts(counts, options),
+        **character_record_fields(counts, options),
         symbols=sum(count for _, count in counts.characters()),
         counts=np.empty(0, np.uint64),
         left=np.empty(0, np.uint64),
-        stopped_because=f"it reached vocab_size={options.vocab_size}" if full else "the corpus has no more tokens",
+        stopped_because=f"it reached vocab_size={options.vocab_size}" if is_full else "the corpus has no more tokens",
     )
-    return model_of(tokens, scores, options, record)
+    return character_model(tokens, scores, options, record)
 
 
-def facts(counts: _core.CountedPieces, options: CharacterOptions) -> dict[str, Any]:
+def character_record_fields(counts: _core.CountedPieces, options: CharacterOptions) -> dict[str, Any]:
     """The corpus and the options for the training record."""
     values = {name: value for name, value in vars(options).items() if name != "splitters"}
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
@@ -245,7 +246,9 @@ def facts(counts: _core.CountedPieces, options: CharacterOptions) -> dict[str, A
     }
 
 
-def model_of(tokens: Sequence[bytes], scores: Scores, options: CharacterOptions, training: TrainingRecord) -> Model:
+def character_model(
+    tokens: Sequence[bytes], scores: Scores, options: CharacterOptions, training: TrainingRecord
+) -> Model:
     """The model. The unknown token has the id 0, bytes follow, then the tokens, then symbols and special tokens."""
     bytes_ = [f"<0x{byte:02X}>".encode() for byte in range(256)] if options.byte_fallback else []
     all_tokens = [*bytes_, *(token.replace(b" ", BLOCK.encode()) for token in tokens)]
@@ -263,12 +266,12 @@ def model_of(tokens: Sequence[bytes], scores: Scores, options: CharacterOptions,
         byte_fallback=options.byte_fallback,
         normalizers=(Step("sentencepiece", (*normalizer.items(), ("escape", True), ("remove_extra", False))),),
         decoders=(Step("sentencepiece", (("strip", strip), ("unknown", " ⁇ "))),),
-        added_tokens=(AddedToken(options.unknown_token, 0), *added(options, first)),
+        added_tokens=(AddedToken(options.unknown_token, 0), *added_tokens_from(options, first)),
         training=training,
     )
 
 
-def added(options: CharacterOptions, first: int) -> Iterator[AddedToken]:
+def added_tokens_from(options: CharacterOptions, first: int) -> Iterator[AddedToken]:
     """User symbols (found in the normalized text) and special tokens, with ids from `first`."""
     for place, content in enumerate(options.user_symbols):
         yield AddedToken(content, first + place, special=False, normalized=True)

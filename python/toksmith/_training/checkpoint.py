@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from .._base.errors import CheckpointError, FormatError, InvalidOption
 from .._base.paths import Room, read_file
 from .._storage.atomic_files import write_file
+from ..errors import CheckpointError, FormatError, InvalidOption
 
 __all__ = ["Checkpoint"]
 
 Line = tuple[int, int, int, int, int]
 NUMBERS = 6
-# The digits of the largest number in the file.
+# The number of digits of the largest number in the file.
 DIGITS = 20
 MOST_BYTES = 1 << 30
 VERSION = 2
@@ -48,10 +48,10 @@ class Checkpoint:
         self.problem: CheckpointError | None = None
         if self._path is None:
             return
-        with kept(self._path):
-            whole = begin(self._path, identity)
-            self._lines = lines_of(whole, str(self._path))
-            os.truncate(self._path, len(whole))
+        with checkpoint_errors(self._path):
+            data = open_checkpoint(self._path, identity)
+            self._lines = parse_lines(data, str(self._path))
+            os.truncate(self._path, len(data))
 
     def learned(self, phase: int) -> list[tuple[int, int, int]]:
         """The stored merges of a phase, in order."""
@@ -70,28 +70,28 @@ class Checkpoint:
         """
         if self._path is None or self.problem is not None:
             return
-        old = self._lines.get(phase, [])
-        fresh: list[str] = []
+        stored = self._lines.get(phase, [])
+        new_lines: list[str] = []
         columns = (merges.merges[done:], merges.counts[done:], merges.leads[done:])
         for (left, right, id), count, lead in zip(*(column.tolist() for column in columns), strict=True):
             place = self._known.get(phase, 0)
             self._known[phase] = place + 1
-            if place >= len(old):
-                fresh.append(f"{phase} {left} {right} {id} {count} {lead}\n")
-            elif old[place][:4] != (left, right, id, count):
-                told = f"merge {place} has the count {old[place][3]} in the file and {count} in this corpus"
-                raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {told}")
-        if not fresh:
+            if place >= len(stored):
+                new_lines.append(f"{phase} {left} {right} {id} {count} {lead}\n")
+            elif stored[place][:4] != (left, right, id, count):
+                difference = f"merge {place} has the count {stored[place][3]} in the file and {count} in this corpus"
+                raise InvalidOption("checkpoint", str(self._path), f"a checkpoint of the same corpus; {difference}")
+        if not new_lines:
             return
         try:
-            with kept(self._path), open(self._path, "ab") as file:
-                file.write("".join(fresh).encode())
+            with checkpoint_errors(self._path), open(self._path, "ab") as file:
+                file.write("".join(new_lines).encode())
         except CheckpointError as problem:
             self.problem = problem
 
 
 @contextmanager
-def kept(path: Path) -> Iterator[None]:
+def checkpoint_errors(path: Path) -> Iterator[None]:
     """Turns errors of the file into CheckpointError."""
     try:
         yield
@@ -104,7 +104,7 @@ def kept(path: Path) -> Iterator[None]:
         raise CheckpointError(problem.errno, path, problem.strerror or str(problem)) from problem
 
 
-def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
+def open_checkpoint(path: Path, identity: Mapping[str, Any]) -> bytes:
     """The complete lines of the file. A missing file is created with its first line."""
     head = (json.dumps({"toksmith_checkpoint": VERSION, **identity}, sort_keys=True) + "\n").encode()
     if path.is_dir():
@@ -113,24 +113,24 @@ def begin(path: Path, identity: Mapping[str, Any]) -> bytes:
     if not path.exists():
         write_file(path, head)
     data = read_file(path, lambda ends: Room(MOST_BYTES, "a checkpoint"))
-    whole = data[: data.rfind(b"\n") + 1]
-    first = whole.partition(b"\n")[0]
+    complete = data[: data.rfind(b"\n") + 1]
+    first = complete.partition(b"\n")[0]
     try:
-        found = json.loads(first)
-        if found.pop("toksmith_checkpoint") != VERSION:
+        fields = json.loads(first)
+        if fields.pop("toksmith_checkpoint") != VERSION:
             raise ValueError
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         raise FormatError(path, 1, "this is not a checkpoint; give the name of a new file") from None
     expected = json.loads(head)
-    differ = [name for name, value in sorted(identity.items()) if found.get(name) != expected[name]]
-    if differ or found.keys() != identity.keys():
-        names = ", ".join(differ) or "its fields"
+    different = [name for name, value in sorted(identity.items()) if fields.get(name) != expected[name]]
+    if different or fields.keys() != identity.keys():
+        names = ", ".join(different) or "its fields"
         allowed = f"a checkpoint of the same corpus and options; {names} of this one differ (delete it to start again)"
         raise InvalidOption("checkpoint", str(path), allowed)
-    return whole
+    return complete
 
 
-def lines_of(whole: bytes, path: str) -> dict[int, list[Line]]:
+def parse_lines(whole: bytes, path: str) -> dict[int, list[Line]]:
     """The merges and counts by phase."""
     phases: dict[int, list[Line]] = {}
     for number, line in enumerate(whole.split(b"\n")[1:-1], 2):

@@ -1,7 +1,7 @@
-"""What `train` can train: one row per kind, which says how to ask for the kind and which options it takes.
+"""The kinds that `train` can train: one row per kind, with the arguments that select it and the options it takes.
 
 `train` refuses an option that the row of the chosen kind does not list. `toksmith train --help` and the table in
-docs/spec.md show the same rows. Left out: which values an option may have.
+docs/spec.md show the same rows. Left out: the valid values of an option.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from .._base.errors import InvalidOption
+from ..errors import InvalidOption
 
-__all__ = ["LANGUAGES", "TrainingKind", "chosen_kind", "refuse_untaken", "training_kinds"]
+__all__ = ["LANGUAGES", "TrainingKind", "refuse_untaken", "select_kind", "training_kinds"]
 
 EVERY_KIND = ("corpus", "vocab_size", "kind", "unit", "pattern", "special_tokens", "threads", "progress")
 MERGING = ("merges", "ties", "min_count", "max_token_bytes")
@@ -29,7 +29,7 @@ LANGUAGES = ("parity", "languages", "development", "ratios", "global_merges", "p
 class TrainingKind:
     """One kind of tokenizer that `train` makes.
 
-    Attributes: `name`; `arguments`, which ask `train` for this kind;
+    Attributes: `name`; `arguments` of `train` that select this kind;
         `options`, the arguments of `train` that it takes.
     """
 
@@ -38,28 +38,28 @@ class TrainingKind:
     options: frozenset[str]
 
     def __str__(self) -> str:
-        """The arguments as a call writes them."""
+        """The arguments as in a call."""
         return " with ".join(f"{name}={value!r}" for name, value in self.arguments)
 
 
-def kind(name: str, arguments: Mapping[str, str], *options: str) -> TrainingKind:
+def make_kind(name: str, arguments: Mapping[str, str], *options: str) -> TrainingKind:
     """A row, which also takes the options of every kind."""
     return TrainingKind(name, tuple(arguments.items()), frozenset([*EVERY_KIND, *options]))
 
 
 KINDS = (
-    # With unit="char", alphabet="ascii" as well: the ASCII characters are those bytes.
-    kind("bpe of bytes", {"kind": "bpe", "unit": "byte"}, *BYTES, *SUPERWORDS, *LANGUAGES, *MERGING, *COUNTING),
-    kind("bpe of characters", {"kind": "bpe", "unit": "char"}, *AS_SENTENCEPIECE, *MERGING, *RARE_AND_LONG),
-    kind(
+    # Also unit="char" with alphabet="ascii": ASCII characters are single bytes.
+    make_kind("bpe of bytes", {"kind": "bpe", "unit": "byte"}, *BYTES, *SUPERWORDS, *LANGUAGES, *MERGING, *COUNTING),
+    make_kind("bpe of characters", {"kind": "bpe", "unit": "char"}, *AS_SENTENCEPIECE, *MERGING, *RARE_AND_LONG),
+    make_kind(
         "bpe with word ends",
         {"kind": "bpe", "end_of_word_suffix": "</w>"},
         *(*CHARACTERS, "end_of_word_suffix", *MERGING),
     ),
-    kind("unigram", {"kind": "unigram"}, *AS_SENTENCEPIECE, *RARE_AND_LONG),
-    kind("wordpiece", {"kind": "wordpiece"}, *CHARACTERS, "lowercase", *MERGING),
-    kind("chars", {"kind": "chars"}, "min_count", "unknown_token", *COUNTING),
-    kind("words", {"kind": "words"}, "min_count", "unknown_token", *COUNTING),
+    make_kind("unigram", {"kind": "unigram"}, *AS_SENTENCEPIECE, *RARE_AND_LONG),
+    make_kind("wordpiece", {"kind": "wordpiece"}, *CHARACTERS, "lowercase", *MERGING),
+    make_kind("chars", {"kind": "chars"}, "min_count", "unknown_token", *COUNTING),
+    make_kind("words", {"kind": "words"}, "min_count", "unknown_token", *COUNTING),
 )
 BY_NAME = MappingProxyType({row.name: row for row in KINDS})
 
@@ -76,15 +76,15 @@ def training_kinds() -> Mapping[str, TrainingKind]:
     return BY_NAME
 
 
-def chosen_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: str) -> TrainingKind:
-    """The kind that the arguments of `train` ask for.
+def select_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: str) -> TrainingKind:
+    """The kind that the arguments of `train` select.
 
     Raises:
         InvalidOption: `kind` or `unit` is unknown.
     """
-    known = list(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS))
-    if name not in known:
-        raise InvalidOption("kind", name, one_of(map(repr, known), "or"))
+    names = list(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS))
+    if name not in names:
+        raise InvalidOption("kind", name, join_words(map(repr, names), "or"))
     if unit not in ("byte", "char"):
         raise InvalidOption("unit", unit, "'byte' or 'char'")
     if name != "bpe":
@@ -95,17 +95,17 @@ def chosen_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: 
 
 
 def refuse_untaken(kind: str, given: Mapping[str, object], defaults: Mapping[str, object]) -> None:
-    """Raises InvalidOption for an argument that is not its default and that the chosen kind does not take."""
-    chosen = BY_NAME[kind]
+    """Raises InvalidOption for an argument that the chosen kind does not take, unless it has its default."""
+    kind_row = BY_NAME[kind]
     for option, default in defaults.items():
-        if option not in chosen.options and given[option] != default:
+        if option not in kind_row.options and given[option] != default:
             takers = [str(row) for row in KINDS if option in row.options]
             does = "does" if len(takers) == 1 else "do"
-            why = f"{chosen} does not take this option, only {one_of(takers, 'and')} {does}"
+            why = f"{kind_row} does not take this option, only {join_words(takers, 'and')} {does}"
             raise InvalidOption(option, given[option], f"the default, {default!r}: {why}")
 
 
-def one_of(words: Iterable[str], conjunction: str) -> str:
-    """The words as a list in a sentence."""
+def join_words(words: Iterable[str], conjunction: str) -> str:
+    """The words as a list for a sentence."""
     *first, last = words
     return f"{', '.join(first)} {conjunction} {last}" if first else last

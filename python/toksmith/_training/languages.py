@@ -1,7 +1,6 @@
-"""Parity-aware training: the corpora of several languages, what each language needs, and who chose which merge.
+"""Parity-aware training: checks its arguments, counts the corpora of the languages, and reports the merges of each.
 
-The core (`train/parity.rs`) takes turns; this module checks the arguments, counts the corpora, and says what came out. Left
-out: whether development texts do have the same meaning.
+The core (`train/parity.rs`) gives languages their turns. Not checked: whether development texts have the same meaning.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._base.errors import InvalidOption, number_of
+from .._base.wording import number_of
 from .._corpus import Corpus
 from .._render.streams import LOG
+from ..errors import InvalidOption
 from .counts import PieceCounts
 from .merge_loop import NO_LIMIT
 
-__all__ = ["MODES", "LanguageCounts", "ParityOptions", "refuse_others"]
+__all__ = ["MODES", "LanguageCounts", "ParityOptions", "refuse_with_languages"]
 
 MODES = ("hybrid", "parity", "window")
 WINDOW, ALPHA = 100, 2.0
@@ -32,7 +32,7 @@ class ParityOptions:
     """The arguments of parity-aware training.
 
     Attributes: `mode`; `other`, text of no language; `languages` and `development`, the texts of each language by name;
-    `ratios` in place of the latter; `global_merges` as it was asked for; `window` and `alpha`.
+    `ratios` instead of `development`; `global_merges` as requested; `window` and `alpha`.
     """
 
     mode: str
@@ -45,10 +45,10 @@ class ParityOptions:
     alpha: float
 
     def shared(self, limit: int, seeds: int) -> int:
-        """How many of `limit` merges all corpora choose together, after those of seed tokens.
+        """The number of merges, of `limit`, that all corpora choose together, after those of seed tokens.
 
         Raises:
-            InvalidOption: It is half of an unknown number.
+            InvalidOption: The default is half of the merges, and their number is unknown.
         """
         if self.global_merges is not None:
             return self.global_merges
@@ -63,9 +63,9 @@ class ParityOptions:
     def check(self) -> None:
         """Raises InvalidOption for an argument that is missing, out of range, or contradicts another."""
         for argument in ("languages", "development", "ratios"):
-            given = getattr(self, argument)
-            if not isinstance(given, Mapping | None):
-                raise TypeError(f"{argument}: expected a mapping (a dict), not {type(given).__name__}")
+            value = getattr(self, argument)
+            if not isinstance(value, Mapping | None):
+                raise TypeError(f"{argument}: expected a mapping (a dict), not {type(value).__name__}")
         names = [*self.languages]
         if "" in names:
             raise InvalidOption("languages", names, "names that are not empty")
@@ -77,7 +77,7 @@ class ParityOptions:
             raise InvalidOption("parity", self.mode, " or ".join(map(repr, MODES)))
         self.check_turns()
         if self.development is not None and self.ratios is not None:
-            allowed = "None when development is given: one of them decides who is worst off"
+            allowed = "None when development is given: one of them decides which language is worst off"
             raise InvalidOption("ratios", [*self.ratios], allowed)
         if self.development is not None:
             check_names("development", self.development, names, "a text")
@@ -105,30 +105,30 @@ class ParityOptions:
         if not 1 <= window <= NO_LIMIT:
             raise InvalidOption("parity_window", window, f"at least 1 and at most {NO_LIMIT}")
         if not (math.isfinite(alpha) and alpha >= 1):
-            allowed = "a number of at least 1: below it, all languages could have to wait"
+            allowed = "a number of at least 1: below 1, all languages could wait at once"
             raise InvalidOption("parity_alpha", alpha, allowed)
 
 
 def check_names(argument: str, given: Mapping[str, object], names: Sequence[str], what: str) -> None:
-    """Raises InvalidOption unless there is one thing for each language."""
+    """Raises InvalidOption unless the keys are exactly the languages."""
     if missing := [name for name in names if name not in given]:
-        raise InvalidOption(argument, [*given], f"{what} of each language; there is none of {listed(missing)}")
+        raise InvalidOption(argument, [*given], f"{what} of each language; there is none of {quote_names(missing)}")
     if unknown := [name for name in given if name not in names]:
         raise InvalidOption(
             argument,
             [*given],
-            f"the languages {listed(names)}; {listed(unknown)} {'is' if len(unknown) == 1 else 'are'} not among them",
+            f"the languages {quote_names(names)}; {quote_names(unknown)} {'is' if len(unknown) == 1 else 'are'} not among them",
         )
 
 
-def listed(names: Sequence[str]) -> str:
-    """The names in a sentence; at most five."""
+def quote_names(names: Sequence[str]) -> str:
+    """At most five of the names, for a sentence."""
     more = [] if len(names) <= 5 else [f"{len(names) - 5} more"]
     return ", ".join([*map(repr, names[:5]), *more])
 
 
-def refuse_others(ties: str, superwords: int) -> None:
-    """Raises InvalidOption for options of `train` that several languages do not take."""
+def refuse_with_languages(ties: str, superwords: int) -> None:
+    """Raises InvalidOption for options of `train` that cannot be combined with languages."""
     if ties != "lowest_ids":
         raise InvalidOption("ties", ties, "'lowest_ids' with languages: their corpora have no common order")
     if superwords:
@@ -138,10 +138,10 @@ def refuse_others(ties: str, superwords: int) -> None:
 
 @dataclass
 class LanguageCounts:
-    """The counts of the corpora, and what the core says of the languages.
+    """The counts of the corpora, and the core's result for each language.
 
-    Attributes: `languages` by name; `others`, text of no language; `development` by name; `found`, what the core found: the
-    language of each merge, the tokens of each language before and after, and when a language had no pair left.
+    Attributes: `languages` by name; `others`, text of no language; `development` by name; `found`, the result of the core: the
+    language of each merge, the tokens of each language before and after, and the merge at which a language ran out of pairs.
     """
 
     asked: ParityOptions
@@ -157,14 +157,14 @@ class LanguageCounts:
         return PieceCounts.sum([*self.languages.values(), *self.others])
 
     def record(self) -> dict[str, Any]:
-        """What decides the turns, as JSON values."""
-        asked = self.asked
-        values: dict[str, Any] = {"mode": asked.mode, "global_merges": self.shared}
-        if asked.mode == "window":
-            values |= {"window": asked.window, "alpha": asked.alpha}
+        """The values that decide the turns, as JSON values."""
+        options = self.asked
+        values: dict[str, Any] = {"mode": options.mode, "global_merges": self.shared}
+        if options.mode == "window":
+            values |= {"window": options.window, "alpha": options.alpha}
         values["languages"] = {name: counts.digest for name, counts in self.languages.items()}
-        if asked.ratios is not None:
-            return values | {"ratios": dict(asked.ratios)}
+        if options.ratios is not None:
+            return values | {"ratios": dict(options.ratios)}
         return values | {"development": {name: counts.digest for name, counts in self.development.items()}}
 
     def train(
@@ -173,62 +173,62 @@ class LanguageCounts:
         options: Mapping[str, Any],
         progress: Callable[[_core.LearnedMerges], object] | None,
     ) -> _core.LearnedMerges:
-        """Calls the core as `_core.train` does; `counts` has the sum."""
-        asked = self.asked
-        wanted = {
-            "languages": [each._core for each in self.languages.values()],
-            "others": [each._core for each in self.others],
-            "development": [self.development[name]._core for name in self.languages] if asked.ratios is None else [],
-            "ratios": [] if asked.ratios is None else [asked.ratios[name] for name in self.languages],
+        """Calls the core with the signature of `_core.train`; `counts` is the sum."""
+        parity = self.asked
+        parity_values = {
+            "languages": [corpus_counts._core for corpus_counts in self.languages.values()],
+            "others": [corpus_counts._core for corpus_counts in self.others],
+            "development": [self.development[name]._core for name in self.languages] if parity.ratios is None else [],
+            "ratios": [] if parity.ratios is None else [parity.ratios[name] for name in self.languages],
             "shared": self.shared,
             "seeds": self.seeds,
-            "window": (asked.window, asked.alpha) if asked.mode == "window" else None,
+            "window": (parity.window, parity.alpha) if parity.mode == "window" else None,
         }
-        learned, chosen, tokens, ran_out = _core.train_parity(counts, options, wanted, progress)
-        self.found = (chosen, tokens, ran_out)
+        learned, choosers, tokens, ran_out = _core.train_parity(counts, options, parity_values, progress)
+        self.found = (choosers, tokens, ran_out)
         return learned
 
-    def doubtful(self, first: int | None) -> int | None:
-        """The first merge that left-out pieces could have changed, if `first` is the first whose count they could have changed.
+    def first_uncertain(self, first: int | None) -> int | None:
+        """The first merge that left-out pieces could have changed; `first` is the first whose count they could have changed.
 
-        They also count in the compression of a corpus, and a language without pairs might have had some of theirs.
+        The pieces also count in the compression of a corpus, and could have given pairs to a language without any.
         """
         assert self.found is not None
-        chosen, _, ran_out = self.found
-        by_languages = np.flatnonzero(chosen != NO_LANGUAGE)
+        choosers, _, ran_out = self.found
+        by_languages = np.flatnonzero(choosers != NO_LANGUAGE)
         by_ratio = [int(by_languages[0])] if self.asked.ratios is not None and len(by_languages) else []
         return min([*by_ratio, *(place for place in (first, *ran_out) if place is not None)], default=None)
 
     def facts(self, whole: bool) -> dict[str, Any]:
-        """What training did for each language, for the report; tokens if training was not interrupted."""
+        """The results for each language, for the report; tokens only if training was not interrupted (`whole`)."""
         if self.found is None:
             return {}
-        chosen, tokens, ran_out = self.found
+        choosers, tokens, ran_out = self.found
         facts: dict[str, Any] = {}
         for place, name in enumerate(self.languages):
             before, after = tokens[place] if whole else (tokens[place][0], None)
-            facts[name] = {"merges": int((chosen == place).sum()), "tokens_before": before, "tokens_after": after}
+            facts[name] = {"merges": int((choosers == place).sum()), "tokens_before": before, "tokens_after": after}
             facts[name]["no_pairs_after"] = ran_out[place]
         return {"global_merges": self.shared, "languages": facts}
 
 
 def warn_of_lines(development: Mapping[str, PieceCounts]) -> None:
-    """Logs a warning if the texts do not seem to have the same meaning: their numbers of lines differ.
+    """Logs a warning if the numbers of lines differ, so the texts probably do not have the same meaning.
 
-    A last line may end or not, in each document.
+    The last line of each document may lack its line feed.
     """
     sizes = {
-        name: (each.documents, sum(n * piece.count(b"\n") for piece, n in each.items()))
-        for name, each in development.items()
+        name: (text_counts.documents, sum(n * piece.count(b"\n") for piece, n in text_counts.items()))
+        for name, text_counts in development.items()
     }
     least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
     if sizes[least][0] < sizes[most][0] or sizes[most][1] - sizes[least][1] > sizes[most][0]:
-        least_said, most_said = (
+        least_text, most_text = (
             f"{name} has {number_of(sizes[name][0], 'document')} with {number_of(sizes[name][1], 'line feed')}"
             for name in (least, most)
         )
-        said = "the development texts may not have the same meaning: %s, %s"
-        LOG.warning(said, least_said, most_said)
+        message = "the development texts may not have the same meaning: %s, %s"
+        LOG.warning(message, least_text, most_text)
 
 
 def warn_of_turns(shared: int, limit: int) -> None:

@@ -1,7 +1,7 @@
-"""Calls the merge loop of the core: what merging starts from, which pairs may merge, and the phases of a training.
+"""Calls the merge loop of the core: the first symbols, the rules for pairs, and the phases of a training.
 
-The loop (`train/`) first applies the merges that it is given, whatever their counts. Seed tokens, checkpoints and the
-second phase of superwords use this.
+The loop (`train/`) first applies the given merges, whatever their counts. Seed tokens, checkpoints and the second phase
+of superwords use this.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = [
     "Train",
     "first_uncertified",
     "gpt2_order",
-    "learn",
+    "learn_merges",
     "seed_merges",
 ]
 
@@ -38,7 +38,7 @@ Train = Callable[
 NO_LIMIT = 1 << 23  # more merges than any training makes
 BYTES = 256
 ASCII = 128
-# The second step of "3_right" sees only runs of digits, so it can count groups from the end.
+# The second step of "3_right" gets only runs of digits, so it can count groups from the end.
 DIGITS = {
     "none": (),
     "1": (r"\p{N}",),
@@ -50,7 +50,7 @@ SUPERWORDS = r"[^\r\n\p{N}]+[\r\n]*|[\r\n]+|\p{N}{1,3}"
 
 @dataclass(frozen=True)
 class Start:
-    """What merging starts from.
+    """The start of merging.
 
     Attributes: `alphabet`, the id of each byte's symbol, None for bytes that must not occur; `first_id`, the id of the first
     merge; `base`, the tokens of the tokenizer to continue, used instead of the alphabet.
@@ -62,7 +62,7 @@ class Start:
 
     @staticmethod
     def of(unit: str, alphabet: str | None) -> Start:
-        """The bytes, in their own order or in that of GPT-2 and HF, or the ASCII characters."""
+        """Starts from the bytes, in numeric order or in that of GPT-2 and HF, or from the ASCII characters."""
         if unit == "char":
             return Start((*range(ASCII), *[None] * (BYTES - ASCII)), ASCII)
         if alphabet == "gpt2":
@@ -71,19 +71,19 @@ class Start:
 
     def symbols(self) -> list[bytes]:
         """The bytes of the alphabet in the order of their ids."""
-        known = sorted((id, byte) for byte, id in enumerate(self.alphabet) if id is not None)
-        return [bytes([byte]) for _, byte in known]
+        pairs = sorted((id, byte) for byte, id in enumerate(self.alphabet) if id is not None)
+        return [bytes([byte]) for _, byte in pairs]
 
 
 def gpt2_order() -> list[int]:
-    """The bytes in the order of their characters in GPT-2's files, which is HF's initial order."""
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    return [*shown, *sorted({*range(BYTES)} - {*shown})]
+    """The bytes in the order of their characters in GPT-2's files, which is also HF's initial order."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    return [*printable, *sorted({*range(BYTES)} - {*printable})]
 
 
 @dataclass(frozen=True)
 class MergeRules:
-    """Which pairs may merge, and which pair merges among equal counts."""
+    """Which pairs can merge, and which pair merges among equal counts."""
 
     ties: str
     min_count: int
@@ -93,14 +93,14 @@ class MergeRules:
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a training: its number, the merges that are given, and the largest number of merges in total."""
+    """One phase of a training: its number, the given merges, and the largest number of merges, including these."""
 
     number: int
     given: Sequence[Merge]
     most: int
 
 
-def learn(
+def learn_merges(
     counts: _core.CountedPieces,
     start: Start,
     rules: MergeRules,
@@ -116,8 +116,8 @@ def learn(
         train: The loop of the core.
         report: Called from time to time with the number of merges so far.
     """
-    saved = checkpoint.learned(phase.number)
-    first = (saved if len(saved) > len(phase.given) else [*phase.given])[: phase.most]
+    stored = checkpoint.learned(phase.number)
+    first = (stored if len(stored) > len(phase.given) else [*phase.given])[: phase.most]
     done = 0
 
     def progress(part: _core.LearnedMerges) -> None:
@@ -125,7 +125,7 @@ def learn(
         done += len(part.counts)
         checkpoint.add(phase.number, part)
         if checkpoint.problem is not None:
-            raise KeyboardInterrupt  # the core then gives what was learned so far
+            raise KeyboardInterrupt  # the core then returns the merges learned so far
         report(done)
 
     options: dict[str, Any] = {
@@ -136,31 +136,31 @@ def learn(
         "limit": phase.most - len(first),
         **vars(rules),
     }
-    learned = train(counts, options, progress)
-    if learned.stopped != "interrupted":
+    learned_merges = train(counts, options, progress)
+    if learned_merges.stopped != "interrupted":
         # After Ctrl-C during a write, further lines could leave a gap.
-        checkpoint.add(phase.number, learned, done)
-    return learned
+        checkpoint.add(phase.number, learned_merges, done)
+    return learned_merges
 
 
 def first_uncertified(learned: _core.LearnedMerges, given: int, saved: Sequence[int], rare: int) -> int | None:
-    """The place of the first merge that the left-out pieces could have changed or added, if any.
+    """The place of the first merge that the left-out pieces could have changed or added; None if no such merge exists.
 
-    They could have added at most `rare` to the count of a pair. So a merge with a larger lead is certain, if all merges
-    before it are.
+    The pieces could have added at most `rare` to the count of a pair. So a merge with a larger lead is certain if all
+    earlier merges are.
 
     Args:
-        given: The number of merges that were given, whatever their counts.
+        given: The number of given merges, which do not depend on counts.
         saved: The leads of the merges from the checkpoint.
     """
     if rare == 0:
         return None
     leads = learned.leads
     leads[: len(saved)] = saved[: len(leads)]
-    found = np.flatnonzero(leads[given:] <= rare)
-    if len(found):
-        return given + int(found[0])
-    # With all pieces, training might have gone on.
+    uncertain = np.flatnonzero(leads[given:] <= rare)
+    if len(uncertain):
+        return given + int(uncertain[0])
+    # With all pieces, training might have continued.
     return len(leads) if learned.stopped in ("no_pairs", "min_count") else None
 
 
@@ -170,22 +170,22 @@ def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:
     >>> seed_merges([[97, 98, 97, 98], [97, 98, 99]], 256)
     [(97, 98, 256), (256, 256, 257), (256, 99, 258)]
     """
-    known: dict[tuple[int, int], int] = {}
+    id_of: dict[tuple[int, int], int] = {}
     for seed in seeds:
         ids = list(seed)
         while len(ids) > 1:
-            pairs = [pair for pair in pairwise(ids) if pair in known]
-            pair = min(pairs, key=known.__getitem__, default=(ids[0], ids[1]))
-            ids = joined(ids, pair, known.setdefault(pair, first_id + len(known)))
-    return [(left, right, id) for (left, right), id in known.items()]
+            pairs = [pair for pair in pairwise(ids) if pair in id_of]
+            pair = min(pairs, key=id_of.__getitem__, default=(ids[0], ids[1]))
+            ids = replace_pair(ids, pair, id_of.setdefault(pair, first_id + len(id_of)))
+    return [(left, right, id) for (left, right), id in id_of.items()]
 
 
-def joined(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
+def replace_pair(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
     """The ids with each occurrence of a pair replaced, from left to right."""
-    found: list[int] = []
+    result: list[int] = []
     for id in ids:
-        if found and (found[-1], id) == pair:
-            found[-1] = new
+        if result and (result[-1], id) == pair:
+            result[-1] = new
         else:
-            found.append(id)
-    return found
+            result.append(id)
+    return result

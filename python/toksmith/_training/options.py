@@ -1,4 +1,4 @@
-"""The arguments of `train` that decide its result, and their checks."""
+"""Checks the arguments of `train` that decide its result."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from .. import _core
-from .._base.errors import CheckpointError, InvalidOption, number_of
+from .._base.wording import number_of
 from .._corpus import Corpus
 from .._model.model import Model, Step
 from .._model.patterns import splitters
 from .._model.special import check_special_tokens
 from .._render.progress import Reporter
-from .counts import Limits, PieceCounts, need
+from ..errors import CheckpointError, InvalidOption
+from .counts import Limits, PieceCounts, require_option
 from .languages import ParityOptions
 from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check", "check_merging", "said_stop"]
+__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check_merging", "check_options", "stop_reason"]
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a training reads, within which limits, on how many threads, and where it reports and saves progress.
+    """The resources of a training: its corpus, limits and threads, and the targets of reports and checkpoints.
 
-    Attributes: `several`, the languages if there are several; `train`, the loop of the core.
+    Attributes: `several`, the languages, or None; `train`, the loop of the core.
     """
 
     corpus: Corpus | PieceCounts
@@ -45,8 +46,8 @@ class Outcome(NamedTuple):
         model: The model, even if the training ended early.
         unique: The number of distinct pieces.
         counted_s: The seconds until counting was done.
-        interrupted: The phase that ended early; "" if none.
-        problem: The error of the checkpoint that ended the phase; None if Ctrl-C did.
+        interrupted: The phase that ended early; "" if none did.
+        problem: The error of the checkpoint that ended the phase; None if Ctrl-C ended it.
         more: Further values for the report.
     """
 
@@ -63,7 +64,7 @@ class Options:
     """The arguments of `train` that decide its result.
 
     Attributes:
-        several: What the record says of the languages, where there are several: `LanguageCounts.record`.
+        several: The record of the languages (`LanguageCounts.record`), or None.
     """
 
     vocab_size: int | None
@@ -86,19 +87,19 @@ class Options:
 
     @property
     def special(self) -> tuple[str, ...]:
-        """The unknown token, if there is one, and the special tokens."""
+        """The unknown token, if any, and the special tokens."""
         return (() if self.unknown_token is None else (self.unknown_token,)) + self.special_tokens
 
     @property
     def start(self) -> Start:
-        """What merging starts from."""
+        """The start of merging."""
         if self.base is not None:
             return Start((None,) * 256, self.base.vocab_size, self.base.vocab)
         return Start.of(self.unit, self.alphabet)
 
     @property
     def rules(self) -> MergeRules:
-        """Which pairs may merge, and which pair merges among equal counts."""
+        """Which pairs can merge, and which pair merges among equal counts."""
         return MergeRules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
 
     @property
@@ -112,76 +113,78 @@ class Options:
         """The splitter steps: groups of digits first, then those of the pattern."""
         return (*splitters([*DIGITS[self.digits]]), *patterns)
 
-    def recorded(self) -> dict[str, Any]:
+    def to_record(self) -> dict[str, Any]:
         """The options as JSON values. Options newer than the first record appear only if they differ from the default."""
         values = {name: value for name, value in vars(self).items() if name not in ("base", "several")}
         defaults = {field.name: field.default for field in fields(self)}
-        later = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
-        for name in later:
+        newest = ("digits", "whole_characters", "seed_tokens", "superwords", "superword_pattern", "unknown_token")
+        for name in newest:
             if values[name] == defaults[name] or (name == "superword_pattern" and not self.superwords):
                 del values[name]
-        found = {name: json_value(value) for name, value in values.items()}
-        found |= {} if self.several is None else {"parity": dict(self.several)}
-        return found if self.base is None else {**found, "base": self.base.fingerprint()}
+        record = {name: to_json_value(value) for name, value in values.items()}
+        record |= {} if self.several is None else {"parity": dict(self.several)}
+        return record if self.base is None else {**record, "base": self.base.fingerprint()}
 
 
-def json_value(value: Any) -> Any:
+def to_json_value(value: Any) -> Any:
     """A list for a tuple, and text for bytes; bytes that are not UTF-8 are escaped."""
     if isinstance(value, tuple):
-        return [json_value(each) for each in value]
+        return [to_json_value(item) for item in value]
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
 def check_merging(options: Any) -> None:
-    """Raises InvalidOption for an argument of every training by merges that is out of range."""
-    need(options, options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
-    need(options, 1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
+    """Raises InvalidOption for an argument out of range, among those of every training by merges."""
+    require_option(options, options.ties in ("lowest_ids", "first_seen"), "ties", "'lowest_ids' or 'first_seen'")
+    require_option(options, 1 <= options.min_count < 1 << 63, "min_count", "at least 1 and below 2**63")
     longest, merges = options.max_token_bytes, options.merges
-    need(options, longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None")
-    need(options, merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
-    need(options, merges is None or 0 <= merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
+    require_option(
+        options, longest is None or 1 <= longest < 1 << 32, "max_token_bytes", "at least 1 and below 2**32, or None"
+    )
+    require_option(options, merges is None or options.vocab_size is None, "merges", "None when vocab_size is given")
+    require_option(options, merges is None or 0 <= merges <= NO_LIMIT, "merges", f"at least 0 and at most {NO_LIMIT}")
 
 
-def check(options: Options) -> None:
+def check_options(options: Options) -> None:
     """Raises InvalidOption for the first argument that is out of range."""
     check_merging(options)
     expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
-    need(
+    require_option(
         options,
         options.alphabet in expected,
         "alphabet",
         "'ascii' with unit='char', or 'gpt2' or None with unit='byte'",
     )
-    need(options, options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
+    require_option(options, options.digits in DIGITS, "digits", " or ".join(map(repr, DIGITS)))
     check_special_tokens(options.special)
     if options.kind != "bpe":
-        known = options.kind == "words" or options.unknown_token is not None
+        has_unknown = options.kind == "words" or options.unknown_token is not None
         allowed = "1, or an unknown_token for the characters that are left out"
-        need(options, options.min_count == 1 or known, "min_count", allowed)
+        require_option(options, options.min_count == 1 or has_unknown, "min_count", allowed)
         return
     check_ends(options)
     if options.base is not None:
         check_base(options.base)
         plain = options.unit == "byte" and options.alphabet is None
-        need(options, plain, "alphabet", "None: the base tokenizer has its own alphabet")
+        require_option(options, plain, "alphabet", "None: the base tokenizer has its own alphabet")
 
 
 def check_ends(options: Options) -> None:
     """Raises InvalidOption if the options that end training contradict each other."""
     if options.vocab_size is not None:
         first = options.start.first_id
-        what = "the alphabet has" if options.base is None else "the base tokenizer has"
+        owner = "the alphabet has" if options.base is None else "the base tokenizer has"
         least = first + len(options.special_tokens)
-        parts = f"{what} {first}, and there are {number_of(len(options.special_tokens), 'special token')}"
-        need(options, options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
-        need(options, options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
+        parts = f"{owner} {first}, and there are {number_of(len(options.special_tokens), 'special token')}"
+        require_option(options, options.vocab_size >= least, "vocab_size", f"at least {least}: {parts}")
+        require_option(options, options.vocab_size <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
     elif options.merges is None and options.min_count < 2:
         raise InvalidOption(
             "vocab_size", None, "a number of tokens; or pass merges=, or min_count=2 to stop at rare pairs"
         )
     most = 0 if options.limit == NO_LIMIT else options.limit
     allowed = f"from 0 to {most}, the number of merges that vocab_size or merges allows"
-    need(options, 0 <= options.superwords <= most, "superwords", allowed)
+    require_option(options, 0 <= options.superwords <= most, "superwords", allowed)
 
 
 def check_base(base: Model) -> None:
@@ -208,11 +211,11 @@ class Ended(Protocol):
     def min_count(self) -> int: ...
 
 
-def said_stop(stopped: str, options: Ended, several: object = None) -> str:
-    """Why training ended, in words.
+def stop_reason(stopped: str, options: Ended, several: object = None) -> str:
+    """The reason why training ended, in words.
 
     Args:
-        several: What is not None if pairs were counted in each of several languages.
+        several: Not None if pairs were counted in several languages.
     """
     limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
     few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {number_of(options.min_count, 'time')}"

@@ -1,7 +1,7 @@
-"""Choosing a vocabulary size: the smaller tokenizers that one training passed through, and what each makes of unseen text.
+"""Compares vocabulary sizes: the smaller tokenizers of one training, and how well each compresses unseen text.
 
-Merges are learned one after another, and none depends on how many are to come: the first n merges of a training are
-what training for n merges gives. Left out: any training, and which size is right.
+Merges are learned one after another, and none depends on the number of later merges: the first n merges of a training
+equal the result of training for n merges. Left out: training itself, and the choice of a size.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._base.arguments import items, whole_number
-from .._base.errors import CorpusError, InvalidOption
-from .._corpus import Corpus, batches, documents
+from .._base.arguments import check_int, check_items
+from .._corpus import Corpus, batch_texts, iter_documents
 from .._model.model import Model, TokenTable, TrainingRecord
 from .._tokenizer.tokenizer import Tokenizer
+from ..errors import CorpusError, InvalidOption
 
 __all__ = ["SweepRow", "rewind", "sweep"]
 
 
 @dataclass(frozen=True)
 class SweepRow:
-    """What a tokenizer of one size makes of a text.
+    """The figures of a tokenizer of one size on a text.
 
-    Attributes: `vocab_size`, special tokens included; `ids` that the text
-    takes; `used`, how many different ids are among them; `bytes` and
+    Attributes: `vocab_size`, special tokens included; `ids`, the number of ids
+    of the text; `used`, the number of distinct ids among them; `bytes` and
     `documents` of the text.
     """
 
@@ -37,7 +37,7 @@ class SweepRow:
 
     @property
     def bytes_per_id(self) -> float:
-        """Bytes of text for one id on average: the compression. Higher is better."""
+        """Mean bytes of text per id: the compression. Higher is better."""
         return self.bytes / self.ids
 
 
@@ -45,14 +45,13 @@ def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     """The tokenizer that the same training gives at a smaller size, without
     training again.
 
-    It equals `train(…, vocab_size)` on the same corpus to the byte, the record
-    of its training included: the merges from the first on, as many as the size
-    has room for. The special tokens keep their order and are the last ids
-    again.
+    It equals `train(…, vocab_size)` on the same corpus to the byte, including
+    the record of its training: it has the first merges, as many as the size
+    allows. The special tokens keep their order and get the last ids.
 
     Args:
-        tok: A tokenizer that `train` made of `kind="bpe"`, or that was loaded
-            with its record.
+        tok: A tokenizer of `kind="bpe"` from `train`, or loaded with its
+            record.
         vocab_size: From the alphabet and the special tokens up to `len(tok)`.
     Raises:
         InvalidOption: `tok` does not come from such a training, or the size is
@@ -65,19 +64,19 @@ def rewind(tok: Tokenizer, vocab_size: int) -> Tokenizer:
     True
     """
     record = tok.model.training
-    if record is None or record.options.get("superwords") or not is_a_line_of_merges(tok.model):
-        allowed = "a tokenizer that train() made of kind='bpe', with its record; this one has no merges in one line"
+    if record is None or record.options.get("superwords") or not is_merge_sequence(tok.model):
+        allowed = "a tokenizer of kind='bpe' from train(), with its record; this one has no single sequence of merges"
         raise InvalidOption("tok", tok, allowed)
     specials = len(tok.model.added_tokens)
     most = len(tok.model.tokens) + specials
     least = most - len(tok.model.merges)
-    if not least <= whole_number(vocab_size, "vocab_size") <= most:
+    if not least <= check_int(vocab_size, "vocab_size") <= most:
         raise InvalidOption("vocab_size", vocab_size, f"from {least} (no merges) to {most} (all that were learned)")
-    return Tokenizer(rewound(tok.model, record, vocab_size - least, vocab_size), run_report=tok.run_report)
+    return Tokenizer(truncate_model(tok.model, record, vocab_size - least, vocab_size), run_report=tok.run_report)
 
 
-def is_a_line_of_merges(model: Model) -> bool:
-    """Whether the last tokens are the merges' results in their order, and the special tokens follow."""
+def is_merge_sequence(model: Model) -> bool:
+    """Whether the last tokens are the results of the merges, in order, and the special tokens follow."""
     entries, merges = len(model.tokens), len(model.merges)
     last_ids = [token.id for token in model.added_tokens]
     return (
@@ -89,8 +88,8 @@ def is_a_line_of_merges(model: Model) -> bool:
     )
 
 
-def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) -> Model:
-    """The model after its first merges."""
+def truncate_model(model: Model, record: TrainingRecord, merges: int, vocab_size: int) -> Model:
+    """The model with only its first merges."""
     entries = len(model.tokens) - len(model.merges) + merges
     ends = model.tokens.ends[:entries]
     tokens = TokenTable(model.tokens.blob[: int(ends[-1]) if len(ends) else 0], ends)
@@ -112,19 +111,18 @@ def rewound(model: Model, record: TrainingRecord, merges: int, vocab_size: int) 
 
 
 def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: int | None = None) -> list[SweepRow]:
-    """How well a text that training has not seen is compressed at each of several
-    vocabulary sizes.
+    """The compression of an unseen text at several vocabulary sizes.
 
     Each size is `rewind(tok, size)`. Special tokens in the text are ordinary
     text.
 
     Args:
         sizes: As for `rewind`, in any order; each is measured once.
-        held_out: Documents as for `train`, but others than those that it saw:
-            what was seen compresses too well.
+        held_out: Documents as for `train`, but not those of the training,
+            which compress too well.
         threads: At least 1; None for all processors.
     Returns:
-        One row a size, ascending.
+        One row per size, ascending.
     Raises:
         CorpusError: The text is empty or cannot be read.
         InvalidOption: As `rewind`.
@@ -135,25 +133,25 @@ def sweep(tok: Tokenizer, sizes: Sequence[int], held_out: Corpus, *, threads: in
     >>> [(row.vocab_size, row.ids) for row in toksmith.sweep(tok, [256, 258, 262], "a slow flow")]
     [(256, 11), (258, 7), (262, 7)]
     """
-    toks = [rewind(tok, size) for size in sorted({*items(sizes, "sizes", "a list of int")})]
-    ids = [0] * len(toks)
-    used = [np.zeros(each.vocab_size, np.bool_) for each in toks]
+    tokenizers = [rewind(tok, size) for size in sorted({*check_items(sizes, "sizes", "a list of int")})]
+    ids = [0] * len(tokenizers)
+    used_ids = [np.zeros(tokenizer.vocab_size, np.bool_) for tokenizer in tokenizers]
     size_bytes = number = 0
-    for batch in batches(documents(held_out)):
+    for batch in batch_texts(iter_documents(held_out)):
         number += len(batch)
         size_bytes += sum(map(byte_length, batch))
-        for place, each in enumerate(toks):
-            found = each.encode_ragged(batch, special="text", threads=threads).ids
-            ids[place] += len(found)
-            used[place][found] = True
+        for place, tokenizer in enumerate(tokenizers):
+            text_ids = tokenizer.encode_ragged(batch, special="text", threads=threads).ids
+            ids[place] += len(text_ids)
+            used_ids[place][text_ids] = True
     if not size_bytes:
         raise CorpusError(None, None, f"the held-out text is empty: no byte in any of its documents ({number})")
-    counted = zip(toks, ids, used, strict=True)
-    return [SweepRow(each.vocab_size, n, int(seen.sum()), size_bytes, number) for each, n, seen in counted]
+    rows = zip(tokenizers, ids, used_ids, strict=True)
+    return [SweepRow(tokenizer.vocab_size, n, int(is_used.sum()), size_bytes, number) for tokenizer, n, is_used in rows]
 
 
 def byte_length(text: str | bytes) -> int:
-    """The bytes of a text in UTF-8; a lone surrogate becomes the three of U+FFFD."""
+    """The length of a text in UTF-8; a lone surrogate counts as U+FFFD, three bytes."""
     if isinstance(text, bytes) or text.isascii():
         return len(text)
     return len(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())

@@ -15,25 +15,26 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import CorpusError, InvalidOption, number_of
-from .._corpus import documents
+from .._base.wording import number_of
+from .._corpus import iter_documents
 from .._model.model import AddedToken, Model, Step, TokenTable, TrainingRecord
 from .._tokenizer.tokenizer import Tokenizer
-from .characters import CharacterOptions, covering, facts, joined_characters, learned_after
+from ..errors import CorpusError, InvalidOption
+from .characters import CharacterOptions, character_record_fields, choose_alphabet, join_characters, learn_after
 from .counts import PieceCounts
 from .merge_loop import Merge
-from .options import Outcome, Run, said_stop
+from .options import Outcome, Run, stop_reason
 
 __all__ = ["MarkedOptions", "train_marked"]
 
-FIRST, LAST = 0xFF, 0xFE  # no byte of UTF-8: before the first character of a word, and behind the last
+FIRST, LAST = 0xFF, 0xFE  # bytes that UTF-8 never uses: before the first character of a word, and after the last
 BATCH = 1 << 18  # characters
 BETWEEN_WORDS = re.compile("[ \n]")
 PREFIX = "##"
 LONGEST = 100
 
 
-def step(kind: str, **options: Any) -> Step:
+def make_step(kind: str, **options: Any) -> Step:
     """The step of a kind with these options."""
     return Step(kind, tuple(sorted(options.items())))
 
@@ -54,66 +55,70 @@ class MarkedOptions(CharacterOptions):
     def steps(self) -> dict[str, Any]:
         """The steps of the model by field: BERT's, or words between white space."""
         if self.kind == "wordpiece":
-            normal = step(
+            normal = make_step(
                 "bert", clean_text=True, handle_chinese_chars=True, lowercase=self.lowercase, strip_accents=None
             )
-            shown = step("wordpiece", prefix=PREFIX, cleanup=True)
-            return {"normalizers": (normal,), "splitters": self.splitters or (step("bert"),), "decoders": (shown,)}
-        words = self.splitters or (step("whitespace_split"),)
-        return {"splitters": words, "decoders": (step("word_end", suffix=self.end_of_word_suffix),)}
+            decoder = make_step("wordpiece", prefix=PREFIX, cleanup=True)
+            return {
+                "normalizers": (normal,),
+                "splitters": self.splitters or (make_step("bert"),),
+                "decoders": (decoder,),
+            }
+        words = self.splitters or (make_step("whitespace_split"),)
+        return {"splitters": words, "decoders": (make_step("word_end", suffix=self.end_of_word_suffix),)}
 
 
 def train_marked(run: Run, options: MarkedOptions) -> Outcome:
     """Counts the words of the corpus and trains on them."""
-    words, documents_, size = counted(run, options)
+    words, documents_, size = count_marked_words(run, options)
     counted_s = run.reporter.elapsed_s
     counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core
     characters = counts.characters()
-    alphabet = covering(characters, options.character_coverage)
-    parts = in_alphabet(words, alphabet, options)
-    given, symbols = marked_characters(alphabet, parts, options)
+    alphabet = choose_alphabet(characters, options.character_coverage)
+    parts = restrict_to_alphabet(words, alphabet, options)
+    character_merges, symbols = marked_characters(alphabet, parts, options)
     most = options.learned(len({*alphabet, *symbols.values()}))
-    learned = learned_after(given, PieceCounts.of(parts, pattern=None)._core, options, most, run.reporter)
+    result = learn_after(character_merges, PieceCounts.of(parts, pattern=None)._core, options, most, run.reporter)
     record = TrainingRecord(
-        **{**facts(counts, options), "documents": documents_, "bytes": size},
+        **{**character_record_fields(counts, options), "documents": documents_, "bytes": size},
         symbols=sum(count for _, count in characters),
-        counts=learned.counts[len(given) :],
-        left=learned.left[len(given) :],
-        stopped_because=said_stop(learned.stopped, options),
+        counts=result.counts[len(character_merges) :],
+        left=result.left[len(character_merges) :],
+        stopped_because=stop_reason(result.stopped, options),
     )
-    model = model_of(alphabet, symbols, learned.merges[len(given) :].tolist(), options, record)
-    return Outcome(model, len(words), counted_s, "merging" if learned.stopped == "interrupted" else "")
+    model = marked_model(alphabet, symbols, result.merges[len(character_merges) :].tolist(), options, record)
+    return Outcome(model, len(words), counted_s, "merging" if result.stopped == "interrupted" else "")
 
 
-def counted(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]:
+def count_marked_words(run: Run, options: MarkedOptions) -> tuple[Counter[bytes], int, int]:
     """The words of the corpus with their counts, the number of documents, and their bytes."""
     if isinstance(run.corpus, PieceCounts):
         raise InvalidOption("corpus", run.corpus, "documents: this kind does not train on counts of pieces")
     steps = {field: value for field, value in options.steps().items() if field != "decoders"}
     splitter = Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **steps))
     words: Counter[bytes] = Counter()
-    number = size = done = waiting = 0
+    document_count = size = done_size = batch_size = 0
     batch: list[str] = []
-    for document in documents(run.corpus):
+    for document in iter_documents(run.corpus):
         text = document.decode("utf-8", "replace") if isinstance(document, bytes) else document
-        number, size = number + 1, size + len(document)
-        # Words end at white space, so texts can be joined and cut there. A custom pattern may look at their ends.
-        for part in [text] if options.splitters else cut(text):
+        document_count, size = document_count + 1, size + len(document)
+        # Words end at white space, so texts can be joined and cut there. A custom pattern may depend on the ends of texts.
+        for part in [text] if options.splitters else cut_batches(text):
             batch.append(part)
-            waiting += len(part)
-            if options.splitters or waiting >= BATCH:
+            batch_size += len(part)
+            if options.splitters or batch_size >= BATCH:
                 words.update(splitter._engine.split("\n".join(batch)))
-                batch, done, waiting = [], done + waiting, 0
-                run.reporter.report("counting", done, None)
+                batch, done_size, batch_size = [], done_size + batch_size, 0
+                run.reporter.report("counting", done_size, None)
     words.update(splitter._engine.split("\n".join(batch)))
     run.reporter.report("counting", size, size)
     if not words:
-        raise CorpusError(None, None, f"the corpus is empty: {number_of(number, 'document')} without a word")
-    return words, number, size
+        raise CorpusError(None, None, f"the corpus is empty: {number_of(document_count, 'document')} without a word")
+    return words, document_count, size
 
 
-def cut(text: str) -> Iterator[str]:
-    """The text in parts of about a batch, which end between words."""
+def cut_batches(text: str) -> Iterator[str]:
+    """The text in parts of at least `BATCH` characters, which end between words."""
     start = 0
     while (space := BETWEEN_WORDS.search(text, start + BATCH)) is not None:
         yield text[start : space.start()]
@@ -121,31 +126,33 @@ def cut(text: str) -> Iterator[str]:
     yield text[start:]
 
 
-def in_alphabet(words: Mapping[bytes, int], alphabet: Iterable[str], options: MarkedOptions) -> dict[bytes, int]:
+def restrict_to_alphabet(
+    words: Mapping[bytes, int], alphabet: Iterable[str], options: MarkedOptions
+) -> dict[bytes, int]:
     """The words with marks and their counts. Characters outside the alphabet cut a word into parts.
 
     WordPiece ignores parts: a word with an unknown character is unknown as a whole.
     """
-    known = set(alphabet)
+    characters = set(alphabet)
     parts: Counter[bytes] = Counter()
     for word, count in words.items():
         text = word.decode()
-        if known.issuperset(text):
-            parts[marked(text, options, True, True)] += count
+        if characters.issuperset(text):
+            parts[add_marks(text, options, True, True)] += count
         elif options.kind != "wordpiece":
-            for part, at in between(text, known):
-                parts[marked(part, options, at == 0, at + len(part) == len(text))] += count
+            for part, at in known_parts(text, characters):
+                parts[add_marks(part, options, at == 0, at + len(part) == len(text))] += count
     return dict(sorted(parts.items()))
 
 
-def marked(text: str, options: MarkedOptions, first: bool, last: bool) -> bytes:
+def add_marks(text: str, options: MarkedOptions, first: bool, last: bool) -> bytes:
     """Part of a word, with a byte for each mark at its ends."""
     before = bytes([FIRST]) if options.prefix and first else b""
     return before + text.encode() + (bytes([LAST]) if options.end_of_word_suffix and last else b"")
 
 
-def between(text: str, known: set[str]) -> Iterator[tuple[str, int]]:
-    """The parts between unknown characters, with their places."""
+def known_parts(text: str, known: set[str]) -> Iterator[tuple[str, int]]:
+    """The parts between characters outside the alphabet, with their places."""
     start = 0
     for at, char in enumerate([*text, ""]):
         if char not in known:
@@ -163,25 +170,25 @@ def marked_characters(
     >>> marked_characters(["a", "b"], [b"\xffab", b"\xffb"], options)
     ([(255, 97, 256), (255, 98, 257)], {256: 'a', 257: 'b', 98: '##b'})
     """
-    given, symbols = joined_characters(alphabet)
-    with_mark: set[str] = set()
-    inside: set[str] = set()
+    merges, symbols = join_characters(alphabet)
+    marked_chars: set[str] = set()
+    inside_chars: set[str] = set()
     for word in words:
         text = word.strip(bytes([FIRST, LAST])).decode()
         start, end = word[:1] == bytes([FIRST]), len(text) - (word[-1:] == bytes([LAST]))
-        with_mark |= {*text[:start], *text[end:]}
-        inside |= {*text[start:end]}
-    tokens = {} if options.prefix else {symbols[char]: char for char in sorted(inside)}
-    for char in sorted(with_mark):
+        marked_chars |= {*text[:start], *text[end:]}
+        inside_chars |= {*text[start:end]}
+    tokens = {} if options.prefix else {symbols[char]: char for char in sorted(inside_chars)}
+    for char in sorted(marked_chars):
         pair = (FIRST, symbols[char]) if options.prefix else (symbols[char], LAST)
-        given.append((*pair, 256 + len(given)))
-        tokens[given[-1][2]] = char + options.end_of_word_suffix
+        merges.append((*pair, 256 + len(merges)))
+        tokens[merges[-1][2]] = char + options.end_of_word_suffix
     if options.prefix:
-        tokens |= {symbols[char]: options.prefix + char for char in sorted(inside)}
-    return given, tokens
+        tokens |= {symbols[char]: options.prefix + char for char in sorted(inside_chars)}
+    return merges, tokens
 
 
-def model_of(
+def marked_model(
     alphabet: Sequence[str],
     symbols: Mapping[int, str],
     merges: Sequence[Sequence[int]],
@@ -199,7 +206,7 @@ def model_of(
     added = [
         AddedToken(content, id) for content, id in zip(special, [0, *range(first, first + len(special))], strict=False)
     ]
-    # Files of such models list special tokens among the others.
+    # Files of such models list special tokens among the ordinary ones.
     all_tokens = [special[0], *tokens, *special[1:]]
     fields: dict[str, Any] = {"unit": "char", "unknown_id": 0, "added_tokens": tuple(added), "training": training}
     if options.kind == "wordpiece":

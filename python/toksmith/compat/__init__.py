@@ -1,9 +1,8 @@
-"""Drop-in adapters: the interfaces of other libraries, run by the engine of
-this one.
+"""Drop-in adapters: the interfaces of other libraries on toksmith's engine.
 
-`toksmith.compat.tiktoken`, `toksmith.compat.tokenizers` and so on: each is
-imported when it is first asked for. None needs the library whose interface
-it has, except `transformers`, whose classes it extends. `install` puts one
+`toksmith.compat.tiktoken`, `toksmith.compat.tokenizers` and so on are
+imported on first use. None needs the library that it replaces, except
+`transformers`, whose classes it extends. `install` registers a drop-in
 under the name of its library.
 """
 

@@ -1,4 +1,4 @@
-"""Puts a drop-in under the name of the library that it replaces, for this process."""
+"""Registers a drop-in under the name of the library that it replaces, for this process."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from importlib import import_module
 from types import ModuleType
 
-from .._base.errors import InvalidOption
+from ..errors import InvalidOption
 
 __all__ = ["install"]
 
-# The drop-ins, each with its modules as the library names them.
+# The drop-ins, each with its modules by the library's names.
 MODULES: dict[str, tuple[str, ...]] = {
     "minbpe": (),
     "rustbpe": (),
@@ -21,15 +21,15 @@ MODULES: dict[str, tuple[str, ...]] = {
 
 
 def install(name: str) -> ModuleType:
-    """Makes `import NAME` give our drop-in, from now on and in this process.
+    """Make `import NAME` return the drop-in, from now on and in this process.
 
     Args:
         name: "minbpe", "rustbpe", "sentencepiece", "tiktoken" or
             "tokenizers".
     Returns: the drop-in.
     Raises:
-        InvalidOption: There is no such drop-in, or the library itself is
-            already imported, so that a part of the program uses it.
+        InvalidOption: The drop-in does not exist, or the library itself is
+            already imported and in use by a part of the program.
 
     >>> from toksmith import compat
     >>> ours = compat.install("minbpe")
@@ -41,9 +41,9 @@ def install(name: str) -> ModuleType:
         raise InvalidOption("name", name, f"one of {', '.join(MODULES)}")
     whole = [name, *(f"{name}.{part}" for part in MODULES[name])]
     ours = [import_module(f"{__package__}.{each}") for each in whole]
-    for module, own in zip(whole, ours, strict=True):
-        known = sys.modules.get(module)
-        if known is not None and known is not own:
+    for module, our_module in zip(whole, ours, strict=True):
+        imported = sys.modules.get(module)
+        if imported is not None and imported is not our_module:
             allowed = f"a library that is not imported yet: {name} is; call install before the first import of it"
             raise InvalidOption("name", name, allowed)
     sys.modules.update(zip(whole, ours, strict=True))

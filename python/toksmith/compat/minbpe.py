@@ -1,9 +1,9 @@
-r"""minbpe's interface: `BasicTokenizer`, `RegexTokenizer`, `GPT4Tokenizer` and its helpers, on the engine of this package.
+r"""minbpe's interface: `BasicTokenizer`, `RegexTokenizer`, `GPT4Tokenizer` and its helpers, on toksmith's engine.
 
-`from toksmith.compat import minbpe` replaces `import minbpe`. What differs: text that a pattern does not match is a
-piece of its own here, and is dropped there; a loaded model splits by the pattern of its file, where minbpe goes on with
-the one that the tokenizer was made with; patterns are in the Rust dialect, whose classes are those of Unicode 16; a
-file holds no special token with a space, and is written as UTF-8 on every platform.
+`from toksmith.compat import minbpe` replaces `import minbpe`. Differences: text that the pattern does not match is a
+separate piece here, and minbpe drops it; a loaded model splits by the pattern of its file, where minbpe keeps the
+pattern that the tokenizer was constructed with; patterns are in the Rust dialect, with the classes of Unicode 16; a
+file cannot hold a special token with a space, and is written as UTF-8 on every platform.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from typing import cast
 import numpy as np
 
 from .. import _formats
-from .._base.arguments import items
+from .._base.arguments import check_items
 from .._formats import FORMATS
 from .._model.model import AddedToken, Model, TokenTable
 from .._model.patterns import UNSET, patterns, splitters
-from .._sources.encodings import published
+from .._sources.encodings import load_published
 from .._storage.atomic_files import write_file, write_files
 from .._tokenizer.tokenizer import Tokenizer as Engine
 from .._training import train
@@ -51,8 +51,8 @@ GPT4_SPLIT_PATTERN = patterns()["cl100k_minbpe"].regexes[0]
 
 
 def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pair, int]:
-    """How often each pair of neighbours occurs in a list, added to `counts` if
-    given.
+    """The number of occurrences of each pair of neighbours in a list, added
+    to `counts` if given.
 
     >>> get_stats([1, 2, 3, 1, 2])
     {(1, 2): 2, (2, 3): 1, (3, 1): 1}
@@ -64,37 +64,37 @@ def get_stats(ids: list[int], counts: dict[Pair, int] | None = None) -> dict[Pai
 
 
 def merge(ids: list[int], pair: Pair, idx: int) -> list[int]:
-    """The list with a new id for each occurrence of a pair, from the left.
+    """The list with `idx` in place of each occurrence of a pair, from the left.
 
     >>> merge([1, 2, 3, 1, 2], (1, 2), 4)
     [4, 3, 4]
     """
-    ids, merged, at = list(items(ids, "ids", "a list of int")), [], 0
+    ids, merged, at = list(check_items(ids, "ids", "a list of int")), [], 0
     while at < len(ids):
-        found = (*ids[at : at + 2],) == pair
-        merged.append(idx if found else ids[at])
-        at += 2 if found else 1
+        matches = (*ids[at : at + 2],) == pair
+        merged.append(idx if matches else ids[at])
+        at += 2 if matches else 1
     return merged
 
 
 def replace_control_characters(s: str) -> str:
-    """The text with characters of Unicode's categories C as their escapes."""
+    """The text with characters of Unicode's categories C escaped."""
     return "".join(char if unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}" for char in s)
 
 
 def render_token(t: bytes) -> str:
-    """A token as people may see it."""
+    """A token as readable text."""
     return replace_control_characters(t.decode("utf-8", errors="replace"))
 
 
 class Tokenizer:
-    """What the three have in common.
+    """The common part of the three tokenizers.
 
     Attributes:
-        merges: The id that each pair becomes, in the order in which they were
-            learnt.
+        merges: The id of each merged pair, in the order in which training
+            found them.
         pattern: The regex that splits texts; "" for none.
-        special_tokens: Their ids by content.
+        special_tokens: The id of each special token.
         vocab: The bytes of each id.
     """
 
@@ -106,13 +106,13 @@ class Tokenizer:
         self._engine: tuple[dict[Pair, int], int, str, Engine] | None = None
 
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
-        """Learns merges from a text, until there are `vocab_size` tokens.
+        """Learn merges from a text, until there are `vocab_size` tokens.
 
         Ties go to the pair that comes first in the current text.
 
         Raises:
             AssertionError: `vocab_size` is below 256.
-            ValueError: No pair is left before the vocabulary has this size.
+            ValueError: No pair is left to merge before that size.
         """
         raise NotImplementedError
 
@@ -125,32 +125,32 @@ class Tokenizer:
         raise NotImplementedError
 
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
-        """Writes `file_prefix.model`, which can be loaded, and
+        """Write `file_prefix.model`, which `load` reads, and
         `file_prefix.vocab` for people."""
         model, vocab = cast("tuple[bytes, bytes]", FORMATS["minbpe"].save(self._model()))
         prefix = os.fspath(file_prefix)
         write_files([(prefix + ".model", model), (prefix + ".vocab", vocab)])
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
-        """Becomes what a `.model` file holds.
+        """Take the merges, pattern and special tokens of a `.model` file.
 
         Raises:
-            AssertionError: The file has another name.
-            FormatError: It holds something else.
+            AssertionError: The file name does not end in .model.
+            FormatError: The file is not a minbpe model.
         """
         assert os.fspath(model_file).endswith(".model")
-        model = _formats.read(model_file, format="minbpe", pattern=UNSET)
+        model = _formats.read_model(model_file, format="minbpe", pattern=UNSET)
         self.merges = merges_of(model)
         self.pattern = model.splitters[0]["pattern"] if model.splitters else ""
         self.special_tokens = dict(model.special_tokens)
         self.vocab = self._build_vocab()
 
     def _build_vocab(self) -> dict[int, bytes]:
-        return merged_vocab(self.merges) | {id: content.encode() for content, id in self.special_tokens.items()}
+        return vocab_from_merges(self.merges) | {id: content.encode() for content, id in self.special_tokens.items()}
 
     def _model(self, special: bool = True) -> Model:
-        """The model of the merges as they are now."""
-        vocab = merged_vocab(self.merges)
+        """The model of the current merges."""
+        vocab = vocab_from_merges(self.merges)
         tokens = self.special_tokens.items() if special else ()
         return Model(
             TokenTable.of(vocab.values()),
@@ -160,32 +160,32 @@ class Tokenizer:
             added_tokens=tuple(AddedToken(content, id) for content, id in tokens),
         )
 
-    def _run(self) -> Engine:
-        """The engine for the merges and the pattern as they are now, without special tokens."""
-        made = self._engine
-        if made is None or made[0] is not self.merges or made[1:3] != (len(self.merges), self.pattern):
-            self._engine = made = (self.merges, len(self.merges), self.pattern, Engine(self._model(special=False)))
-        return made[3]
+    def _current_engine(self) -> Engine:
+        """The engine for the current merges and pattern, without special tokens."""
+        cached = self._engine
+        if cached is None or cached[0] is not self.merges or cached[1:3] != (len(self.merges), self.pattern):
+            self._engine = cached = (self.merges, len(self.merges), self.pattern, Engine(self._model(special=False)))
+        return cached[3]
 
     def _learn(self, text: str, vocab_size: int, verbose: bool) -> None:
         assert vocab_size >= 256
-        wanted = vocab_size - 256
+        target = vocab_size - 256
         text.encode()  # a lone surrogate is an error
-        tok = train([text], merges=wanted, pattern=self.pattern or None, ties="first_seen", progress=False)
+        tok = train([text], merges=target, pattern=self.pattern or None, ties="first_seen", progress=False)
         learnt = merges_of(tok.model)
-        if len(learnt) < wanted:
+        if len(learnt) < target:
             raise ValueError(
-                f"no pair is left to merge; merges so far: {len(learnt)}, but vocab_size requires {wanted}"
+                f"no pair is left to merge; merges so far: {len(learnt)}, but vocab_size requires {target}"
             )
-        self.merges, self.vocab = learnt, merged_vocab(learnt)
+        self.merges, self.vocab = learnt, vocab_from_merges(learnt)
         if verbose and tok.model.training is not None:
             rows = zip(learnt.items(), tok.model.training.counts.tolist(), strict=True)
             for number, ((pair, id), count) in enumerate(rows, 1):
-                print(f"merge {number}/{wanted}: {pair} -> {id} ({self.vocab[id]!r}) had {count} occurrences")
+                print(f"merge {number}/{target}: {pair} -> {id} ({self.vocab[id]!r}) had {count} occurrences")
 
 
-def merged_vocab(merges: Mapping[Pair, int]) -> dict[int, bytes]:
-    """The bytes of each id: single bytes, and what merges make."""
+def vocab_from_merges(merges: Mapping[Pair, int]) -> dict[int, bytes]:
+    """The bytes of each id: single bytes, and the results of merges."""
     vocab = {byte: bytes([byte]) for byte in range(256)}
     for (left, right), id in merges.items():
         vocab[id] = vocab[left] + vocab[right]
@@ -193,7 +193,7 @@ def merged_vocab(merges: Mapping[Pair, int]) -> dict[int, bytes]:
 
 
 def merges_of(model: Model) -> dict[Pair, int]:
-    """The id that each pair of a model becomes, in rank order."""
+    """The id of each merged pair of a model, in rank order."""
     return {(left, right): id for left, right, id in model.merges.tolist()}
 
 
@@ -212,15 +212,15 @@ class BasicTokenizer(Tokenizer):
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text."""
-        return self._run().encode(text, special="text", errors="strict")
+        return self._current_engine().encode(text, special="text", errors="strict")
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; KeyError for one that there is not."""
+        """The text of ids; KeyError for an unknown id."""
         return b"".join(self.vocab[id] for id in ids).decode("utf-8", errors="replace")
 
 
 class RegexTokenizer(Tokenizer):
-    """Byte-pair encoding of the pieces that a regex finds, with special tokens.
+    """Byte-pair encoding of the matches of a regex, with special tokens.
 
     Args:
         pattern: The regex; None for GPT-4's.
@@ -241,30 +241,31 @@ class RegexTokenizer(Tokenizer):
         self._learn(text, vocab_size, verbose)
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
-        """See `Tokenizer.load`; the file's pattern is the tokenizer's from now
-        on."""
+        """See `Tokenizer.load`; the pattern of the file replaces the
+        tokenizer's."""
         super().load(model_file)
         self.inverse_special_tokens = {id: content for content, id in self.special_tokens.items()}
 
     def register_special_tokens(self, special_tokens: Mapping[str, int]) -> None:
-        """Makes these the special tokens: ids by content."""
+        """Set the special tokens: ids by content."""
         self.special_tokens = dict(special_tokens)
         self.inverse_special_tokens = {id: content for content, id in special_tokens.items()}
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is special."""
-        return self._run().encode(text, special="text", errors="strict")
+        """The ids of a text, in which special tokens are ordinary text."""
+        return self._current_engine().encode(text, special="text", errors="strict")
 
     def encode(self, text: str, allowed_special: Allowed = "none_raise") -> list[int]:
         """The ids of a text.
 
         Args:
-            allowed_special: The special tokens that are found: "all", "none",
-                a set of them, or "none_raise", with which a text must spell
+            allowed_special: The special tokens to recognize: "all", "none", a
+                set of them, or "none_raise", with which a text must contain
                 none.
         Raises:
-            AssertionError: The text spells a special token, with "none_raise".
-            ValueError: Another value.
+            AssertionError: The text contains a special token, with
+                "none_raise".
+            ValueError: `allowed_special` is another value.
         """
         if allowed_special == "all":
             special = self.special_tokens
@@ -276,8 +277,8 @@ class RegexTokenizer(Tokenizer):
         elif isinstance(allowed_special, (set, frozenset)):
             special = {content: id for content, id in self.special_tokens.items() if content in allowed_special}
         else:
-            given = repr(allowed_special) if isinstance(allowed_special, str) else type(allowed_special).__name__
-            raise ValueError(f"allowed_special: expected 'all', 'none', 'none_raise' or a set, not {given}")
+            shown_value = repr(allowed_special) if isinstance(allowed_special, str) else type(allowed_special).__name__
+            raise ValueError(f"allowed_special: expected 'all', 'none', 'none_raise' or a set, not {shown_value}")
         if not special:
             return self.encode_ordinary(text)
         ids: list[int] = []
@@ -286,7 +287,7 @@ class RegexTokenizer(Tokenizer):
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; ValueError for one that there is not."""
+        """The text of ids; ValueError for an unknown id."""
         parts = []
         for id in ids:
             if id in self.vocab:
@@ -300,15 +301,15 @@ class RegexTokenizer(Tokenizer):
 
 class GPT4Tokenizer(RegexTokenizer):
     """GPT-4's tokenizer: the merges of the published encoding `cl100k_base`,
-    which must be there or is downloaded.
+    which is downloaded if it is not cached.
 
     The ids of single bytes are permuted (`byte_shuffle`), and tokens in
-    `vocab` are spelt in permuted bytes, as there.
+    `vocab` are in permuted bytes, as in minbpe.
     """
 
     def __init__(self) -> None:
         super().__init__(pattern=GPT4_SPLIT_PATTERN)
-        model = published("cl100k_base")
+        model = load_published("cl100k_base")
         self.merges = {(left, right): id for left, right, id in model.vocab.recover_merges().tolist()}
         ids = {token: id for token, id in zip(model.tokens, model.ids.tolist(), strict=True) if len(token) == 1}
         self.byte_shuffle = {byte: ids[bytes([byte])] for byte in range(256)}
@@ -318,7 +319,7 @@ class GPT4Tokenizer(RegexTokenizer):
         self.register_special_tokens(model.special_tokens)
 
     def train(self, text: str, vocab_size: int, verbose: bool = False) -> None:
-        """Not to be had: it is trained."""
+        """Not available: the tokenizer is trained already."""
         raise NotImplementedError
 
     def save(self, file_prefix: str | os.PathLike[str]) -> None:
@@ -327,25 +328,25 @@ class GPT4Tokenizer(RegexTokenizer):
         raise NotImplementedError("GPT4Tokenizer cannot be saved.")
 
     def load(self, model_file: str | os.PathLike[str]) -> None:
-        """Not to be had: it is loaded."""
+        """Not available: the tokenizer is loaded already."""
         raise NotImplementedError("GPT4Tokenizer cannot be loaded.")
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text in which nothing is special."""
+        """The ids of a text, in which special tokens are ordinary text."""
         return self._own.encode(text, special="text", errors="strict")
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of ids; KeyError for one that there is not, special tokens
-        among them."""
+        """The text of ids; KeyError for an unknown id or a special
+        token."""
         shuffled = b"".join(self.vocab[id] for id in ids)
         return bytes(self.inverse_byte_shuffle[byte] for byte in shuffled).decode("utf-8", errors="replace")
 
     def save_vocab(self, vocab_file: str | os.PathLike[str]) -> None:
-        """Writes what people may want to see of the tokens."""
+        """Write a readable list of the tokens."""
         pairs = {id: pair for pair, id in self.merges.items()}
-        own = {id: bytes(self.inverse_byte_shuffle[byte] for byte in token) for id, token in self.vocab.items()}
+        token_bytes = {id: bytes(self.inverse_byte_shuffle[byte] for byte in token) for id, token in self.vocab.items()}
         lines = []
-        for id, token in own.items():
-            parts = "".join(f"[{render_token(own[part])}]" for part in pairs.get(id, ()))
+        for id, token in token_bytes.items():
+            parts = "".join(f"[{render_token(token_bytes[part])}]" for part in pairs.get(id, ()))
             lines.append(f"{parts} -> [{render_token(token)}] {id}" if parts else f"[{render_token(token)}] {id}")
         write_file(vocab_file, "".join(f"{line}\n" for line in lines).encode())

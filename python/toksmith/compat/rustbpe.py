@@ -1,15 +1,15 @@
-"""rustbpe's interface: `Tokenizer` with `train_from_iterator` and `get_mergeable_ranks`, on the engine of this package.
+"""rustbpe's interface: `Tokenizer` with `train_from_iterator` and `get_mergeable_ranks`, on toksmith's engine.
 
-`from toksmith.compat import rustbpe` replaces `import rustbpe`. What differs: text that a pattern does not match is a
-piece of its own here, and is dropped there; that holds for all text before training, when there is no pattern.
+`from toksmith.compat import rustbpe` replaces `import rustbpe`. Difference: text that the pattern does not match is a
+separate piece here, and rustbpe drops it; before training, without a pattern, that is all text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._base.errors import InvalidOption
 from .._training import train
+from ..errors import InvalidOption
 
 __all__ = ["Tokenizer"]
 
@@ -24,7 +24,7 @@ GPT4_PATTERN = (
 
 
 class Tokenizer:
-    """Byte-pair encoding of the pieces that a regex finds.
+    """Byte-pair encoding of the matches of a regex.
 
     >>> tok = Tokenizer()
     >>> tok.train_from_iterator(["low lower lowest"], vocab_size=259)
@@ -38,22 +38,22 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """The 256 bytes, and one for each merge."""
+        """The number of tokens: the 256 bytes, and one for each merge."""
         return len(self._engine)
 
     def train_from_iterator(
         self, iterator: Iterable[str], vocab_size: int, buffer_size: int = 8192, pattern: str | None = None
     ) -> None:
-        """Learns merges from texts, in place of those that it has.
+        """Learn merges from texts, in place of the current ones.
 
-        Of equally frequent pairs the one with the lowest ids merges. Training
-        ends earlier if no pair is left.
+        Among pairs with equal counts, the pair with the lowest ids merges.
+        Training ends earlier if no pair is left.
 
         Args:
             iterator: The texts; each is read once.
-            vocab_size: All tokens: 256, and one for each merge.
-            buffer_size: For the interface only: texts are read as they come.
-            pattern: A regex that splits texts; None is that of GPT-4.
+            vocab_size: The number of tokens: 256, and one for each merge.
+            buffer_size: Ignored: texts are read one by one.
+            pattern: A regex that splits texts; None for GPT-4's.
         Raises:
             ValueError: `vocab_size` is below 256, or `pattern` is not a regex.
         """
@@ -68,7 +68,7 @@ class Tokenizer:
         return self._pattern
 
     def get_mergeable_ranks(self) -> list[tuple[list[int], int]]:
-        """The bytes of each token, as numbers, and its id, in the order of ids."""
+        """The bytes (as numbers) and the id of each token, in the order of ids."""
         return [(list(self._engine.token_bytes(id)), id) for id in range(len(self._engine))]
 
     def encode(self, text: str) -> list[int]:
@@ -83,7 +83,7 @@ class Tokenizer:
         """The text of ids.
 
         Raises:
-            ValueError: There is no such id.
+            ValueError: An id is unknown.
             UnicodeDecodeError: Their bytes are not UTF-8.
         """
         for id in ids:

@@ -1,10 +1,10 @@
-r"""The tutorials' own interface: `Tokenizer` with `train`, `save` and `from_pretrained`, on the engine of this package.
+r"""The tutorials' own interface: `Tokenizer` with `train`, `save` and `from_pretrained`, on toksmith's engine.
 
-`from toksmith.compat.tutorial import Tokenizer, get_stats, merge` replaces the classes and functions that the tutorials'
-notebooks define. Ids start as the bytes 0 to 255 or, with `unit="char"`, as the ASCII characters 0 to 127. The text is one
-unbroken stream, and of equally frequent pairs the one that comes first merges. `save` writes `merge_dict_….json`, the
-merges by the ids that they make. What differs: training counts the text once, and stops where no pair is left. Left out:
-split patterns and special tokens (`toksmith.train` has them).
+`from toksmith.compat.tutorial import Tokenizer, get_stats, merge` replaces the classes and functions of the tutorials'
+notebooks. Ids start as the bytes 0 to 255 or, with `unit="char"`, as the ASCII characters 0 to 127. The text is one
+unbroken stream, and among pairs with equal counts the first in the text merges. `save` writes `merge_dict_….json`, the
+merges by their new ids. Differences: training counts the text once, and stops when no pair is left. Left out: split
+patterns and special tokens (`toksmith.train` has them).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from types import MethodType
 from typing import Any, Literal
 
 from .. import _formats, _render
-from .._base.errors import InvalidOption
 from .._model.patterns import UNSET
 from .._storage.atomic_files import write_file
 from .._tokenizer.tokenizer import Tokenizer as Engine
 from .._training import train
+from ..errors import InvalidOption
 from .minbpe import get_stats, merge
 
 __all__ = ["Tokenizer", "get_stats", "merge"]
@@ -33,7 +33,7 @@ FORMAT = "merge_dict"
 
 
 class OnEither:
-    """A method that fills the instance that it is called on, and a new one if it is called on the class."""
+    """A method that fills its instance, or a new instance if it is called on the class."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -44,13 +44,13 @@ class OnEither:
 
 
 class Tokenizer:
-    """Byte-pair encoding as the tutorials write it.
+    """Byte-pair encoding as in the tutorials.
 
     Args:
         unit: "byte" merges bytes, and new ids start at 256; "char" merges
             ASCII characters, and new ids start at 128.
     Attributes:
-        unit: As given, or that of the file that `from_pretrained` has read.
+        unit: As given, or from the file that `from_pretrained` read.
 
     >>> tok = Tokenizer().train("aaabdaaabac", num_merges=3)
     >>> tok.encode("aaabdaaabac"), tok.decode([258, 100]), tok.merges
@@ -61,23 +61,23 @@ class Tokenizer:
         if unit not in ("byte", "char"):
             raise InvalidOption("unit", unit, "'byte' or 'char'")
         self.unit = unit
-        self._engine = learnt("a", unit, 0)  # the alphabet alone
+        self._engine = train_engine("a", unit, 0)  # the alphabet alone
 
     def train(
         self, text: str, vocab_size: int | None = None, verbose: bool = False, *, num_merges: int | None = None
     ) -> Tokenizer:
-        """Learns merges from a text, in place of those that it has, and gives the
+        """Learn merges from a text, in place of the current ones, and return the
         tokenizer itself.
 
         Training ends at `vocab_size` tokens or after `num_merges` merges; with
-        neither when no pair repeats. It ends earlier if no pair is left;
-        `stopped_because` says why.
+        neither, when no pair repeats. It ends earlier if no pair is left;
+        `stopped_because` gives the reason.
 
         Args:
-            vocab_size: All tokens: 256 (128 for characters) and one for each
-                merge.
-            verbose: Print a line for each merge: the pair, its id, how often
-                it occurred, and how many ids are left.
+            vocab_size: The number of tokens: 256 (128 for characters), and one
+                for each merge.
+            verbose: Print a line for each merge: the pair, its id, its number
+                of occurrences, and the number of ids left.
         Raises:
             InvalidOption: Both ways to stop are given, or one is too small.
             CorpusError: The text is empty or, with `unit="char"`, holds a
@@ -97,7 +97,7 @@ class Tokenizer:
             if vocab_size < first:
                 raise InvalidOption("vocab_size", vocab_size, f"at least {first}, the ids of the alphabet")
             num_merges = vocab_size - first
-        self._engine = learnt(text, self.unit, num_merges)
+        self._engine = train_engine(text, self.unit, num_merges)
         record = self._engine.model.training
         if verbose and record is not None:
             views = _render.merge_views(
@@ -112,12 +112,12 @@ class Tokenizer:
 
     @property
     def merges(self) -> dict[tuple[int, int], int]:
-        """The id that each pair becomes, in the order in which they were learnt."""
+        """The id of each merged pair, in the order in which training found them."""
         return {(left, right): id for left, right, id in self._engine.model.merges.tolist()}
 
     @property
     def merge_dict(self) -> dict[int, tuple[int, int]]:
-        """The pair that each new id joins, as the file holds them."""
+        """The pair of each new id, as in the file."""
         return {id: pair for pair, id in self.merges.items()}
 
     @property
@@ -133,12 +133,12 @@ class Tokenizer:
 
     @property
     def stopped_because(self) -> str | None:
-        """Why training ended; None if the merges come from a file."""
+        """The reason why training ended; None if the merges come from a file."""
         record = self._engine.model.training
         return None if record is None else record.stopped_because
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text, by the lowest rank first.
+        """The ids of a text, merged by the lowest rank first.
 
         Raises:
             NotInVocabulary: The text holds a character that is not ASCII, with
@@ -147,17 +147,17 @@ class Tokenizer:
         return self._engine.encode(text, special="text")
 
     def decode(self, ids: Sequence[int], errors: str = "replace") -> str:
-        """The text of ids; `errors` says what happens to bytes that are not
+        """The text of ids; `errors` as in `bytes.decode`, for bytes that are not
         UTF-8.
 
         Raises:
-            UnknownId: No token has an id.
+            UnknownId: An id has no token.
         """
         return self._engine.decode(ids, errors=errors)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the merges to a JSON file under any name, completely or not at
-        all: `{"256": [105, 110], …}`.
+        """Write the merges to a JSON file of any name, completely or not at all:
+        `{"256": [105, 110], …}`.
 
         Raises:
             FormatError: The file cannot be written.
@@ -167,14 +167,14 @@ class Tokenizer:
 
     @OnEither
     def from_pretrained(self: Any, path: str | os.PathLike[str]) -> Any:
-        """The tokenizer of a file that `save` or a tutorial wrote. On the class it makes one; on an instance it fills it.
+        """Load a file of `save` or of a tutorial. On the class it makes a tokenizer; on an instance it fills it.
 
-        The first id of the file says whether it merges bytes (256) or ASCII characters (128).
+        The first id of the file decides between bytes (256) and ASCII characters (128).
 
         Raises:
             FormatError: The file cannot be read, or does not hold merges in this form.
         """
-        model = _formats.read(path, format=FORMAT, pattern=UNSET)
+        model = _formats.read_model(path, format=FORMAT, pattern=UNSET)
         self.unit = model.unit
         self._engine = Engine(model)
         return self
@@ -189,8 +189,8 @@ class Tokenizer:
 FIRST = {"byte": 256, "char": 128}
 
 
-def learnt(text: str, unit: Literal["byte", "char"], merges: int | None) -> Engine:
-    """The engine after so many merges of the text; with None, until no pair repeats."""
+def train_engine(text: str, unit: Literal["byte", "char"], merges: int | None) -> Engine:
+    """The engine after `merges` merges of the text; with None, until no pair repeats."""
     stop: dict[str, Any] = {"min_count": 2} if merges is None else {"merges": merges}
     alphabet: dict[str, Any] = {"alphabet": "ascii"} if unit == "char" else {}
     return train([text], unit=unit, pattern=None, ties="first_seen", progress=False, **alphabet, **stop)

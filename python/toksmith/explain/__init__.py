@@ -1,15 +1,15 @@
-"""Why a text was cut at a place: views of pieces, merges and tokens, for any
+"""Views that explain a tokenization: pieces, merges and tokens, for any
 tokenizer, offline.
 
-Every result prints well in a terminal, displays itself in a notebook, and
-has `to_dict()`, `to_json()`, `to_html()` and `to_svg()`; `save_html(path)`
+Every result prints in a terminal, displays itself in a notebook, and has
+`to_dict()`, `to_json()`, `to_html()` and `to_svg()`; `save_html(path)`
 and `save_svg(path)` write files. Each view is one function in one file;
 `toksmith._render` draws them. Left out: numbers about a whole corpus
 (`toksmith.metrics`) and judgements about a tokenizer (`toksmith.doctor`).
 
 >>> import toksmith
 >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
->>> print(toksmith.explain.pieces(tok, "slow"))
+>>> print(toksmith.explain.text(tok, "slow"))
 pieces and tokens by bpe, 259 tokens
 1 piece, 2 tokens, 4 characters, 4 bytes, 2.00 bytes per token
 ▏s▏low
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from ._budget import CONTEXTS, Budget, BudgetRow, budget
 from ._chat import CHAT_TEMPLATES, ChatMessage, Conversation, Injection, chat
-from ._compare import Comparison, Cuts, Difference, compare
+from ._compare import Cuts, Difference, Differences, differences
 from ._folder import FileTokens, FolderMap, Waste, folder
 from ._folder_files import SkippedFile, unignored
 from ._history import Event, History, history
@@ -30,16 +30,16 @@ from ._language_model import Flow, FlowStage, Prediction, Targets, flow, targets
 from ._lint import LINTS, Finding, Lint, LintRow, lint
 from ._merges import Candidate, Merges, MergeStep, merges
 from ._overview import Overview, overview
-from ._pieces import Pieces, Token, pieces
+from ._pieces import Pieces, Token, text
 from ._prompt import Prompt, prompt
 from ._rules import Symbol, Use
 from ._search import Found, Search, search
 from ._specials import SpecialMatch, Specials, specials
 from ._spread import Lengths, Ranks, lengths, ranks
-from ._stability import Edit, EditRow, Keystroke, Stability, StabilityRow, edit, stability
+from ._stability import Edit, EditRow, Edits, Keystroke, StabilityRow, edit, edits
 from ._steps import PairCount, PairStep, Steps, steps
 from ._text import Ngrams, Sizes, ngrams, sizes
-from ._tree import Node, Tree, tree
+from ._tree import Node, Tree, token
 from ._waste import WASTES, WasteRow
 
 __all__ = [
@@ -51,12 +51,13 @@ __all__ = [
     "BudgetRow",
     "Candidate",
     "ChatMessage",
-    "Comparison",
     "Conversation",
     "Cuts",
     "Difference",
+    "Differences",
     "Edit",
     "EditRow",
+    "Edits",
     "Event",
     "FileTokens",
     "Finding",
@@ -88,7 +89,6 @@ __all__ = [
     "SkippedFile",
     "SpecialMatch",
     "Specials",
-    "Stability",
     "StabilityRow",
     "Steps",
     "Symbol",
@@ -100,8 +100,9 @@ __all__ = [
     "WasteRow",
     "budget",
     "chat",
-    "compare",
+    "differences",
     "edit",
+    "edits",
     "flow",
     "folder",
     "history",
@@ -111,16 +112,15 @@ __all__ = [
     "merges",
     "ngrams",
     "overview",
-    "pieces",
     "prompt",
     "ranks",
     "search",
     "sizes",
     "specials",
-    "stability",
     "steps",
     "targets",
-    "tree",
+    "text",
+    "token",
     "unignored",
 ]
 

@@ -1,17 +1,19 @@
-"""How many tokens a text takes, relative to the context lengths of models, and how much of it fits."""
+"""Tokens of a text relative to the context lengths of models, and how much of it fits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .._base.arguments import text as argument_text
-from .._base.arguments import whole_number
-from .._base.errors import InvalidOption, number_of
+from .._base.arguments import check_int
+from .._base.arguments import check_text as argument_text
+from .._base.wording import number_of
 from .._render import Bars, Block, Cell, Shown, Table
+from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Special, Text
+from ..errors import InvalidOption
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends
+from ._inputs import token_ends
 
 __all__ = ["CONTEXTS", "Budget", "BudgetRow", "budget"]
 
@@ -27,8 +29,8 @@ class BudgetRow:
         tokenizer, model: Their names.
         context: The context length in tokens.
         tokens: Tokens of the whole text.
-        windows: How many contexts the text fills, rounded up.
-        fitting_bytes, fitting_chars: How much of the text its first `context`
+        windows: Number of contexts that the text fills, rounded up.
+        fitting_bytes, fitting_chars: Size of the part that the first `context`
             tokens cover, whole characters only.
     """
 
@@ -46,7 +48,7 @@ class Budget(Shown):
     """How much of a text fits into contexts.
 
     Attributes:
-        bytes, chars: Of the text; a byte that is not part of a character
+        bytes, chars: Size of the text; a byte that is not part of a character
             counts as a character.
         rows: Each tokenizer with each context length.
     """
@@ -75,8 +77,8 @@ def budget(
     """How many tokens a text takes with each tokenizer, relative to context
     lengths, and how much of it fits.
 
-    The part that fits is covered by the first tokens of the text; a character
-    that the last of them cuts does not count.
+    The first `context` tokens cover the part that fits; a character that the
+    last of them cuts does not count.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
@@ -92,9 +94,9 @@ def budget(
     >>> row.tokens, row.windows, row.fitting_chars
     (8, 3, 8)
     """
-    named = named_tokenizers(toks)
-    several = context if isinstance(context, Mapping) else {"": context}
-    contexts = {argument_text(name, "context"): whole_number(length, "context") for name, length in several.items()}
+    tokenizers = name_tokenizers(toks)
+    lengths = context if isinstance(context, Mapping) else {"": context}
+    contexts = {argument_text(name, "context"): check_int(length, "context") for name, length in lengths.items()}
     for length in contexts.values():
         if not 1 <= length < 1 << 63:
             raise InvalidOption("context", length, "at least 1 token, and below 2**63")
@@ -102,7 +104,7 @@ def budget(
         contexts = {f"{contexts['']:,}": contexts[""]}
     data = utf8(text)
     rows = []
-    for name, tok in named.items():
+    for name, tok in tokenizers.items():
         ids, ends = token_ends(tok, text, special)
         for model, length in contexts.items():
             end = whole_characters(data, int(ends[length - 1]) if len(ids) > length else len(data))
@@ -112,7 +114,7 @@ def budget(
 
 
 def whole_characters(data: bytes, end: int) -> int:
-    """The last place up to `end` that does not cut a character."""
+    """The last position up to `end` that is not inside a character."""
     start = max(0, end - 3)
     for at in range(end, start - 1, -1):
         if at == len(data) or not 0x80 <= data[at] < 0xC0:

@@ -1,8 +1,8 @@
-"""A conversation as its tokens: what the template writes, what each message costs, and what a cache can reuse.
+"""A conversation as tokens: the template's tokens, the cost of each message, and the prefix that a cache can reuse.
 
-The rule: every figure comes from rendering. A message costs what the conversation has more with it than without it; the stable
-prefix is what the ids of the conversation and those of a longer one both begin with. Left out: how a template is rendered, and
-what may become a special token, which `Tokenizer.chat` says.
+Every figure comes from rendering. The cost of a message is the number of ids that it adds to the conversation. The stable prefix
+is the common prefix of the ids of the conversation and the ids of a longer one. `Tokenizer.chat` renders templates and decides
+which text becomes a special token.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.arguments import flag, items
-from .._base.errors import FormatError, InvalidOption, number_of
+from .._base.arguments import check_flag, check_items
+from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, one_line
-from .._tokenizer.session import prefix
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._tokenizer.session import common_prefix
 from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of, views_of
+from ..errors import FormatError, InvalidOption
+from ._inputs import view_tokens
 
 __all__ = ["CHAT_TEMPLATES", "ChatMessage", "Conversation", "Injection", "chat"]
 
-MOST_RENDERED = 50_000_000  # characters that the beginnings of a conversation may have together
+MOST_RENDERED = 50_000_000  # characters of all beginnings of a conversation together
 BEGINNING = 60  # characters of a message in a table
 MOST_INJECTIONS = 20  # lines
 
-# Templates of three kinds, written for this project. A model's own is beside its tokenizer.
+# Templates of three kinds, written for this project. A model's own template comes with its tokenizer.
 CHAT_TEMPLATES: Mapping[str, str] = MappingProxyType(
     {
         "chatml": "{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}"
@@ -49,11 +51,11 @@ class ChatMessage:
 
     Attributes:
         role, text: Its role, and its content as text.
-        own: How many ids come from the message itself, its role included where
-            the template writes it.
-        added: How many ids the conversation up to this message has more than
-            the one before it; None if the template refuses one of them, or if
-            the conversation is too long to be rendered for each message.
+        own: Number of ids that come from the message itself, including its
+            role where the template writes it.
+        added: Number of ids that the message adds to the conversation before
+            it; None if the template refuses one of the two, or if the
+            conversation is too long to render once for each message.
         kept: Whether the whole conversation begins with the ids of the
             conversation up to this message; None as for `added`.
     """
@@ -67,13 +69,13 @@ class ChatMessage:
 
 @dataclass(frozen=True)
 class Injection:
-    """Text that spells an added token, special or not, and stayed text.
+    """Text that spells an added token, special or not, and remained text.
 
     Attributes:
-        message: The number of the message that it comes from; -1 for other
-            text that the template did not spell itself.
-        start: Where in the text of the conversation, in characters.
-        token, id: The added token, and the id that it did not become.
+        message: The index of the message that holds it; -1 for other text that
+            the template did not write itself.
+        start: Offset in the text of the conversation, in characters.
+        token, id: The added token, and the id that the text did not become.
     """
 
     message: int
@@ -84,23 +86,23 @@ class Injection:
 
 @dataclass(frozen=True, repr=False)
 class Conversation(Shown):
-    """A conversation as its tokens.
+    """A conversation as tokens.
 
     Attributes:
-        text: What the template wrote.
+        text: The rendered conversation.
         messages: In order.
         ids: The ids of the conversation.
-        origins: For each id, the number of its message; -1 for what the
-            template wrote.
-        injections: What would have become a control token where texts are
-            joined before they are encoded.
+        origins: For each id, the index of its message; -1 for text of the
+            template.
+        injections: Text that would become control tokens in a program that
+            joins the texts before it encodes them.
         appended: The messages that were appended to find `stable`.
-        stable: How many ids the conversation and the longer one both begin
-            with; None if the template refuses it.
-        why: What the template says against the longer conversation.
-        flagged: The places of the ids that injections consist of.
-        unknown: Markers such as `<|im_start|>` that the template wrote and
-            that are ordinary text for this tokenizer.
+        stable: Length of the common prefix of the ids of the conversation and
+            the longer one; None if the template refuses the longer one.
+        why: The reason why the template refuses it; else empty.
+        flagged: The indices of the ids that injections consist of.
+        unknown: Markers of the template, such as `<|im_start|>`, that are
+            ordinary text for this tokenizer.
     """
 
     tokenizer: str
@@ -118,7 +120,7 @@ class Conversation(Shown):
 
     @property
     def template_ids(self) -> int:
-        """How many ids the template wrote."""
+        """The number of ids that come from the template."""
         return self.origins.count(-1)
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,12 +146,12 @@ class Conversation(Shown):
         }
 
     def _parts(self) -> Iterator[str | Block]:
-        said = f"{number_of(len(self.messages), 'message')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
-        yield f"{said}, {self.template_ids:,} of the template"
+        sizes = f"{number_of(len(self.messages), 'message')}, {number_of(len(self.ids), 'token')} by {self.tokenizer}"
+        yield f"{sizes}, {self.template_ids:,} of the template"
         for each in self.injections[:MOST_INJECTIONS]:
             where = f"message {each.message}" if each.message >= 0 else "text of unknown origin"
-            said = f"{where} spells {one_line(each.token)} at character {each.start:,}; it stays text, and would be id {each.id}"
-            yield Line(said, "bad")
+            warning = f"{where} spells {one_line(each.token)} at character {each.start:,}; it stays text, and would be id {each.id}"
+            yield Line(warning, "bad")
         if len(self.injections) > MOST_INJECTIONS:
             yield Line(f"and {len(self.injections) - MOST_INJECTIONS:,} more such places", "bad")
         if self.unknown:
@@ -160,11 +162,12 @@ class Conversation(Shown):
         yield Table(["message", "role", "own tokens", "cost", "ids stay", "text"], [*self._rows()], left=(1, 4, 5))
         quiet = frozenset(place for place, message in enumerate(self.origins) if message < 0)
         pairs = zip(self.drawn, self.origins, strict=True)
-        titles = [f"id {view.id}, {'the template' if of < 0 else f'message {of}'}" for view, of in pairs]
-        yield TokenText(self.drawn, "what the template wrote is grey", marked=self.flagged, titles=titles, quiet=quiet)
+        titles = [f"id {view.id}, {'the template' if index < 0 else f'message {index}'}" for view, index in pairs]
+        yield TokenText(self.drawn, "text of the template is grey", marked=self.flagged, titles=titles, quiet=quiet)
 
     def cached(self) -> tuple[str, Tone]:
-        """What a cache can reuse, in words, and whether that is all."""
+        """A sentence about the ids that a cache can reuse, and its tone: good if
+        they are all."""
         roles = " and ".join(one_line(str(each.get("role", ""))) for each in self.appended)
         if self.stable is None:
             return f"the template refuses a longer conversation ({roles} appended): {self.why}", "warn"
@@ -175,25 +178,25 @@ class Conversation(Shown):
     def _rows(self) -> Iterator[list[str | Cell]]:
         for number, each in enumerate(self.messages):
             added = "–" if each.added is None else f"{each.added:,}"
-            kept = Cell("–") if each.kept is None else Cell("yes", "good") if each.kept else Cell("no", "warn")
+            stays = Cell("–") if each.kept is None else Cell("yes", "good") if each.kept else Cell("no", "warn")
             text = one_line(plain_text(each.text)[:BEGINNING]) + ("…" if len(each.text) > BEGINNING else "")
             yield [
                 str(number),
                 one_line(plain_text(each.role))[:20],
                 f"{each.own:,}",
                 Cell(added, "strong"),
-                kept,
+                stays,
                 text,
             ]
 
 
 def plain_text(text: str) -> str:
-    """A text that can be written in UTF-8."""
+    """The text with lone surrogates escaped, so that UTF-8 can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def chat(
-    tok: Tokenizer,
+    tok: TokenizerSource,
     messages: Sequence[Mapping[str, Any]],
     *,
     template: str | os.PathLike[str],
@@ -202,27 +205,27 @@ def chat(
     appended: Sequence[Mapping[str, Any]] | None = None,
     variables: Mapping[str, Any] | None = None,
 ) -> Conversation:
-    """A conversation as its tokens: which the template writes, what each message
-    costs, what would have become a control token, and which ids stay when
+    """A conversation as tokens: the tokens of the template, the cost of each
+    message, text that spells control tokens, and the ids that stay when
     messages are appended.
 
     Args:
-        messages: Each with its `role` and `content`, and whatever else the
-            template reads.
+        messages: Each with its `role`, its `content`, and any other key that
+            the template reads.
         template: As for `Tokenizer.chat`, or a name of
             `explain.CHAT_TEMPLATES`.
         tools: As for `Tokenizer.chat`.
         add_generation_prompt: Whether the text ends where the assistant begins
             to write; None if the last message is not the assistant's.
-        appended: The messages whose ids are compared with; None for a user's
-            message, behind a reply of the assistant if the last message is not
-            the assistant's.
+        appended: The messages that make the longer conversation; None for a
+            user's message, after a reply of the assistant if the last message
+            is not the assistant's.
         variables: As for `Tokenizer.chat`; `bos_token` and `eos_token` are
-            empty if nothing else says what they are.
-    Raises: as `Tokenizer.chat`. What the template says against beginnings of
-        the conversation, or against a longer one, is no error.
+            empty if neither this nor the template's file gives them.
+    Raises: as `Tokenizer.chat`. A template may refuse a beginning of the
+        conversation, or the longer one, without an error.
     Cost: an encoding of the conversation, of the longer one, and of each
-        beginning; the last only if these have at most 50 MB in all.
+        beginning if the beginnings have at most 50 MB in all.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower", 260, special_tokens=["<|end|>"])
@@ -233,26 +236,27 @@ def chat(
     >>> found.injections
     (Injection(message=0, start=9, token='<|end|>', id=259),)
     """
-    messages = items(messages, "messages", "mappings with role and content")
-    appended = None if appended is None else mappings(appended, "appended")
+    tok = load_tokenizer(tok)
+    messages = check_items(messages, "messages", "mappings with role and content")
+    appended = None if appended is None else check_mappings(appended, "appended")
     if isinstance(template, str):
         template = CHAT_TEMPLATES.get(template, template)
-    if template in CHAT_TEMPLATES.values():  # no file gives the names of their special tokens
+    if template in CHAT_TEMPLATES.values():  # these have no file that names the special tokens
         variables = {"bos_token": "", "eos_token": "", **(variables or {})}
     if add_generation_prompt is not None:
-        flag(add_generation_prompt, "add_generation_prompt")
+        check_flag(add_generation_prompt, "add_generation_prompt")
     last = role_of(messages[-1]) if messages else ""
     prompt = last != "assistant" if add_generation_prompt is None else add_generation_prompt
     render = partial(tok.chat, template=template, tools=tools, variables=variables)
     whole = render(messages, add_generation_prompt=prompt)
     own = np.bincount(whole.messages[whole.messages >= 0], minlength=len(messages))
-    costs = beginnings(render, messages, whole.ids, len(whole.text))
+    costs = message_costs(render, messages, whole.ids, len(whole.text))
     if appended is None:
         appended = [{"role": "user", "content": "Go on."}]
         appended = appended if last in ("", "assistant") else [{"role": "assistant", "content": "Yes."}, *appended]
-    longer, why = tried(render, [*messages, *appended], prompt=prompt)
+    longer, why = try_render(render, [*messages, *appended], prompt=prompt)
     return Conversation(
-        name_of(tok),
+        describe_tokenizer(tok),
         whole.text,
         tuple(
             ChatMessage(role_of(each), content_of(each), int(count), *cost)
@@ -260,22 +264,22 @@ def chat(
         ),
         tuple(whole.ids.tolist()),
         tuple(whole.messages.tolist()),
-        tuple(found := [*injections(tok, whole)]),
-        flagged_by(found, whole),
+        tuple(spellings := [*find_injections(tok, whole)]),
+        ids_of_injections(spellings, whole),
         tuple(appended),
-        None if longer is None else prefix(whole.ids, longer),
+        None if longer is None else common_prefix(whole.ids, longer),
         why,
-        markers(tok, whole),
-        views_of(tok, whole.ids.tolist()),
+        find_markers(tok, whole),
+        view_tokens(tok, whole.ids.tolist()),
     )
 
 
-def mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
-    found = items(value, name, "mappings with role and content")
-    for each in found:
+def check_mappings(value: Any, name: str) -> tuple[Mapping[str, Any], ...]:
+    messages = check_items(value, name, "mappings with role and content")
+    for each in messages:
         if not isinstance(each, Mapping):
             raise TypeError(f"{name}: expected mappings with role and content, not {type(each).__name__}")
-    return found
+    return messages
 
 
 def role_of(message: Any) -> str:
@@ -287,44 +291,44 @@ def content_of(message: Any) -> str:
     return content if isinstance(content, str) else repr(content)
 
 
-def tried(render: Any, messages: Sequence[Any], *, prompt: bool) -> tuple[NDArray[np.uint32] | None, str]:
-    """The ids of a conversation, or what the template says against it."""
+def try_render(render: Any, messages: Sequence[Any], *, prompt: bool) -> tuple[NDArray[np.uint32] | None, str]:
+    """The ids of a conversation, or the reason why the template refuses it."""
     try:
         return render(messages, add_generation_prompt=prompt).ids, ""
     except (FormatError, InvalidOption) as error:
         return None, one_line(str(error))
 
 
-def beginnings(
+def message_costs(
     render: Any, messages: Sequence[Any], whole: NDArray[np.uint32], size: int
 ) -> list[tuple[int | None, bool | None]]:
-    """For each message, how many ids more the conversation has with it, and whether the whole begins with these."""
+    """For each message, the number of ids that it adds, and whether the whole begins with the ids up to it."""
     if size * len(messages) > MOST_RENDERED:
         return [(None, None)] * len(messages)
-    found: list[tuple[int | None, bool | None]] = []
-    before, _ = tried(render, [], prompt=False)
+    costs: list[tuple[int | None, bool | None]] = []
+    before, _ = try_render(render, [], prompt=False)
     for number in range(1, len(messages) + 1):
-        ids, _ = tried(render, messages[:number], prompt=False)
-        # A template that refuses no messages at all writes nothing for none.
+        ids, _ = try_render(render, messages[:number], prompt=False)
+        # If the template refuses an empty conversation, that conversation counts as 0 ids.
         empty = number == 1 and before is None
         added = (
             None if ids is None or (before is None and not empty) else len(ids) - (0 if before is None else len(before))
         )
-        found.append((added, None if ids is None else prefix(whole, ids) == len(ids)))
+        costs.append((added, None if ids is None else common_prefix(whole, ids) == len(ids)))
         before = ids
-    return found
+    return costs
 
 
-def injections(tok: Tokenizer, whole: Any) -> Iterator[Injection]:
-    """What spells a special token and stayed text, with the message that it is in."""
+def find_injections(tok: Tokenizer, whole: Any) -> Iterator[Injection]:
+    """The texts that spell an added token and remained text, with the message of each."""
     for start, content in whole.disarmed:
         place = int(np.searchsorted(whole.ends, start, "right"))
         message = int(whole.messages[place]) if place < len(whole.messages) else -1
         yield Injection(message, start, content, tok.token_id(content))
 
 
-def flagged_by(found: Sequence[Injection], whole: Any) -> frozenset[int]:
-    """The places of the ids that injections consist of."""
+def ids_of_injections(found: Sequence[Injection], whole: Any) -> frozenset[int]:
+    """The indices of the ids that injections consist of."""
     places: set[int] = set()
     for each in found:
         first = int(np.searchsorted(whole.ends, each.start, "right"))
@@ -332,16 +336,16 @@ def flagged_by(found: Sequence[Injection], whole: Any) -> frozenset[int]:
     return frozenset(places)
 
 
-def markers(tok: Tokenizer, whole: Any) -> tuple[str, ...]:
-    """What looks like a control token, was written by the template, and is ordinary text."""
+def find_markers(tok: Tokenizer, whole: Any) -> tuple[str, ...]:
+    """Markers of the template that look like control tokens and are ordinary text for this tokenizer."""
     import regex
 
-    found: dict[str, None] = {}
+    unknown: dict[str, None] = {}
     added = {token.content for token in tok.model.added_tokens}
     for match in regex.finditer(r"<\|[A-Za-z0-9_]{1,40}\|>|</?s>|\[/?INST\]", whole.text):
         if match[0] in added:
             continue
         place = int(np.searchsorted(whole.ends, match.start(), "right"))
         if whole.messages[place] < 0:
-            found[match[0]] = None
-    return tuple(found)
+            unknown[match[0]] = None
+    return tuple(unknown)

@@ -1,7 +1,7 @@
-"""Two or more tokenizers on one text, aligned on its bytes: where all cut, and where only some do.
+"""Several tokenizers on one text, aligned on its bytes: the cuts that all make, and the cuts that only some make.
 
-A text has millions of tokens and differences: columns hold them as arrays. Reading one gives the same as a tuple of the same
-values; a slice is a tuple.
+A text can have millions of tokens and differences, so columns hold them as arrays. A column reads like a tuple of its values;
+a slice of it is a tuple.
 """
 
 from __future__ import annotations
@@ -14,24 +14,25 @@ from typing import Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import number_of
+from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of
+from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import Tokenizers, drawn, named_tokenizers, token_ends, views_of
+from ._inputs import format_tokens, token_ends, view_tokens
 
-__all__ = ["Comparison", "Cuts", "Difference", "compare"]
+__all__ = ["Cuts", "Difference", "Differences", "differences"]
 
 MOST_DIFFERENCES = 50
 MOST_SHOWN = 100  # items in a `repr`
-AT_ONCE = 1 << 12  # values made at a time
+AT_ONCE = 1 << 12  # values that an iteration makes at a time
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """What one tokenizer makes of the text: the ids, the bytes of each, and where
-    in the text each ends (in bytes)."""
+    """The tokens of one tokenizer: their ids, their bytes, and the byte offset in
+    the text at which each ends."""
 
     ids: Sequence[int]
     tokens: Sequence[TokenView]
@@ -40,8 +41,8 @@ class Cuts:
 
 @dataclass(frozen=True)
 class Difference:
-    """A stretch of the text, in bytes, at whose ends all tokenizers cut, and
-    inside which at least one cuts alone.
+    """A byte range of the text: all tokenizers cut at its ends, and at least one
+    cuts inside it.
 
     Attributes: `start`, `end`; `places`, the range of each tokenizer's tokens
         in the stretch.
@@ -53,16 +54,16 @@ class Difference:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Differences(Shown):
     """Several tokenizers on one text.
 
     Attributes:
         text: Its bytes.
         cuts: The tokens of each tokenizer, by name.
-        shared: Where all of them cut, in bytes; the end of the text is the
-            last.
-        differences: The stretches between two shared cuts that the tokenizers
-            cut differently, in order.
+        shared: The byte offsets at which all of them cut; the last is the end
+            of the text.
+        differences: The ranges between two shared cuts that the tokenizers cut
+            differently, in order.
     """
 
     text: bytes
@@ -72,12 +73,12 @@ class Comparison(Shown):
 
     @property
     def first_difference(self) -> int | None:
-        """The byte at which the first differing stretch begins; None where all
-        cut alike."""
+        """The byte offset of the first difference; None if all tokenizers cut
+        alike."""
         return self.differences[0].start if self.differences else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Cuts and differences as JSON values; bytes are hex, places are of
+        """Cuts and differences as JSON values; bytes are hex, offsets are in
         bytes."""
         return {
             "bytes": len(self.text),
@@ -91,8 +92,8 @@ class Comparison(Shown):
             },
             "shared": list(self.shared),
             "differences": [
-                vars(found) | {"places": [[place.start, place.stop] for place in found.places]}
-                for found in self.differences
+                vars(difference) | {"places": [[place.start, place.stop] for place in difference.places]}
+                for difference in self.differences
             ],
             "first_difference": self.first_difference,
         }
@@ -116,19 +117,19 @@ class Comparison(Shown):
         if not self.differences:
             yield Line("all cut alike")
             return
-        rows = [self.row(found) for found in self.differences[:MOST_DIFFERENCES]]
+        rows = [self.row(difference) for difference in self.differences[:MOST_DIFFERENCES]]
         count = len(self.differences)
         more = f" (the first {MOST_DIFFERENCES} of {count:,})" if len(rows) < count else ""
         heads = ["byte", *self.cuts]
         yield Table(heads, rows, f"where they differ{more}", left=range(1, len(heads)))
 
     def row(self, found: Difference) -> list[str]:
-        """One difference in a table."""
+        """One difference as a row of the table."""
         pairs = zip(self.cuts.values(), found.places, strict=True)
-        return [str(found.start), *(drawn(cuts.tokens[at].token for at in place) for cuts, place in pairs)]
+        return [str(found.start), *(format_tokens(cuts.tokens[at].token for at in place) for cuts, place in pairs)]
 
 
-def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Comparison:
+def differences(toks: Tokenizers, text: Text, *, special: Special = "text") -> Differences:
     """The tokens of several tokenizers on one text, aligned by its bytes.
 
     Args:
@@ -139,7 +140,7 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
 
     >>> import toksmith
     >>> small, large = (toksmith.train("low lower lowest", merges=n, pattern=None) for n in (1, 3))
-    >>> print(toksmith.explain.compare({"small": small, "large": large}, "a low"))
+    >>> print(toksmith.explain.differences({"small": small, "large": large}, "a low"))
     2 tokenizers on 5 bytes
     tokenizer  tokens  bytes per token  times the fewest  cuts not shared
     small           4             1.25              2.00                2
@@ -155,21 +156,21 @@ def compare(toks: Tokenizers, text: Text, *, special: Special = "text") -> Compa
     byte  small    large
        1  ▏·▏lo▏w  ▏·low
     """
-    named = named_tokenizers(toks)
+    tokenizers = name_tokenizers(toks)
     data = utf8(text)
     cuts = {}
-    for name, tok in named.items():
+    for name, tok in tokenizers.items():
         ids, token_end = token_ends(tok, text, special)
-        views = {view.id: view for view in views_of(tok, np.unique(ids).tolist())}
+        views = {view.id: view for view in view_tokens(tok, np.unique(ids).tolist())}
         numbers = Numbers(ids)
         cuts[name] = Cuts(numbers, TokenColumn(numbers, views), Numbers(token_end))
-    ends = [np.asarray(found.ends) for found in cuts.values()]
+    ends = [np.asarray(each.ends) for each in cuts.values()]
     shared = shared_ends(ends, len(data))
-    return Comparison(data, cuts, Numbers(shared), differences(shared, ends))
+    return Differences(data, cuts, Numbers(shared), find_differences(shared, ends))
 
 
 def shared_ends(ends: Sequence[np.ndarray[Any, Any]], size: int) -> np.ndarray[Any, Any]:
-    """The numbers up to `size` that are among all of the ends."""
+    """The offsets up to `size` that every tokenizer has among its ends."""
     if len(ends) == 1:
         return ends[0]
     marks = np.ones(size + 1, bool)
@@ -181,13 +182,13 @@ def shared_ends(ends: Sequence[np.ndarray[Any, Any]], size: int) -> np.ndarray[A
 
 
 class Column(Sequence[T]):
-    """Values that are made when they are read."""
+    """A sequence that makes its values when they are read."""
 
     __slots__ = ()
 
     @abstractmethod
     def made(self, places: range) -> Sequence[T]:
-        """The values at some places."""
+        """The values at these indices."""
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -216,7 +217,7 @@ class Column(Sequence[T]):
 
 
 class Numbers(Column[int]):
-    """Whole numbers, none negative, in as few bytes as hold them.
+    """Non-negative integers, as uint32 if they fit.
 
     >>> numbers = Numbers([3, 1, 4])
     >>> numbers[1], numbers[1:], numbers == (3, 1, 4), len(numbers)
@@ -245,7 +246,7 @@ class Numbers(Column[int]):
 
 
 class TokenColumn(Column[TokenView]):
-    """The views of tokens by their ids, each of which is held once."""
+    """The views of tokens; each distinct view is held once."""
 
     __slots__ = ("ids", "views")
 
@@ -259,8 +260,8 @@ class TokenColumn(Column[TokenView]):
         return [self.views[id] for id in self.ids.made(places)]
 
 
-class Differences(Column[Difference]):
-    """Differences as columns: the start and the end of each, and for each tokenizer where its tokens begin and end."""
+class DifferenceColumn(Column[Difference]):
+    """Differences as columns: start, end, and for each tokenizer the range of its tokens."""
 
     __slots__ = ("columns",)
 
@@ -275,13 +276,13 @@ class Differences(Column[Difference]):
         return [Difference(start, end, tuple(map(range, each[::2], each[1::2]))) for start, end, *each in rows]
 
 
-def differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) -> Differences:
-    """The stretches between neighbouring shared cuts that hold another cut."""
-    # How many tokens of each tokenizer end at or before each shared cut.
+def find_differences(shared: np.ndarray[Any, Any], ends: list[np.ndarray[Any, Any]]) -> DifferenceColumn:
+    """The ranges between neighbouring shared cuts that hold another cut."""
+    # For each tokenizer, the number of tokens that end at or before each shared cut.
     counts = [np.searchsorted(own, shared, "right") for own in ends]
     before = [np.concatenate([[0], own[:-1]]) for own in counts]
     several = np.any([own - last > 1 for own, last in zip(counts, before, strict=True)], axis=0)
     columns = [np.concatenate([np.zeros(1, shared.dtype), shared[:-1]])[several], shared[several]]
     for last, own in zip(before, counts, strict=True):
         columns += [last[several], own[several]]
-    return Differences([Numbers(column) for column in columns])
+    return DifferenceColumn([Numbers(column) for column in columns])

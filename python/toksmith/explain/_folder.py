@@ -1,4 +1,4 @@
-"""What the files of a folder cost in tokens, and what a prompt can do without: a map of a repository."""
+"""A map of a folder: the tokens of its files, and the files that a prompt can omit."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import Any
 
-from .._base.arguments import flag
-from .._base.errors import OF_A_PLACE, CorpusError, InvalidOption, number_of
+from .._base.arguments import check_flag
 from .._base.threads import thread_count
-from .._corpus.encode_files import blocks as encoded_blocks
+from .._base.wording import number_of
+from .._corpus.encode_files import iter_encoded_blocks as encoded_blocks
 from .._render import Area, Areas, Block, Cell, Line, Shown, Table, one_line
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
-from ._asked import name_of
-from ._folder_files import FoundFile, SkippedFile, found_in
-from ._waste import COPY, PART_RULES, WASTES, WasteRow, file_rule, without
+from ..errors import OF_A_PLACE, CorpusError, InvalidOption
+from ._folder_files import FoundFile, SkippedFile, find_files
+from ._waste import COPY, PART_RULES, WASTES, WasteRow, file_rule, remove_parts
 
 __all__ = ["FileTokens", "FolderMap", "Waste", "folder"]
 
-HELD_TEXTS = 1 << 24  # bytes of files that are encoded at once
-AT_ONCE = 1 << 24  # bytes of a file that is too large to be held
-REFUSED = OF_A_PLACE  # what a tokenizer says against a text: the text alone is left out
-MOST_FILES, MOST_ENDINGS = 15, 12  # in the tables of a view
-STEPS = (4.0, 3.0, 2.0)  # bytes a token, from the first step of colour on
+HELD_TEXTS = 1 << 24  # bytes of files in one batch
+AT_ONCE = 1 << 24  # bytes of a block of a file that is too large for a batch
+REFUSED = OF_A_PLACE  # errors of a tokenizer about one text: only this text is skipped
+MOST_FILES, MOST_ENDINGS = 15, 12  # rows in the tables of a view
+STEPS = (4.0, 3.0, 2.0)  # bytes per token: the lower bounds of the colours but the last
 SCALE = ("4 bytes per token and more", "3 to 4", "2 to 3", "less than 2")
 
 
@@ -38,11 +39,12 @@ class FileTokens:
     Attributes:
         path: Relative to the folder, with `/` between folders.
         bytes, tokens: Of the whole file.
-        rule: The row of `WASTES` for whole files that it fits; empty for none.
-        parts: By row of `WASTES` for parts, how many tokens the file would
-            have less without these parts; empty for a file that is too large
-            to be held (16 MiB).
-        digest: Of its bytes, by which copies are found; empty for such a file.
+        rule: The first row of `WASTES` for whole files that matches it; empty
+            if none does.
+        parts: By row of `WASTES` for parts, the number of tokens that the file
+            saves without these parts; empty for a file above 16 MiB.
+        digest: Hash of its bytes, which identifies copies; empty for a file
+            above 16 MiB.
     """
 
     path: str
@@ -55,15 +57,15 @@ class FileTokens:
 
 @dataclass(frozen=True)
 class Waste:
-    """What one row of `WASTES` found.
+    """The waste that one row of `WASTES` found.
 
     Attributes:
-        name, why: Of the row.
-        files: In how many files.
-        tokens: How many tokens less the folder would have without it. Those of
-            parts are counted in the files that no rule leaves out, each rule
-            by itself.
-        advised: Whether it is among what to leave out of a prompt.
+        name, why: As in the row.
+        files: Number of files that contain it.
+        tokens: Number of tokens that the folder saves without it. Rules for
+            parts count the files that no rule for files leaves out, and each
+            of them counts alone.
+        advised: Whether a prompt should leave it out.
     """
 
     name: str
@@ -75,18 +77,18 @@ class Waste:
 
 @dataclass(frozen=True, repr=False)
 class FolderMap(Shown):
-    """The files of a folder by tokens, and what a prompt can do without.
+    """The files of a folder by tokens, and the files that a prompt can omit.
 
     Two maps by one tokenizer add up to one (`first + second`).
 
     Attributes:
-        name: Of the folder.
+        name: Name of the folder.
         tokenizer: Its description.
         files: The text files, in order of their paths.
-        skipped: What was not counted, with the reason: `ignored` (by
+        skipped: The files that are not counted, with the reason: `ignored` (by
             `.gitignore`), `binary` (a NUL in the first 8,000 bytes, as for
             git), `link`, `not a file`, `cannot be encoded` (by this
-            tokenizer), or why it cannot be read.
+            tokenizer), or a read error.
     """
 
     name: str
@@ -106,30 +108,31 @@ class FolderMap(Shown):
 
     @cached_property
     def left_out(self) -> dict[str, str]:
-        """The files that a prompt can do without: by path, the row of `WASTES`."""
-        found: dict[str, str] = {}
-        first: set[str] = set()
+        """The files that a prompt can omit: the name of the row of `WASTES`, by path."""
+        reasons: dict[str, str] = {}
+        digests: set[str] = set()
         for file in self.files:
             if file.rule:
-                found[file.path] = file.rule
-            elif file.bytes and file.digest in first:
-                found[file.path] = COPY
+                reasons[file.path] = file.rule
+            elif file.bytes and file.digest in digests:
+                reasons[file.path] = COPY
             if file.digest:
-                first.add(file.digest)
-        return found
+                digests.add(file.digest)
+        return reasons
 
     @cached_property
     def wastes(self) -> tuple[Waste, ...]:
-        """What each row of `WASTES` found, if anything."""
+        """The waste by row of `WASTES`; rows that match nothing are left out."""
         return tuple(filter(None, map(self._waste, WASTES)))
 
     @property
     def saved(self) -> int:
-        """The number of tokens that a prompt saves by what is advised."""
+        """The number of tokens that a prompt saves if it leaves out the advised
+        rows."""
         return sum(waste.tokens for waste in self.wastes if waste.advised)
 
     def __add__(self, other: FolderMap) -> FolderMap:
-        """The map of the files of both.
+        """The map of the files of both; a path that both have is taken from `other`.
 
         Raises:
             InvalidOption: The maps are by different tokenizers.
@@ -140,18 +143,18 @@ class FolderMap(Shown):
             raise InvalidOption("other", other.tokenizer, f"a map by {self.tokenizer}")
         files = {file.path: file for file in (*self.files, *other.files)}
         skipped = {each.path: each for each in (*self.skipped, *other.skipped)}
-        return made(self.name, self.tokenizer, files.values(), skipped.values())
+        return make_map(self.name, self.tokenizer, files.values(), skipped.values())
 
     def _waste(self, row: WasteRow) -> Waste | None:
         if row.whole:
             amounts = [file.tokens for file in self.files if self.left_out.get(file.path) == row.name]
         else:
-            kept = (file for file in self.files if file.path not in self.left_out)
-            amounts = [file.parts[row.name] for file in kept if file.parts.get(row.name)]
+            rest = (file for file in self.files if file.path not in self.left_out)
+            amounts = [file.parts[row.name] for file in rest if file.parts.get(row.name)]
         return Waste(row.name, row.why, len(amounts), sum(amounts), row.advised) if amounts else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Files, waste and what was skipped as JSON values."""
+        """Files, waste and skipped files as JSON values."""
         out = self.left_out
         files = [
             {"path": file.path, "bytes": file.bytes, "tokens": file.tokens, "left_out": out.get(file.path)}
@@ -170,8 +173,8 @@ class FolderMap(Shown):
         }
 
     def areas(self) -> Area:
-        """The folder as a tree of areas: a folder's name ends in `/`, and its
-        size is the sum of its files."""
+        """The folder as a tree of areas: the name of a folder ends in `/`, and
+        its size is the sum of its files."""
         tree: dict[str, Any] = {}
         for file in self.files:
             *folders, name = PurePosixPath(file.path).parts or (file.path,)
@@ -183,47 +186,51 @@ class FolderMap(Shown):
 
     def _area(self, name: str, node: Any) -> Area:
         if isinstance(node, FileTokens):
-            figure = f"{node.tokens:,} ({share(node.tokens, self.tokens)})"
+            figure = f"{node.tokens:,} ({percent_of(node.tokens, self.tokens)})"
             out = node.path in self.left_out
-            return Area(one_line(name), node.tokens, figure, said(node.tokens, node.bytes), step(node), out)
+            return Area(
+                one_line(name), node.tokens, figure, token_summary(node.tokens, node.bytes), colour_step(node), out
+            )
         below = tuple(self._area(each, under) for each, under in node.items())
         tokens = int(sum(each.size for each in below))
-        figure = f"{tokens:,} ({share(tokens, self.tokens)})"
+        figure = f"{tokens:,} ({percent_of(tokens, self.tokens)})"
         return Area(one_line(name), tokens, figure, number_of(tokens, "token"), below=below)
 
     def _parts(self) -> Iterator[str | Block]:
-        figures = f"{number_of(len(self.files), 'file')}, {said(self.tokens, self.bytes)}"
+        figures = f"{number_of(len(self.files), 'file')}, {token_summary(self.tokens, self.bytes)}"
         yield f"{one_line(self.name)}: {figures} by {self.tokenizer}"
         if not self.files:
             yield Line("no text file was found", "warn")
         else:
             yield Areas(self.areas(), "Tokens of each folder", SCALE, "left out")
-            yield from self._wasted()
-            yield Table(*self._endings(), caption="By the ending of the name")
-            yield Table(*self._largest(), caption="The largest files", left=(0, 4))
+            yield from self._waste_blocks()
+            yield Table(*self._ending_table(), caption="By the ending of the name")
+            yield Table(*self._largest_table(), caption="The largest files", left=(0, 4))
         counts = Counter(each.reason for each in self.skipped)
         if counts:
             yield Table(["not counted", ""], [[reason, f"{count:,}"] for reason, count in counts.most_common()])
 
-    def _wasted(self) -> Iterator[Block]:
+    def _waste_blocks(self) -> Iterator[Block]:
         if not self.wastes:
             yield Line("nothing to leave out was found", "good")
             return
         rows: list[list[str | Cell]] = []
         for waste in self.wastes:
             name = Cell(waste.name, "warn" if waste.advised else "")
-            rows.append([name, f"{waste.files:,}", f"{waste.tokens:,}", share(waste.tokens, self.tokens), waste.why])
+            rows.append(
+                [name, f"{waste.files:,}", f"{waste.tokens:,}", percent_of(waste.tokens, self.tokens), waste.why]
+            )
         yield Table(
             ["found", "files", "tokens", "of all", "how it is recognised"],
             rows,
             "What a prompt can do without",
             left=(0, 4),
         )
-        left = f"a prompt without what is marked has {number_of(self.tokens - self.saved, 'token')}"
+        rest = f"a prompt without the marked rows has {number_of(self.tokens - self.saved, 'token')}"
         if any(waste.advised for waste in self.wastes):
-            yield Line(f"{left} and saves {self.saved:,} ({share(self.saved, self.tokens)})", "strong")
+            yield Line(f"{rest} and saves {self.saved:,} ({percent_of(self.saved, self.tokens)})", "strong")
 
-    def _endings(self) -> tuple[list[str], list[list[str]]]:
+    def _ending_table(self) -> tuple[list[str], list[list[str]]]:
         groups: dict[str, list[int]] = {}
         for file in self.files:
             group = groups.setdefault(PurePosixPath(file.path).suffix or "none", [0, 0, 0])
@@ -231,69 +238,81 @@ class FolderMap(Shown):
                 group[at] += amount
         ordered = sorted(groups.items(), key=lambda item: -item[1][1])[:MOST_ENDINGS]
         rows = [
-            [one_line(name)[:20], f"{files:,}", f"{tokens:,}", share(tokens, self.tokens), ratio(tokens, size)]
+            [
+                one_line(name)[:20],
+                f"{files:,}",
+                f"{tokens:,}",
+                percent_of(tokens, self.tokens),
+                bytes_per_token(tokens, size),
+            ]
             for name, (files, tokens, size) in ordered
         ]
         return ["ending", "files", "tokens", "of all", "bytes per token"], rows
 
-    def _largest(self) -> tuple[list[str], list[list[str | Cell]]]:
+    def _largest_table(self) -> tuple[list[str], list[list[str | Cell]]]:
         rows: list[list[str | Cell]] = []
         for file in sorted(self.files, key=lambda file: -file.tokens)[:MOST_FILES]:
             out = self.left_out.get(file.path, "")
-            figures = [f"{file.tokens:,}", share(file.tokens, self.tokens), ratio(file.tokens, file.bytes)]
+            figures = [
+                f"{file.tokens:,}",
+                percent_of(file.tokens, self.tokens),
+                bytes_per_token(file.tokens, file.bytes),
+            ]
             rows.append([one_line(file.path), *figures, Cell(out and f"left out: {out}", "warn" if out else "")])
         return ["file", "tokens", "of all", "bytes per token", ""], rows
 
 
-def said(tokens: int, size: int) -> str:
-    """Tokens, and how many bytes one has."""
+def token_summary(tokens: int, size: int) -> str:
+    """A number of tokens, and the bytes per token."""
     return (
-        f"{number_of(tokens, 'token')}, {ratio(tokens, size)} bytes per token" if tokens else number_of(tokens, "token")
+        f"{number_of(tokens, 'token')}, {bytes_per_token(tokens, size)} bytes per token"
+        if tokens
+        else number_of(tokens, "token")
     )
 
 
-def ratio(tokens: int, size: int) -> str:
+def bytes_per_token(tokens: int, size: int) -> str:
     return f"{size / tokens:.2f}" if tokens else "–"
 
 
-def share(part: int, whole: int) -> str:
+def percent_of(part: int, whole: int) -> str:
     return f"{part / whole:.1%}" if whole else "–"
 
 
-def step(file: FileTokens) -> int:
-    """The step of colour of a file."""
+def colour_step(file: FileTokens) -> int:
+    """The index of the colour of a file in `SCALE`."""
     return sum(file.bytes < least * file.tokens for least in STEPS)
 
 
 def folder(
-    tok: Tokenizer,
+    tok: TokenizerSource,
     folder: str | os.PathLike[str] | Mapping[str, Text],
     *,
     ignored: bool = False,
     special: Special = "text",
     threads: int | None = None,
 ) -> FolderMap:
-    """A folder by tokens: what each file costs, and what a prompt can do without.
+    """A folder by tokens: the cost of each file, and the files that a prompt can
+    omit.
 
-    It counts text files. It leaves out what `.gitignore` files leave out (of
-    the folder, its subfolders and the repository that it is in, not those of
-    the user), version control, files with a NUL in their first 8,000 bytes,
-    links and devices, and says so in `skipped`. The rows of
-    `explain.WASTES` say what a prompt can do without: lock files, generated
-    and minified files, copies and base64.
+    It counts text files. It skips the paths that `.gitignore` files exclude
+    (those of the folder, its subfolders and its repository, not those of the
+    user), version control, files with a NUL in their first 8,000 bytes, links
+    and devices; `skipped` lists them. The rows of `explain.WASTES` are what a
+    prompt can omit: lock files, generated and minified files, copies, base64.
 
     Args:
         folder: The path of a folder, or its files: texts by path, with `/`
             between folders.
-        ignored: Whether to count also what `.gitignore` files leave out.
+        ignored: Whether to count also the files that `.gitignore` excludes.
         special: As in `Tokenizer.encode`, but by default plain text.
         threads: At least 1; None for all processors.
     Raises:
-        CorpusError: There is no such folder, or it cannot be read. What cannot
-            be read inside it is in `skipped`.
+        CorpusError: The folder does not exist or cannot be read. Unreadable
+            files inside it are in `skipped`.
         ImportError: There is a `.gitignore`, and pathspec is missing (the extra
             `map`).
-    Cost: up to three encodings of each file, and at most some 50 MiB of texts
+    Cost: up to three encodings of each file, and at most about 50 MiB of texts
         at a time.
 
     >>> import toksmith
@@ -302,60 +321,63 @@ def folder(
     >>> found.tokens, found.left_out, found.saved
     (8, {'b/Cargo.lock': 'lock file', 'c.txt': 'copy'}, 6)
     """
+    tok = load_tokenizer(tok)
     files: list[FileTokens] = []
     skipped: list[SkippedFile] = []
-    held: list[FoundFile] = []
+    batch: list[FoundFile] = []
     size = 0
 
-    def counted() -> None:
-        for each in counts_of(tok, held, special, threads):
+    def count_files() -> None:
+        for each in count_or_skip(tok, batch, special, threads):
             (skipped if isinstance(each, SkippedFile) else files).append(each)  # type: ignore[arg-type]
-        held.clear()
+        batch.clear()
 
-    for each in found_in(folder, ignored=flag(ignored, "ignored")):
+    for each in find_files(folder, ignored=check_flag(ignored, "ignored")):
         if isinstance(each, SkippedFile):
             skipped.append(each)
             continue
         if each.data is None:
             try:
-                files.append(counted_in_blocks(tok, each, special, threads))
+                files.append(count_in_blocks(tok, each, special, threads))
             except CorpusError as error:
                 skipped.append(SkippedFile(each.path, error.problem))
             except REFUSED:
                 skipped.append(SkippedFile(each.path, "cannot be encoded"))
             continue
-        held.append(each)
+        batch.append(each)
         size += each.size
         if size > HELD_TEXTS:
-            counted()
+            count_files()
             size = 0
-    counted()
+    count_files()
     name = "folder" if isinstance(folder, Mapping) else os.path.basename(os.path.abspath(os.fspath(folder))) or "/"
-    return made(os.fsencode(name).decode("utf-8", "backslashreplace"), name_of(tok), files, skipped)
+    return make_map(os.fsencode(name).decode("utf-8", "backslashreplace"), describe_tokenizer(tok), files, skipped)
 
 
-def made(name: str, tokenizer: str, files: Iterable[FileTokens], skipped: Iterable[SkippedFile]) -> FolderMap:
-    """The map, with its files in order."""
+def make_map(name: str, tokenizer: str, files: Iterable[FileTokens], skipped: Iterable[SkippedFile]) -> FolderMap:
+    """A map with its files in order of their paths."""
     ordered = sorted(files, key=lambda file: file.path), sorted(skipped)
     return FolderMap(name, tokenizer, tuple(ordered[0]), tuple(ordered[1]))
 
 
-def counts_of(
+def count_or_skip(
     tok: Tokenizer, found: Sequence[FoundFile], special: Special, threads: int | None
 ) -> Iterator[FileTokens | SkippedFile]:
-    """The counts of files in one batch; where the tokenizer refuses one of them, of each by itself."""
+    """Counts files in one batch; if the tokenizer refuses a file, counts each file separately."""
     try:
-        yield from [*batch_of(tok, found, special, threads)]
+        yield from [*count_batch(tok, found, special, threads)]
     except REFUSED:
         if len(found) == 1:
             yield SkippedFile(found[0].path, "cannot be encoded")
             return
         for each in found:
-            yield from counts_of(tok, [each], special, threads)
+            yield from count_or_skip(tok, [each], special, threads)
 
 
-def batch_of(tok: Tokenizer, found: Sequence[FoundFile], special: Special, threads: int | None) -> Iterator[FileTokens]:
-    """The counts of files, and of the same without what rules for parts find."""
+def count_batch(
+    tok: Tokenizer, found: Sequence[FoundFile], special: Special, threads: int | None
+) -> Iterator[FileTokens]:
+    """Counts files, and each of them again without the parts that a rule for parts finds."""
     texts: list[bytes] = []
     places: list[dict[str, int]] = []
     for file in found:
@@ -363,7 +385,7 @@ def batch_of(tok: Tokenizer, found: Sequence[FoundFile], special: Special, threa
         mine = {"": len(texts)}
         texts.append(data)
         for name in PART_RULES:
-            cut = without(name, data)
+            cut = remove_parts(name, data)
             if len(cut) < len(data):
                 mine[name] = len(texts)
                 texts.append(cut)
@@ -377,9 +399,9 @@ def batch_of(tok: Tokenizer, found: Sequence[FoundFile], special: Special, threa
         yield FileTokens(file.path, file.size, tokens, file_rule(file.path, data), parts, digest)
 
 
-def counted_in_blocks(tok: Tokenizer, file: FoundFile, special: Special, threads: int | None) -> FileTokens:
-    """The tokens of a file that is never held."""
+def count_in_blocks(tok: Tokenizer, file: FoundFile, special: Special, threads: int | None) -> FileTokens:
+    """Counts a large file block by block."""
     assert file.place is not None
-    found = encoded_blocks(tok._engine, file.place, special=special, threads=thread_count(threads), limit=AT_ONCE)
-    tokens = sum(len(ids) for ids, _ in found)
+    blocks = encoded_blocks(tok._engine, file.place, special=special, threads=thread_count(threads), limit=AT_ONCE)
+    tokens = sum(len(ids) for ids, _ in blocks)
     return FileTokens(file.path, file.size, tokens, file_rule(file.path, b""), {}, "")

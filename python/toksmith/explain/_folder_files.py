@@ -1,7 +1,7 @@
-"""The files of a folder, on this machine or in memory, without what its `.gitignore` files leave out.
+"""The files of a folder, on disk or in memory, without those that its `.gitignore` files exclude.
 
-The rules: those of git, as pathspec reads them (a folder that is not a repository, and one that a page sends, have them too);
-links are not followed; what is not read is told with the reason. A file that is larger than `HELD` is never held.
+The rules are git's, as pathspec reads them; they also apply to a folder that is not a repository and to files that a page sends.
+Links are not followed. A skipped file is reported with the reason. A file above `HELD` bytes is not read into memory as a whole.
 """
 
 from __future__ import annotations
@@ -12,28 +12,29 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._base.arguments import path_text, text_or_bytes, texts
-from .._base.arguments import text as text_argument
-from .._base.errors import CorpusError
+from .._base.arguments import check_path, check_text_or_bytes, check_texts
+from .._base.arguments import check_text as text_argument
+from ..errors import CorpusError
 from ..reference import utf8
 
-__all__ = ["FoundFile", "SkippedFile", "found_in", "unignored"]
+__all__ = ["FoundFile", "SkippedFile", "find_files", "unignored"]
 
 IGNORES = ".gitignore"
 OF_TOOLS = frozenset((".git", ".hg", ".svn", ".jj"))
 HELD = 1 << 24  # bytes
-LOOKED_AT = 8000  # bytes in which git looks for a NUL, which texts do not have
+LOOKED_AT = 8000  # bytes; git takes a file with a NUL among these for binary
 
 
 class SkippedFile(NamedTuple):
-    """What was not counted: its path, relative to the folder, and the reason."""
+    """A file that was not counted: its path, relative to the folder, and the
+    reason."""
 
     path: str
     reason: str
 
 
 class FoundFile(NamedTuple):
-    """A text file: its path, its size, and its bytes, or where they are if they are too many to be held."""
+    """A text file: its path, its size, and its bytes; above `HELD` bytes, its place on disk instead."""
 
     path: str
     size: int
@@ -42,56 +43,56 @@ class FoundFile(NamedTuple):
 
 
 class Ignores:
-    """What the `.gitignore` files of a folder leave out; the one that is nearest to a path decides.
+    """The rules of the `.gitignore` files of a folder; the file nearest to a path decides.
 
     Args:
-        prefix: The path of the folder inside its repository, with `/` at its end; what is above it has rules too.
+        prefix: The path of the folder inside its repository, with `/` at its end; folders above it have rules too.
     """
 
     def __init__(self, prefix: str = "") -> None:
         self.prefix = prefix
         self.specs: dict[str, list[Any]] = {}
-        self.known: dict[str, bool] = {prefix: False}  # a folder that is asked for is not ignored
+        self.known: dict[str, bool] = {prefix: False}  # the requested folder itself is never ignored
 
     def add(self, folder: str, lines: bytes) -> None:
-        """Takes the rules of a folder of the repository: `""` for the topmost, `"a/b/"` below. Later ones decide."""
+        """Adds rules of a folder of the repository (`""` for the topmost, or `"a/b/"`); later rules override earlier ones."""
         try:
             from pathspec import GitIgnoreSpec
         except ImportError as error:
-            needed = "to read .gitignore, the map of a folder needs pathspec: pip install 'toksmith[map]'"
-            raise ImportError(f"{needed}; or pass ignored=True") from error
-        found = GitIgnoreSpec.from_lines(lines.decode("utf-8", "surrogateescape").splitlines())
-        self.specs.setdefault(folder, []).append(found)
+            advice = "to read .gitignore, the map of a folder needs pathspec: pip install 'toksmith[map]'"
+            raise ImportError(f"{advice}; or pass ignored=True") from error
+        spec = GitIgnoreSpec.from_lines(lines.decode("utf-8", "surrogateescape").splitlines())
+        self.specs.setdefault(folder, []).append(spec)
 
     def ignored(self, path: str) -> bool:
-        """Whether a path of the folder is left out; that of a folder ends in `/`. All in an ignored folder is ignored."""
+        """Whether a path is ignored, relative to the folder; the path of a folder ends in `/` and includes its contents."""
         return bool(self.specs) and self.left_out(self.prefix + path)
 
     def left_out(self, path: str) -> bool:
-        """The same of a path in the repository."""
+        """As `ignored`, for a path relative to the repository."""
         if path not in self.known:
-            found = self.left_out(above(path)) or self.matched(path)
+            ignored = self.left_out(parent_folder(path)) or self.matches_rule(path)
             if not path.endswith("/"):
-                return found
-            self.known[path] = found
+                return ignored
+            self.known[path] = ignored
         return self.known[path]
 
-    def matched(self, path: str) -> bool:
-        """What the rules say of the path itself."""
+    def matches_rule(self, path: str) -> bool:
+        """Whether a rule ignores the path itself."""
         folder = path
         while folder:
-            folder = above(folder)
+            folder = parent_folder(folder)
             for spec in reversed(self.specs.get(folder, ())):
-                said = spec.check_file(path[len(folder) :]).include
-                if said is not None:
-                    return bool(said)
+                include = spec.check_file(path[len(folder) :]).include
+                if include is not None:
+                    return bool(include)
         return False
 
 
-def above(path: str) -> str:
-    """The folder that a path is in, with `/` at its end; empty for the topmost.
+def parent_folder(path: str) -> str:
+    """The folder that contains a path, with `/` at its end; empty for the topmost.
 
-    >>> above("a/b/c"), above("a/b/"), above("a")
+    >>> parent_folder("a/b/c"), parent_folder("a/b/"), parent_folder("a")
     ('a/b/', 'a/', '')
     """
     folder, slash, _ = path.rstrip("/").rpartition("/")
@@ -99,15 +100,15 @@ def above(path: str) -> str:
 
 
 def unignored(paths: Iterable[str], ignores: Mapping[str, str]) -> list[str]:
-    r"""The paths of files that `.gitignore` files do not leave out: those that
-    `explain.folder` counts if they are texts.
+    r"""The paths of files that `.gitignore` files do not exclude: `explain.folder`
+    counts these if they are texts.
 
     Args:
         paths: Relative to the topmost folder, with `/` between folders.
         ignores: The `.gitignore` files by their paths, such as
             `{"docs/.gitignore": "build/"}`.
-    Returns: the paths, in their order; those of version control (`.git`) are
-        left out too.
+    Returns: the paths, in their order, without those of version control
+        (`.git`).
     Raises:
         ImportError: pathspec is missing (the extra `map`).
 
@@ -115,38 +116,39 @@ def unignored(paths: Iterable[str], ignores: Mapping[str, str]) -> list[str]:
     >>> toksmith.explain.unignored(["a.py", "a.pyc", "b/c.pyc"], {".gitignore": "*.pyc\n!b/*.pyc\n"})
     ['a.py', 'b/c.pyc']
     """
-    return kept_by({path: utf8(lines) for path, lines in ignores.items()}, texts(paths, "paths"))
+    return included_paths({path: utf8(lines) for path, lines in ignores.items()}, check_texts(paths, "paths"))
 
 
-def kept_by(ignores: Mapping[str, bytes], paths: Iterable[str]) -> list[str]:
-    """The paths that files of rules do not leave out."""
+def included_paths(ignores: Mapping[str, bytes], paths: Iterable[str]) -> list[str]:
+    """The paths that the rules do not exclude."""
     rules = Ignores()
     for path, lines in ignores.items():
-        rules.add(above(path), lines)
+        rules.add(parent_folder(path), lines)
     return [path for path in paths if not (OF_TOOLS & {*path.split("/")[:-1]} or rules.ignored(path))]
 
 
-def found_in(folder: Any, *, ignored: bool) -> Iterator[FoundFile | SkippedFile]:
-    """The text files of a folder or of a mapping, in order of their paths, and what is not read."""
+def find_files(folder: Any, *, ignored: bool) -> Iterator[FoundFile | SkippedFile]:
+    """The text files of a folder or a mapping, in order of their paths, and the skipped files."""
     if isinstance(folder, Mapping):
         files = {
-            text_argument(path, "folder"): utf8(text_or_bytes(content, "folder")) for path, content in folder.items()
+            text_argument(path, "folder"): utf8(check_text_or_bytes(content, "folder"))
+            for path, content in folder.items()
         }
-        yield from in_memory(files, ignored=ignored)
+        yield from files_in_memory(files, ignored=ignored)
         return
-    top = Path(path_text(folder, "folder"))
+    top = Path(check_path(folder, "folder"))
     if not top.is_dir():
         raise CorpusError(top, None, "is not a folder" if top.exists() else "there is no such folder")
-    yield from on_disk(top, None if ignored else rules_above(top))
+    yield from files_on_disk(top, None if ignored else rules_above(top))
 
 
-def in_memory(files: Mapping[str, bytes], *, ignored: bool) -> Iterator[FoundFile | SkippedFile]:
+def files_in_memory(files: Mapping[str, bytes], *, ignored: bool) -> Iterator[FoundFile | SkippedFile]:
     """The files of a mapping."""
     contents = dict(sorted(files.items()))
     rules = {path: data for path, data in contents.items() if path.rpartition("/")[2] == IGNORES}
-    kept = frozenset(kept_by({} if ignored else rules, contents))
+    included = frozenset(included_paths({} if ignored else rules, contents))
     for path, data in contents.items():
-        if path not in kept:
+        if path not in included:
             yield SkippedFile(path, "ignored")
         elif b"\0" in data[:LOOKED_AT]:
             yield SkippedFile(path, "binary")
@@ -155,7 +157,7 @@ def in_memory(files: Mapping[str, bytes], *, ignored: bool) -> Iterator[FoundFil
 
 
 def rules_above(top: Path) -> Ignores:
-    """The rules of the repository that a folder is in: `.git/info/exclude`, and those of the folders above it."""
+    """The rules of the repository that contains a folder: `.git/info/exclude`, and those of the folders above it."""
     top = Path(os.path.abspath(top))
     root = next((each for each in (top, *top.parents) if (each / ".git").exists()), top)
     rules = Ignores(f"{top.relative_to(root).as_posix()}/" if top != root else "")
@@ -167,18 +169,18 @@ def rules_above(top: Path) -> Ignores:
 
 
 def read_quietly(file: Path) -> bytes | None:
-    """The bytes of a file of rules; None where there is none that can be read."""
+    """The bytes of a file of rules; None if it is missing or unreadable."""
     try:
         if not file.is_file():
             return None
-        with open(file, "rb") as opened:
-            return opened.read(HELD)
+        with open(file, "rb") as stream:
+            return stream.read(HELD)
     except OSError:
         return None
 
 
-def on_disk(top: Path, rules: Ignores | None) -> Iterator[FoundFile | SkippedFile]:
-    """The files below a folder of this machine."""
+def files_on_disk(top: Path, rules: Ignores | None) -> Iterator[FoundFile | SkippedFile]:
+    """The files below a folder on disk."""
     waiting: list[tuple[str, Path]] = [("", top)]
     while waiting:
         prefix, folder = waiting.pop()
@@ -187,7 +189,7 @@ def on_disk(top: Path, rules: Ignores | None) -> Iterator[FoundFile | SkippedFil
         except OSError as error:
             if folder == top:
                 raise CorpusError(top, None, f"cannot be read: {error.strerror}") from error
-            yield SkippedFile(name_of(prefix), f"cannot be read: {error.strerror}")
+            yield SkippedFile(printable_path(prefix), f"cannot be read: {error.strerror}")
             continue
         if rules is not None and (lines := read_quietly(folder / IGNORES)) is not None:
             rules.add(rules.prefix + prefix, lines)
@@ -198,23 +200,23 @@ def on_disk(top: Path, rules: Ignores | None) -> Iterator[FoundFile | SkippedFil
                 if entry.name in OF_TOOLS:
                     continue
                 if rules is not None and rules.ignored(f"{path}/"):
-                    yield SkippedFile(f"{name_of(path)}/", "ignored")
+                    yield SkippedFile(f"{printable_path(path)}/", "ignored")
                 else:
                     below.append((f"{path}/", Path(entry.path)))
             elif rules is not None and rules.ignored(path):
-                yield SkippedFile(name_of(path), "ignored")
+                yield SkippedFile(printable_path(path), "ignored")
             else:
-                yield read(name_of(path), Path(entry.path))
+                yield read_text_file(printable_path(path), Path(entry.path))
         waiting += reversed(below)
 
 
-def name_of(path: str) -> str:
+def printable_path(path: str) -> str:
     """A path as text; bytes that are not UTF-8 are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def read(path: str, place: Path) -> FoundFile | SkippedFile:
-    """One file. A device or a pipe is not opened, because it may give bytes without end."""
+def read_text_file(path: str, place: Path) -> FoundFile | SkippedFile:
+    """Reads one file; a device or a pipe is not opened, because reading it might never end."""
     try:
         about = place.lstat()
         if stat.S_ISLNK(about.st_mode):

@@ -1,4 +1,4 @@
-"""The life of one token in training: the merge that made it, and the merges that used it."""
+"""The history of one token in training: the merge that made it, and the merges that used it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._base.errors import InvalidOption, number_of
+from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, token_text
-from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from ..errors import InvalidOption
 
 __all__ = ["Event", "History", "history"]
 
@@ -18,16 +18,16 @@ MOST_ROWS = 50
 
 @dataclass(frozen=True)
 class Event:
-    """One merge in the life of a token.
+    """One merge in the history of a token.
 
     Attributes:
-        number: Of the merge, from 1.
+        number: Number of the merge, from 1.
         left, right, id: The two ids that merged, and the new id.
         token: The bytes of the new token.
-        count: How often the pair occurred in the corpus.
-        replaced: How often it was replaced; fewer than `count` where pairs
-            overlap, as in `aaa`.
-        left_over: How often the token of this history occurs after the merge;
+        count: Occurrences of the pair in the corpus.
+        replaced: Replaced occurrences; fewer than `count` where pairs overlap,
+            as in `aaa`.
+        left_over: Occurrences of the token of this history after the merge;
             None for a token that no merge made.
     """
 
@@ -43,13 +43,13 @@ class Event:
 
 @dataclass(frozen=True, repr=False)
 class History(Shown):
-    """What training did with one token.
+    """The history of one token in training.
 
     Attributes:
         id, token: The token.
         born: The merge that made it; None for a base token.
         uses: The later merges that used it as a part, in order.
-        merges: How many merges training made.
+        merges: Number of merges of the training.
     """
 
     tokenizer: str
@@ -61,8 +61,8 @@ class History(Shown):
 
     @property
     def left_over(self) -> int | None:
-        """How often the token occurs in the encoded corpus in the end; None if
-        its start is not recorded."""
+        """Occurrences of the token in the encoded corpus after training; None if
+        no merge made it."""
         last = self.uses[-1] if self.uses else self.born
         return None if last is None else last.left_over
 
@@ -75,16 +75,16 @@ class History(Shown):
         if self.born is None:
             yield Line("there before the first merge")
         else:
-            made = f"({self.born.left}, {self.born.right})"
+            pair_of_ids = f"({self.born.left}, {self.born.right})"
             yield Line(
-                f"made by merge {self.born.number:,} of {self.merges:,} from {made}, {number_of(self.born.count, 'time')}"
+                f"made by merge {self.born.number:,} of {self.merges:,} from {pair_of_ids}, {number_of(self.born.count, 'time')}"
             )
         rows = []
         for event in self.uses[:MOST_ROWS]:
-            left = "" if event.left_over is None else f"{event.left_over:,}"
+            remaining = "" if event.left_over is None else f"{event.left_over:,}"
             pair = f"{event.left} + {event.right}"
             rows.append(
-                [f"{event.number:,}", pair, str(event.id), token_text(event.token), f"{event.replaced:,}", left]
+                [f"{event.number:,}", pair, str(event.id), token_text(event.token), f"{event.replaced:,}", remaining]
             )
         if rows:
             more = f" (the first {MOST_ROWS} of {len(self.uses):,})" if len(self.uses) > MOST_ROWS else ""
@@ -95,9 +95,9 @@ class History(Shown):
                 yield Line("a scaffold: it only helped to build other tokens", "warn")
 
 
-def history(tok: Tokenizer, id: int) -> History:
-    """What training did with one token: the merge that made it, the merges that
-    used it, and how often it remained.
+def history(tok: TokenizerSource, id: int) -> History:
+    """The history of one token in training: the merge that made it, the merges
+    that used it, and how often it remained.
 
     Args:
         id: A token of a tokenizer that `train` made with `kind="bpe"`, or that
@@ -122,6 +122,7 @@ def history(tok: Tokenizer, id: int) -> History:
     occurrences in the encoded corpus: 0
     a scaffold: it only helped to build other tokens
     """
+    tok = load_tokenizer(tok)
     token = tok.token_bytes(id)
     record, merges = tok.model.training, tok.model.merges
     if record is None or len(record.counts) != len(merges) or tok.model.merge_rule != "pair":
@@ -143,4 +144,4 @@ def history(tok: Tokenizer, id: int) -> History:
             else:
                 uses.append(event)
         before = after
-    return History(name_of(tok), id, token, born, tuple(uses), len(merges))
+    return History(describe_tokenizer(tok), id, token, born, tuple(uses), len(merges))

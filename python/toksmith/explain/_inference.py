@@ -1,7 +1,7 @@
-"""Other ways to spell a text with the tokens of a vocabulary: the longest token at each place, and the fewest tokens.
+"""Other rules to spell a text with a vocabulary: the longest token at each place, and the fewest tokens.
 
-Each piece is spelled by itself, as merging does it. A vocabulary has its rule from training, and a model learns from the
-ids of that rule alone; the others show what the vocabulary could do. Left out: speed.
+Each piece is spelled separately, as in merging. Training fixes the rule of a vocabulary, and a model learns only the ids of
+that rule; the other rules show what the vocabulary could do. Left out: speed.
 """
 
 from __future__ import annotations
@@ -10,20 +10,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._base.errors import NotInVocabulary
 from .._model.model import BYTE_TOKENS, Model
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
+from ..errors import NotInVocabulary
 from ..reference import utf8
-from ._asked import drawn, name_of, views_of
+from ._inputs import format_tokens, view_tokens
 
 __all__ = ["Inference", "InferenceCut", "inference"]
 
 OWN, LONGEST, FEWEST = "own rule", "longest prefix", "fewest tokens"
 MOST_ROWS = 50
 Spelled = tuple[int | None, bytes]  # a part of a piece: its id, and its bytes
-BLOCK = "▁".encode()  # what SentencePiece writes for a space
+BLOCK = "▁".encode()  # SentencePiece writes this for a space
 WARNING = (
     "A model knows the cuts of its tokenizer's own rule; the others are for looking at a vocabulary, not for a model."
 )
@@ -36,9 +37,9 @@ class InferenceCut:
     Attributes:
         rule: "own rule", "longest prefix" or "fewest tokens".
         ids: In order.
-        ends: How many ids there are up to the end of each piece.
-        unknown: What no token covers: unknown ids, and characters that became
-            tokens of bytes.
+        ends: The number of ids up to the end of each piece.
+        unknown: The number of uncovered characters: unknown ids, and
+            characters that became byte tokens.
     """
 
     rule: str
@@ -57,9 +58,8 @@ class Inference(Shown):
 
     Attributes:
         tokenizer: Its name.
-        pieces: The text in the form that is spelled, cut where no token
-            crosses.
-        cuts: What each rule gives, the own rule first.
+        pieces: The normalized text, cut where no token crosses.
+        cuts: The result of each rule, the tokenizer's own rule first.
         tokens: The views of all tokens, by id.
     """
 
@@ -70,7 +70,7 @@ class Inference(Shown):
 
     @property
     def differing(self) -> tuple[int, ...]:
-        """The places of the pieces that not all rules spell alike."""
+        """The indices of the pieces that the rules spell differently."""
         return tuple(
             place for place in range(len(self.pieces)) if len({ids_of_piece(cut, place) for cut in self.cuts}) > 1
         )
@@ -108,30 +108,31 @@ class Inference(Shown):
         if not (places := self.differing):
             yield Line("all rules cut alike")
             return
-        shown = places[:MOST_ROWS]
-        listed = [
-            [token_text(self.pieces[place]), *(drawn(self._tokens(cut, place)) for cut in self.cuts)] for place in shown
+        drawn_places = places[:MOST_ROWS]
+        piece_rows = [
+            [token_text(self.pieces[place]), *(format_tokens(self._tokens(cut, place)) for cut in self.cuts)]
+            for place in drawn_places
         ]
-        more = f" (the first {MOST_ROWS} of {len(places):,})" if len(shown) < len(places) else ""
+        more = f" (the first {MOST_ROWS} of {len(places):,})" if len(drawn_places) < len(places) else ""
         heads = ["piece", *(cut.rule for cut in self.cuts)]
-        yield Table(heads, listed, f"pieces that the rules cut differently{more}", left=range(len(heads)))
+        yield Table(heads, piece_rows, f"pieces that the rules cut differently{more}", left=range(len(heads)))
 
     def _tokens(self, cut: InferenceCut, place: int) -> Iterator[bytes]:
         return (self.tokens[id].token for id in ids_of_piece(cut, place))
 
 
-def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Inference:
-    """A text as the tokenizer spells it, beside two other rules with the same
-    vocabulary: the longest token at each place, and the fewest tokens.
+def inference(tok: TokenizerSource, text: Text, *, special: Special = "text") -> Inference:
+    """A text as the tokenizer spells it, compared with two other rules for the
+    same vocabulary: the longest token at each place, and the fewest tokens.
 
-    For analysis only: a model has seen the ids of the tokenizer's own rule.
-    Both rules stay inside the pieces of the split pattern. "Fewest tokens" is
-    exact; of several ways it takes the one whose first tokens are longest. A
-    character that no token covers becomes what the tokenizer makes of it:
-    tokens of bytes, or the unknown token; "fewest tokens" first avoids this as
-    far as it can. A text that a normalizer of SentencePiece rewrites is shown
-    as rewritten; its pieces are words, unless a token of the vocabulary holds
-    several.
+    For analysis only: a model was trained on the ids of the tokenizer's own
+    rule. Both rules stay inside the pieces of the split pattern. "Fewest
+    tokens" is exact; among equal results it takes the one with the longest
+    first tokens. A character that no token covers becomes byte tokens or the
+    unknown token, as in the tokenizer; "fewest tokens" minimizes the number of
+    such characters first. A text that a SentencePiece normalizer rewrites is
+    shown rewritten; its pieces are words, unless a token of the vocabulary
+    holds several words.
 
     Args:
         special: As in `Tokenizer.encode`; the same by each rule.
@@ -148,11 +149,12 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
     >>> [(cut.rule, len(cut.ids)) for cut in found.cuts]
     [('own rule', 4), ('longest prefix', 4), ('fewest tokens', 4)]
     """
+    tok = load_tokenizer(tok)
     spelling = Spelling(tok.model)
     own, pieces = spelled_pieces(tok, text, special)
     cuts = [own]
     for rule, spell in ((LONGEST, spelling.longest), (FEWEST, spelling.fewest)):
-        known: dict[bytes, tuple[list[int], int]] = {}
+        spellings: dict[bytes, tuple[list[int], int]] = {}
         ids: list[int] = []
         ends: list[int] = []
         unknown = at = 0
@@ -160,19 +162,19 @@ def inference(tok: Tokenizer, text: Text, *, special: Special = "text") -> Infer
             if fixed:
                 ids += ids_of_piece(own, place)
             else:
-                if piece not in known:
-                    known[piece] = spelling.ids(spell(piece), at)
-                ids += known[piece][0]
-                unknown += known[piece][1]
+                if piece not in spellings:
+                    spellings[piece] = spelling.ids(spell(piece), at)
+                ids += spellings[piece][0]
+                unknown += spellings[piece][1]
             ends.append(len(ids))
             at += len(piece)
         cuts.append(InferenceCut(rule, tuple(ids), tuple(ends), unknown))
-    views = {view.id: view for view in views_of(tok, sorted({id for cut in cuts for id in cut.ids}))}
-    return Inference(name_of(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
+    views = {view.id: view for view in view_tokens(tok, sorted({id for cut in cuts for id in cut.ids}))}
+    return Inference(describe_tokenizer(tok), tuple(piece for piece, _ in pieces), tuple(cuts), views)
 
 
 class Spelling:
-    """What the tokens of a model can spell, by the place in a piece: a prefix marks tokens inside of one, a suffix its end."""
+    """Spells pieces with the tokens of a model; a prefix marks tokens inside a piece, a suffix those at its end."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -195,7 +197,7 @@ class Spelling:
         self.lengths = sorted({length - len(self.suffix) for length in lengths} | lengths, reverse=True)
 
     def matches(self, piece: bytes, at: int) -> Iterator[tuple[int, int]]:
-        """The end and the id of each token at a place, the longest first. At the end of a piece it has the suffix."""
+        """The end and the id of each token that matches at a place, the longest first; the last one has the suffix."""
         table = self.inside if at else self.first
         for length in self.lengths:
             end = at + length
@@ -213,7 +215,7 @@ class Spelling:
             at = end
 
     def fewest(self, piece: bytes) -> Iterator[Spelled]:
-        """The least number of uncovered characters, then of tokens; of several ways that with the longest first tokens."""
+        """Minimizes uncovered characters, then tokens; among equal results, the longest first tokens win."""
         far = (len(piece) + 1, 0)
         best: list[tuple[int, int]] = [far] * len(piece) + [(0, 0)]
         step: list[tuple[int, int | None]] = [(0, None)] * len(piece)
@@ -235,28 +237,28 @@ class Spelling:
             at = end
 
     def ids(self, parts: Iterable[Spelled], offset: int) -> tuple[list[int], int]:
-        """The ids of parts, and how many of them no token covers."""
-        found: list[int] = []
+        """The ids of parts, and the number of parts that no token covers."""
+        ids: list[int] = []
         unknown = 0
         before_unknown = False
         for id, text in parts:
             if id is not None:
-                found.append(id)
+                ids.append(id)
                 before_unknown = False
                 continue
             unknown += 1
             if self.bytes:
-                found += [self.bytes[text[place : place + 1]] for place in range(len(text))]
+                ids += [self.bytes[text[place : place + 1]] for place in range(len(text))]
             elif self.model.unknown_id is None:
                 raise NotInVocabulary(text.decode("utf-8", "replace"), offset)
             elif not (before_unknown and self.model.fuse_unknown):
-                found.append(self.model.unknown_id)
+                ids.append(self.model.unknown_id)
             before_unknown = True
-        return found, unknown
+        return ids, unknown
 
 
 def character_end(piece: bytes, at: int) -> int:
-    """Where the character at a place ends; a byte that is not part of one ends behind itself."""
+    """The end of the character at a place; a byte that is not part of a character counts as one."""
     lead = piece[at]
     size = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
     try:
@@ -267,15 +269,15 @@ def character_end(piece: bytes, at: int) -> int:
 
 
 def starts_before(piece: bytes, at: int) -> bool:
-    """Whether a byte is inside of a character that begins before it."""
+    """Whether a byte belongs to a character that begins before it."""
     return any(character_end(piece, start) > at for start in range(max(0, at - 3), at))
 
 
 def spelled_pieces(tok: Tokenizer, text: Text, special: Special) -> tuple[InferenceCut, list[tuple[bytes, bool]]]:
-    """What the tokenizer itself gives, and each piece with whether its ids are fixed (special and added tokens)."""
+    """The tokenizer's own result, and each piece with whether its ids are fixed (special and added tokens)."""
     model = tok.model
     if any(step.kind == "sentencepiece" for step in model.normalizers):
-        return rewritten(tok, text, special)
+        return rewritten_pieces(tok, text, special)
     allowed = special if not isinstance(special, str) else ()
     fixed: dict[bytes, int] = {}
     for added in model.added_tokens:
@@ -289,18 +291,18 @@ def spelled_pieces(tok: Tokenizer, text: Text, special: Special) -> tuple[Infere
     for piece in pieces:
         ids += [fixed[piece]] if piece in fixed else bare.encode(piece)
         ends.append(len(ids))
-    if ids != whole:  # tokens that are found after normalizing cross what `split` gives: the text is one piece
+    if ids != whole:  # added tokens that match after normalizing cross the pieces of `split`: the text is one piece
         pieces, ends = [b"".join(pieces)], [len(whole)]
-    cut = InferenceCut(OWN, tuple(whole), tuple(ends), not_covered(tok, whole))
+    cut = InferenceCut(OWN, tuple(whole), tuple(ends), count_uncovered(tok, whole))
     return cut, [(piece, piece in fixed) for piece in pieces]
 
 
-def rewritten(tok: Tokenizer, text: Text, special: Special) -> tuple[InferenceCut, list[tuple[bytes, bool]]]:
-    """The same for a text that a normalizer of SentencePiece rewrites: what the tokenizer's own tokens spell."""
+def rewritten_pieces(tok: Tokenizer, text: Text, special: Special) -> tuple[InferenceCut, list[tuple[bytes, bool]]]:
+    """As `spelled_pieces`, for a text that a SentencePiece normalizer rewrites: pieces of the tokenizer's own tokens."""
     model, data = tok.model, utf8(text)
     apart = not any(BLOCK in token.lstrip(BLOCK) for token in model.tokens)
     encoding = tok.encode_with_offsets(text, unit="byte", special=special)
-    kept = {added.id for added in model.added_tokens} - {model.unknown_id}
+    added_ids = {added.id for added in model.added_tokens} - {model.unknown_id}
     pieces: list[tuple[bytes, bool]] = []
     ends: list[int] = []
     for number, (id, start, end) in enumerate(zip(encoding.ids, encoding.starts, encoding.ends, strict=True), 1):
@@ -310,20 +312,20 @@ def rewritten(tok: Tokenizer, text: Text, special: Special) -> tuple[InferenceCu
         elif model.byte_fallback and token in BYTE_TOKENS:
             token = bytes([BYTE_TOKENS[token]])
         begins = apart and token.startswith(BLOCK) and not pieces[-1][0].endswith(BLOCK) if pieces else True
-        if not begins and not pieces[-1][1] and int(id) not in kept:
+        if not begins and not pieces[-1][1] and int(id) not in added_ids:
             pieces[-1], ends[-1] = (pieces[-1][0] + token, False), number
         else:
-            pieces.append((token, int(id) in kept))
+            pieces.append((token, int(id) in added_ids))
             ends.append(number)
     ids = tuple(map(int, encoding.ids))
-    return InferenceCut(OWN, ids, tuple(ends), not_covered(tok, ids)), pieces
+    return InferenceCut(OWN, ids, tuple(ends), count_uncovered(tok, ids)), pieces
 
 
-def not_covered(tok: Tokenizer, ids: Sequence[int]) -> int:
-    """How many of the ids are the unknown one, or the first byte of a character."""
-    model, found = tok.model, 0
+def count_uncovered(tok: Tokenizer, ids: Sequence[int]) -> int:
+    """The number of ids that are the unknown id or the byte token of the first byte of a character."""
+    model, count = tok.model, 0
     for id in ids:
         token = tok.token_bytes(id)
         byte = BYTE_TOKENS.get(token) if model.byte_fallback else None
-        found += id == model.unknown_id or (byte is not None and not 0x80 <= byte < 0xC0)
-    return found
+        count += id == model.unknown_id or (byte is not None and not 0x80 <= byte < 0xC0)
+    return count

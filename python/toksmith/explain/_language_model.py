@@ -1,4 +1,4 @@
-"""A tokenizer and its language model: a text on its way through both and back, and what one training step predicts."""
+"""A tokenizer in a language model: a text on its way through both and back, and the predictions of one training step."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from .._base.errors import InvalidOption, number_of
+from .._base.wording import number_of
 from .._render import Block, Branch, Line, Shown, Table, TokenText, TokenView, Tone, token_json, token_text
-from .._tokenizer.tokenizer import Special, Text, Tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._tokenizer.tokenizer import Special, Text
+from ..errors import InvalidOption
 from ..reference import utf8
-from ._asked import drawn, name_of, piece_ends, views_of
+from ._inputs import format_tokens, piece_ends, view_tokens
 
 __all__ = ["Flow", "FlowStage", "Prediction", "Targets", "flow", "targets"]
 
@@ -20,7 +22,7 @@ MOST_ROWS = 30  # examples of a step
 
 
 class FlowStage(NamedTuple):
-    """One stage: its name, what it gets, what it gives, and what trained it."""
+    """One stage: its name, input, output, and the training that made it."""
 
     name: str
     gets: str
@@ -34,10 +36,10 @@ class Flow(Shown):
 
     Attributes:
         stages: In order; the first and the last belong to the tokenizer.
-        pieces: How many pieces the text has.
+        pieces: Number of pieces of the text.
         tokens: Its tokens.
-        vocab_size: The rows of the embedding, and the numbers that the model
-            gives for the next token.
+        vocab_size: Number of rows of the embedding, and of probabilities for
+            the next token.
     """
 
     tokenizer: str
@@ -55,12 +57,12 @@ class Flow(Shown):
             below = (Branch(f"{stage.name}: {stage.gets} → {stage.gives}", tone, below),)
         yield Branch("text", "", below)
         rows = [[stage.name, stage.trained] for stage in self.stages]
-        yield Table(["stage", "trained"], rows, "what training made", left=(0, 1))
+        yield Table(["stage", "trained"], rows, "the training of each stage", left=(0, 1))
 
 
-def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
-    """Where a tokenizer is in a language model: before the first layer and behind
-    the last.
+def flow(tok: TokenizerSource, text: Text, *, special: Special = "text") -> Flow:
+    """The place of a tokenizer in a language model: before the first layer and
+    after the last.
 
     Args:
         special: As in `Tokenizer.encode`, but by default plain text.
@@ -72,6 +74,7 @@ def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
     >>> [stage.name for stage in toksmith.explain.flow(tok, "slow").stages]
     ['tokenizer, encode', 'embedding', 'layers', 'softmax', 'sampling', 'tokenizer, decode']
     """
+    tok = load_tokenizer(tok)
     ids = tok.encode(text, special=special)
     size, count = f"{tok.vocab_size:,}", number_of(len(ids), "id")
     pieces = len(piece_ends(tok, utf8(text), special))
@@ -85,12 +88,12 @@ def flow(tok: Tokenizer, text: Text, *, special: Special = "text") -> Flow:
         FlowStage("sampling", "the probabilities", "one id", "not at all"),
         FlowStage("tokenizer, decode", "the id", "bytes, then text", before),
     )
-    return Flow(name_of(tok), stages, pieces, views_of(tok, ids), tok.vocab_size)
+    return Flow(describe_tokenizer(tok), stages, pieces, view_tokens(tok, ids), tok.vocab_size)
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One example of the step: the tokens that the model sees, and the next one,
+    """One example of the step: the tokens that the model reads, and the next one,
     which it should predict."""
 
     context: tuple[TokenView, ...]
@@ -103,9 +106,9 @@ class Targets(Shown):
 
     Attributes:
         predictions: One for each token but the first.
-        window: How many tokens the model reads at most.
-        first_loss: The mean loss of a model that knows nothing: the logarithm
-            of the vocabulary size.
+        window: Maximum number of tokens that the model reads.
+        first_loss: The mean loss of an untrained model that gives every token
+            the same probability: the logarithm of the vocabulary size.
     """
 
     tokenizer: str
@@ -136,11 +139,13 @@ class Targets(Shown):
         yield TokenText(text[: MOST_ROWS + 1], "the text:", ids=True)
         rows = []
         for each in self.predictions[:MOST_ROWS]:
-            seen = each.context[-6:]
-            ids = " ".join(str(view.id) for view in seen)
-            rows.append([drawn(view.token for view in seen), ids, token_text(each.target.token), str(each.target.id)])
+            context = each.context[-6:]
+            ids = " ".join(str(view.id) for view in context)
+            rows.append(
+                [format_tokens(view.token for view in context), ids, token_text(each.target.token), str(each.target.id)]
+            )
         more = f" (the first {MOST_ROWS})" if len(self.predictions) > MOST_ROWS else ""
-        heads = ["sees (the last six)", "ids", "should predict", "id"]
+        heads = ["context (the last six)", "ids", "should predict", "id"]
         yield Table(heads, rows, f"the examples{more}", left=(0, 1, 2))
         yield Line(
             "The loss is the mean of -log(probability of the right id); the step moves all weights a little to lower it. "
@@ -148,13 +153,13 @@ class Targets(Shown):
         )
 
 
-def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special = "text") -> Targets:
-    """What a language model learns from a text in one training step.
+def targets(tok: TokenizerSource, text: Text, *, window: int = 1024, special: Special = "text") -> Targets:
+    """The examples that a language model learns from a text in one training step.
 
     Each token but the first is predicted from those before it, all at once.
 
     Args:
-        window: How many tokens the model reads at most, at least 1.
+        window: Maximum number of tokens that the model reads, at least 1.
         special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `window` is below 1.
     Cost: one encoding, and memory that grows with the square of `window`.
@@ -165,9 +170,10 @@ def targets(tok: Tokenizer, text: Text, *, window: int = 1024, special: Special 
     >>> [([view.id for view in each.context], each.target.id) for each in step.predictions]
     [([257], 101), ([257, 101], 115)]
     """
+    tok = load_tokenizer(tok)
     if window < 1:
         raise InvalidOption("window", window, "at least 1")
     ids = tok.encode(text, special=special)[: window + 1]
-    views = views_of(tok, ids)
+    views = view_tokens(tok, ids)
     predictions = tuple(Prediction(views[:end], views[end]) for end in range(1, len(views)))
-    return Targets(name_of(tok), predictions, window, math.log(tok.vocab_size))
+    return Targets(describe_tokenizer(tok), predictions, window, math.log(tok.vocab_size))

@@ -1,4 +1,4 @@
-"""What in a text costs tokens but is invisible or looks like something else, and what each repair would save."""
+"""Characters of a text that cost tokens but are invisible or look like others, and the saving of each repair."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import regex
 
-from .._base.arguments import texts
-from .._base.errors import UnknownName, number_of
+from .._base.arguments import check_texts
+from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table
-from .._tokenizer.tokenizer import Text, Tokenizer
-from ._asked import name_of
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._tokenizer.tokenizer import Text
+from ..errors import UnknownName
 
 __all__ = ["LINTS", "Finding", "Lint", "LintRow", "lint"]
 
@@ -38,14 +39,13 @@ class LintRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What one row of `LINTS` found.
+    """The places that one row of `LINTS` found.
 
     Attributes:
-        name, why: Of the row.
+        name, why: As in the row.
         count: The number of places.
         start, end: The first of them, in characters of the text.
-        tokens: Tokens of the text if all these places, and no others, were
-            repaired.
+        tokens: Tokens of the text with exactly these places repaired.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Lint(Shown):
-    """What was found in a text.
+    """The findings of one text.
 
     Attributes:
-        text: As given; bytes that are not part of a character are lone
+        text: The text; bytes that are not part of a character are lone
             surrogates U+DC80 to U+DCFF.
         tokens: Tokens of the unchanged text.
         findings: In the order of `LINTS`; empty if there is no problem.
@@ -75,32 +75,34 @@ class Lint(Shown):
     forms: dict[str, int]
 
     def repaired(self, *names: str) -> str:
-        """The text with these findings repaired, all where none is named.
+        """The text with these findings repaired; without names, all of them.
 
         Raises:
             UnknownName: No row of `LINTS` has this name.
         """
-        names = texts(names, "names")
+        names = check_texts(names, "names")
         rows = {row.name: row for row in LINTS}
         text = self.text
         for name in names or [finding.name for finding in self.findings]:
             if name not in rows:
                 raise UnknownName("lint", name, rows)
-            text = repaired(rows[name], text)
+            text = repair_text(rows[name], text)
         return text
 
     def to_dict(self) -> dict[str, Any]:
-        """The findings as JSON values; places are of characters."""
-        findings = [vars(found) | {"delta": found.tokens - self.tokens} for found in self.findings]
+        """The findings as JSON values; offsets are in characters."""
+        findings = [vars(finding) | {"delta": finding.tokens - self.tokens} for finding in self.findings]
         return {"tokenizer": self.tokenizer, "tokens": self.tokens, "findings": findings, "forms": self.forms}
 
     def _parts(self) -> Iterator[str | Block]:
         yield f"{number_of(len(self.text), 'character')}, {number_of(self.tokens, 'token')} by {self.tokenizer}"
         rows: list[list[str | Cell]] = []
-        for found in self.findings:
-            saved = f"{found.tokens - self.tokens:+,}"
-            shown = ascii(self.text[found.start : found.end][:12])[1:-1]
-            rows.append([Cell(found.name, "warn"), f"{found.count:,}", f"{found.start:,}", shown, saved, found.why])
+        for finding in self.findings:
+            saved = f"{finding.tokens - self.tokens:+,}"
+            excerpt = ascii(self.text[finding.start : finding.end][:12])[1:-1]
+            rows.append(
+                [Cell(finding.name, "warn"), f"{finding.count:,}", f"{finding.start:,}", excerpt, saved, finding.why]
+            )
         if rows:
             yield Table(["found", "places", "first at", "there", "tokens if repaired", "why"], rows, left=(0, 3, 5))
         else:
@@ -109,11 +111,11 @@ class Lint(Shown):
         yield Table(["form", "tokens", "more"], forms, "in each Unicode form")
 
 
-def lint(tok: Tokenizer, text: Text) -> Lint:
-    r"""What in a text costs tokens but is invisible or looks like something else,
-    and what a repair changes.
+def lint(tok: TokenizerSource, text: Text) -> Lint:
+    r"""Characters of a text that cost tokens but are invisible or look like other
+    characters, and the change by a repair.
 
-    It repairs nothing by itself (use `Lint.repaired`), because each finding may
+    It repairs nothing by itself (use `Lint.repaired`), because each finding can
     be intended.
 
     Returns: one finding for each row of `explain.LINTS` that occurs in the
@@ -128,23 +130,24 @@ def lint(tok: Tokenizer, text: Text) -> Lint:
     >>> found.repaired("zero-width")
     'low low '
     """
-    given = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
+    tok = load_tokenizer(tok)
+    decoded = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
-    def count(given: str) -> int:
-        return tok.count(given if isinstance(text, str) else given.encode("utf-8", "surrogateescape"))
+    def count(version: str) -> int:
+        return tok.count(version if isinstance(text, str) else version.encode("utf-8", "surrogateescape"))
 
     findings = []
     for row in LINTS:
-        places = [*row.find(given)]
+        places = [*row.find(decoded)]
         if places:
-            tokens = count(repaired(row, given))
+            tokens = count(repair_text(row, decoded))
             findings.append(Finding(row.name, row.why, len(places), *places[0], tokens))
-    forms: dict[str, int] = {form: count(unicodedata.normalize(form, given)) for form in FORMS}
-    return Lint(name_of(tok), given, count(given), tuple(findings), forms)
+    forms: dict[str, int] = {form: count(unicodedata.normalize(form, decoded)) for form in FORMS}
+    return Lint(describe_tokenizer(tok), decoded, count(decoded), tuple(findings), forms)
 
 
-def repaired(row: LintRow, text: str) -> str:
-    """The text with every place that a row finds repaired."""
+def repair_text(row: LintRow, text: str) -> str:
+    """The text with all findings of a row repaired."""
     parts, at = [], 0
     for start, end in row.find(text):
         parts += [text[at:start], row.repair(text[start:end])]
@@ -152,65 +155,74 @@ def repaired(row: LintRow, text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-def matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
-    for found in regex.finditer(pattern, text):
-        yield found.span()
+def find_matches(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    for match in regex.finditer(pattern, text):
+        yield match.span()
 
 
-def not_composed(text: str) -> Iterator[tuple[int, int]]:
-    """Graphemes that NFC writes in another way."""
+def find_decomposed(text: str) -> Iterator[tuple[int, int]]:
+    """Graphemes that are not in NFC."""
     if not unicodedata.is_normalized("NFC", text):
-        for start, end in matches(r"\X", text):
+        for start, end in find_matches(r"\X", text):
             if not unicodedata.is_normalized("NFC", text[start:end]):
                 yield start, end
 
 
-def look_alikes(text: str) -> Iterator[tuple[int, int]]:
-    """Words that look Latin but are not: next to Latin letters, or if the text has no other letter of their script."""
+def find_look_alikes(text: str) -> Iterator[tuple[int, int]]:
+    """Words with letters that look Latin: next to Latin letters, or if the text has no other letter of their script."""
     genuine = regex.search(rf"[\p{{Cyrillic}}\p{{Greek}}--[{LOOK_ALIKE}]]", text, regex.V1)
-    for found in regex.finditer(r"\p{L}+", text):
-        word = found.group()
+    for match in regex.finditer(r"\p{L}+", text):
+        word = match.group()
         latin = word.translate(LOOK_ALIKES)
         if (
             latin != word
             and regex.fullmatch(r"\p{Latin}+", latin)
             and (not genuine or regex.search(r"\p{Latin}", word))
         ):
-            yield found.span()
+            yield match.span()
 
 
-def row(name: str, pattern: str, repair: str | Callable[[str], str], why: str) -> LintRow:
-    """A row that finds a regex."""
-    return LintRow(name, partial(matches, pattern), (lambda _: repair) if isinstance(repair, str) else repair, why)
+def regex_row(name: str, pattern: str, repair: str | Callable[[str], str], why: str) -> LintRow:
+    """A row that finds the matches of a regex."""
+    return LintRow(name, partial(find_matches, pattern), (lambda _: repair) if isinstance(repair, str) else repair, why)
 
 
 LINTS: tuple[LintRow, ...] = (
-    row(
+    regex_row(
         "no character", "[\ud800-\udfff]", "\ufffd", "a lone surrogate, or bytes that are not UTF-8; it becomes U+FFFD"
     ),
-    row("replacement character", "\ufffd", "", "U+FFFD: an earlier step decoded the text wrongly"),
-    LintRow("decomposed", not_composed, partial(unicodedata.normalize, "NFC"), "not in NFC: separate accents or jamo"),
-    row("zero-width", "[\u200b\u2060\ufeff]", "", "invisible"),
-    row("joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins no characters here"),
-    row("soft hyphen", "\u00ad", "", "invisible inside a line"),
-    row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it changes the reading direction"),
-    row("no-break space", "[\u00a0\u2007\u202f]", " ", "looks like a space"),
-    row("other space", "[\u1680\u2000-\u2006\u2008-\u200a\u205f\u3000]", " ", "looks like a space"),
-    row(
+    regex_row("replacement character", "\ufffd", "", "U+FFFD: an earlier step decoded the text wrongly"),
+    LintRow(
+        "decomposed", find_decomposed, partial(unicodedata.normalize, "NFC"), "not in NFC: separate accents or jamo"
+    ),
+    regex_row("zero-width", "[\u200b\u2060\ufeff]", "", "invisible"),
+    regex_row(
+        "joiner", r"(?<=[A-Za-z0-9 ])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z0-9 ])", "", "it joins no characters here"
+    ),
+    regex_row("soft hyphen", "\u00ad", "", "invisible inside a line"),
+    regex_row("direction mark", "[\u200e\u200f\u202a-\u202e\u2066-\u2069]", "", "it changes the reading direction"),
+    regex_row("no-break space", "[\u00a0\u2007\u202f]", " ", "looks like a space"),
+    regex_row("other space", "[\u1680\u2000-\u2006\u2008-\u200a\u205f\u3000]", " ", "looks like a space"),
+    regex_row(
         "full-width",
         "[\uff01-\uff5e]",
         partial(unicodedata.normalize, "NFKC"),
         "a Latin character in East Asian width",
     ),
-    row("ligature", "[\ufb00-\ufb06]", partial(unicodedata.normalize, "NFKC"), "several letters in one character"),
-    LintRow(
-        "look-alike", look_alikes, lambda word: word.translate(LOOK_ALIKES), "Cyrillic or Greek that looks like Latin"
+    regex_row(
+        "ligature", "[\ufb00-\ufb06]", partial(unicodedata.normalize, "NFKC"), "several letters in one character"
     ),
-    row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "invisible"),
-    row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
-    # From the beginning of a run only: else the time grows with the square of its length.
-    row("space before a line ends", r"(?<![ \t])[ \t]++(?=\r?\n)", "", "invisible"),
-    row(
+    LintRow(
+        "look-alike",
+        find_look_alikes,
+        lambda word: word.translate(LOOK_ALIKES),
+        "Cyrillic or Greek that looks like Latin",
+    ),
+    regex_row("control character", r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "", "invisible"),
+    regex_row("carriage return", r"\r\n?", "\n", "lines end as on Windows"),
+    # The lookbehind matches only at the start of a run: without it, the time grows with the square of the run's length.
+    regex_row("space before a line ends", r"(?<![ \t])[ \t]++(?=\r?\n)", "", "invisible"),
+    regex_row(
         "space at the end",
         r"(?<![ \t])[ \t]++\Z",
         "",

@@ -1,4 +1,4 @@
-"""A piece, merge by merge: which pairs could merge at each step, which did, and the result."""
+"""A piece, merge by merge: the candidate pairs of each step, the merge, and the result."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .._base.errors import InvalidOption, NotInVocabulary, number_of
+from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, token_text
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
+from ..errors import InvalidOption, NotInVocabulary
 from ..reference import utf8
-from ._asked import drawn, name_of, pieces_in
+from ._inputs import format_tokens, split_pieces
 from ._rules import Rules, Symbol, rules_of
 
 __all__ = ["Candidate", "MergeStep", "Merges", "merges", "steps_of"]
 
-MOST_SYMBOLS = 512  # every step looks at every pair, and nobody reads a longer picture
+MOST_SYMBOLS = 512  # every step looks at every pair, and a longer view is unreadable
 MOST_ROWS = 100  # steps in the view
 MOST_OTHERS = 3  # pairs that could also merge, in a row of the view
 
 
 class Candidate(NamedTuple):
-    """Two neighbours that may merge: the place of the left one, the rank (the
-    lowest wins), the id that they become."""
+    """Two neighbours that can merge: the index of the left one, the rank (the
+    lowest wins), and the new id."""
 
     place: int
     rank: int
@@ -49,14 +51,14 @@ class Merges(Shown):
 
     Attributes:
         piece: Its bytes.
-        whole_id: The id of the whole piece, if the model looks it up before it
-            merges; else None.
+        whole_id: The id of the whole piece, if it is a token and the model
+            looks up whole pieces before it merges; else None.
         steps: The merges, in order. With a `whole_id` they show what would
             happen without the lookup.
         merged: The symbols after the last merge; a character without a token
             has the id None.
-        ids: The ids of the piece: `whole_id`, or those of `merged` with bytes
-            or the unknown id for None.
+        ids: The ids of the piece: `whole_id`, or the ids of `merged` with byte
+            tokens or the unknown id for None.
         cut: The number of pieces into which the tokenizer would cut these
             bytes.
     """
@@ -89,24 +91,24 @@ class Merges(Shown):
         yield Line(f"ids: {ids}")
 
     def row(self, number: int, step: MergeStep) -> list[str | Cell]:
-        """One step in a table."""
-        symbols = drawn(symbol.token for symbol in step.symbols)
+        """One step as a row of the table."""
+        symbols = format_tokens(symbol.token for symbol in step.symbols)
         others = [f"{pair_text(step.symbols, other)} {other.rank}" for other in step.candidates if other != step.chosen]
         more = f" and {len(others) - MOST_OTHERS} more" if len(others) > MOST_OTHERS else ""
-        shown = ", ".join(others[:MOST_OTHERS]) + more
+        first_others = ", ".join(others[:MOST_OTHERS]) + more
         return [
             str(number),
             symbols,
             pair_text(step.symbols, step.chosen),
             str(step.chosen.rank),
             str(step.chosen.id),
-            Cell(shown, "dim"),
+            Cell(first_others, "dim"),
         ]
 
 
-def merges(tok: Tokenizer, piece: Text) -> Merges:
-    r"""How one piece becomes tokens, merge by merge, with all pairs that could
-    merge at each step.
+def merges(tok: TokenizerSource, piece: Text) -> Merges:
+    r"""How one piece becomes tokens, merge by merge, with all candidate pairs of
+    each step.
 
     At each step the pair with the lowest rank merges, the leftmost of equals.
     `piece` is one piece, even if the tokenizer would cut it, and already
@@ -120,7 +122,7 @@ def merges(tok: Tokenizer, piece: Text) -> Merges:
             (unigram, WordPiece).
         NotInVocabulary: A symbol at the end has no token, and the model has no
             fallback.
-    Cost: the square of the symbols.
+    Cost: time grows with the square of the number of symbols.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -134,35 +136,36 @@ def merges(tok: Tokenizer, piece: Text) -> Merges:
     ▏s▏low
     ids: 115 257
     """
+    tok = load_tokenizer(tok)
     rules = rules_of(tok)
     data = utf8(piece)
     symbols = rules.symbols(data)
     if len(symbols) > MOST_SYMBOLS:
-        raise InvalidOption("piece", f"{len(symbols):,} symbols", f"at most {MOST_SYMBOLS}; cut it with explain.pieces")
+        raise InvalidOption("piece", f"{len(symbols):,} symbols", f"at most {MOST_SYMBOLS}; cut it with explain.text")
     steps, merged = steps_of(rules, symbols)
     whole = tok.model.vocab.id(data) if tok.model.whole_piece and data else None
     ids = tuple(final_ids(tok, merged)) if whole is None else (whole,)
-    return Merges(name_of(tok), data, whole, tuple(steps), tuple(merged), ids, len(pieces_in(tok, data)))
+    return Merges(describe_tokenizer(tok), data, whole, tuple(steps), tuple(merged), ids, len(split_pieces(tok, data)))
 
 
 def steps_of(rules: Rules, symbols: list[Symbol]) -> tuple[list[MergeStep], list[Symbol]]:
-    """The merges that happen among the symbols of one piece, and the symbols that are left."""
+    """The merges of the symbols of one piece, and the symbols after the last merge."""
     steps = []
     while candidates := [
-        Candidate(place, *found)
+        Candidate(place, *merge)
         for place in range(len(symbols) - 1)
-        if (found := rules.merge(symbols[place], symbols[place + 1])) is not None
+        if (merge := rules.merge(symbols[place], symbols[place + 1])) is not None
     ]:
         chosen = min(candidates, key=lambda candidate: (candidate.rank, candidate.place))
         steps.append(MergeStep(tuple(symbols), tuple(candidates), chosen))
         left, right = symbols[chosen.place : chosen.place + 2]
-        joined = Symbol(left.token + right.token, chosen.id)
-        symbols = [*symbols[: chosen.place], joined, *symbols[chosen.place + 2 :]]
+        merged = Symbol(left.token + right.token, chosen.id)
+        symbols = [*symbols[: chosen.place], merged, *symbols[chosen.place + 2 :]]
     return steps, symbols
 
 
 def final_ids(tok: Tokenizer, symbols: list[Symbol]) -> Iterator[int]:
-    """The ids of symbols: one without a token becomes its bytes, or the unknown id, once for several in a row."""
+    """The ids of symbols; one without a token becomes byte tokens, or the unknown id, once for several in a row."""
     model = tok.model
     for place, symbol in enumerate(symbols):
         if symbol.id is not None:
@@ -176,6 +179,6 @@ def final_ids(tok: Tokenizer, symbols: list[Symbol]) -> Iterator[int]:
 
 
 def pair_text(symbols: tuple[Symbol, ...], candidate: Candidate) -> str:
-    """A pair as it is written."""
+    """The text of a pair."""
     left, right = symbols[candidate.place : candidate.place + 2]
     return f"{token_text(left.token)} + {token_text(right.token)}"

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._base.errors import InvalidOption
 from .._render import Block, Line, Shown, page, token_text
+from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
-from ._asked import Tokenizers, named_tokenizers
+from ..errors import InvalidOption
+from . import _pieces
 from ._budget import CONTEXTS, budget
-from ._compare import compare
+from ._compare import differences
 from ._lint import lint
 from ._merges import MOST_SYMBOLS, Merges, merges
-from ._pieces import Pieces, pieces
+from ._pieces import Pieces
 from ._prompt import prompt
 from ._specials import specials
-from ._tree import tree
+from ._tree import token
 
 __all__ = ["Overview", "overview"]
 
@@ -29,8 +30,7 @@ class Overview(Shown):
     """The views of one text, each under its heading.
 
     Attributes:
-        sections: Heading and result of each, in the order in which they are
-            read.
+        sections: Heading and result of each view, in reading order.
     """
 
     sections: tuple[tuple[str, Shown], ...]
@@ -56,8 +56,7 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
     """A text in all views: tokens, comparison, merges, forest, budget, prompt end,
     lint, special tokens.
 
-    For merges and the forest it shows the pieces of the text with the most
-    steps.
+    Merges and forest are those of the longest pieces and tokens of the text.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
@@ -71,21 +70,21 @@ def overview(toks: Tokenizers, text: Text, *, special: Special = "text") -> Over
     >>> [heading for heading, _ in found.sections][:3]
     ['Tokens by bpe, 259 tokens', 'Merges of slow·lower by bpe, 259 tokens', 'Forest of ·low by bpe, 259 tokens']
     """
-    return Overview(tuple(sections(named_tokenizers(toks), text, special)))
+    return Overview(tuple(make_sections(name_tokenizers(toks), text, special)))
 
 
-def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, Shown]]:
+def make_sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterator[tuple[str, Shown]]:
     if len(toks) > 1:
-        yield "Comparison", compare(toks, text, special=special)
-    found = {name: pieces(tok, text, special=special) for name, tok in toks.items()}
-    for name, own in found.items():
-        yield f"Tokens by {name}", own
+        yield "Comparison", differences(toks, text, special=special)
+    results = {name: _pieces.text(tok, text, special=special) for name, tok in toks.items()}
+    for name, result in results.items():
+        yield f"Tokens by {name}", result
     for name, tok in toks.items():
-        for steps in longest(tok, found[name]):
+        for steps in longest_merges(tok, results[name]):
             yield f"Merges of {token_text(steps.piece)} by {name}", steps
-        ranked = [(len(token.token), token.id) for token in found[name].tokens if token.rank is not None]
+        ranked = [(len(token.token), token.id) for token in results[name].tokens if token.rank is not None]
         for _, id in sorted({*ranked}, key=lambda each: (-each[0], each[1]))[:MOST_TREES]:
-            yield f"Forest of {token_text(tok.token_bytes(id))} by {name}", tree(tok, id)
+            yield f"Forest of {token_text(tok.token_bytes(id))} by {name}", token(tok, id)
     yield "Budget", budget(toks, text, context=CONTEXTS, special=special)
     for name, tok in toks.items():
         yield f"Prompt end by {name}", prompt(tok, text, special=special)
@@ -93,12 +92,12 @@ def sections(toks: dict[str, Tokenizer], text: Text, special: Special) -> Iterat
         yield f"Special tokens by {name}", specials(tok, text)
 
 
-def longest(tok: Tokenizer, found: Pieces) -> list[Merges]:
-    """The merges of the pieces that have most steps, in the order of the text; none where nothing merges."""
+def longest_merges(tok: Tokenizer, found: Pieces) -> list[Merges]:
+    """The merges of the longest pieces, in the order of the text; empty for a tokenizer that does not merge."""
     distinct = {found.text[start:end]: None for start, end, _ in found.rows()}
     shorter = [piece for piece in distinct if len(piece) <= min(MOST_SYMBOLS, 64)]
     chosen = sorted(shorter, key=len, reverse=True)[:MOST_PIECES]
     try:
-        return [made for piece in shorter if piece in chosen and (made := merges(tok, piece)).steps]
+        return [steps for piece in shorter if piece in chosen and (steps := merges(tok, piece)).steps]
     except InvalidOption:
         return []

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, summary, token_text
-from .._tokenizer.tokenizer import Special, Text, Tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
-from ._asked import drawn, name_of, piece_ends, token_ends
+from ._inputs import format_tokens, piece_ends, token_ends
 from ._rules import ranks_of
 
-__all__ = ["Kind", "Pieces", "Token", "pieces", "token_kind"]
+__all__ = ["Kind", "Pieces", "Token", "text", "token_kind"]
 
 Kind = Literal["whole", "starts inside", "ends inside", "inside", "byte", "special"]
 MOST_ROWS = 100
@@ -32,7 +33,7 @@ class Token:
 
     Attributes: `id`; `token`, its bytes; `start` and `end`, its byte range in
         the text; `kind`, whether these bytes are whole characters; `rank`, its
-        position in the order of merges (None: no merge makes it).
+        position in the order of merges (None for a token that no merge makes).
     """
 
     id: int
@@ -51,7 +52,7 @@ class Pieces(Shown):
         tokenizer: Its name.
         text: The bytes of the text.
         tokens: In order; their byte ranges partition the text.
-        ends: Where each piece ends, in bytes of the text.
+        ends: The byte offset at which each piece ends.
     """
 
     tokenizer: str
@@ -60,8 +61,8 @@ class Pieces(Shown):
     ends: tuple[int, ...]
 
     def rows(self) -> Iterator[tuple[int, int, tuple[Token, ...]]]:
-        """Where each piece starts and ends, in bytes, and its tokens; a token
-        over several pieces is in its last."""
+        """The start and end of each piece, in bytes, and its tokens; a token that
+        spans several pieces belongs to the last of them."""
         start, first, last = 0, 0, 0
         for end in self.ends:
             while last < len(self.tokens) and self.tokens[last].end <= end:
@@ -70,7 +71,7 @@ class Pieces(Shown):
             start, first = end, last
 
     def to_dict(self) -> dict[str, Any]:
-        """Text, tokens and pieces as JSON values; bytes are hex, ranges are of
+        """Text, tokens and pieces as JSON values; bytes are hex, ranges are in
         bytes."""
         return {
             "tokenizer": self.tokenizer,
@@ -90,7 +91,7 @@ class Pieces(Shown):
         rows = []
         for start, end, tokens in self.rows():
             ids = " ".join(str(token.id) for token in tokens)
-            rows.append([token_text(self.text[start:end]), drawn(token.token for token in tokens), ids])
+            rows.append([token_text(self.text[start:end]), format_tokens(token.token for token in tokens), ids])
             if len(rows) == MOST_ROWS:
                 break
         yield Table(["piece", "tokens", "ids"], rows, left=(0, 1, 2))
@@ -98,7 +99,7 @@ class Pieces(Shown):
             yield Line(f"the first {MOST_ROWS} of {len(self.ends):,} pieces; to_dict() has all", "dim")
 
     def views(self) -> list[TokenView]:
-        """The tokens as they are drawn."""
+        """The views of the tokens, for drawing."""
         return [TokenView(token.id, token.token, token.kind == "special") for token in self.tokens]
 
     def title(self, token: Token) -> str:
@@ -107,7 +108,7 @@ class Pieces(Shown):
         return f"id {token.id}{rank}, bytes {token.start}-{token.end}, {SAID[token.kind]}: {token.token[:32].hex(' ')}"
 
 
-def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
+def text(tok: TokenizerSource, text: Text, *, special: Special = "text") -> Pieces:
     """The pieces of a text, and the tokens of each.
 
     No merge crosses from one piece into another. If a normalizer changes the
@@ -119,16 +120,17 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
-    >>> found = toksmith.explain.pieces(tok, "slow lower")
+    >>> found = toksmith.explain.text(tok, "slow lower")
     >>> [(start, end, [token.id for token in tokens]) for start, end, tokens in found.rows()]
     [(0, 4, [115, 257]), (4, 10, [258, 101, 114])]
     >>> found.tokens[1].token, found.tokens[1].rank
     (b'low', 1)
     """
+    tok = load_tokenizer(tok)
     data = utf8(text)
     ids, ends = token_ends(tok, text, special)
     ranks = ranks_of(tok)
-    found: list[Token] = []
+    tokens: list[Token] = []
     facts: dict[int, tuple[bytes, Kind, int | None]] = {}
     specials = frozenset(tok.special_tokens.values())
     start = 0
@@ -138,9 +140,9 @@ def pieces(tok: Tokenizer, text: Text, *, special: Special = "text") -> Pieces:
             kind: Kind = "special" if id in specials else token_kind(token)
             facts[id] = (token, kind, ranks.get(id))
         token, kind, rank = facts[id]
-        found.append(Token(id, token, start, end, kind, rank))
+        tokens.append(Token(id, token, start, end, kind, rank))
         start = end
-    return Pieces(name_of(tok), data, tuple(found), tuple(piece_ends(tok, data, special)))
+    return Pieces(describe_tokenizer(tok), data, tuple(tokens), tuple(piece_ends(tok, data, special)))
 
 
 def token_kind(token: bytes) -> Kind:
@@ -161,7 +163,7 @@ def token_kind(token: bytes) -> Kind:
 
 
 def incomplete_end(token: bytes) -> int:
-    """How many bytes at the end begin a character that they do not complete."""
+    """The number of bytes at the end that begin a character without completing it."""
     for back in range(1, min(3, len(token)) + 1):
         lead = token[-back]
         if lead >= 0xC0:

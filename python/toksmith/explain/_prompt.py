@@ -1,4 +1,4 @@
-"""Where a prompt ends inside a text: whether its ids are those of the longer text, and how it is healed."""
+"""The end of a prompt inside a text: whether the longer text has the same ids, and the healed prompt."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._base.errors import InvalidOption, number_of
+from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_json, token_text
-from .._tokenizer.tokenizer import Special, Text, Tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._tokenizer.tokenizer import Special, Text
+from ..errors import InvalidOption
 from ..reference import utf8
-from ._asked import name_of, views_of
+from ._inputs import view_tokens
 
 __all__ = ["Prompt", "prompt"]
 
 MOST_TOKENS = 24  # tokens shown before the end
-AFTER = 8  # tokens shown behind the end
+AFTER = 8  # tokens shown after the end
 MOST_CONTINUATIONS = 60
 
 
@@ -26,13 +28,13 @@ class Prompt(Shown):
 
     Attributes:
         prompt: Its bytes.
-        ids: Of the prompt alone.
+        ids: The ids of the prompt alone.
         followed: The ids of the whole text; equal to `ids` if nothing follows.
-        agree: The number of ids with which both begin.
+        agree: The length of the common prefix of `ids` and `followed`.
         healed: The ids of the healed prompt.
-        rest: The bytes behind these, which the next token must begin with.
-        continuations: How many tokens begin with `rest`; 0 if nothing was cut
-            off.
+        rest: The bytes that were cut off; the next token must begin with them.
+        continuations: Number of tokens that begin with `rest`; 0 if nothing
+            was cut off.
         first_continuations: Id and bytes of some of them, the lowest ids.
     """
 
@@ -54,8 +56,8 @@ class Prompt(Shown):
 
     @property
     def ends_in_space(self) -> bool:
-        """Whether the prompt ends in a space or a tab, which is nearly always the
-        beginning of the next token."""
+        """Whether the prompt ends in a space or a tab, which nearly always
+        belongs to the next token."""
         return self.prompt.endswith((b" ", b"\t"))
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,8 +90,8 @@ class Prompt(Shown):
         if len(self.followed) > len(self.ids) or not self.is_beginning:
             yield TokenText(followed, "the longer text (its tokens around the end of the prompt)")
         if not self.is_beginning:
-            left = len(self.ids) - self.agree
-            yield Line(f"ids at the end of the prompt: {left:,} differ from those of the longer text", "warn")
+            differing = len(self.ids) - self.agree
+            yield Line(f"ids at the end of the prompt: {differing:,} differ from those of the longer text", "warn")
         if not self.rest:
             yield Line("nothing needs to be cut off: every continuation of the prompt is possible", "good")
             return
@@ -101,13 +103,13 @@ class Prompt(Shown):
         yield Table(["id", "token"], rows, "the first of them", left=(1,))
 
 
-def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
-    """What happens at the end of a prompt: its ids, those of the longer text, and
-    the healed prompt.
+def prompt(tok: TokenizerSource, text: Text, end: int | None = None, *, special: Special = "text") -> Prompt:
+    """The end of a prompt: its ids, the ids of the longer text, and the healed
+    prompt.
 
     Args:
-        text: The prompt and the text behind it.
-        end: Where the prompt ends, in characters of the text (of `bytes`: in
+        text: The prompt and the text that follows it.
+        end: The end of the prompt, in characters of the text (of `bytes`: in
             bytes); None for the end of the text.
         special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption if `end` is outside the text.
@@ -120,6 +122,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
     >>> found.is_beginning, found.rest, found.continuations
     (False, b' lo', 4)
     """
+    tok = load_tokenizer(tok)
     place = len(text) if end is None else end
     if not 0 <= place <= len(text):
         raise InvalidOption("end", end, f"0 to {len(text):,}, the length of the text")
@@ -133,7 +136,7 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
     near = max(0, min(agree, len(ids)) - MOST_TOKENS)
     parts = ids[near:][-MOST_TOKENS:], followed[near : max(agree, len(ids)) + AFTER], healing.ids[-MOST_TOKENS:]
     return Prompt(
-        name_of(tok),
+        describe_tokenizer(tok),
         utf8(beginning),
         tuple(ids),
         tuple(followed),
@@ -142,5 +145,5 @@ def prompt(tok: Tokenizer, text: Text, end: int | None = None, *, special: Speci
         healing.rest,
         len(healing.continuations) if healing.rest else 0,
         tuple((id, tok.token_bytes(id)) for id in some),
-        tuple(views_of(tok, part) for part in parts),
+        tuple(view_tokens(tok, part) for part in parts),
     )

@@ -1,6 +1,6 @@
-"""How a model merges, one pair at a time: the first symbols of a piece, which neighbours merge, and in which order.
+"""The merge rule of a model, one pair at a time: the first symbols of a piece, the pairs that merge, and their order.
 
-The rule is that of `docs/spec.md`; tests compare the resulting ids with the engine's. Left out: speed.
+`docs/spec.md` defines the rule; tests compare the resulting ids with the engine's. Left out: speed.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._base.errors import InvalidOption
 from .._model.model import BYTE_TOKENS, Model
 from .._tokenizer.tokenizer import Tokenizer
+from ..errors import InvalidOption
 
 __all__ = ["Rules", "Symbol", "Use", "ranks_of", "rules_of"]
 
 
 class Symbol(NamedTuple):
     """A symbol of a piece during merging: its bytes, and the id of its token
-    (None: not a token)."""
+    (None if it is not a token)."""
 
     token: bytes
     id: int | None
 
 
 class Use(NamedTuple):
-    """A merge that a token is a part of: the two ids, and the id and the bytes
-    that they become."""
+    """A merge that uses a token as a part: the two ids, and the id and the bytes
+    of the result."""
 
     left: int
     right: int
@@ -50,7 +50,7 @@ class Rules:
         self.places = {id: place for place, id in enumerate(model.ids.tolist())}
         contents = sorted((added.content for added in model.added_tokens if added.normalized), key=len, reverse=True)
         self.frozen = re.compile("|".join(map(re.escape, contents)).encode()) if contents else None
-        self.falling = np.empty(0) if model.scores is None else np.sort(-model.scores)  # from the highest score on
+        self.falling = np.empty(0) if model.scores is None else np.sort(-model.scores)  # highest score first
         self.uses: dict[int, list[Use]] | None = None
 
     def symbols(self, piece: bytes) -> list[Symbol]:
@@ -59,15 +59,15 @@ class Rules:
             return [self.symbol(piece)]
         if self.model.unit == "byte":
             return [self.symbol(piece[at : at + 1]) for at in range(len(piece))]
-        found = []
+        symbols = []
         at = 0
         for match in [*(self.frozen.finditer(piece) if self.frozen else ()), None]:
             stop = len(piece) if match is None else match.start()
-            found += [self.symbol(char) for char in characters(piece[at:stop])]
+            symbols += [self.symbol(char) for char in utf8_characters(piece[at:stop])]
             if match is not None:
-                found.append(self.symbol(match.group()))
+                symbols.append(self.symbol(match.group()))
                 at = match.end()
-        return found
+        return symbols
 
     def symbol(self, token: bytes) -> Symbol:
         id = self.model.vocab.id(token)
@@ -76,7 +76,7 @@ class Rules:
         return Symbol(token, id)
 
     def merge(self, left: Symbol, right: Symbol) -> tuple[int, int] | None:
-        """The rank of the merge of two neighbours and the id that it makes; None if they do not merge."""
+        """The rank and the result id of the merge of two neighbours; None if they do not merge."""
         if self.model.kind != "bpe" or any(self.is_frozen(symbol.token) for symbol in (left, right)):
             return None
         if self.pairs is not None:
@@ -87,7 +87,7 @@ class Rules:
         return self.rank(id), id
 
     def rank(self, id: int) -> int:
-        """The place of a token in the order of merges, where any two neighbours that make it merge by that."""
+        """The rank of every pair that makes a token, in a model without a list of pairs."""
         place = self.places[id]
         if self.model.scores is None:
             return place
@@ -98,7 +98,7 @@ class Rules:
         return self.frozen is not None and self.frozen.fullmatch(token) is not None
 
     def used(self, id: int) -> list[Use]:
-        """The merges that a token is a part of, in rank order."""
+        """The merges that use a token as a part, in rank order."""
         if self.uses is None:
             self.uses = {}
             for left, right, result in self.model.vocab.recover_merges().tolist() if self.model.kind == "bpe" else ():
@@ -110,7 +110,7 @@ class Rules:
 
 @lru_cache(maxsize=16)
 def rules_of(tok: Tokenizer) -> Rules:
-    """The rules of a tokenizer, made once."""
+    """The rules of a tokenizer, cached."""
     if tok.model.kind not in ("bpe", "chars", "words"):
         allowed = f"a tokenizer that merges; this one has the kind {tok.model.kind!r}, which does not merge"
         raise InvalidOption("tok", tok, allowed)
@@ -119,7 +119,7 @@ def rules_of(tok: Tokenizer) -> Rules:
 
 @lru_cache(maxsize=16)
 def ranks_of(tok: Tokenizer) -> dict[int, int]:
-    """The rank of each token that a merge makes, by its id: of the first merge, where several make it."""
+    """The rank of each token that a merge makes, by id; the first merge counts if several make it."""
     model = tok.model
     if model.kind != "bpe":
         return {}
@@ -133,7 +133,7 @@ def ranks_of(tok: Tokenizer) -> dict[int, int]:
     return {id: rules.rank(id) for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if len(token) > base}
 
 
-def characters(data: bytes) -> Iterator[bytes]:
-    """The characters of UTF-8; a byte that is not part of one is kept as it is."""
+def utf8_characters(data: bytes) -> Iterator[bytes]:
+    """The characters of UTF-8; a byte that is not part of a character is one item."""
     for char in data.decode("utf-8", "surrogateescape"):
         yield char.encode("utf-8", "surrogateescape")

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .._base.arguments import whole_number
-from .._base.errors import InvalidOption
+from .._base.arguments import check_int
 from .._render import Block, Line, Shown, Table, token_text
-from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from ..errors import InvalidOption
 from ._pieces import SAID, Kind, token_kind
 
 __all__ = ["Found", "Search", "search"]
@@ -21,7 +20,7 @@ By = Literal["text", "bytes", "id"]
 
 @dataclass(frozen=True)
 class Found:
-    """One found token: its id, its bytes and its kind."""
+    """One match: the id, the bytes and the kind of the token."""
 
     id: int
     token: bytes
@@ -30,13 +29,13 @@ class Found:
 
 @dataclass(frozen=True, repr=False)
 class Search(Shown):
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         query, by: The query and its kind.
-        total: How many tokens match.
-        found: The first of them: first the tokens equal to the query, then
-            those that begin with it, then by id.
+        total: Number of tokens that match.
+        found: The first of them: tokens equal to the query, then tokens that
+            begin with it, then the others, each by id.
     """
 
     tokenizer: str
@@ -57,7 +56,7 @@ class Search(Shown):
             yield Table(["id", "token", "bytes", ""], rows, left=(1, 2, 3))
 
 
-def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> Search:
+def search(tok: TokenizerSource, query: str, *, by: By = "text", most: int = 100) -> Search:
     """Tokens of a vocabulary, including special tokens, that contain a text or
     bytes, or have an id.
 
@@ -77,22 +76,23 @@ def search(tok: Tokenizer, query: str, *, by: By = "text", most: int = 100) -> S
     >>> [found.id for found in toksmith.explain.search(tok, "6f 77", by="bytes").found]
     [257, 258]
     """
+    tok = load_tokenizer(tok)
     if by not in QUERIES:
         raise InvalidOption("by", by, f"one of {', '.join(QUERIES)}")
-    if whole_number(most, "most") < 1:
+    if check_int(most, "most") < 1:
         raise InvalidOption("most", most, "at least 1")
     order = QUERIES[by](query)
     special = {added.id: added.content.encode() for added in tok.model.added_tokens}
-    own = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
+    vocabulary = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
     ranked = []
-    for id, token in {**dict(own), **special}.items():
+    for id, token in {**dict(vocabulary), **special}.items():
         place = order(id, token)
         if place is not None:
             ranked.append((place, id, token))
     ranked.sort()
     specials = frozenset(tok.special_tokens.values())
-    found = (Found(id, token, "special" if id in specials else token_kind(token)) for _, id, token in ranked[:most])
-    return Search(name_of(tok), query, by, len(ranked), tuple(found))
+    matches = (Found(id, token, "special" if id in specials else token_kind(token)) for _, id, token in ranked[:most])
+    return Search(describe_tokenizer(tok), query, by, len(ranked), tuple(matches))
 
 
 Order = Callable[[int, bytes], int | None]
@@ -111,7 +111,7 @@ def by_bytes(query: str) -> Order:
 
 
 def by_pattern(pattern: re.Pattern[bytes]) -> Order:
-    """Tokens that hold a pattern: those that are all of it, then those that begin with it, then the others."""
+    """Orders tokens that contain a match: 0 if it is the whole token, 1 if it is at the start, 2 for the others."""
 
     def order(id: int, token: bytes) -> int | None:
         match = pattern.search(token)
@@ -123,7 +123,7 @@ def by_pattern(pattern: re.Pattern[bytes]) -> Order:
 
 
 def by_id(query: str) -> Order:
-    """Tokens with the id, or with ids from the first to the second."""
+    """Accepts tokens with the id, or with ids from the first to the second."""
     match = re.fullmatch(r"\s*([0-9]{1,12})\s*(?:[-–]\s*([0-9]{1,12})\s*)?", query)
     if match is None:
         raise InvalidOption("query", query, "an id such as 318, or two with a hyphen, such as 300-320")

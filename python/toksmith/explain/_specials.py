@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .._base.errors import SpecialTokenInText, number_of
+from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_text
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
+from ..errors import SpecialTokenInText
 from ..reference import utf8
-from ._asked import name_of, views_of
+from ._inputs import view_tokens
 
 __all__ = ["SpecialMatch", "Specials", "specials"]
 
@@ -21,8 +23,8 @@ MOST_MATCHES = 100
 
 @dataclass(frozen=True)
 class SpecialMatch:
-    """A special token that the text spells: its content and id, where it starts
-    and ends (in bytes), its ids as text."""
+    """A special token that the text spells: its content, its id, its range in
+    bytes, and its ids as ordinary text."""
 
     content: str
     id: int
@@ -39,7 +41,7 @@ class Specials(Shown):
         matches: The special tokens in it, in order.
         plain: Its ids with special tokens as ordinary text, which is right for
             untrusted text.
-        allowed: Its ids with special tokens as such.
+        allowed: Its ids with special tokens allowed.
         refusal: The message of `special="raise"`; None if the text contains no
             special token.
     """
@@ -69,9 +71,9 @@ class Specials(Shown):
         ]
         if rows:
             yield Table(["special token", "id", "byte", "tokens as text"], rows)
-        for said, views in (("plain text", self.plain), ("allowed", self.allowed)):
+        for caption, views in (("plain text", self.plain), ("allowed", self.allowed)):
             more = f", the first {MOST_TOKENS}" if len(views) > MOST_TOKENS else ""
-            yield TokenText(views[:MOST_TOKENS], f"{said}: {number_of(len(views), 'token')}{more}")
+            yield TokenText(views[:MOST_TOKENS], f"{caption}: {number_of(len(views), 'token')}{more}")
         if self.refusal is None:
             yield Line("refused: nothing", "good")
         else:
@@ -80,7 +82,7 @@ class Specials(Shown):
             yield Line(f"refused: the text holds the special token{where}", "warn")
 
 
-def specials(tok: Tokenizer, text: Text) -> Specials:
+def specials(tok: TokenizerSource, text: Text) -> Specials:
     """A text with its special tokens as plain text, allowed, and refused.
 
     Cost: three encodings.
@@ -91,17 +93,18 @@ def specials(tok: Tokenizer, text: Text) -> Specials:
     >>> [(match.content, match.start) for match in found.matches], len(found.plain), len(found.allowed)
     ([('<|end|>', 3)], 8, 2)
     """
+    tok = load_tokenizer(tok)
     data = utf8(text)
-    plain, allowed = (views_of(tok, tok.encode(text, special=special)) for special in ("text", "allow"))
+    plain, allowed = (view_tokens(tok, tok.encode(text, special=special)) for special in ("text", "allow"))
     refusal = None
     try:
         tok.count(text, special="raise")
     except SpecialTokenInText as error:
         refusal = str(error)
-    return Specials(name_of(tok), tuple(matched(tok, data)), plain, allowed, refusal)
+    return Specials(describe_tokenizer(tok), tuple(find_specials(tok, data)), plain, allowed, refusal)
 
 
-def matched(tok: Tokenizer, data: bytes) -> Iterator[SpecialMatch]:
+def find_specials(tok: Tokenizer, data: bytes) -> Iterator[SpecialMatch]:
     """The special tokens that the engine finds in a text, in order."""
     contents = {content.encode(): id for content, id in tok.special_tokens.items()}
     if not any(content in data for content in contents):

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.errors import number_of
+from .._base.wording import number_of
 from .._render import Bars, Block, Line, Plot, Shown, Table
+from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Special, Text
-from ._asked import Tokenizers, named_tokenizers
 
 __all__ = ["Lengths", "Ranks", "lengths", "ranks"]
 
@@ -22,7 +22,7 @@ DECADES = (1, 10, 100, 1000, 10_000, 100_000)
 
 @dataclass(frozen=True, repr=False)
 class Lengths(Shown):
-    """How many tokens of each length there are.
+    """The number of tokens of each length.
 
     Attributes:
         counts: By tokenizer, the number of entries by their length in bytes.
@@ -32,19 +32,16 @@ class Lengths(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON values: pairs of length and count, ascending."""
-        return {"tokenizers": {name: [list(pair) for pair in found.items()] for name, found in self.counts.items()}}
+        return {"tokenizers": {name: [list(pair) for pair in own.items()] for name, own in self.counts.items()}}
 
     def rows(self) -> list[tuple[str, list[int]]]:
-        """The lengths that have a bar, as they are named, and the count of each
-        tokenizer."""
-        most = max((length for found in self.counts.values() for length in found), default=0)
-        drawn = [
-            (str(n), [found.get(n, 0) for found in self.counts.values()]) for n in range(1, min(most, LONGEST) + 1)
-        ]
+        """The labels of the bars, each with the count of every tokenizer."""
+        most = max((length for own in self.counts.values() for length in own), default=0)
+        labelled = [(str(n), [own.get(n, 0) for own in self.counts.values()]) for n in range(1, min(most, LONGEST) + 1)]
         if most > LONGEST:
-            more = [sum(n for length, n in found.items() if length > LONGEST) for found in self.counts.values()]
-            drawn.append((f"> {LONGEST}", more))
-        return drawn
+            more = [sum(n for length, n in own.items() if length > LONGEST) for own in self.counts.values()]
+            labelled.append((f"> {LONGEST}", more))
+        return labelled
 
     def plot(self) -> Plot:
         """The chart, as plain data."""
@@ -54,11 +51,11 @@ class Lengths(Shown):
 
     def _parts(self) -> Iterator[str | Block]:
         yield "tokens by length in bytes"
-        for place, (name, found) in enumerate(self.counts.items()):
-            total = sum(found.values())
-            mean = sum(length * count for length, count in found.items()) / total if total else 0.0
+        for place, (name, own) in enumerate(self.counts.items()):
+            total = sum(own.values())
+            mean = sum(length * count for length, count in own.items()) / total if total else 0.0
             yield Line(
-                f"{name}: {number_of(total, 'token')}, {mean:.2f} bytes on average, the longest {max(found, default=0):,}"
+                f"{name}: {number_of(total, 'token')}, {mean:.2f} bytes on average, the longest {max(own, default=0):,}"
             )
             yield Bars([(length, counts[place], f"{counts[place]:,}") for length, counts in self.rows()])
 
@@ -78,23 +75,23 @@ class Ranks(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as JSON values."""
-        return {"tokenizers": {name: list(found) for name, found in self.counts.items()}}
+        return {"tokenizers": {name: list(counts) for name, counts in self.counts.items()}}
 
     def plot(self) -> Plot:
-        """The chart, as plain data: both scales are logarithmic, and few points
-        of the long tail are kept."""
-        series = {name: thinned(found) for name, found in self.counts.items()}
+        """The chart, as plain data: both scales are logarithmic, and the long
+        tail has few points."""
+        series = {name: sample_ranks(counts) for name, counts in self.counts.items()}
         return Plot("Tokens by frequency", "rank", "times", series, kind="curves")
 
     def _parts(self) -> Iterator[str | Block]:
         yield "frequency of tokens, the most frequent first"
-        most = max((len(found) for found in self.counts.values()), default=0)
+        most = max(map(len, self.counts.values()), default=0)
         decades = [rank for rank in DECADES if rank <= most]
         rows = []
-        for name, found in self.counts.items():
-            once = sum(1 for times in found if times == 1)
-            at = [f"{found[rank - 1]:,}" if rank <= len(found) else "" for rank in decades]
-            rows.append([name, f"{sum(found):,}", f"{len(found):,}", f"{once:,}", *at])
+        for name, counts in self.counts.items():
+            once = sum(1 for times in counts if times == 1)
+            at = [f"{counts[rank - 1]:,}" if rank <= len(counts) else "" for rank in decades]
+            rows.append([name, f"{sum(counts):,}", f"{len(counts):,}", f"{once:,}", *at])
         heads = ["tokenizer", "tokens", "different", "once", *(f"rank {rank:,}" for rank in decades)]
         yield Table(heads, rows)
 
@@ -110,7 +107,7 @@ def lengths(toks: Tokenizers) -> Lengths:
     {'low': {1: 256, 2: 1, 3: 1, 4: 1}}
     """
     counts = {}
-    for name, tok in named_tokenizers(toks).items():
+    for name, tok in name_tokenizers(toks).items():
         sizes, times = np.unique(np.diff(tok.model.tokens.ends, prepend=np.uint32(0)), return_counts=True)
         counts[name] = dict(zip(sizes.tolist(), times.tolist(), strict=True))
     return Lengths(counts)
@@ -128,13 +125,13 @@ def ranks(toks: Tokenizers, text: Text, *, special: Special = "text") -> Ranks:
     low             8          6     4       2
     """
     counts = {}
-    for name, tok in named_tokenizers(toks).items():
+    for name, tok in name_tokenizers(toks).items():
         _, times = np.unique(tok.encode_array(text, special=special), return_counts=True)
         counts[name] = tuple(np.sort(times)[::-1].tolist())
     return Ranks(counts)
 
 
-def thinned(counts: tuple[int, ...]) -> list[tuple[int, int]]:
+def sample_ranks(counts: tuple[int, ...]) -> list[tuple[int, int]]:
     """Rank and count at evenly spaced ranks on a logarithmic scale, including the first and the last."""
     if not counts:
         return []

@@ -1,8 +1,7 @@
-"""What a keystroke changes in the ids of a text: at one place, and over all places of a text.
+"""The ids that a keystroke changes: at one place, and over all places of a text.
 
-The rule: the ids before and after an edit are those of the whole texts. A cache of keys and values can reuse the ids that both
-begin with; those that both end with are the same tokens at other places. `Tokenizer.session` gives them without encoding the
-whole text again.
+The ids before and after an edit are those of the whole texts. A cache of keys and values can reuse their common prefix; their
+common suffix is the same tokens at other positions. `Tokenizer.session` computes both without encoding the whole text again.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _render
-from .._base.arguments import whole_number
-from .._base.errors import InvalidOption, number_of
+from .._base.arguments import check_int
+from .._base.wording import number_of
 from .._render import (
     Bars,
     Block,
@@ -33,29 +32,32 @@ from .._render import (
     one_line,
     token_text,
 )
-from .._tokenizer.session import IdEdit, TextSession, prefix
+from .._sources.named import Tokenizers, name_tokenizers
+from .._tokenizer.session import IdEdit, TextSession, common_prefix
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
+from ..errors import InvalidOption
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers, token_ends, views_of
+from ._inputs import token_ends, view_tokens
 
-__all__ = ["Edit", "EditRow", "Keystroke", "Stability", "StabilityRow", "edit", "stability"]
+__all__ = ["Edit", "EditRow", "Edits", "Keystroke", "StabilityRow", "edit", "edits"]
 
 AROUND = 6  # unchanged tokens that are drawn on each side of an edit
 MOST_DRAWN = 400  # changed tokens that are drawn
-MOST_ENCODED = 50_000_000  # characters that all keystrokes of a tokenizer together may encode
-Change = tuple[int, int, Any]  # from where, to where, and what takes its place
-BINS = 12  # stretches of the text in a drawing
+MOST_ENCODED = 50_000_000  # characters that all keystrokes of a tokenizer together can encode
+Change = tuple[int, int, Any]  # start, end, and the text that replaces this range
+BINS = 12  # bars of a drawing
 
 
 class Keystroke(NamedTuple):
-    """What one insertion changes in the ids of a text.
+    """The ids that one insertion changes.
 
     Attributes:
-        place: Where, in characters of the text (of `bytes`: in bytes).
-        before: How many ids both texts begin with: what a cache can reuse.
-        removed, new: How many ids are gone, and how many came in their place.
-        lost: How many of those that are gone end before the place: ids in
-            front of the cursor that change.
+        place: Offset of the insertion, in characters (of `bytes`: in bytes).
+        before: Number of leading ids that both texts share, which a cache can
+            reuse.
+        removed, new: Number of removed ids, and of ids in their place.
+        lost: Number of removed ids that end before the place: changed ids in
+            front of the cursor.
     """
 
     place: int
@@ -70,8 +72,8 @@ class StabilityRow:
     """One tokenizer.
 
     Attributes:
-        tokenizer, tokens: Its name, and the ids of the text.
-        keystrokes: At each place.
+        tokenizer, tokens: Its name, and the number of ids of the text.
+        keystrokes: One for each place.
     """
 
     tokenizer: str
@@ -80,8 +82,7 @@ class StabilityRow:
 
     @property
     def new(self) -> float:
-        """New ids of a keystroke on average: the fewer, the more of a cache
-        stays."""
+        """New ids of a keystroke on average; with fewer, a cache can reuse more."""
         return mean([each.new for each in self.keystrokes])
 
     @property
@@ -91,7 +92,7 @@ class StabilityRow:
 
     @property
     def losing(self) -> float:
-        """The part of the places where an id in front of the cursor changes."""
+        """The share of the places where an id in front of the cursor changes."""
         return mean([float(each.lost > 0) for each in self.keystrokes])
 
     @property
@@ -101,14 +102,14 @@ class StabilityRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Stability(Shown):
-    """What typing changes in the ids of a text, by tokenizer.
+class Edits(Shown):
+    """The ids that typing changes, by tokenizer.
 
     Attributes:
-        typed: What is inserted at each place, alone.
-        size: Of the text, in characters (of `bytes`: in bytes).
-        places: Where; all places of a short text, else some at equal
-            distances.
+        typed: The text that is inserted at each place, one place at a time.
+        size: Size of the text, in characters (of `bytes`: in bytes).
+        places: The offsets of the insertions; all of a short text, else some
+            at equal distances.
         rows: The tokenizers.
     """
 
@@ -127,9 +128,9 @@ class Stability(Shown):
         return {"typed": self.typed, "size": self.size, "places": len(self.places), "rows": rows}
 
     def _parts(self) -> Iterator[str | Block]:
-        shown = token_text(utf8(self.typed))
+        typed = token_text(utf8(self.typed))
         at = number_of(len(self.places), "place")
-        yield f"typing {shown} at {at} of {number_of(self.size, 'character')}"
+        yield f"typing {typed} at {at} of {number_of(self.size, 'character')}"
         heads = ["tokenizer", "tokens", "new ids", "most", "changed in front", "at places"]
         rows: list[list[str | Cell]] = []
         for row in self.rows:
@@ -140,9 +141,11 @@ class Stability(Shown):
         yield Table(heads, rows, "Ids that a keystroke changes, on average")
         if self.places and self.size:
             for row in self.rows:
-                yield Bars([*binned(row.keystrokes, self.size)], f"New ids along the text: {one_line(row.tokenizer)}")
-        said = "A cache of keys and values reuses the ids in front of the first change; each keystroke is typed alone."
-        yield Line(said, "dim")
+                yield Bars(
+                    [*mean_by_bin(row.keystrokes, self.size)], f"New ids along the text: {one_line(row.tokenizer)}"
+                )
+        note = "A cache of keys and values reuses the ids in front of the first change; each keystroke is typed alone."
+        yield Line(note, "dim")
 
     def plot(self) -> Plot:
         """The mean of new ids as bars."""
@@ -159,9 +162,10 @@ class EditRow:
 
     Attributes:
         tokenizer: Its name.
-        before: How many ids both texts begin with: what a cache can reuse.
-        removed, new: The ids that are gone, and those in their place.
-        after: How many ids both texts end with, behind these.
+        before: Number of leading ids that both texts share, which a cache can
+            reuse.
+        removed, new: The removed ids, and the ids in their place.
+        after: Number of trailing ids that both texts share.
     """
 
     tokenizer: str
@@ -173,13 +177,14 @@ class EditRow:
 
     @property
     def reused(self) -> float:
-        """The part of the new ids that a cache can reuse."""
+        """The share of the ids of the edited text that a cache can reuse."""
         total = self.before + len(self.new) + self.after
         return self.before / total if total else 1.0
 
     @property
     def kept(self) -> float:
-        """The part of the new ids that were there before, at whichever place."""
+        """The share of the ids of the edited text that the old text has too, at
+        any position."""
         total = self.before + len(self.new) + self.after
         return (self.before + self.after) / total if total else 1.0
 
@@ -189,9 +194,9 @@ class Edit(Shown):
     """One edit of a text, by tokenizer.
 
     Attributes:
-        start, end: Which part of the text it replaces, in characters (of
-            `bytes`: in bytes).
-        text: By what.
+        start, end: The replaced range of the text, in characters (of `bytes`:
+            in bytes).
+        text: The text in its place.
         rows: The tokenizers.
     """
 
@@ -206,8 +211,8 @@ class Edit(Shown):
 
     def _parts(self) -> Iterator[str | Block]:
         gone = number_of(self.end - self.start, "character")
-        shown = token_text(utf8(self.text)[:200]) or "nothing"
-        yield f"at {self.start:,}, {shown} in place of {gone}"
+        inserted = token_text(utf8(self.text)[:200]) or "nothing"
+        yield f"at {self.start:,}, {inserted} in place of {gone}"
         rows = [
             [
                 row.tokenizer,
@@ -219,7 +224,7 @@ class Edit(Shown):
             ]
             for row in self.rows
         ]
-        yield Table(["tokenizer", "same in front", "gone", "new", "same behind", "a cache reuses"], rows)
+        yield Table(["tokenizer", "same in front", "gone", "new", "same after", "a cache reuses"], rows)
         for row in self.rows:
             first = min(row.before, AROUND)
             for caption, tokens, changed in zip(("before", "after"), row.drawn, (row.removed, row.new), strict=True):
@@ -228,25 +233,25 @@ class Edit(Shown):
 
 
 def row_json(row: EditRow) -> dict[str, Any]:
-    """A row; each token says whether both texts have it."""
+    """A row as JSON values; `kept` of a token is true if both texts have it."""
     first = min(row.before, AROUND)
     figures = {"before": row.before, "removed": len(row.removed), "new": len(row.new), "after": row.after}
-    drawn = {}
+    views = {}
     for name, tokens, changed in zip(("old", "edited"), row.drawn, (row.removed, row.new), strict=True):
-        drawn[name] = [
+        views[name] = [
             json_of(view) | {"kept": not first <= place < first + len(changed)} for place, view in enumerate(tokens)
         ]
-    return {"tokenizer": row.tokenizer, **figures, "reused": row.reused, "kept": row.kept, **drawn}
+    return {"tokenizer": row.tokenizer, **figures, "reused": row.reused, "kept": row.kept, **views}
 
 
 def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, special: Special = "text") -> Edit:
-    """Which ids survive an edit of a text, and which are new.
+    """The ids that survive an edit of a text, and the new ids.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        start, end: The part of the text that is replaced, in characters (of
-            `bytes`: in bytes); equal where the edit only inserts.
-        new: What takes its place; of the same type as the text.
+        start, end: The range of the text to replace, in characters (of
+            `bytes`: in bytes); equal for an insertion.
+        new: The text in its place, of the same type as `text`.
         special: As in `Tokenizer.encode`, but by default plain text.
     Raises: as `Tokenizer.encode`; InvalidOption for places outside the text.
     Cost: one encoding for each tokenizer, and one of the text around the edit.
@@ -263,92 +268,92 @@ def edit(toks: Tokenizers, text: Text, start: int, end: int, new: Text, *, speci
         if not least <= place <= len(text):
             raise InvalidOption(name, place, f"from {least:,} to {len(text):,}, the length of the text")
     rows = tuple(
-        edited(name, tok, tok.session(text, special=special), (start, end, new))
-        for name, tok in named_tokenizers(toks).items()
+        edit_row(name, tok, tok.session(text, special=special), (start, end, new))
+        for name, tok in name_tokenizers(toks).items()
     )
     return Edit(start, end, new if isinstance(new, str) else new.decode("utf-8", "replace"), rows)
 
 
-def edited(name: str, tok: Tokenizer, held: TextSession, change: Change) -> EditRow:
+def edit_row(name: str, tok: Tokenizer, held: TextSession, change: Change) -> EditRow:
     old = held.ids
     changed = held.replace(*change)
-    before, removed, new = exactly(held, old, changed)
+    before, removed, new = exact_change(held, old, changed)
     after = len(old) - before - removed
     ids = held.ids
 
-    def drawn(ids: NDArray[np.uint32], amount: int) -> tuple[TokenView, ...]:
+    def views_around(ids: NDArray[np.uint32], amount: int) -> tuple[TokenView, ...]:
         last = before + min(amount, MOST_DRAWN) + (AROUND if amount <= MOST_DRAWN else 0)
-        return views_of(tok, ids[max(0, before - AROUND) : last].tolist())
+        return view_tokens(tok, ids[max(0, before - AROUND) : last].tolist())
 
     gone, came = (tuple(each[before : before + size].tolist()) for each, size in ((old, removed), (ids, new)))
-    return EditRow(name, before, gone, came, after, (drawn(old, removed), drawn(ids, new)))
+    return EditRow(name, before, gone, came, after, (views_around(old, removed), views_around(ids, new)))
 
 
-def exactly(held: TextSession, old: NDArray[np.uint32], changed: IdEdit) -> tuple[int, int, int]:
-    """How many ids both texts begin with, how many are gone behind these, and how many are new.
+def exact_change(held: TextSession, old: NDArray[np.uint32], changed: IdEdit) -> tuple[int, int, int]:
+    """The number of leading ids that both texts share, then of removed ids and of new ids.
 
-    Where an edit only adds or only removes ids, as in a text that repeats itself, the ids behind it may continue what both
-    begin with; the whole texts are then compared.
+    If an edit only adds or only removes ids, as in a text that repeats itself, the ids after it can extend the common prefix;
+    the whole texts are then compared.
     """
     if changed.removed and len(changed.ids):
         return changed.first, changed.removed, len(changed.ids)
     new = held.ids
-    same = prefix(old, new)
-    behind = prefix(old[same:][::-1], new[same:][::-1])
-    return same, len(old) - same - behind, len(new) - same - behind
+    same = common_prefix(old, new)
+    suffix = common_prefix(old[same:][::-1], new[same:][::-1])
+    return same, len(old) - same - suffix, len(new) - same - suffix
 
 
-def stability(
-    toks: Tokenizers, text: Text, *, typed: str = "e", most: int = 500, special: Special = "text"
-) -> Stability:
-    """What typing changes in the ids of a text: at each place, how many ids stay,
-    and how many are new.
+def edits(toks: Tokenizers, text: Text, *, typed: str = "e", most: int = 500, special: Special = "text") -> Edits:
+    """The ids that typing changes: at each place of a text, the number of ids that
+    stay, and of new ids.
 
     Args:
         toks: One tokenizer, a dict of them by name, or a list of them.
-        typed: What is inserted at each place, at least one character.
-        most: The maximum number of places, at least 1. A text with more has
-            places at equal distances, the first and the last among them.
+        typed: The text to insert at each place, at least one character.
+        most: The maximum number of places, at least 1. In a longer text the
+            places have equal distances and include the first and the last.
         special: As for `Tokenizer.encode`; by default plain text.
-    Raises: as `Tokenizer.encode`; InvalidOption if nothing is typed, or `most`
+    Raises: as `Tokenizer.encode`; InvalidOption if `typed` is empty, or `most`
         is below 1.
     Cost: one encoding for each tokenizer, and two of the text around each
         place. A tokenizer that rewrites texts encodes the whole text for each
-        place; then all tokenizers get fewer places, for some 50 MB in all.
+        place; all tokenizers then get fewer places, for about 50 MB in all.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
-    >>> found = toksmith.explain.stability(tok, "low", typed="s")
+    >>> found = toksmith.explain.edits(tok, "low", typed="s")
     >>> [(each.place, each.before, each.removed, each.new) for each in found.rows[0].keystrokes]
     [(0, 0, 0, 1), (1, 0, 1, 4), (2, 0, 1, 3), (3, 1, 0, 1)]
     """
     if not typed:
         raise InvalidOption("typed", typed, "at least one character")
-    if whole_number(most, "most") < 1:
+    if check_int(most, "most") < 1:
         raise InvalidOption("most", most, "at least 1")
     new: Text = typed.encode() if isinstance(text, bytes) else typed
-    named = named_tokenizers(toks)
-    held = {name: tok.session(text, special=special) for name, tok in named.items()}
+    tokenizers = name_tokenizers(toks)
+    sessions = {name: tok.session(text, special=special) for name, tok in tokenizers.items()}
     middle = len(text) // 2
     cost = 0
-    for each in held.values():
-        with typed_at(each, middle, new) as changed:
+    for each in sessions.values():
+        with try_insertion(each, middle, new) as changed:
             cost = max(cost, changed.encoded)
-    places = spread(len(text), max(1, min(most, MOST_ENCODED // (2 * cost or 1))))
+    places = spread_places(len(text), max(1, min(most, MOST_ENCODED // (2 * cost or 1))))
     bytes_of = byte_places(text, places)
     rows = []
-    for name, tok in named.items():
+    for name, tok in tokenizers.items():
         ids, ends = token_ends(tok, text, special)
         fronts = np.searchsorted(ends, bytes_of, "right").tolist()
-        strokes = [keystroke(held[name], ids, at, new, front) for at, front in zip(places, fronts, strict=True)]
+        strokes = [
+            measure_keystroke(sessions[name], ids, at, new, front) for at, front in zip(places, fronts, strict=True)
+        ]
         rows.append(StabilityRow(name, len(ids), tuple(strokes)))
-    return Stability(typed, len(text), places, tuple(rows))
+    return Edits(typed, len(text), places, tuple(rows))
 
 
-def spread(size: int, most: int) -> tuple[int, ...]:
-    """The places of a text: all, or some at equal distances.
+def spread_places(size: int, most: int) -> tuple[int, ...]:
+    """The offsets in a text: all, or at most `most` at equal distances.
 
-    >>> spread(3, 10), spread(100, 5)
+    >>> spread_places(3, 10), spread_places(100, 5)
     ((0, 1, 2, 3), (0, 25, 50, 75, 100))
     """
     if size < most:
@@ -364,28 +369,28 @@ def byte_places(text: Text, places: Sequence[int]) -> NDArray[np.int64]:
 
 
 @contextmanager
-def typed_at(held: TextSession, place: int, new: Text) -> Iterator[IdEdit]:
-    """What an insertion changes; it is taken back afterwards."""
+def try_insertion(held: TextSession, place: int, new: Text) -> Iterator[IdEdit]:
+    """The change by an insertion, which is undone at the end of the block."""
     yield held.replace(place, place, new)
     held.replace(place, place + len(new), new[:0])
 
 
-def keystroke(held: TextSession, old: NDArray[np.uint32], place: int, new: Text, front: int) -> Keystroke:
-    """What an insertion changes, where `front` of the old ids end before the place."""
-    with typed_at(held, place, new) as changed:
-        before, removed, came = exactly(held, old, changed)
+def measure_keystroke(held: TextSession, old: NDArray[np.uint32], place: int, new: Text, front: int) -> Keystroke:
+    """The ids that an insertion changes; `front` of the old ids end at or before the place."""
+    with try_insertion(held, place, new) as changed:
+        before, removed, came = exact_change(held, old, changed)
     return Keystroke(place, before, removed, came, max(0, front - before))
 
 
-def binned(keystrokes: Sequence[Keystroke], size: int) -> Iterator[tuple[str, float, str]]:
-    """The mean of new ids in stretches of the text, in order."""
+def mean_by_bin(keystrokes: Sequence[Keystroke], size: int) -> Iterator[tuple[str, float, str]]:
+    """The mean of new ids in equal ranges of the text, in order."""
     bins: dict[int, list[Keystroke]] = {}
     for number, each in enumerate(keystrokes):
         key = number if len(keystrokes) <= BINS else min(each.place * BINS // size, BINS - 1)
         bins.setdefault(key, []).append(each)
-    for held in bins.values():
-        average = mean([each.new for each in held])
-        yield f"{held[0].place:,}", average, f"{average:.2f}"
+    for group in bins.values():
+        average = mean([each.new for each in group])
+        yield f"{group[0].place:,}", average, f"{average:.2f}"
 
 
 def mean(amounts: Sequence[float]) -> float:

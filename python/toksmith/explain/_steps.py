@@ -1,4 +1,4 @@
-"""Training by hand: the pair counts before each merge, the pair that merges, and what is left of the text."""
+"""Training by hand: the pair counts before each merge, the pair that merges, and the text after it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any, Literal, NamedTuple
 
-from .._base.errors import InvalidOption, UnknownId, number_of
+from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, token_text
 from .._tokenizer.tokenizer import Text
 from .._training import train
+from ..errors import InvalidOption, UnknownId
 from ..reference import pair_counts, replace_pair, utf8
 
 __all__ = ["PairCount", "PairStep", "Steps", "steps"]
 
-MOST_BYTES = 4096  # of a text; every step counts all of its pairs, and nobody reads a longer table
+MOST_BYTES = 4096  # of a text; every step counts all of its pairs, and a longer table is unreadable
 MOST_PAIRS = 8  # rows of each table in the view
 MOST_STEPS = 20  # tables in the view
 MOST_SYMBOLS = 400  # of a text in the view
 
 
 class PairCount(NamedTuple):
-    """A pair of neighbours, by ids, and how often it occurs; overlapping pairs
-    count."""
+    """A pair of neighbours, by ids, and its count; overlapping pairs count."""
 
     left: int
     right: int
@@ -39,8 +39,8 @@ class PairStep:
         ids: The text before the merge.
         counts: All pairs in it, in the order in which training chooses: by
             count, then by the rule for ties.
-        id: The new id, which the first of `counts` becomes.
-        tied: How many pairs have the highest count.
+        id: The new id, which replaces the first pair of `counts`.
+        tied: Number of pairs with the highest count.
     """
 
     number: int
@@ -57,7 +57,7 @@ class PairStep:
 
 @dataclass(frozen=True, repr=False)
 class Steps(Shown):
-    """How a text is merged, step by step.
+    """The merges of a text, step by step.
 
     Attributes:
         text: Its bytes.
@@ -65,12 +65,12 @@ class Steps(Shown):
             count.
         steps: The merges, in order.
         ids: The text after the last merge.
-        counts: The pairs that are left, in the order in which training would
+        counts: The remaining pairs, in the order in which training would
             choose.
-        names: A letter that the text does not hold for each new id, from Z
-            down; ids after the last letter have none.
+        names: For each new id a letter that is not in the text, from Z down;
+            ids after the last letter have none.
         tokens: The bytes of each id.
-        stopped_because: Why there is no further merge.
+        stopped_because: The reason why training stopped.
     """
 
     text: bytes
@@ -98,8 +98,7 @@ class Steps(Shown):
                 runs[-1] = last + self.tokens[id]
             else:
                 runs.append(self.tokens[id])
-        named = (token_text(run) if isinstance(run, bytes) else self.names.get(run, f"<{run}>") for run in runs)
-        return "".join(named)
+        return "".join(token_text(run) if isinstance(run, bytes) else self.names.get(run, f"<{run}>") for run in runs)
 
     def to_dict(self) -> dict[str, Any]:
         """The steps as JSON values; bytes are hex."""
@@ -136,9 +135,9 @@ class Steps(Shown):
         ]
         if rows:
             yield Table(["step", "pair", "count", "becomes", "token", "symbols"], rows, "all merges", left=(1, 3, 4))
-        shown = self.ids[:MOST_SYMBOLS]
-        more = f", the first {MOST_SYMBOLS}" if len(shown) < len(self.ids) else ""
-        views = [TokenView(id, self.tokens[id]) for id in shown]
+        first_ids = self.ids[:MOST_SYMBOLS]
+        more = f", the first {MOST_SYMBOLS}" if len(first_ids) < len(self.ids) else ""
+        views = [TokenView(id, self.tokens[id]) for id in first_ids]
         yield TokenText(views, f"in the end, {self.shortened(self.ids)}{more}:")
         yield Line(f"stopped: {self.stopped_because}", "dim")
 
@@ -147,9 +146,9 @@ class Steps(Shown):
         rows = []
         for place, pair in enumerate(step.counts[:MOST_PAIRS]):
             tied = place < step.tied and step.tied > 1
-            said = f"becomes {self.named(step.id)}" if place == 0 else "the same count" if tied else ""
+            note = f"becomes {self.named(step.id)}" if place == 0 else "the same count" if tied else ""
             tone: Tone = "strong" if place == 0 else ""
-            rows.append([Cell(self.pair(pair), tone), Cell(f"{pair.times:,}", tone), Cell(said, tone)])
+            rows.append([Cell(self.pair(pair), tone), Cell(f"{pair.times:,}", tone), Cell(note, tone)])
         hidden = len(step.counts) - len(rows)
         more = f" (the first {MOST_PAIRS} of {len(step.counts):,} pairs)" if hidden else ""
         yield Table(
@@ -160,12 +159,12 @@ class Steps(Shown):
         )
 
     def shortened(self, ids: tuple[int, ...], most: int = 60) -> str:
-        """Ids as a line of at most so many characters."""
+        """Ids as a line of at most `most` characters and an ellipsis."""
         line = self.written(ids[:MOST_SYMBOLS])
         return line if len(line) <= most and len(ids) <= MOST_SYMBOLS else f"{line[:most]}…"
 
     def pair(self, pair: PairCount) -> str:
-        """A pair as it is written."""
+        """The text of a pair."""
         return self.written((pair.left,)) + self.written((pair.right,))
 
     def named(self, id: int) -> str:
@@ -178,18 +177,18 @@ class Steps(Shown):
 
 
 def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", "first_seen"] = "lowest_ids") -> Steps:
-    """Trains on a text by hand: before each merge, how often each pair of
-    neighbours occurs, and which pair merges.
+    """Trains on a text by hand: before each merge, the count of each pair of
+    neighbours, and the pair that merges.
 
     The text is one unbroken stream of bytes. New symbols are written as capital
-    letters that the text does not hold, from Z down.
+    letters that are not in the text, from Z down.
 
     Args:
         text: At most 4,096 bytes.
-        merges: How many at most; None until no pair repeats. Training also
-            stops before a pair that does not repeat.
-        ties: As in `train`: of pairs with the same count the one with the
-            lowest ids, or the one that comes first.
+        merges: Maximum number of merges; None for no maximum. Training stops
+            before a pair that does not repeat.
+        ties: As in `train`: of pairs with the same count, the one with the
+            lowest ids or the one that occurs first merges.
     Raises:
         InvalidOption: The text is empty or too long, or `merges` is negative.
     Cost: one pass over the text for each merge.
@@ -207,25 +206,25 @@ def steps(text: Text, merges: int | None = None, *, ties: Literal["lowest_ids", 
     if merges is not None and merges < 0:
         raise InvalidOption("merges", merges, "at least 0")
     tok = train([data], min_count=2, pattern=None, ties=ties, progress=False)
-    learnt = [(left, right, id) for left, right, id in tok.model.merges.tolist()][:merges]
+    merged = [(left, right, id) for left, right, id in tok.model.merges.tolist()][:merges]
     free = [letter for letter in reversed(ascii_uppercase) if letter.encode() not in data]
-    names = {id: letter for (_, _, id), letter in zip(learnt, free, strict=False)}
-    ids, made = list(data), []
-    for number, (left, right, id) in enumerate(learnt, 1):
-        counts = ordered(ids, ties)
+    names = {id: letter for (_, _, id), letter in zip(merged, free, strict=False)}
+    ids, walk = list(data), []
+    for number, (left, right, id) in enumerate(merged, 1):
+        counts = order_pairs(ids, ties)
         assert counts[0][:2] == (left, right), "the reference counts as the core does"
         tied = sum(pair.times == counts[0].times for pair in counts)
-        made.append(PairStep(number, tuple(ids), counts, id, tied))
+        walk.append(PairStep(number, tuple(ids), counts, id, tied))
         ids = replace_pair(ids, (left, right), id)
-    tokens = {id: tok.token_bytes(id) for id in range(256 + len(learnt))}
-    rest = ordered(ids, ties)
+    tokens = {id: tok.token_bytes(id) for id in range(256 + len(merged))}
+    rest = order_pairs(ids, ties)
     repeats = bool(rest) and rest[0].times > 1
-    why = f"after {number_of(len(made), 'merge')}, as asked" if repeats else "no pair repeats"
-    return Steps(data, ties, tuple(made), tuple(ids), rest, names, tokens, why)
+    why = f"after {number_of(len(walk), 'merge')}, as asked" if repeats else "no pair repeats"
+    return Steps(data, ties, tuple(walk), tuple(ids), rest, names, tokens, why)
 
 
-def ordered(ids: list[int], ties: str) -> tuple[PairCount, ...]:
-    """The pairs of a text in the order in which training chooses; `pair_counts` gives them as they come."""
+def order_pairs(ids: list[int], ties: str) -> tuple[PairCount, ...]:
+    """The pairs of a text in the order in which training chooses; `pair_counts` gives them in order of occurrence."""
     pairs = [PairCount(left, right, count) for (left, right), count in pair_counts(ids).items()]
     if ties == "lowest_ids":
         pairs.sort(key=lambda pair: (pair.left, pair.right))

@@ -12,11 +12,12 @@ from typing import Any, Literal
 
 import regex
 
-from .._base.errors import InvalidOption, number_of
+from .._base.wording import number_of
 from .._render import Bars, Block, Line, Shown, json_of, token_text
+from .._sources.named import Tokenizers, name_tokenizers
 from .._tokenizer.tokenizer import Text
+from ..errors import InvalidOption
 from ..reference import utf8
-from ._asked import Tokenizers, named_tokenizers
 
 __all__ = ["Ngrams", "Sizes", "ngrams", "sizes"]
 
@@ -65,9 +66,9 @@ def sizes(text: Text, toks: Tokenizers = ()) -> Sizes:
     UTF-32  ████████████████████████████████████████ 16 bytes
     """
     plain = utf8(text).decode(errors="replace")
-    named = {} if isinstance(toks, (tuple, list, dict)) and not toks else named_tokenizers(toks)
+    tokenizers = {} if isinstance(toks, (tuple, list, dict)) and not toks else name_tokenizers(toks)
     encoded = {name: len(plain.encode(codec)) for name, codec in ENCODINGS.items()}
-    return Sizes(len(plain), encoded, {name: tok.count(text) for name, tok in named.items()})
+    return Sizes(len(plain), encoded, {name: tok.count(text) for name, tok in tokenizers.items()})
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""The forest of tokens: what a token is merged from, down to bytes, and what is merged from it."""
+"""The forest of tokens: the parts of a token, down to bytes, and the tokens that are merged from it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Any
 
 from .._model.model import BYTE_TOKENS
 from .._render import Block, Branch, Line, Shown, Table, token_text
-from .._tokenizer.tokenizer import Tokenizer
-from ._asked import name_of
+from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
 from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind
 from ._rules import Rules, Symbol, Use, rules_of
 
-__all__ = ["Node", "Tree", "tree"]
+__all__ = ["Node", "Tree", "token"]
 
 DEEPEST = 40  # levels to draw: deeper ones do not fit on the page
 MOST_CHILDREN = 50
@@ -22,8 +21,8 @@ MOST_CHILDREN = 50
 
 @dataclass(frozen=True)
 class Node:
-    """A token in the tree of another: its symbol, the rank of its merge, the
-    positions of its two parts.
+    """A token in the tree of another token: its symbol, the rank of its merge,
+    and the positions of its two parts.
 
     `rank`, `left` and `right` are None for symbols that no merge made.
     """
@@ -37,13 +36,13 @@ class Node:
 
 @dataclass(frozen=True, repr=False)
 class Tree(Shown):
-    """How one token is made, and where it is used.
+    """The merges that make one token, and the merges that use it.
 
     Attributes:
-        nodes: All tokens that merging its bytes makes, in this order.
-        roots: The positions of those that are left in the end: only the token
+        nodes: All symbols and tokens of merging its bytes, in order.
+        roots: The positions of the nodes after the last merge: only the token
             itself, unless merging alone does not make it.
-        children: The merges that it is a part of, in rank order.
+        children: The merges that use it as a part, in rank order.
         special: Whether it is a special token, which no merge makes.
     """
 
@@ -83,7 +82,7 @@ class Tree(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Nodes and children as JSON values; bytes are hex, `left` and `right`
-        are places in `nodes`."""
+        are positions in `nodes`."""
         facts = {"is_leaf": self.is_leaf, "is_derivable": self.is_derivable, "depth": self.depth}
         return super().to_dict() | {"kind": self.kind, **facts}
 
@@ -119,9 +118,9 @@ class Tree(Shown):
         return Branch(text, below=(self.branch(node.left, levels - 1), self.branch(node.right, levels - 1)))
 
 
-def tree(tok: Tokenizer, id: int) -> Tree:
-    """How merging makes a token from its bytes, and which tokens are merged from
-    it.
+def token(tok: TokenizerSource, id: int) -> Tree:
+    """The merges that make a token from its bytes, and the tokens that are merged
+    from it.
 
     Args:
         id: A token of at most 512 symbols; for a longer one only the token
@@ -129,12 +128,12 @@ def tree(tok: Tokenizer, id: int) -> Tree:
     Raises:
         UnknownId: No token has this id.
         InvalidOption: The tokenizer does not merge (unigram, WordPiece).
-    Cost: the square of the token's bytes; the first call for a tokenizer also
-        makes its list of merges.
+    Cost: time grows with the square of the token's bytes; the first call for a
+        tokenizer also makes its list of merges.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
-    >>> print(toksmith.explain.tree(tok, tok.token_id("low")))
+    >>> print(toksmith.explain.token(tok, tok.token_id("low")))
     token 257 low of bpe, 259 tokens
     3 bytes: 6c 6f 77; depth 2; used to build 1 other
     low  257  rank 1
@@ -147,20 +146,21 @@ def tree(tok: Tokenizer, id: int) -> Tree:
      id  token  merges
     258  ·low   32 + 257
     """
+    tok = load_tokenizer(tok)
     token = tok.token_bytes(id)
     own = tok.model.vocab.token(id)
     if own is None or id in tok.special_tokens.values():
-        return Tree(name_of(tok), id, token, (), (), (), special=True)
+        return Tree(describe_tokenizer(tok), id, token, (), (), (), special=True)
     rules = rules_of(tok)
     symbols = rules.symbols(own)
     if len(symbols) > MOST_SYMBOLS or (tok.model.byte_fallback and own in BYTE_TOKENS):
         symbols = [Symbol(own, id)]
-    nodes, roots = grown(rules, symbols)
-    return Tree(name_of(tok), id, own, tuple(nodes), tuple(roots), tuple(rules.used(id)))
+    nodes, roots = grow_forest(rules, symbols)
+    return Tree(describe_tokenizer(tok), id, own, tuple(nodes), tuple(roots), tuple(rules.used(id)))
 
 
-def grown(rules: Rules, symbols: list[Symbol]) -> tuple[list[Node], list[int]]:
-    """The forest that merging makes of these symbols: its nodes, and the places of those that are left."""
+def grow_forest(rules: Rules, symbols: list[Symbol]) -> tuple[list[Node], list[int]]:
+    """The forest that merging makes of these symbols: its nodes, and the positions of its roots."""
     nodes = [Node(symbol.id, symbol.token) for symbol in symbols]
     roots = list(range(len(nodes)))
     for step in steps_of(rules, symbols)[0]:

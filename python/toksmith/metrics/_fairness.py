@@ -1,6 +1,6 @@
-"""fairness: what the same text costs in each language, with several tokenizers on one scale.
+"""fairness: the cost of the same text in each language, with several tokenizers on one scale.
 
-The figures of each tokenizer are those of `parity`. A cost is relative to the language that is dearest with the same tokenizer.
+`parity` gives the figures of each tokenizer. A cost is relative to the language with the most tokens under the same tokenizer.
 Left out: prices, and whether texts have the same meaning.
 """
 
@@ -11,25 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _render
-from .._base.arguments import text as text_argument
-from .._base.errors import InvalidOption, UnknownName, number_of, shortened
+from .._base.arguments import check_text as text_argument
+from .._base.wording import number_of, shorten_middle
 from .._render import Bars, Block, Cell, Line, Table, one_line
 from .._tokenizer.tokenizer import Tokenizer
+from ..errors import InvalidOption, UnknownName
 from ._languages import LANGUAGES
 from ._parity import Parallel, Parity, parity
 
 __all__ = ["Fairness", "fairness"]
 
-TWICE = 2.0  # the premium from which a language is counted as one that pays much more
+TWICE = 2.0  # languages with a higher premium are counted in the summary
 MOST_NAMED = 300  # characters of names in a `repr`
 
 
 @dataclass(frozen=True, repr=False)
 class Fairness(_render.Shown):
-    """What the same text costs in each language, by tokenizer.
+    """The cost of the same text in each language, by tokenizer.
 
     Attributes:
-        reference: The language that premiums are relative to.
+        reference: The language whose premium is 1.
         parities: The figures of each tokenizer, by its name.
     """
 
@@ -38,18 +39,18 @@ class Fairness(_render.Shown):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the figures doubtful, as for `parity`."""
+        """Reasons to doubt the figures, as for `parity`."""
         return next(iter(self.parities.values())).warnings
 
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages in order of their mean premium, the cheapest first."""
         first = next(iter(self.parities.values()))
-        sums = {each.name: sum(found[each.name] or 0.0 for found in self.parities.values()) for each in first.languages}
+        sums = {each.name: sum(own[each.name] or 0.0 for own in self.parities.values()) for each in first.languages}
         return tuple(sorted(sums, key=lambda name: sums[name]))
 
     def costs(self, tokenizer: str) -> dict[str, float | None]:
-        """The tokens of each language relative to those of the dearest, by
+        """The tokens of each language relative to the language with the most, by
         language; None if no language has any.
 
         Raises:
@@ -64,19 +65,19 @@ class Fairness(_render.Shown):
     def to_dict(self) -> dict[str, Any]:
         """The figures as JSON values, the languages in order of their premium."""
         rows = []
-        for name, found in self.parities.items():
-            costs, by_name = self.costs(name), {each.name: each for each in found.languages}
+        for name, result in self.parities.items():
+            costs, by_name = self.costs(name), {each.name: each for each in result.languages}
             languages = [
                 {"name": each, "tokens": by_name[each].tokens, "bytes": by_name[each].bytes}
                 | {"premium": by_name[each].premium, "cost": costs[each]}
                 for each in self.languages
             ]
-            rows.append({"tokenizer": name, "gini": found.gini, "languages": languages})
+            rows.append({"tokenizer": name, "gini": result.gini, "languages": languages})
         return {"reference": self.reference, "warnings": [*self.warnings], "tokenizers": rows}
 
     def _parts(self) -> Iterator[str | Block]:
-        said = f"{number_of(len(self.languages), 'language')} by {number_of(len(self.parities), 'tokenizer')}"
-        yield f"What the same text costs: {said}"
+        sizes = f"{number_of(len(self.languages), 'language')} by {number_of(len(self.parities), 'tokenizer')}"
+        yield f"What the same text costs: {sizes}"
         for warning in self.warnings:
             yield Line(f"warning: {warning}", "warn")
         rows = [self._summary(name) for name in self.parities]
@@ -85,20 +86,23 @@ class Fairness(_render.Shown):
         table = [[name, *(self._cell(name, tokenizer) for tokenizer in self.parities)] for name in self.languages]
         caption = f"Tokens relative to {self.reference}, and to the dearest language"
         yield Table(["language", *map(one_line, self.parities)], table, caption)
-        for tokenizer, found in self.parities.items():
-            premiums = [(name, found[name]) for name in self.languages]
-            bars = [(name, value, f"{value:.2f}") for name, value in premiums if value is not None]
-            yield Bars(bars, f"{one_line(tokenizer)}: tokens relative to {self.reference}")
+        premiums = [
+            (f"{name}, {one_line(tokenizer)}", result[name])
+            for name in self.languages
+            for tokenizer, result in self.parities.items()
+        ]
+        bars = [(name, value, f"{value:.2f}") for name, value in premiums if value is not None]
+        yield Bars(bars, f"Tokens relative to {self.reference}")
         yield Line(
             "It does not show whether the texts have the same meaning, or how well a model does in a language.", "dim"
         )
 
     def _summary(self, tokenizer: str) -> list[str | Cell]:
-        found = self.parities[tokenizer]
-        dearest = max(found.languages, key=lambda each: each.tokens)
-        many = sum((each.premium or 0.0) > TWICE for each in found.languages)
-        tokens = f"{sum(each.tokens for each in found.languages):,}"
-        gini = Cell("–" if found.gini is None else f"{found.gini:.3f}", "strong")
+        result = self.parities[tokenizer]
+        dearest = max(result.languages, key=lambda each: each.tokens)
+        many = sum((each.premium or 0.0) > TWICE for each in result.languages)
+        tokens = f"{sum(each.tokens for each in result.languages):,}"
+        gini = Cell("–" if result.gini is None else f"{result.gini:.3f}", "strong")
         times = "–" if dearest.premium is None else f"{dearest.premium:.2f}"
         return [tokenizer, tokens, gini, dearest.name, times, f"{many:,}"]
 
@@ -109,18 +113,17 @@ class Fairness(_render.Shown):
     def plot(self) -> _render.Plot:
         """The premiums as bars, a series for each tokenizer."""
         names = self.languages
-        series = {name: [found[each] or 0.0 for each in names] for name, found in self.parities.items()}
+        series = {name: [own[each] or 0.0 for each in names] for name, own in self.parities.items()}
         label = f"tokens relative to {self.reference}"
         return _render.Plot("What the same text costs", label, "", series, [*names], "across", 1)
 
     to_chart = _render.to_chart
 
     def __repr__(self) -> str:
-        said = (
-            f"{one_line(name)} {'–' if found.gini is None else f'{found.gini:.3f}'}"
-            for name, found in self.parities.items()
+        figures = (
+            f"{one_line(name)} {'–' if own.gini is None else f'{own.gini:.3f}'}" for name, own in self.parities.items()
         )
-        return f"<Fairness, Gini coefficients: {shortened(', '.join(said), MOST_NAMED)}>"
+        return f"<Fairness, Gini coefficients: {shorten_middle(', '.join(figures), MOST_NAMED)}>"
 
 
 def fairness(
@@ -130,19 +133,20 @@ def fairness(
     reference: str | None = None,
     threads: int | None = None,
 ) -> Fairness:
-    """What the same text costs in each language, with several tokenizers: tokens
-    relative to a reference language, and cost relative to the dearest.
+    """The cost of the same text in each language, with several tokenizers: tokens
+    relative to a reference language, and to the language with the most tokens.
 
     Args:
         toks: The tokenizers by name.
-        texts: By language, as for `toksmith.parity`; None for the four
+        texts: By language, as for `toksmith.metrics.parity`; None for the four
             sentences of `metrics.LANGUAGES`.
-        reference, threads: As for `toksmith.parity`.
+        reference, threads: As for `toksmith.metrics.parity`.
     Raises:
         InvalidOption: There is no tokenizer or no language, or `reference` is
             not one of the languages.
         CorpusError: A file cannot be read.
-    Cost: that of encoding. Source: as for `toksmith.parity`.
+    Cost: one encoding for each tokenizer. Source: as for
+        `toksmith.metrics.parity`.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
@@ -158,6 +162,6 @@ def fairness(
         text_argument(name, "toks")
         if not isinstance(tok, Tokenizer):
             raise TypeError(f"toks: expected tokenizers by name, not {type(tok).__name__}")
-    given = LANGUAGES if texts is None else texts
-    parities = {name: parity(tok, given, reference=reference, threads=threads) for name, tok in toks.items()}
+    by_language = LANGUAGES if texts is None else texts
+    parities = {name: parity(tok, by_language, reference=reference, threads=threads) for name, tok in toks.items()}
     return Fairness(next(iter(parities.values())).reference, parities)

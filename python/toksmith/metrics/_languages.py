@@ -1,7 +1,7 @@
-"""Four sentences in twenty-four languages, to compare languages without longer texts.
+"""Four sentences in twenty-four languages, for comparisons of languages without longer texts.
 
-They were written for this purpose and translated by meaning; the first language is the reference. A few sentences only
-show the order of magnitude: `toksmith.parity` accepts longer texts.
+They were written for this purpose and translated by meaning; the first language is the reference. A few sentences show only
+the order of magnitude; `toksmith.metrics.parity` accepts longer texts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""parity: what the same text costs in each language with one tokenizer.
+"""parity: the cost of the same text in each language with one tokenizer.
 
 The premium of a language is its number of tokens relative to the reference language, for texts with the same meaning.
-Left out: prices, and whether two texts do have the same meaning.
+Left out: prices, and whether two texts have the same meaning.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 import numpy as np
 
 from .. import _render
-from .._base.arguments import text as text_argument
-from .._base.arguments import texts as text_arguments
-from .._base.errors import InvalidOption, UnknownName
-from .._corpus import documents
+from .._base.arguments import check_text as text_argument
+from .._base.arguments import check_texts as text_arguments
+from .._corpus import iter_documents
 from .._render import Bars, Block, Cell, Line, Table, one_line
+from .._sources.named import TokenizerSource, load_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
+from ..errors import InvalidOption, UnknownName
 
-__all__ = ["Language", "Parity", "parity"]
+__all__ = ["Language", "Parallel", "Parity", "documents_of", "parity"]
 
 Parallel = Text | Sequence[Text] | Path
 
@@ -29,10 +30,11 @@ Parallel = Text | Sequence[Text] | Path
 @dataclass(frozen=True)
 class Language:
     """One language: its name, and the lines, bytes and tokens of its text;
-    `premium` None if the reference has no tokens.
+    `premium` is None if the reference has no tokens.
 
     Attributes:
-        layout: Lines that are blank, or that begin or end with white space.
+        layout: Number of lines that are blank, or that begin or end with white
+            space.
     """
 
     name: str
@@ -45,16 +47,16 @@ class Language:
 
 @dataclass(frozen=True, repr=False)
 class Parity(_render.Shown):
-    """Premiums by language, and how unequal they are.
+    """Premiums by language, and their inequality.
 
     Attributes:
         reference: The language whose premium is 1.
         languages: In the order of the argument.
         gini: The Gini coefficient of tokens by language: 0 if all are equal,
             at most 1 - 1/n; None without tokens.
-        gini_per_byte: The same for tokens per byte. It ranks tokenizers
-            differently, because bytes are as unequal as tokens.
-        warnings: What makes the figures doubtful: unequal numbers of lines,
+        gini_per_byte: The Gini coefficient of tokens per byte. It ranks
+            tokenizers differently, because bytes are as unequal as tokens.
+        warnings: Reasons to doubt the figures: unequal numbers of lines,
             layout.
         before: The same texts with another tokenizer, if one was given.
     """
@@ -68,7 +70,7 @@ class Parity(_render.Shown):
 
     @property
     def worst(self) -> str:
-        """The language with the most tokens; of equals the first."""
+        """The language with the most tokens; the first among equals."""
         return max(self.languages, key=lambda each: each.tokens).name
 
     def __getitem__(self, name: str) -> float | None:
@@ -83,9 +85,9 @@ class Parity(_render.Shown):
         raise UnknownName("language", name, [each.name for each in self.languages])
 
     def __repr__(self) -> str:
-        shown = [f"{one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
-        more = ["…"] if len(self.languages) > len(shown) else []
-        return f"<Parity with {one_line(self.reference)[:40]}: {', '.join([*shown, *more])}>"
+        first = [f"{one_line(each.name)[:40]} {_figure(each.premium)}" for each in self.languages[:8]]
+        more = ["…"] if len(self.languages) > len(first) else []
+        return f"<Parity with {one_line(self.reference)[:40]}: {', '.join([*first, *more])}>"
 
     def _parts(self) -> Iterator[str | Block]:
         yield f"Parity with {self.reference}"
@@ -93,11 +95,11 @@ class Parity(_render.Shown):
         heads = ["language", "premium", "tokens", "lines", "bytes", "bytes per token"]
         heads += [] if self.before is None else ["premium before", "tokens before"]
         yield Table(heads, [self._row(place) for place in range(len(self.languages))])
-        said = "Gini coefficient of tokens {}, of tokens per byte {} (0: all languages pay the same)"
+        sentence = "Gini coefficient of tokens {}, of tokens per byte {} (0: all languages pay the same)"
         for when, each in (("", self), ("before: ", self.before)):
             if each is not None:
-                yield Line(when + said.format(*map(_figure, (each.gini, each.gini_per_byte))))
-                yield Line(when + each._worst_said())
+                yield Line(when + sentence.format(*map(_figure, (each.gini, each.gini_per_byte))))
+                yield Line(when + each._worst_line())
         ordered = sorted(self.languages, key=lambda each: each.premium or 0)
         bars = [(each.name, each.premium, f"{each.premium:.2f}") for each in ordered if each.premium is not None]
         yield Bars(bars, f"Tokens relative to {self.reference} for the same text")
@@ -106,13 +108,13 @@ class Parity(_render.Shown):
 
     def plot(self) -> _render.Plot:
         """The premiums as bars, the cheapest language first."""
-        paid = (each for each in self.languages if each.premium is not None)
-        ordered = sorted(paid, key=lambda each: each.premium or 0)
+        priced = (each for each in self.languages if each.premium is not None)
+        ordered = sorted(priced, key=lambda each: each.premium or 0)
         title, label = "What the same text costs", f"tokens relative to {self.reference}"
         series = {label: [each.premium for each in ordered]}
         return _render.Plot(title, label, "", series, [each.name for each in ordered], "across", 1)
 
-    def _worst_said(self) -> str:
+    def _worst_line(self) -> str:
         return f"worst off is {self.worst}, with {_figure(self[self.worst])} times the tokens of {self.reference}"
 
     def _row(self, place: int) -> list[str | Cell]:
@@ -124,7 +126,7 @@ class Parity(_render.Shown):
         return [each.name, Cell(_figure(each.premium), "strong"), *figures, ratio, *before]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that is shown, as JSON values."""
+        """The content of the view as JSON values."""
         own = super().to_dict() | {"worst": self.worst}
         del own["before"]
         return own if self.before is None else own | {"before": self.before.to_dict()}
@@ -137,14 +139,14 @@ def _figure(value: float | None) -> str:
 
 
 def parity(
-    tok: Tokenizer,
+    tok: TokenizerSource,
     texts: Mapping[str, Parallel],
     *,
     reference: str | None = None,
     before: Tokenizer | None = None,
     threads: int | None = None,
 ) -> Parity:
-    """What the same text costs in each language: tokens relative to the reference
+    """The cost of the same text in each language: tokens relative to the reference
     language.
 
     A text is encoded as a whole, a list of lines line by line. The texts of all
@@ -154,10 +156,10 @@ def parity(
     Args:
         texts: By language: a text, its lines, or the path of a file (its
             rows, or its text without the last newline).
-        reference: The language that the others are compared with; None for the
+        reference: The language with which the others are compared; None for the
             first.
-        before: A second tokenizer, such as one that was trained without regard
-            to languages; its figures are beside those of `tok`.
+        before: A second tokenizer, such as one trained without regard to
+            languages; the result then has its figures too.
         threads: At least 1; None for all processors.
     Returns:
         Premiums, Gini coefficients, the worst language, and warnings if the
@@ -165,28 +167,29 @@ def parity(
     Raises:
         InvalidOption: There is no language, or `reference` is not one of them.
         CorpusError: A file cannot be read.
-    Cost: that of encoding. Source: Petrov et al., NeurIPS 2023 (premium);
+    Cost: one encoding. Source: Petrov et al., NeurIPS 2023 (premium);
         Foroutan et al. 2025 (Gini).
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, pattern=None)
-    >>> found = toksmith.parity(tok, {"en": ["low", "lowest"], "ko": ["낮은", "가장 낮은"]})
+    >>> found = toksmith.metrics.parity(tok, {"en": ["low", "lowest"], "ko": ["낮은", "가장 낮은"]})
     >>> found["en"], found["ko"], found.warnings
     (1.0, 3.8, ())
     >>> found.worst, found.gini
     ('ko', 0.2916666666666667)
     """
+    tok = load_tokenizer(tok)
     if not texts:
         raise InvalidOption("texts", {}, "at least one language with its text")
-    lines = {text_argument(name, "texts"): _documents(text) for name, text in texts.items()}
+    lines = {text_argument(name, "texts"): documents_of(text) for name, text in texts.items()}
     reference = next(iter(texts)) if reference is None else reference
     if reference not in texts:
         raise InvalidOption("reference", reference, f"one of the languages {', '.join(texts)}")
-    old = None if before is None else compared(before, lines, reference, threads)
-    return replace(compared(tok, lines, reference, threads), before=old)
+    old = None if before is None else compare_languages(before, lines, reference, threads)
+    return replace(compare_languages(tok, lines, reference, threads), before=old)
 
 
-def compared(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, threads: int | None) -> Parity:
+def compare_languages(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, threads: int | None) -> Parity:
     counts = {name: tok.count_batch(each, special="text", threads=threads) for name, each in lines.items()}
     tokens = {name: int(each.sum()) for name, each in counts.items()}
     base = tokens[reference]
@@ -205,16 +208,16 @@ def compared(tok: Tokenizer, lines: Mapping[str, list[Text]], reference: str, th
     return Parity(reference, languages, gini([*tokens.values()]), gini(per_byte), tuple(_warnings(languages)))
 
 
-def _documents(text: Parallel) -> list[Text]:
-    """The documents that are encoded: a text or a file as a whole, or each line."""
+def documents_of(text: Parallel) -> list[Text]:
+    """The documents to encode: a text or a file as a whole, or each line."""
     if isinstance(text, (str, bytes)):
         return [text]
     if isinstance(text, Path):
-        found = [*documents(text)]
-        if len(found) != 1:  # rows
-            return found
-        end = b"\n" if isinstance(found[0], bytes) else "\n"
-        return [found[0].removesuffix(end)]  # type: ignore[arg-type]
+        parts = [*iter_documents(text)]
+        if len(parts) != 1:  # rows
+            return parts
+        end = b"\n" if isinstance(parts[0], bytes) else "\n"
+        return [parts[0].removesuffix(end)]  # type: ignore[arg-type]
     return [*text_arguments(text, "texts", "a list of str or bytes", (str, bytes))]
 
 
@@ -226,19 +229,21 @@ def _text(document: Text) -> str:
 
 
 def _layout(text: str) -> int:
-    """Lines that are blank, or that begin or end with white space."""
+    """The number of lines that are blank, or that begin or end with white space."""
     return sum(line != line.strip() or not line for line in text.split("\n"))
 
 
 def _warnings(languages: Sequence[Language]) -> Iterator[str]:
     counts = {each.lines for each in languages}
     if len(counts) > 1:
-        said = ", ".join(f"{each.name} {each.lines:,}" for each in languages)
-        yield f"the numbers of lines differ, so the texts may not have the same meaning ({said})"
+        numbers = ", ".join(f"{each.name} {each.lines:,}" for each in languages)
+        yield f"the numbers of lines differ, so the texts may not have the same meaning ({numbers})"
     for each in languages:
         if each.layout:
-            said = f"{each.layout:,} of {each.lines:,} lines of {each.name} are blank, or begin or end with white space"
-            yield f"{said}; strip them, otherwise this compares layout and not language"
+            lines = (
+                f"{each.layout:,} of {each.lines:,} lines of {each.name} are blank, or begin or end with white space"
+            )
+            yield f"{lines}; strip them, otherwise this compares layout and not language"
         if not each.tokens:
             yield f"{each.name} has no text"
 

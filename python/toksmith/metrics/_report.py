@@ -1,16 +1,18 @@
-"""Report: the values of all metrics for one tokenizer and corpus, and `measure`, which makes it."""
+"""Report: the values of all metrics for one tokenizer and corpus; `measure` makes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .._base.errors import UnknownName, close_names, number_of
+from .._base.wording import close_names, number_of
 from .._corpus import Corpus
 from .._render import Block, Cell, Line, Shown, Table
-from .._tokenizer.tokenizer import Special, Tokenizer
+from .._sources.named import TokenizerSource, load_tokenizer
+from .._tokenizer.tokenizer import Special
+from ..errors import UnknownName
 from ._rows import METRICS, TABLES, Metric, Parts
-from ._sample import Sample, counted
+from ._sample import Sample, count_sample
 
 __all__ = ["Report", "measure", "names"]
 
@@ -77,23 +79,22 @@ class Report(Shown, Mapping[str, float | None]):
         yield Table(("metric", "value", "unit", "numerator", "denominator"), rows, left=(0, 2))
         yield Line("↑ higher is better, ↓ lower is better, all else equal; – undefined", "dim")
         if sample.unplaced:
-            said = f"{number_of(sample.unplaced, 'document')} not equal to the bytes of the tokens; words and numbers leave them out"
-            yield Line(said, "warn")
+            warning = f"{number_of(sample.unplaced, 'document')} not equal to the bytes of the tokens; words and numbers leave them out"
+            yield Line(warning, "warn")
         for table in TABLES:
-            shown = [[_figure(cell) for cell in row] for row in table.rows(sample)]
-            if shown:
-                yield Table(table.heads, shown, table.says)
+            cells = [[_figure(cell) for cell in row] for row in table.rows(sample)]
+            if cells:
+                yield Table(table.heads, cells, table.says)
         hidden = [[row.name, row.hides] for row in METRICS.values()]
         yield Table(("metric", "what it does not show"), hidden, left=(0, 1))
 
     def _shown(self, row: Metric) -> list[str | Cell]:
         value, (numerator, denominator) = self[row.name], self.parts(row.name)
-        said = "–" if value is None else f"{value:.4f}{ARROWS[row.better]}"
-        return [row.name, Cell(said, "strong"), row.unit, _figure(numerator), _figure(denominator)]
+        figure = "–" if value is None else f"{value:.4f}{ARROWS[row.better]}"
+        return [row.name, Cell(figure, "strong"), row.unit, _figure(numerator), _figure(denominator)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that the view shows, as JSON values; undefined values are
-        None."""
+        """The content of the view as JSON values; undefined values are None."""
         sample = self.sample
         names = ("documents", "bytes", "chars", "tokens", "unplaced")
         return {
@@ -131,25 +132,24 @@ def names() -> list[str]:
     return list(METRICS)
 
 
-def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
+def measure(tok: TokenizerSource, corpus: Corpus, *, special: Special = "text", threads: int | None = None) -> Report:
     """All metrics of a tokenizer on a corpus, from one encoding pass with exact
     counts.
 
     Args:
         corpus: Documents as for `train`: texts, paths, `files(…)`.
-        special: What happens to special tokens in the text, as for `encode`.
+        special: The treatment of special tokens in the text, as for `encode`.
         threads: At least 1; None for all processors. The result does not depend
             on it.
     Returns:
         The values by name, None if undefined on this corpus (no words, no
-        numbers, no text), with the counts behind them. `measure(tok, a) +
+        numbers, no text), with their counts. `measure(tok, a) +
         measure(tok, b)` is `measure(tok, [*a, *b])`.
     Raises:
         CorpusError: A file cannot be read.
         SpecialTokenInText, NotInVocabulary, PatternError, TextTooLong: as
             `Tokenizer.encode_batch`.
-    Cost: that of encoding, and a few operations for each token and each 64
-        bytes.
+    Cost: one encoding, and a few operations for each token and each 64 bytes.
 
     >>> import toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
@@ -159,4 +159,5 @@ def measure(tok: Tokenizer, corpus: Corpus, *, special: Special = "text", thread
     >>> print(report["digit_alignment"])
     None
     """
-    return Report(counted(tok, corpus, special=special, threads=threads))
+    tok = load_tokenizer(tok)
+    return Report(count_sample(tok, corpus, special=special, threads=threads))

@@ -1,8 +1,8 @@
 """The metrics: one row and one function each. A value is a numerator divided by a denominator, None if the denominator
 is zero.
 
-A new metric is a function of a `Sample` and a row of `METRICS`. Each row says what its figure does not show. Left out:
-any single score.
+A new metric is a function of a `Sample` and a row of `METRICS`. Each row states the limits of its figure. Left out: any
+single score.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["METRICS", "TABLES", "Figures", "Metric", "Parts"]
 
 
 class Parts(NamedTuple):
-    """What a value is made of: it is `numerator / denominator`."""
+    """The parts of a value, which is `numerator / denominator`."""
 
     numerator: float
     denominator: float
@@ -33,11 +33,11 @@ class Metric(NamedTuple):
     Attributes:
         name: Its name in `measure`.
         function: The parts of the value.
-        counted: What the numerator counts.
-        over: What the denominator counts.
-        better: Which direction is better, all else equal; "" for neither.
-        hides: What the figure does not show, in one sentence.
-        source: Where the definition comes from.
+        counted: The unit of the numerator.
+        over: The unit of the denominator.
+        better: The better direction, all else equal; "" for neither.
+        hides: The limits of the figure, in one sentence.
+        source: The paper that defines it.
     """
 
     name: str
@@ -72,17 +72,17 @@ def chars_per_token(sample: Sample) -> Parts:
 
 
 def fertility(sample: Sample) -> Parts:
-    """Tokens per word, including the space before it; 1.0 means that no word is cut."""
+    """Tokens per word, including the space before the word; 1.0 means that no word is cut."""
     return Parts(sample.word_tokens, sample.words)
 
 
 def continued_words(sample: Sample) -> Parts:
-    """Running words that are in two tokens or more."""
+    """Running words in two tokens or more."""
     return Parts(sample.cut_words, sample.words)
 
 
 def single_token_words(sample: Sample) -> Parts:
-    """Running words that are in one token: 1 - `continued_words`."""
+    """Running words in one token: 1 - `continued_words`."""
     return Parts(sample.words - sample.cut_words, sample.words)
 
 
@@ -97,14 +97,14 @@ def entropy(shares: NDArray[np.float64]) -> float:
 
 
 def shannon_efficiency(sample: Sample) -> Parts:
-    """The entropy of single tokens over that of an even use of all entries."""
+    """The entropy of single tokens, divided by the entropy of an even use of all entries."""
     if not sample.tokens:
         return Parts(0, 0)
     return Parts(entropy(sample._shares), float(np.log2(sample.entries)))
 
 
 def renyi_efficiency(sample: Sample) -> Parts:
-    """The same with Rényi's entropy of order 2.5, which weighs frequent tokens more."""
+    """As `shannon_efficiency`, with Rényi's entropy of order 2.5, which weighs frequent tokens more."""
     if not sample.tokens:
         return Parts(0, 0)
     bits = float(np.log2((sample._shares**2.5).sum())) / (1 - 2.5)
@@ -135,39 +135,38 @@ def partial_tokens(sample: Sample) -> Parts:
 
 
 def cut_characters(sample: Sample) -> Parts:
-    """Characters that are cut by the end of a token, which then holds their first bytes."""
+    """Characters that the end of a token cuts; the token then holds their first bytes."""
     return Parts(int(sample.emitted[sample.vocabulary.ends_inside].sum()), sample.chars)
 
 
 def numbers_of(sample: Sample, digits: int) -> NDArray[np.uint64]:
-    """How often numbers of a given length were cut in each way, by the bits of the cuts."""
+    """The occurrences of each way to cut numbers of a given length, by the bits of the cuts."""
     return sample.numbers[1 << (digits - 1) : 1 << digits]
 
 
 @cache
-def alignment(digits: int) -> NDArray[np.float64]:
-    """For each way to cut a number: the F1 score of its cuts, compared with cuts before every third digit from the
-    right.
+def alignment_scores(digits: int) -> NDArray[np.float64]:
+    """For each way to cut a number, the F1 score of its cuts against cuts before every third digit from the right.
 
-    1.0 if no cut is expected and none was made.
+    1.0 for no cut where none is expected.
     """
     ideal = sum(1 << (place - 1) for place in range(digits - 3, 0, -3))
     scores = []
     for cuts in range(1 << (digits - 1)):
-        both, made = (cuts & ideal).bit_count(), cuts.bit_count() + ideal.bit_count()
-        scores.append(2 * both / made if made else 1.0)
+        both, total = (cuts & ideal).bit_count(), cuts.bit_count() + ideal.bit_count()
+        scores.append(2 * both / total if total else 1.0)
     return np.array(scores)
 
 
 def digit_alignment(sample: Sample) -> Parts:
-    """The F1 score of a number's cuts against groups of three from the right; mean over numbers of 4 to 12 digits."""
+    """The F1 score of a number's cuts against groups of three from the right; the mean over numbers of 4 to 12 digits."""
     lengths = range(4, DIGITS + 1)
-    score = sum(float((numbers_of(sample, digits) * alignment(digits)).sum()) for digits in lengths)
+    score = sum(float((numbers_of(sample, digits) * alignment_scores(digits)).sum()) for digits in lengths)
     return Parts(score, int(sum(numbers_of(sample, digits).sum() for digits in lengths)))
 
 
 def digit_pattern_entropy(sample: Sample) -> Parts:
-    """The entropy of the ways in which numbers of one length are cut; mean over numbers of 2 to 12 digits."""
+    """The entropy of the ways to cut numbers of one length; the mean over numbers of 2 to 12 digits."""
     bits = numbers = 0.0
     for digits in range(2, DIGITS + 1):
         ways = numbers_of(sample, digits)
@@ -184,12 +183,12 @@ def indentation(sample: Sample) -> Parts:
 
 
 def white_tokens(sample: Sample) -> Parts:
-    """Emitted tokens that are white space and nothing else."""
+    """Emitted tokens that are only white space."""
     return Parts(int(sample.emitted[sample.vocabulary.white].sum()), sample.tokens)
 
 
 def glued_spaces(sample: Sample) -> Parts:
-    """Words after a space that share a token with it: a prompt that ends in this space is cut as no text is."""
+    """Words after a space that share a token with it; a prompt that ends in this space is cut unlike any training text."""
     return Parts(sample.glued, sample.spaced)
 
 
@@ -202,7 +201,7 @@ RUST = "Rust et al., ACL 2021"
 ROWS = (
     Metric(
         *("bytes_per_token", bytes_per_token, "bytes", "tokens", "higher"),
-        "It says nothing about where texts are cut, and a script with three bytes per letter looks three times as good.",
+        "It ignores where texts are cut, and a script with three bytes per letter looks three times as good.",
     ),
     Metric(
         *("chars_per_token", chars_per_token, "characters", "tokens", "higher"),
@@ -210,7 +209,7 @@ ROWS = (
     ),
     Metric(
         *("fertility", fertility, "tokens", "words", "lower"),
-        "In a script without spaces a whole sentence is one word; it says nothing about where a word is cut.",
+        "In a script without spaces a whole sentence is one word; it ignores where a word is cut.",
         RUST,
     ),
     Metric(
@@ -220,7 +219,7 @@ ROWS = (
     ),
     Metric(
         *("single_token_words", single_token_words, "whole words", "words", "higher"),
-        "It counts running words, not distinct words, of which far fewer are whole.",
+        "It counts running words; far fewer of the distinct words are whole.",
         "arXiv 2510.09947",
     ),
     Metric(
@@ -243,7 +242,7 @@ ROWS = (
     ),
     Metric(
         *("vocabulary_token_bytes", vocabulary_token_bytes, "bytes", "entries", ""),
-        "Long entries may never be emitted; compare with bytes_per_token.",
+        "Long entries can stay unused; compare with bytes_per_token.",
     ),
     Metric(
         *("partial_entries", partial_entries, "partial entries", "entries", ""),
@@ -255,7 +254,7 @@ ROWS = (
     ),
     Metric(
         *("cut_characters", cut_characters, "cut characters", "characters", "lower"),
-        "It does not show what a cut character costs a model; streams must hold its bytes back.",
+        "It does not show the cost of a cut character for a model; streams must hold its bytes back.",
     ),
     Metric(
         *("digit_alignment", digit_alignment, "F1 score", "numbers", "higher"),
@@ -276,7 +275,7 @@ ROWS = (
     ),
     Metric(
         *("glued_spaces", glued_spaces, "glued words", "words after a space", ""),
-        "Most vocabularies score high by design; it says how often a trailing space in a prompt hurts, not how much.",
+        "Most vocabularies score high by design; it counts how often a trailing space in a prompt hurts, not how much.",
     ),
     Metric(
         *("round_trip", round_trip, "unchanged documents", "documents", "higher"),
@@ -287,8 +286,7 @@ ROWS = (
 METRICS: Mapping[str, Metric] = MappingProxyType({row.name: row for row in ROWS})
 
 
-# Results with more than one number. A table is a name, heads and rows of JSON values; it has no row for what the corpus
-# does not contain.
+# Results with several numbers. A table is a name, heads and rows of JSON values; it has rows only for values in the corpus.
 
 Row = Sequence[int | float | str]
 
@@ -312,20 +310,22 @@ def token_lengths(sample: Sample) -> list[Row]:
 
 
 def number_cuts(sample: Sample) -> list[Row]:
-    """By digits: numbers, mean F1 score against groups of three from the right, ways to cut them, entropy, and the most
-    frequent way."""
+    """By digits: numbers, mean F1 score against groups of three from the right, number of ways to cut them, entropy, and the
+    most frequent way."""
     rows: list[Row] = []
     for digits in range(1, DIGITS + 1):
         ways = numbers_of(sample, digits)
         if many := int(ways.sum()):
-            score = float((ways * alignment(digits)).sum()) / many
+            score = float((ways * alignment_scores(digits)).sum()) / many
             bits = entropy(ways[ways > 0] / many)
-            rows.append([digits, many, score, int(np.count_nonzero(ways)), bits, way(digits, int(ways.argmax()))])
+            rows.append(
+                [digits, many, score, int(np.count_nonzero(ways)), bits, format_cuts(digits, int(ways.argmax()))]
+            )
     return rows
 
 
-def way(digits: int, cuts: int) -> str:
-    """How a number is cut, as the digits of each token: `3+1`."""
+def format_cuts(digits: int, cuts: int) -> str:
+    """A way to cut a number, as the digits of each token: `3+1`."""
     ends = [place for place in range(1, digits) if cuts >> (place - 1) & 1] + [digits]
     return "+".join(str(end - start) for start, end in zip([0, *ends], ends, strict=False))
 
@@ -334,8 +334,8 @@ def indent_levels(sample: Sample) -> list[Row]:
     """By indentation: lines, tokens that end in it, and tokens for each line."""
     names = [f"{width} space{'s' * (width > 1)}" for width in range(1, SPACES + 1)]
     names += [f"{width} tab{'s' * (width > 1)}" for width in range(1, TABS + 1)]
-    found = zip([*names, "mixed or wider"], sample.indents.tolist(), strict=True)
-    return [[name, lines, tokens, tokens / lines] for name, (lines, tokens) in found if lines]
+    counts = zip([*names, "mixed or wider"], sample.indents.tolist(), strict=True)
+    return [[name, lines, tokens, tokens / lines] for name, (lines, tokens) in counts if lines]
 
 
 TABLES = (

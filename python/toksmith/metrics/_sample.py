@@ -1,6 +1,6 @@
-"""The data behind metrics: exact counts of one encoding pass, and properties of each token's bytes.
+"""The data of metrics: exact counts of one encoding pass, and properties of each token's bytes.
 
-Counts of parts of a corpus, from other threads, processes or machines, add up to those of the whole, in any order. Left
+Counts of parts of a corpus, from other threads, processes or machines, add up to the counts of the whole, in any order. Left
 out: every ratio.
 """
 
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .._base.errors import InvalidOption
 from .._base.threads import thread_count
-from .._corpus import Corpus, batches, documents
+from .._corpus import Corpus, batch_texts, iter_documents
 from .._model.model import check_numbers, plain_array
 from .._tokenizer.tokenizer import Special, Tokenizer
+from ..errors import InvalidOption
 
-__all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "counted", "tokens_of"]
+__all__ = ["DIGITS", "SPACES", "TABS", "Sample", "Tokens", "count_sample", "tokens_of"]
 
 BATCH_CHARS = 16 << 20
 
@@ -37,15 +37,14 @@ class Tokens:
     per token, in the order of ids.
 
     Attributes:
-        ids: uint32, ascending; an id may be far larger than the number of
+        ids: uint32, ascending; an id can be far larger than the number of
             tokens.
         lengths: uint32, bytes.
         special: Whether the token is special.
-        starts_inside: It begins with the rest of a character that began before
-            it.
-        ends_inside: It ends before its last character does.
-        impossible: No well-formed UTF-8 contains its bytes.
-        white: It is only white space.
+        starts_inside: Whether it begins inside a character.
+        ends_inside: Whether it ends inside a character.
+        impossible: Whether no well-formed UTF-8 contains its bytes.
+        white: Whether it is only white space.
     """
 
     ids: NDArray[np.uint32]
@@ -58,12 +57,12 @@ class Tokens:
 
     @property
     def partial(self) -> NDArray[np.bool_]:
-        """Not whole characters: not valid UTF-8 alone."""
+        """Whether the token is not valid UTF-8 alone."""
         return self.starts_inside | self.ends_inside | self.impossible
 
     def places(self, ids: NDArray[np.unsignedinteger] | list[int]) -> NDArray[np.intp]:
-        """Where the values of these ids, each of which a token has, are in the
-        arrays."""
+        """The indices of these ids in the arrays; every id must be one of a
+        token."""
         array = plain_array(ids, "ids")
         if array.dtype != np.uint32:
             check_numbers(array, np.dtype(np.uint32), "ids")
@@ -74,16 +73,16 @@ VOCABULARIES: WeakKeyDictionary[Tokenizer, Tokens] = WeakKeyDictionary()
 
 
 def tokens_of(tok: Tokenizer) -> Tokens:
-    """What the tokens of `tok` are by their bytes, in arrays that cannot be written; found once while `tok` lives."""
-    found = VOCABULARIES.get(tok)
-    if found is None:
+    """The properties of the tokens of `tok`, in read-only arrays; cached while `tok` lives."""
+    vocabulary = VOCABULARIES.get(tok)
+    if vocabulary is None:
         ids, lengths, flags = _core.token_facts(tok._engine)
         bits = (SPECIAL, STARTS_INSIDE, ENDS_INSIDE, IMPOSSIBLE, WHITE)
         masks = [(flags & bit).astype(np.bool_) for bit in bits]
         for array in (ids, lengths, *masks):
             array.flags.writeable = False
-        found = VOCABULARIES[tok] = Tokens(ids, lengths, *masks)
-    return found
+        vocabulary = VOCABULARIES[tok] = Tokens(ids, lengths, *masks)
+    return vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +91,10 @@ class Sample:
     corpora.
 
     A word is a letter with the letters and marks after it; a space (U+0020)
-    before it counts with it, because it is part of the word's token wherever
+    before it counts as part of it, because it is in the word's token wherever
     possible. A number is a run of ASCII digits. An indented line begins with
-    spaces or tabs and continues with something else. Texts that differ from
-    the joined bytes of their tokens (with a model with normalizers) are
+    spaces or tabs and continues with another character. Texts that differ
+    from the joined bytes of their tokens (with a model with normalizers) are
     counted in `unplaced`, and the counts from `words` on exclude them.
 
     Attributes:
@@ -106,16 +105,16 @@ class Sample:
         changed: Documents that decoding does not restore.
         words, word_tokens, cut_words: Words; tokens that contain a byte of a
             word, summed over words; words in several tokens.
-        spaced, glued: Words after a space; those whose first letter is in the
+        spaced, glued: Words after a space; words whose first letter is in the
             token of the space.
-        long_numbers: Numbers of more than 12 digits, which `numbers` leaves
-            out.
+        long_numbers: Numbers of more than 12 digits, which are not in
+            `numbers`.
         numbers: uint64, shape (4096,): numbers by `1 << (digits - 1) | cuts`;
             bit i of `cuts` is a cut after digit i + 1.
         indents: uint64, shape (81, 2): lines and tokens that end in their
             indentation; by 1…64 spaces, 1…16 tabs, others.
-        emitted: uint64, shape (entries,): how often each token was emitted, in
-            the order of their ids.
+        emitted: uint64, shape (entries,): occurrences of each token, in the
+            order of their ids.
         vocabulary: The properties of each token.
     """
 
@@ -141,9 +140,9 @@ class Sample:
         if self.tokenizer != other.tokenizer:
             allowed = "counts of one tokenizer; these have different fingerprints, so that their ids differ"
             raise InvalidOption("other", other.tokenizer, allowed)
-        kept = {"tokenizer": self.tokenizer, "vocabulary": self.vocabulary}
-        names = [item.name for item in fields(self) if item.name not in kept]
-        return Sample(**kept, **{name: getattr(self, name) + getattr(other, name) for name in names})  # type: ignore[arg-type]
+        shared = {"tokenizer": self.tokenizer, "vocabulary": self.vocabulary}
+        names = [item.name for item in fields(self) if item.name not in shared]
+        return Sample(**shared, **{name: getattr(self, name) + getattr(other, name) for name in names})  # type: ignore[arg-type]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sample) and all(
@@ -162,25 +161,25 @@ class Sample:
 
     @cached_property
     def _shares(self) -> NDArray[np.float64]:
-        """The share of each id among the tokens, ids that were not emitted left out."""
+        """The share of each emitted id in all tokens."""
         emitted = self.emitted[np.flatnonzero(self.emitted > 0)].astype(np.float64)
         shares: NDArray[np.float64] = emitted / emitted.sum()
         return shares
 
     @property
     def ids(self) -> NDArray[np.uint64]:
-        """How often each id was emitted: uint64, shape (vocab_size,), a new array
-        at each call."""
+        """Occurrences of each id: uint64, shape (vocab_size,), a new array at
+        each call."""
         by_id = np.zeros(int(self.vocabulary.ids[-1]) + 1 if self.entries else 0, np.uint64)
         by_id[self.vocabulary.ids] = self.emitted
         return by_id
 
 
-def counted(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | None) -> Sample:
+def count_sample(tok: Tokenizer, corpus: Corpus, *, special: Special, threads: int | None) -> Sample:
     """The counts of a corpus, in one encoding pass."""
     tally = _core.Tally(tok._engine)
     workers = thread_count(threads)
-    for batch in batches(documents(corpus), BATCH_CHARS):
+    for batch in batch_texts(iter_documents(corpus), BATCH_CHARS):
         tally.add(batch, special, "replace", workers)
     counts: dict[str, Any] = tally.counts()
     return Sample(tokenizer=tok.fingerprint, vocabulary=tokens_of(tok), **counts)

@@ -1,36 +1,48 @@
-"""The executable specification: what every id and every merge of toksmith must
-be, in plain Python.
+"""The executable specification: every id and merge of toksmith, in Python.
 
-Text to ids is `cut` → `split` → `merge`, conducted by `encode`; ids to text
-is `decode`. Corpus to merges is `count` → `train`, and `model_of` turns
-merges into a model. The functions carry the names of the core's modules,
-`docs/spec.md` says the same in words, and tests hold the core to both.
+One page of about 430 lines (160 of code, the rest documentation with
+examples), then one page an idea. This page is a complete byte-pair
+tokenizer. Text to ids is `cut` → `split` → `merge`, called by `encode`; ids
+to text is `decode`. Corpus to merges is `count` → `train`, and `model_of`
+turns merges into a model. `docs/spec.md` states the same rules in words,
+and tests compare the core with both.
 
-This page is read first, and holds what every byte-pair encoding does. The
-other files of the specification, one idea each:
+The names of Karpathy's minbpe on this page:
 
-- `added`: added tokens with flags, and the walk of a text through steps.
-  `normalizers`, `splitters` and `decoders` are the tables of steps,
-  `search` is what they search with, `unicode9` the old tables of characters
+- `get_stats` is `pair_counts`. Its `merge` is `replace_pair`; `merge` here
+  is the loop inside its `encode`.
+- `train`, `encode` and `decode` are functions. A class is a `Model`:
+  `BasicTokenizer` without patterns, `RegexTokenizer` with patterns,
+  `GPT4Tokenizer` with `bytes_rule`. minbpe trains with `ties="first_seen"`.
+- `merges` is `Model.ranks`, `vocab` is `Model.tokens` (bytes to ids),
+  registered special tokens are `specials`.
+- `allowed_special` is `special`: "none_raise" is "raise", "all" is "allow",
+  "none" is "text".
+- `save` and `load` are left out. `toksmith.compat.minbpe` has the three
+  classes with these methods.
+
+The other pages:
+
+- `added`: added tokens with flags, and the walk of a text through a model's
+  steps. The steps are in `normalizers`, `splitters` and `decoders`;
+  `search` finds their patterns, and `unicode9` has the old Unicode tables
   that they follow.
-- `unknown`: pieces of characters of which some have no token, and marks at
-  the ends of pieces.
-- `training`: every option of byte-pair training; `character_training`:
+- `unknown`: characters without a token, and marks at the ends of pieces.
+- `training`: every option of byte-pair training. `character_training`:
   training on characters, for SentencePiece's models, WordPiece and models
-  with ends of words; `unigram_training`: training of unigram models;
-  `parity_training`: training on several languages, where the one that is
-  worst off chooses each merge; `text_training`: training where a token is
-  its text, for the drop-in of HF's library.
-- `templates`: the ids that a model puts around texts.
-- `surgery`: tokens that are added to a model; `pruning`: tokens that are
-  removed from it.
-- `names`: what `dir` of a page lists.
-- `models`: the kinds of models beside byte-pair encoding, and
+  with ends of words. `unigram_training`: unigram models. `parity_training`:
+  several languages, where the language that is worst off chooses each
+  merge. `text_training`: training where a token is its text, as in HF's
+  library.
+- `templates`: the ids that a model puts around texts. `names`: what `dir`
+  of a page lists.
+- `surgery`: adding tokens to a model. `pruning`: removing them.
+- `models`: unigram models, WordPiece and models of words, and
   SentencePiece's normalizer.
 
-All of them leave out speed (every merge looks at everything again), files,
-threads and, but for SentencePiece, offsets. They need the package `regex`
-and nothing else, not even the compiled core.
+All pages leave out speed (every merge scans everything again), files,
+threads and, except for SentencePiece, offsets. They need the package
+`regex` and not the compiled core.
 
 >>> corpus = ["low lower", "low slow"]
 >>> merges = train(count(corpus, ["[a-z]+"]), 2)
@@ -58,17 +70,17 @@ ALPHABET = {"byte": 256, "char": 128}  # tokens before the first merge; their id
 
 
 class Model(NamedTuple):
-    """A tokenizer: a token's id, a pair's rank and its place in the text are three different things.
+    """A tokenizer. Three numbers are independent: a token's id, a pair's rank, and its place in the text.
 
     Attributes:
-        tokens: The id of each ordinary token, in rank order. The ids may be permuted and may leave holes.
-        ranks: For each pair of ids that may merge: its rank (lower merges first) and the id that it makes. `pair_rule`
-            and `bytes_rule` make this table; with no entry nothing merges.
+        tokens: The id of each ordinary token, in rank order. The ids can be permuted and can leave holes.
+        ranks: For each pair of ids that can merge: its rank (lower merges first) and the resulting id. `pair_rule`
+            and `bytes_rule` build this table; without entries nothing merges.
         whole_piece: Whether a piece that is a token becomes that token without merging.
-        patterns: The regexes that cut text into pieces, in order; none means that the text is one piece.
+        patterns: The regexes that cut text into pieces, in order; without any the text is one piece.
         specials: The ids of the special tokens, by content.
-        added: The ids of tokens that are cut out of every text, wanted or not, by content.
-        unit: What a piece is made of before the first merge: "byte", "char", or "piece" (nothing is ever cut).
+        added: The ids of tokens that are cut out of every text, whatever the caller allows, by content.
+        unit: The symbols of a piece before the first merge: "byte", "char", or "piece" (the whole piece).
     """
 
     tokens: Mapping[bytes, int]
@@ -81,9 +93,9 @@ class Model(NamedTuple):
 
 
 def pair_counts(ids: Sequence[int]) -> dict[Pair, int]:
-    """How often each pair of neighbours occurs, keys in the order in which they are met.
+    """The count of each pair of neighbours, in the order of first occurrence (`get_stats` in minbpe).
 
-    Overlapping pairs count: three equal ids hold their pair twice. (The tutorials call this `get_stats`.)
+    Overlapping pairs count: three equal ids hold their pair twice.
 
     The neighbours of 1 2 3 1 2 are 12, 23, 31, 12:
 
@@ -99,9 +111,9 @@ def pair_counts(ids: Sequence[int]) -> dict[Pair, int]:
 
 
 def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
-    """The ids with each occurrence of `pair` replaced by `new`, from left to right, without overlap.
+    """The ids with each occurrence of `pair` replaced by `new` (`merge` in minbpe).
 
-    Of three equal ids the first two are replaced. (The tutorials call this `merge`.)
+    It goes from left to right without overlap: of three equal ids the first two are replaced.
 
     >>> replace_pair([5, 6, 6, 7, 9, 1], (6, 7), 99)
     [5, 6, 99, 9, 1]
@@ -117,10 +129,10 @@ def replace_pair(ids: Sequence[int], pair: Pair, new: int) -> list[int]:
 
 
 def utf8(text: Text) -> bytes:
-    r"""The bytes of a text: bytes as they are, a `str` in UTF-8.
+    r"""The bytes of a text: bytes unchanged, a `str` in UTF-8.
 
-    A `str` may hold surrogates, which have no UTF-8: a high one followed by a low one is the character that both encode
-    in UTF-16, any other becomes U+FFFD (bytes EF BF BD).
+    A `str` can hold surrogates, which have no UTF-8: a high surrogate followed by a low one is the character that both
+    encode in UTF-16, any other becomes U+FFFD (bytes EF BF BD).
 
     >>> utf8("é"), utf8("\ud83d\ude04") == "😄".encode(), utf8("a\ud83d")
     (b'\xc3\xa9', True, b'a\xef\xbf\xbd')
@@ -135,15 +147,15 @@ def cut(
 ) -> list[tuple[bytes, int | None]]:
     """The text as segments: stretches of ordinary text with None, special and added tokens with their ids.
 
-    One scan finds the leftmost token and, of those that start there, the longest; it goes on behind it. A special
-    token that is found but not allowed is an error, and is never silently text.
+    One scan finds the leftmost token, the longest if several start there, and continues after it. A special
+    token that is found but not allowed is an error; it never becomes text silently.
 
     Args:
-        allow: "raise" allows no special token, "allow" all of them, a collection those in it; "text" does not look for
-            any, so that they are ordinary text. Added tokens are always looked for.
+        allow: "raise" allows no special token, "allow" all of them, a collection its members; "text" searches none, so
+            that they are ordinary text. Added tokens are always searched.
     Returns: segments in order, none empty, whose bytes joined are the text.
     Raises: `ValueError` for a special token that is not allowed (the core: `SpecialTokenInText`); `LookupError` for a
-        collection that names something else than special tokens (the core: `UnknownName`).
+        collection with a name that is not a special token (the core: `UnknownName`).
 
     At byte 1 both tokens match and the longer wins; at byte 5 only the shorter does:
 
@@ -161,32 +173,32 @@ def cut(
     if unknown := sorted({*allowed} - {*specials, *added}):
         raise LookupError(f"there is no special token named {unknown[0]!r}")
     data = utf8(text)
-    wanted = {content.encode(): id for content, id in {**({} if allow == "text" else specials), **added}.items()}
-    longest_first = sorted(wanted, key=len, reverse=True)
+    ids = {content.encode(): id for content, id in {**({} if allow == "text" else specials), **added}.items()}
+    longest_first = sorted(ids, key=len, reverse=True)
     segments, end = [], 0
-    for found in regex.finditer(b"|".join(map(regex.escape, longest_first)) or rb"(?!)", data):
-        content = found.group().decode()
+    for match in regex.finditer(b"|".join(map(regex.escape, longest_first)) or rb"(?!)", data):
+        content = match.group().decode()
         if content in specials and content not in allowed:
-            raise ValueError(f"the text holds the special token {content!r} at byte {found.start()}")
-        segments += [(data[end : found.start()], None), (found.group(), wanted[found.group()])]
-        end = found.end()
+            raise ValueError(f"the text holds the special token {content!r} at byte {match.start()}")
+        segments += [(data[end : match.start()], None), (match.group(), ids[match.group()])]
+        end = match.end()
     return [(segment, id) for segment, id in [*segments, (data[end:], None)] if segment]
 
 
 def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
-    r"""The pieces of a text: no merge ever crosses from one into the next.
+    r"""The pieces of a text: no merge crosses from one piece into the next.
 
     A piece is a non-empty match of the regex, or a stretch between two matches, so that no byte is lost. Several
-    regexes apply in order, each to every piece of the one before as a text of its own, beyond whose ends look-arounds
-    see nothing. Bytes that belong to no well-formed UTF-8 character end the text before them; each maximal run of them
-    is one piece, whatever the regexes.
+    regexes apply in order, each to every piece of the previous one as a separate text: look-arounds do not reach
+    beyond its ends. Bytes outside well-formed UTF-8 characters end the text before them; each maximal run of such
+    bytes is one piece, whatever the regexes.
 
     The dialect is that of Rust's `regex`, which `regex` in Python follows under V1 with simple case folding; but
     `$` matches before a final line feed too, `(?i:i)` matches U+0130, and `[[:alpha:]]` is not ASCII. No row can tell.
 
     Returns: the pieces in order, none empty, whose bytes joined are the text.
 
-    The match is "bb"; "a" and "c" are what lies around it. Then `c(?!.)` sees only its own piece:
+    The match is "bb"; "a" and "c" are the stretches around it. Then `c(?!.)` is searched within each piece:
 
     >>> split("abbc", ["b+"])
     [b'a', b'bb', b'c']
@@ -197,7 +209,7 @@ def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
     >>> split(b"a\xe2\x98b\xff\xfe", ["[a-z]+"])
     [b'a', b'\xe2\x98', b'b', b'\xff\xfe']
     """
-    # Python decodes each byte that is not UTF-8 to a character of its own, U+DC80 to U+DCFF, and encodes it back.
+    # "surrogateescape" decodes each byte that is not UTF-8 to one character, U+DC80 to U+DCFF, and encodes it back.
     pieces = [part for part in regex.split("([\udc80-\udcff]+)", utf8(text).decode("utf-8", "surrogateescape")) if part]
     for pattern in patterns:
         compiled = regex.compile("(?-f)" + pattern, regex.V1)
@@ -209,23 +221,23 @@ def split(text: Text, patterns: Sequence[str]) -> list[bytes]:
 def isolate(text: str, pattern: regex.Pattern[str]) -> list[str]:
     """The non-empty matches of `pattern` and the non-empty stretches between them, in order.
 
-    Where a match could be empty, the engine goes on to look for one that is not, at the same place first:
+    Where a match could be empty, the engine continues to a match that is not, at the same place first:
 
     >>> isolate("abxb", regex.compile("x*|b"))
     ['a', 'b', 'x', 'b']
     """
     parts, end = [], 0
-    for found in pattern.finditer(text):
-        if found.group():
-            parts += [text[end : found.start()], found.group()]
-            end = found.end()
+    for match in pattern.finditer(text):
+        if match.group():
+            parts += [text[end : match.start()], match.group()]
+            end = match.end()
     return [part for part in [*parts, text[end:]] if part]
 
 
 def count(documents: Iterable[Text], patterns: Sequence[str]) -> dict[bytes, int]:
-    """How often each piece occurs in the documents, keys in the order in which they are first seen.
+    """The count of each piece in the documents, in the order of first occurrence.
 
-    Special tokens are ordinary text here, and no piece reaches from one document into the next.
+    Special tokens are ordinary text here, and no piece crosses from one document into the next.
 
     >>> count(["a b", "b c b"], ["[a-z]"])
     {b'a': 1, b' ': 3, b'b': 3, b'c': 1}
@@ -246,22 +258,22 @@ def train(
     unit: str = "byte",
     max_token_bytes: int | None = None,
 ) -> list[Merge]:
-    """The merges that a corpus teaches: again and again the pair with the highest count becomes one new symbol.
+    """The merges that a corpus teaches: in each step, the pair with the highest count becomes a new symbol.
 
-    A pair counts as often as it occurs in a piece, times the count of that piece; all its occurrences are replaced
+    The count of a pair is its occurrences in each piece times the count of the piece; all its occurrences are replaced
     before pairs are counted again. New ids follow the alphabet: 256 and up for bytes, 128 and up for ASCII characters.
 
     Args:
         counts: From `count`. Without patterns each document is one piece.
-        merges: The most merges to make; None goes on as long as `min_count` allows.
-        ties: Which of several pairs with the highest count: "lowest_ids" the one with the smallest left id, then the
-            smallest right id; "first_seen" the one met first in the pieces as they are now, from left to right.
-        min_count: A pair that occurs fewer times is not merged; 2 goes on until no pair repeats.
-        max_token_bytes: A pair that would make a longer token is never merged.
+        merges: The largest number of merges; None continues as long as `min_count` allows.
+        ties: The choice among pairs with the highest count: "lowest_ids" takes the smallest left id, then the smallest
+            right id; "first_seen" the pair that comes first in the current pieces, from left to right.
+        min_count: A pair that occurs fewer times is not merged; 2 continues until no pair repeats.
+        max_token_bytes: A pair whose token would be longer is never merged.
     Raises: `ValueError` for another `ties`, and for a character outside the alphabet.
 
     In aaabdaaabac the pairs are aa 4, ab 2, ac 1, ba 1, bd 1 and da 1 times. With Z = aa it is ZabdZabac, where Za and ab
-    occur twice: (97, 98) is the pair of lower ids, (256, 97) is met first. Eleven symbols become nine, then seven:
+    occur twice: (97, 98) has lower ids, (256, 97) comes first. Eleven symbols become nine, then seven:
 
     >>> train({b"aaabdaaabac": 1}, 2)
     [(97, 97, 256, 4, 9), (97, 98, 257, 2, 7)]
@@ -278,10 +290,10 @@ def train(
     pieces = [(list(piece) if unit == "byte" else list(map(ord, piece.decode())), n) for piece, n in counts.items()]
     length = dict.fromkeys(range(ALPHABET[unit]), 1)
     longest = float("inf") if max_token_bytes is None else max_token_bytes
-    if strange := {id for ids, _ in pieces for id in ids} - length.keys():
-        raise ValueError(f"the character {chr(min(strange))!r} is not in the alphabet")
-    learned: list[Merge] = []
-    while merges is None or len(learned) < merges:
+    if unknown := {id for ids, _ in pieces for id in ids} - length.keys():
+        raise ValueError(f"the character {chr(min(unknown))!r} is not in the alphabet")
+    records: list[Merge] = []
+    while merges is None or len(records) < merges:
         totals: dict[Pair, int] = {}
         for ids, n in pieces:
             for pair, times in pair_counts(ids).items():
@@ -292,12 +304,12 @@ def train(
             break
         if ties == "lowest_ids":
             candidates.sort()
-        best = max(candidates, key=totals.__getitem__)  # the first of those with the highest count
-        new = ALPHABET[unit] + len(learned)
+        best = max(candidates, key=totals.__getitem__)  # the first with the highest count
+        new = ALPHABET[unit] + len(records)
         length[new] = length[best[0]] + length[best[1]]
         pieces = [(replace_pair(ids, best, new), n) for ids, n in pieces]
-        learned.append((*best, new, totals[best], sum(len(ids) * n for ids, n in pieces)))
-    return learned
+        records.append((*best, new, totals[best], sum(len(ids) * n for ids, n in pieces)))
+    return records
 
 
 def pair_rule(merges: Iterable[Sequence[int]]) -> dict[Pair, tuple[int, int]]:
@@ -310,7 +322,7 @@ def pair_rule(merges: Iterable[Sequence[int]]) -> dict[Pair, tuple[int, int]]:
 
 
 def bytes_rule(tokens: Mapping[bytes, int]) -> dict[Pair, tuple[int, int]]:
-    """The ranks where any two neighbours merge whose joined bytes are a token: the rank is that token's place.
+    """The ranks where two neighbours merge if their joined bytes are a token: the rank is that token's place.
 
     "abc" can be cut into a + bc and ab + c; both merge with its rank, 4:
 
@@ -328,9 +340,9 @@ def bytes_rule(tokens: Mapping[bytes, int]) -> dict[Pair, tuple[int, int]]:
 def model_of(
     merges: Iterable[Sequence[int]], patterns: Sequence[str] = (), specials: Sequence[str] = (), unit: str = "byte"
 ) -> Model:
-    """The model that training ends with: each token is its two parts joined, special tokens get the last ids.
+    """The model of these merges: each token is its two parts joined, and special tokens get the last ids.
 
-    Of each merge only the pair is read, so that it may come from `train` or be (left id, right id).
+    Only the pair of each merge is read, so merges can come from `train` or be (left id, right id).
 
     >>> model = model_of([(97, 98), (256, 99)], specials=["<|end|>"])
     >>> model.tokens[b"ab"], model.tokens[b"abc"], model.specials
@@ -347,10 +359,10 @@ def model_of(
 
 
 def merge(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int]:
-    """The ids of a piece after merging: one pair at a time, the lowest rank first and the leftmost of equals.
+    """The ids of a piece after merging: one pair at a time, the lowest rank first, the leftmost of equal ranks.
 
-    Let a + b = ab and ab + a = aba. Of a b a b only a + b can merge at first, so that ab a b is next, whatever ranks
-    first. Then, if a + b does, ab ab is next, where nothing merges; if ab + a does, aba b:
+    Let a + b = ab and ab + a = aba. In a b a b only a + b can merge at first, which gives ab a b for any ranks. If
+    a + b ranks first, ab ab is next, where nothing merges; if ab + a does, aba b:
 
     >>> merge([97, 98, 97, 98], {(97, 98): (0, 256), (256, 97): (1, 257)})
     [256, 256]
@@ -367,7 +379,7 @@ def merge(ids: Sequence[int], ranks: Mapping[Pair, tuple[int, int]]) -> list[int
 
 
 def symbols(piece: bytes, unit: str) -> list[bytes]:
-    r"""What a piece is made of before the first merge: its bytes, its characters, or itself.
+    r"""The symbols of a piece before the first merge: its bytes, its characters, or the whole piece.
 
     >>> symbols("né".encode(), "byte"), symbols("né".encode(), "char"), symbols(b"ne", "piece")
     ([b'n', b'\xc3', b'\xa9'], [b'n', b'\xc3\xa9'], [b'ne'])
@@ -381,10 +393,10 @@ def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -
     """The ids of a text: special tokens are cut out, the rest is split, each piece is merged.
 
     Args:
-        special: What to do with special tokens in the text: the `allow` of `cut`.
+        special: The treatment of special tokens in the text: the `allow` of `cut`.
     Raises: as `cut`; `ValueError` for a symbol without a token (the core: `NotInVocabulary`).
 
-    With a, b, c and abc as tokens nothing joins two letters, so that abc exists only as a whole piece:
+    With the tokens a, b, c and abc no merge joins two letters, so only `whole_piece` gives abc:
 
     >>> tokens = {b"a": 0, b"b": 1, b"c": 2, b"abc": 3}
     >>> encode("abc", Model(tokens, bytes_rule(tokens))), encode("abc", Model(tokens, whole_piece=True))
@@ -397,8 +409,8 @@ def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -
             continue
         for piece in split(segment, model.patterns):
             parts = [piece] if model.whole_piece and piece in model.tokens else symbols(piece, model.unit)
-            if strange := [part for part in parts if part not in model.tokens]:
-                raise ValueError(f"{strange[0]!r} is not in the vocabulary")
+            if missing := [part for part in parts if part not in model.tokens]:
+                raise ValueError(f"{missing[0]!r} is not in the vocabulary")
             ids += merge([model.tokens[part] for part in parts], model.ranks)
     return ids
 
@@ -406,7 +418,8 @@ def encode(text: Text, model: Model, special: str | Collection[str] = "raise") -
 def decode(ids: Sequence[int], model: Model) -> bytes:
     r"""The bytes of the tokens, one after another; special tokens give their content.
 
-    Of several tokens that share an id the first is meant. A cut may fall inside a character, so only the joined bytes are text: decode them with `errors="replace"`.
+    If several tokens share an id, the first counts. A token can end inside a character, so only the joined bytes are
+    text: decode them with `errors="replace"`.
 
     Raises: `ValueError` for an id that no token has (the core: `UnknownId`).
 
@@ -422,11 +435,11 @@ def decode(ids: Sequence[int], model: Model) -> bytes:
 
 
 def __dir__() -> list[str]:
-    """What `dir` lists: what this page defines.
+    """The names that this page defines, for `dir`.
 
     >>> {"encode", "train", "Model"} <= {*__dir__()}, "Mapping" in __dir__()
     (True, False)
     """
-    from .names import defined
+    from .names import defined_names
 
-    return defined(__name__)
+    return defined_names(__name__)

@@ -1,9 +1,9 @@
-r"""The decoders of `docs/steps.md`: what makes the tokens of ids a text again. One row for each kind.
+r"""The decoders of `docs/steps.md`, which turn tokens back into a text. One row for each kind.
 
-Each works on the list of tokens that the one before leaves; at the end they are joined. SentencePiece's own decoder is
-`models.decode_characters`, and without any decoder the bytes of the tokens are the text (`reference.decode`).
+Each step works on the list of tokens from the previous step; at the end they are joined. SentencePiece's own decoder is
+`models.decode_characters`; without any decoder the text is the bytes of the tokens (`reference.decode`).
 
->>> decoded(["▁lo", "w", "▁er"], [("metaspace", {"replacement": "▁", "drop_first": True})])
+>>> decode_tokens(["▁lo", "w", "▁er"], [("metaspace", {"replacement": "▁", "drop_first": True})])
 'low er'
 """
 
@@ -25,36 +25,36 @@ CLEANUP |= {" 's": "'s", " 've": "'ve", " 're": "'re"}
 Tokens = list[str]
 
 
-def decoded(tokens: Sequence[str], steps: Sequence[Step]) -> str:
+def decode_tokens(tokens: Sequence[str], steps: Sequence[Step]) -> str:
     """The text of tokens after all steps, each given as its kind and its options.
 
-    >>> decoded(["a", "b"], [("spaced", {})])
+    >>> decode_tokens(["a", "b"], [("spaced", {})])
     'a b'
     """
-    found = [*tokens]
+    texts = [*tokens]
     for kind, options in steps:
-        found = DECODERS[kind](found, options)
-    return "".join(found)
+        texts = DECODERS[kind](texts, options)
+    return "".join(texts)
 
 
 def byte_characters(tokens: Tokens, _: Options) -> Tokens:
-    """One token: the text of the bytes that characters of GPT-2's alphabet mean. A token with another character stays
-    as it is.
+    """One token: the text of the bytes that characters of GPT-2's alphabet stand for. A token with another character
+    stays unchanged.
 
     >>> byte_characters(["Ġa", "<｜b｜>", "Ã", "©"], {})
     [' a<｜b｜>é']
     """
-    own = [bytes(map(BYTE_OF.__getitem__, token)) if {*token} <= {*BYTE_OF} else token.encode() for token in tokens]
-    return [b"".join(own).decode(errors="replace")]
+    parts = [bytes(map(BYTE_OF.__getitem__, token)) if {*token} <= {*BYTE_OF} else token.encode() for token in tokens]
+    return [b"".join(parts).decode(errors="replace")]
 
 
 def byte_fallback(tokens: Tokens, _: Options) -> Tokens:
-    r"""Tokens that are written like bytes: a run of them is one text, or a U+FFFD each where it is not UTF-8.
+    r"""Decodes byte tokens (`<0x41>`): a run of them becomes one text, or a U+FFFD each if it is not UTF-8.
 
     >>> byte_fallback(["<0xC3>", "<0xa9>", "b", "<0xC3>", "<0xC3>"], {})
     ['é', 'b', '�', '�']
     """
-    found: Tokens = []
+    texts: Tokens = []
     is_byte = regex.compile("<0x[0-9A-Fa-f]{2}>|<0x[+][0-9A-Fa-f]>").fullmatch  # a plus sign counts as a digit
     for run_of_bytes, run in groupby(tokens, lambda token: is_byte(token) is not None):
         all_run = [*run]
@@ -64,12 +64,12 @@ def byte_fallback(tokens: Tokens, _: Options) -> Tokens:
                 all_run = [content.decode()]
             except UnicodeDecodeError:
                 all_run = ["\ufffd"] * len(all_run)
-        found += all_run
-    return found
+        texts += all_run
+    return texts
 
 
 def replace(tokens: Tokens, options: Options) -> Tokens:
-    """Replaces what is found in each token.
+    """Replaces each match in each token.
 
     >>> replace(["a▁", "▁"], {"pattern": "▁", "dialect": "literal", "content": " "})
     ['a ', ' ']
@@ -78,22 +78,22 @@ def replace(tokens: Tokens, options: Options) -> Tokens:
 
 
 def strip(tokens: Tokens, options: Options) -> Tokens:
-    """Takes at most so many of a character away at the start and at the end of each token.
+    """Removes at most `start` and `stop` copies of a character at the start and at the end of each token.
 
     >>> strip(["   a  ", " "], {"content": " ", "start": 2, "stop": 1})
     [' a ', '']
     """
-    found = []
+    texts = []
     for token in tokens:
         leading = len(token) - len(token.lstrip(options["content"]))
         token = token[min(leading, options["start"]) :]
         trailing = len(token) - len(token.rstrip(options["content"]))
-        found.append(token[: len(token) - min(trailing, options["stop"])])
-    return found
+        texts.append(token[: len(token) - min(trailing, options["stop"])])
+    return texts
 
 
 def metaspace(tokens: Tokens, options: Options) -> Tokens:
-    """Makes spaces of a character; the first token loses all of it where `drop_first` says so.
+    """Replaces a character by a space; in the first token by nothing if `drop_first` is set.
 
     >>> metaspace(["▁a▁b", "▁c"], {"replacement": "▁", "drop_first": True})
     ['ab', ' c']
@@ -103,7 +103,7 @@ def metaspace(tokens: Tokens, options: Options) -> Tokens:
 
 
 def word_end(tokens: Tokens, options: Options) -> Tokens:
-    """Makes spaces of the mark that ends a word, and nothing in the last token.
+    """Replaces the mark that ends a word by a space; in the last token by nothing.
 
     >>> word_end(["a</w>", "b</w>"], {"suffix": "</w>"})
     ['a ', 'b']
@@ -113,20 +113,20 @@ def word_end(tokens: Tokens, options: Options) -> Tokens:
 
 
 def wordpiece(tokens: Tokens, options: Options) -> Tokens:
-    """Joins tokens that continue a word, and puts a space before any other but the first.
+    """Joins tokens that continue a word, and puts a space before every other token except the first.
 
     >>> wordpiece(["a", "##b", "c", "."], {"prefix": "##", "cleanup": True})
     ['a', 'b', ' c', '.']
     """
     prefix = options["prefix"]
     rest = [token[len(prefix) :] if token.startswith(prefix) else f" {token}" for token in tokens[1:]]
-    return [cleaned(token) if options["cleanup"] else token for token in [*tokens[:1], *rest]]
+    return [clean_token(token) if options["cleanup"] else token for token in [*tokens[:1], *rest]]
 
 
-def cleaned(token: str) -> str:
+def clean_token(token: str) -> str:
     """The token without spaces before punctuation and contractions.
 
-    >>> cleaned(" do not"), cleaned(" .")
+    >>> clean_token(" do not"), clean_token(" .")
     (" don't", '.')
     """
     for before, after in CLEANUP.items():
@@ -135,15 +135,15 @@ def cleaned(token: str) -> str:
 
 
 def ctc(tokens: Tokens, options: Options) -> Tokens:
-    """What speech models need: of equal tokens in a row one stays, `pad` is nothing, and `delimiter` is a space.
+    """Decodes speech models: a run of equal tokens becomes one, `pad` is removed, and `delimiter` becomes a space.
 
     >>> ctc(["<pad>", "h", "h", "<pad>", "h", "|"], {"pad": "<pad>", "delimiter": "|", "cleanup": True})
     ['h', 'h', ' ']
     """
-    shown = [token.replace(options["pad"], "") for token, _ in groupby(tokens)]
+    texts = [token.replace(options["pad"], "") for token, _ in groupby(tokens)]
     if options["cleanup"]:
-        shown = [cleaned(token).replace(options["delimiter"], " ") for token in shown]
-    return [token for token in shown if token]
+        texts = [clean_token(token).replace(options["delimiter"], " ") for token in texts]
+    return [token for token in texts if token]
 
 
 DECODERS: Mapping[str, Callable[[Tokens, Options], Tokens]] = {

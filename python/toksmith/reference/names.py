@@ -1,7 +1,4 @@
-"""The specification: what `dir` of a page lists, which is what the page defines.
-
-What a page imports is not listed. Left out: nothing.
-"""
+"""What `dir` of a page lists: the names that the page defines, not those that it imports."""
 
 from __future__ import annotations
 
@@ -9,14 +6,13 @@ import sys
 from collections.abc import Callable
 
 
-def defined(page: str) -> list[str]:
+def defined_names(page: str) -> list[str]:
     """The public names that a page defines, in order.
 
-    Classes and functions say where they are defined. Values and aliases of types do not, so that those of
-    other pages are listed too.
+    Classes and functions record their module. Values and type aliases do not, so imported ones are listed too.
 
-    >>> defined("toksmith.reference.names")
-    ['defined', 'listing']
+    >>> defined_names("toksmith.reference.names")
+    ['defined_names', 'listing']
     """
     names = {name: value for name, value in vars(sys.modules[page]).items() if not name.startswith("_")}
     values = {name for name, value in names.items() if not callable(value) or hasattr(value, "__origin__")}
@@ -28,10 +24,10 @@ def defined(page: str) -> list[str]:
 def listing(page: str) -> Callable[[], list[str]]:
     """The `__dir__` of a page.
 
-    >>> "defined" in listing("toksmith.reference.names")()
+    >>> "defined_names" in listing("toksmith.reference.names")()
     True
     """
-    return lambda: defined(page)
+    return lambda: defined_names(page)
 
 
 __dir__ = listing(__name__)

@@ -1,9 +1,9 @@
-r"""The normalizers of `docs/steps.md`: what rewrites a text before tokens are searched in it. One row for each kind.
+r"""The normalizers of `docs/steps.md`, which rewrite a text before it is split. One row for each kind.
 
-SentencePiece's own normalizer is `models.normalize`. The table of `precompiled` is a mapping here; how files compile
-it is not part of the specification. `lowercase` is as new as Python's own tables, and grapheme clusters as those of `regex`.
+SentencePiece's own normalizer is `models.normalize`. The table of `precompiled` is a mapping here; its compiled form in
+files is left out. `lowercase` follows the Unicode tables of Python, and grapheme clusters those of `regex`.
 
->>> text(normalized(line_of("ÀB"), [("nfd", {}), ("strip_accents", {}), ("lowercase", {})]))
+>>> text(normalize_line(line_of("ÀB"), [("nfd", {}), ("strip_accents", {}), ("lowercase", {})]))
 'ab'
 """
 
@@ -27,7 +27,7 @@ __all__ = [
     "byte_characters",
     "each",
     "line_of",
-    "normalized",
+    "normalize_line",
     "replace",
 ]
 
@@ -45,10 +45,10 @@ NMT_REMOVED = {*range(1, 9), 0x0B, *range(0x0E, 0x20), 0x7F, 0x8F, 0x9F}
 NMT_SPACES = {9, 0x0A, 0x0C, 0x0D, 0x1680, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2581, 0xFEFF, 0xFFFD}
 
 
-def normalized(line: Line, steps: Sequence[Step]) -> Line:
+def normalize_line(line: Line, steps: Sequence[Step]) -> Line:
     """The line after all steps, each given as its kind and its options.
 
-    >>> text(normalized(line_of(" a "), [("strip", {"left": True, "right": False}), ("prepend", {"prepend": "_"})]))
+    >>> text(normalize_line(line_of(" a "), [("strip", {"left": True, "right": False}), ("prepend", {"prepend": "_"})]))
     '_a '
     """
     for kind, options in steps:
@@ -57,7 +57,7 @@ def normalized(line: Line, steps: Sequence[Step]) -> Line:
 
 
 def each(line: Line, becomes: Callable[[str], str]) -> Line:
-    """The line with other characters for each one, which come from where it comes from.
+    """The line with each character replaced by others, which keep its place in the source.
 
     >>> each([("a", 0), ("b", 1)], {"a": "xy", "b": ""}.__getitem__)
     [('x', 0), ('y', 0)]
@@ -66,7 +66,7 @@ def each(line: Line, becomes: Callable[[str], str]) -> Line:
 
 
 def rewritten(line: Line, new: str) -> Line:
-    """Another text for a line: its characters come from those of the line in order, what is left over from the last.
+    """The line with a new text: each character takes the place of its counterpart, and surplus ones the last place.
 
     >>> rewritten([("a", 0), ("b", 1)], "xyz")
     [('x', 0), ('y', 1), ('z', 1)]
@@ -75,7 +75,7 @@ def rewritten(line: Line, new: str) -> Line:
 
 
 def form(name: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> Callable[[Line, Options], Line]:
-    r"""One of Unicode's normalization forms. A character that is not in Unicode 9 stays, and nothing is composed across it.
+    r"""One of Unicode's normalization forms. A character newer than Unicode 9 stays, and nothing composes across it.
 
     >>> form("NFC")([("e", 0), ("\u0301", 1), ("x", 3)], {})
     [('é', 0), ('x', 3)]
@@ -89,46 +89,46 @@ def form(name: Literal["NFC", "NFD", "NFKC", "NFKD"]) -> Callable[[Line, Options
 
     def step(line: Line, _: Options) -> Line:
         whole, start = text(line), 0
-        found: list[tuple[str, int]] = []
-        for end in range(1, len(whole) + 1):  # each stretch that is normalized on its own
+        characters: list[tuple[str, int]] = []
+        for end in range(1, len(whole) + 1):  # finds each stretch that normalizes independently of the rest
             if normal(whole[:end]) + normal(whole[end:]) == normal(whole):
-                found += rewritten(line[start:end], normal(whole[:end])[len(normal(whole[:start])) :])
+                characters += rewritten(line[start:end], normal(whole[:end])[len(normal(whole[:start])) :])
                 start = end
-        return found
+        return characters
 
     return step
 
 
 def strip(line: Line, options: Options) -> Line:
-    r"""Takes white space away at the ends.
+    r"""Removes white space at the ends.
 
     >>> text(strip(line_of("\u3000a "), {"left": True, "right": True}))
     'a'
     """
-    kept = [at for at, (char, _) in enumerate(line) if char not in WHITE_SPACE] or [len(line), -1]
-    if kept[-1] < 0 and (options["left"] or options["right"]):
+    places = [at for at, (char, _) in enumerate(line) if char not in WHITE_SPACE] or [len(line), -1]
+    if places[-1] < 0 and (options["left"] or options["right"]):
         return []
-    start, end = kept[0] if options["left"] else 0, kept[-1] + 1 if options["right"] else len(line)
+    start, end = places[0] if options["left"] else 0, places[-1] + 1 if options["right"] else len(line)
     return line[start:end]
 
 
 def replace(line: Line, options: Options) -> Line:
-    """Replaces what is found. What is put there comes from where the last character that was found comes from.
+    """Replaces each match by `content`, which takes the place of the match's last character.
 
     >>> text(replace(line_of("abc"), {"pattern": "b|$", "dialect": "onig", "content": "-"}))
     'a-c-'
     """
-    found: list[tuple[str, int]] = []
+    characters: list[tuple[str, int]] = []
     end = 0
     for start, stop in spans(options["pattern"], options["dialect"], line):
         place = line[stop - 1][1] if stop else line[0][1]
-        found += [*line[end:start], *((char, place) for char in options["content"])]
+        characters += [*line[end:start], *((char, place) for char in options["content"])]
         end = stop
-    return [*found, *line[end:]]
+    return [*characters, *line[end:]]
 
 
 def prepend(line: Line, options: Options) -> Line:
-    """Puts a text before one that is not empty.
+    """Puts a text before a line that is not empty.
 
     >>> text(prepend(line_of("a"), {"prepend": "_"})), prepend([], {"prepend": "_"})
     ('_a', [])
@@ -137,32 +137,32 @@ def prepend(line: Line, options: Options) -> Line:
 
 
 def precompiled(line: Line, options: Options) -> Line:
-    r"""SentencePiece's compiled table as HF uses it. A grapheme cluster of at most 5 bytes that starts with a key becomes what
-    the shortest such key means, as a whole; of any other cluster, each character does.
+    r"""SentencePiece's compiled table as HF uses it. A grapheme cluster of at most 5 bytes that starts with a key becomes the
+    value of the shortest such key, as a whole; in any other cluster, each character is looked up alone.
 
     >>> text(precompiled(line_of("①e\u0301e\u0302"), {"charsmap": {"①": "1", "e": "E", "e\u0301": "é"}}))
     '1EE'
     """
     charsmap: Mapping[str, str] = options["charsmap"]
 
-    def found(part: str) -> str | None:
+    def value_of(part: str) -> str | None:
         return next((charsmap[part[:end]] for end in range(1, len(part) + 1) if part[:end] in charsmap), None)
 
-    all_found: list[tuple[str, int]] = []
+    characters: list[tuple[str, int]] = []
     for cluster in regex.finditer(r"\X", text(line)):
-        whole = line[cluster.start() : cluster.end()]
-        new = found(text(whole)) if len(text(whole).encode()) < 6 else None
-        for part in [whole] if new is not None else [[char] for char in whole]:
-            other = found(text(part))
-            all_found += rewritten(part, text(part) if other is None else other)
-    return all_found
+        part_of_line = line[cluster.start() : cluster.end()]
+        new = value_of(text(part_of_line)) if len(text(part_of_line).encode()) < 6 else None
+        for part in [part_of_line] if new is not None else [[char] for char in part_of_line]:
+            other = value_of(text(part))
+            characters += rewritten(part, text(part) if other is None else other)
+    return characters
 
 
-def bert(line: Line, options: Options) -> Line:
-    r"""What BERT does: cleans, puts spaces around Chinese characters, takes accents away and makes all lower case.
+def normalize_bert(line: Line, options: Options) -> Line:
+    r"""BERT's normalizer: cleans, puts spaces around Chinese characters, removes accents and lowercases.
 
     >>> usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-    >>> text(bert(line_of("É中\t"), usual))
+    >>> text(normalize_bert(line_of("É中\t"), usual))
     'e 中  '
     """
     if options["clean_text"]:
@@ -178,7 +178,7 @@ def bert(line: Line, options: Options) -> Line:
 
 
 def clean(char: str) -> str:
-    r"""What BERT makes of a character: nothing of controls, and a space of white space.
+    r"""A character as BERT cleans it: controls are removed, and white space becomes a space.
 
     >>> clean("a"), clean("\n"), clean("\u3000"), clean("\0"), clean("\u200b")
     ('a', ' ', ' ', '', '')
@@ -189,7 +189,7 @@ def clean(char: str) -> str:
 
 
 def nmt(char: str) -> str:
-    r"""What the normalizer of machine translation makes of a character.
+    r"""A character after the normalizer `nmt`: controls are removed, and special spaces become a space.
 
     >>> nmt("a"), nmt("\x01"), nmt("\u200b"), nmt("\u3000")
     ('a', '', ' ', '\u3000')
@@ -207,7 +207,7 @@ def byte_characters(char: str) -> str:
 
 
 NORMALIZERS: Mapping[str, Callable[[Line, Options], Line]] = {
-    "bert": bert,
+    "bert": normalize_bert,
     "byte_characters": lambda line, _: each(line, byte_characters),
     "lowercase": lambda line, _: each(line, str.lower),
     "nfc": form("NFC"),

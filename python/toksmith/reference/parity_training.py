@@ -1,11 +1,11 @@
-r"""Parity-aware training: each merge is chosen by the language that is worst off. `learned` is the call, `learn` the loop.
+r"""Parity-aware training: the language that is worst off chooses each merge. `learn_merges` is the call, `learn` the loop.
 
-Languages are corpora with a need: the tokens of parallel development texts (`needs_by_text`), or how far the compression of the
-corpus is below a target (`needs_by_ratio`). The language with the greatest need names the pair with the highest count in its own
-corpus, and this pair merges in all corpora and texts.
+A language is a corpus with a need: the tokens of its parallel development text (`needs_by_text`), or the distance of the
+corpus's compression below a target (`needs_by_ratio`). The language with the greatest need chooses the pair with the highest
+count in its own corpus, and this pair merges in all corpora and texts.
 
 >>> languages, texts = {"en": ["ab ab ab"], "xx": ["cd"]}, {"en": ["ab"], "xx": ["cd cd"]}
->>> [merge[:2] + merge[-1:] for merge in learned(languages, [r" ?\\S+"], 3, mode="parity", development=texts)]
+>>> [merge[:2] + merge[-1:] for merge in learn_merges(languages, [r" ?\\S+"], 3, mode="parity", development=texts)]
 [((99, 100, 256), 1, 'xx'), ((97, 98, 257), 3, 'en'), ((32, 257, 258), 2, 'en')]
 """
 
@@ -22,7 +22,7 @@ Learned = tuple[Triple, int, int, str | None]
 
 
 def size(pieces: Pieces) -> int:
-    """The symbols of pieces, each as often as its piece occurs.
+    """The number of symbols in the pieces, times the counts of the pieces.
 
     >>> size([([97, 98], 3)])
     6
@@ -43,10 +43,10 @@ def totals_of(pieces: Pieces) -> dict[Pair, int]:
     return totals
 
 
-def merged(pieces: Pieces, merges: Sequence[Triple]) -> Pieces:
+def apply_merges(pieces: Pieces, merges: Sequence[Triple]) -> Pieces:
     """The pieces after merges, one after another.
 
-    >>> merged([([97, 98, 97], 2)], [(97, 98, 256), (256, 97, 257)])
+    >>> apply_merges([([97, 98, 97], 2)], [(97, 98, 256), (256, 97, 257)])
     [([257], 2)]
     """
     for left, right, new in merges:
@@ -55,7 +55,7 @@ def merged(pieces: Pieces, merges: Sequence[Triple]) -> Pieces:
 
 
 def needs_by_text(tokens: Mapping[str, int]) -> dict[str, float]:
-    """The needs of languages: the tokens of their development texts now.
+    """The needs of languages: the current number of tokens in their development texts.
 
     >>> needs_by_text({"en": 3, "hi": 5})
     {'en': 3, 'hi': 5}
@@ -64,8 +64,8 @@ def needs_by_text(tokens: Mapping[str, int]) -> dict[str, float]:
 
 
 def needs_by_ratio(first: Mapping[str, int], now: Mapping[str, int], ratios: Mapping[str, float]) -> dict[str, float]:
-    """The needs of languages: their compression so far, relative to the wanted one, with the sign changed, so that the least is
-    the greatest need. Ratios are relative to that of the first language.
+    """The needs of languages: their compression so far relative to the target, negated, so that the least compression is the
+    greatest need. Ratios are relative to that of the first language.
 
     >>> needs_by_ratio({"en": 8, "hi": 8}, {"en": 2, "hi": 4}, {"en": 2.0, "hi": 1.0})
     {'en': -4.0, 'hi': -4.0}
@@ -79,10 +79,10 @@ def needs_by_ratio(first: Mapping[str, int], now: Mapping[str, int], ratios: Map
 def next_language(
     needs: Mapping[str, float], recent: Sequence[str], window: int | None = None, alpha: float = 2.0
 ) -> str:
-    """The language that chooses the next merge: that with the greatest need, of equals the first.
+    """The language that chooses the next merge: the greatest need, the first among equals.
 
     With a window, a language waits while it chose more than alpha · window / (number of languages) of the last `window` merges.
-    An alpha of at least 1 leaves at least one language that need not wait.
+    With an alpha of at least 1, at least one language does not wait.
 
     >>> next_language({"en": 3, "hi": 5}, ["hi", "hi"]), next_language({"en": 3, "hi": 5}, ["hi", "hi"], 2, 1.5)
     ('hi', 'en')
@@ -110,14 +110,14 @@ def learn(
     """The merges that languages teach: each with the count of its pair in all corpora, the symbols left in all corpora, and the
     language that chose it (None where none did).
 
-    Merges that are `given` come first. The next `shared` merges are chosen by the counts of all corpora and `others` together, as
-    in `reference.train`. Then languages choose. A language without a pair that may merge chooses no more, because its counts
-    only fall; training ends when there is none left.
+    Merges that are `given` come first. The counts of all corpora and `others` together choose the next `shared` merges, as in
+    `reference.train`. Then languages choose. A language without an allowed pair never chooses again, because its counts only
+    fall; training ends when no language remains.
 
     Args:
-        needs: The needs of all languages, from the symbols of each corpus and the merges so far.
-        first: The id of the first merge after those given.
-        limit: The most merges, those given included.
+        needs: Returns the needs of all languages from the symbols of each corpus and the merges so far.
+        first: The id of the first merge after the given ones.
+        limit: The largest number of merges, including the given ones.
         rules: `min_count`, for the count in the corpora that choose; `max_token_bytes` and `whole_characters`.
 
     >>> pieces = {"en": [([97, 98], 3)], "xx": [([98, 98], 1)]}
@@ -127,11 +127,11 @@ def learn(
     min_count, max_token_bytes, whole_characters = rules
     bytes_of = dict(tokens)
     now, rest = dict(corpora), others
-    made: list[Learned] = []
+    rows: list[Learned] = []
     recent: list[str] = []
-    left_over = [*corpora]
+    active = [*corpora]
 
-    def may(left: int, right: int) -> bool:
+    def can_merge(left: int, right: int) -> bool:
         joined = bytes_of[left] + bytes_of[right]
         long = max_token_bytes is not None and len(joined) > max_token_bytes
         whole = not whole_characters or is_whole(bytes_of[left], bytes_of[right])
@@ -139,42 +139,42 @@ def learn(
 
     def best_of(pieces: Pieces) -> Pair | None:
         totals = totals_of(pieces)
-        found = sorted(pair for pair, total in totals.items() if total >= max(min_count, 1) and may(*pair))
-        return max(found, key=totals.__getitem__, default=None)  # of equals that of the lowest ids
+        pairs = sorted(pair for pair, total in totals.items() if total >= max(min_count, 1) and can_merge(*pair))
+        return max(pairs, key=totals.__getitem__, default=None)  # the lowest ids among equals
 
-    while limit is None or len(made) < limit:
+    while limit is None or len(rows) < limit:
         everything = [*rest, *(part for pieces in now.values() for part in pieces)]
         chooser, best = None, None
-        if len(made) < len(given):
-            *parts, new = given[len(made)]
+        if len(rows) < len(given):
+            *parts, new = given[len(rows)]
             best = parts[0], parts[1]
         else:
-            new = first + len(made) - len(given)
-            if len(made) < len(given) + shared:
+            new = first + len(rows) - len(given)
+            if len(rows) < len(given) + shared:
                 best = best_of(everything)
-            while len(made) >= len(given) + shared and best is None and left_over:
-                all_needs = needs({name: size(now[name]) for name in corpora}, [triple for triple, *_ in made])
-                chooser = next_language({name: all_needs[name] for name in left_over}, recent, window, alpha)
+            while len(rows) >= len(given) + shared and best is None and active:
+                all_needs = needs({name: size(now[name]) for name in corpora}, [triple for triple, *_ in rows])
+                chooser = next_language({name: all_needs[name] for name in active}, recent, window, alpha)
                 best = best_of(now[chooser])
                 if best is None:
-                    left_over.remove(chooser)
+                    active.remove(chooser)
             if best is None:
                 break
         if chooser is not None:
             recent.append(chooser)
         bytes_of[new] = bytes_of[best[0]] + bytes_of[best[1]]
-        rest = merged(rest, [(*best, new)])
-        now = {name: merged(pieces, [(*best, new)]) for name, pieces in now.items()}
+        rest = apply_merges(rest, [(*best, new)])
+        now = {name: apply_merges(pieces, [(*best, new)]) for name, pieces in now.items()}
         count = totals_of(everything).get(best, 0)
-        made.append(((*best, new), count, sum(map(size, [rest, *now.values()])), chooser))
-    return made
+        rows.append(((*best, new), count, sum(map(size, [rest, *now.values()])), chooser))
+    return rows
 
 
 Beginning = tuple[Mapping[int, bytes], int, frozenset[bytes], Callable[[bytes], list[int]]]
 
 
 def beginning(alphabet: str | None, base: BaseModel | None, by_bytes: bool) -> Beginning:
-    """The bytes of each id, the first id of a merge, what no token may be, and the function that gives the ids of a piece.
+    """The bytes of each id, the first id of a merge, the forbidden tokens, and the function that encodes a piece.
 
     >>> tokens, first, never, encoded = beginning("gpt2", None, False)
     >>> tokens[0], first, encoded(b"ab")
@@ -196,7 +196,7 @@ def beginning(alphabet: str | None, base: BaseModel | None, by_bytes: bool) -> B
     return by_id, first, frozenset(forbidden(base, by_bytes)), encoded
 
 
-def learned(
+def learn_merges(
     languages: Mapping[str, Sequence[Text]],
     patterns: Sequence[str],
     merges: int | None = None,
@@ -227,13 +227,13 @@ def learned(
         development: By language: texts with the same meaning; or
         ratios: by language: the wanted compression, relative to the others.
         other: Texts of no language, which count in the merges that all corpora choose together.
-        global_merges: How many of the merges after those of seed tokens all corpora choose together: in the mode "hybrid" half
-            of them if None, in the others none.
+        global_merges: The number of merges, after those of seed tokens, that all corpora choose together. None is half of the
+            merges in the mode "hybrid", and 0 in the others.
 
     With two merges, hybrid training takes the first from both corpora together:
 
     >>> texts = {"en": ["ab ab ab"], "xx": ["cd cd"]}
-    >>> [merge[-1] for merge in learned(texts, [r" ?\\S+"], 2, development={"en": ["ab"], "xx": ["cd cd"]})]
+    >>> [merge[-1] for merge in learn_merges(texts, [r" ?\\S+"], 2, development={"en": ["ab"], "xx": ["cd cd"]})]
     [None, 'xx']
     """
     tokens, first, never, encoded = beginning(alphabet, base, by_bytes)
@@ -248,7 +248,7 @@ def learned(
     def needs(sizes: Mapping[str, int], made: Sequence[Triple]) -> Mapping[str, float]:
         if ratios is not None:
             return needs_by_ratio(before, sizes, {name: ratios[name] for name in corpora})
-        return needs_by_text({name: size(merged(pieces, made)) for name, pieces in texts.items()})
+        return needs_by_text({name: size(apply_merges(pieces, made)) for name, pieces in texts.items()})
 
     limit = merges if vocab_size is None else vocab_size - first - len(special_tokens)
     seeds = seed_merges([[id for part in split(seed, []) for id in encoded(part)] for seed in seed_tokens], first)

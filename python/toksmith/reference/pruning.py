@@ -1,11 +1,11 @@
-"""Surgery: which tokens `prune` removes from a model of any kind, in which order, and the ids of those that stay.
+"""Pruning: which tokens `prune` removes from a model of any kind, in which order, and the new ids of the others.
 
-A token is removed before those that it is merged from. The merges of a model say what these are; where a model has no list
-of merges, `last_merge` does.
+A token is removed before the tokens that it is merged from. These are in the model's list of merges; without such a list,
+`last_merge` finds them.
 
 >>> parts = parts_of([(0, 1, 2), (2, 0, 3)])
->>> gone = [id for id, _ in removed([2, 3], parts)][:1]
->>> gone, renumbered(range(4), gone)
+>>> gone = [id for id, _ in removed_ids([2, 3], parts)][:1]
+>>> gone, renumber_ids(range(4), gone)
 ([3], {0: 0, 1: 1, 2: 2})
 """
 
@@ -29,13 +29,13 @@ def stays(
     suffix: str = "",
     byte_fallback: bool = False,
 ) -> bool:
-    """Whether texts need a token, whatever a corpus uses: a byte, or a character with or without its marks.
+    """Whether a token must stay even if a corpus does not use it: a byte, or a character with or without its marks.
 
-    Added tokens and the unknown token stay as well. Of a model of words, nothing else does.
+    Added tokens and the unknown token stay too. In a model of words no other token does.
 
     Args:
-        prefix: What a token starts with that continues a word.
-        suffix: What a token ends with that ends a word.
+        prefix: The start of each token that continues a word.
+        suffix: The end of each token that ends a word.
 
     >>> stays(b"a"), stays(b"ab"), stays("é".encode(), unit="char"), stays(b"##a", "wordpiece", "char", prefix="##")
     (True, False, True, True)
@@ -49,7 +49,7 @@ def stays(
 
 
 def last_merge(symbols: Sequence[bytes], ranks: Mapping[bytes, float]) -> tuple[bytes, ...]:
-    """The two parts that a token is merged from last when its own symbols merge by bytes; nothing if they never become it.
+    """The two parts of the last merge that forms a token from its symbols; empty if merging does not reach it.
 
     With ab before bc, the last merge of abc is ab + c; if both have the same rank, the leftmost comes first:
 
@@ -60,17 +60,17 @@ def last_merge(symbols: Sequence[bytes], ranks: Mapping[bytes, float]) -> tuple[
     """
     parts = list(symbols)
     while len(parts) > 2:
-        joined = [left + right for left, right in pairwise(parts)]
-        ranked = [(ranks[both], at) for at, both in enumerate(joined) if both in ranks]
+        merged_parts = [left + right for left, right in pairwise(parts)]
+        ranked = [(ranks[both], at) for at, both in enumerate(merged_parts) if both in ranks]
         if not ranked:
             return ()
         at = min(ranked)[1]
-        parts[at : at + 2] = [joined[at]]
+        parts[at : at + 2] = [merged_parts[at]]
     return tuple(parts) if len(parts) == 2 else ()
 
 
 def parts_of(merges: Iterable[Sequence[int]]) -> dict[int, list[int]]:
-    """The ids from which each token is merged, both of each of its merges (left id, right id, new id).
+    """The ids from which each token is merged: both parts of each of its merges (left id, right id, new id).
 
     >>> parts_of([(0, 1, 2), (2, 0, 3)])
     {2: [0, 1], 3: [2, 0]}
@@ -81,40 +81,40 @@ def parts_of(merges: Iterable[Sequence[int]]) -> dict[int, list[int]]:
     return parts
 
 
-def removed(
+def removed_ids(
     ids: Iterable[int],
     parts: Mapping[int, Sequence[int]],
     used: Mapping[int, int] | None = None,
     scores: Mapping[int, float] | None = None,
 ) -> Iterator[tuple[int, int]]:
-    """The tokens in the order in which they can be removed, with how often they are used, what was merged from them included.
+    """The tokens in the order of removal, each with its uses, which include those of removed tokens merged from it.
 
-    A token goes when no token that is left is merged from it: the one that is used least. Of equals it is, without a corpus,
-    the one with the lowest score, and then the one with the largest id.
+    A token can be removed when no remaining token is merged from it. The least used one goes first; among equals, without a
+    corpus, the lowest score, and then the largest id.
 
     Args:
-        ids: Those that may go.
-        parts: As of `parts_of`.
-        used: How often each id occurs in a corpus; None for no corpus.
+        ids: The tokens that can be removed.
+        parts: As from `parts_of`.
+        used: The count of each id in a corpus; None for no corpus.
 
     >>> parts = parts_of([(0, 1, 2), (2, 0, 3)])
-    >>> [*removed([2, 3], parts)], [*removed([2, 3], parts, {3: 5})]
+    >>> [*removed_ids([2, 3], parts)], [*removed_ids([2, 3], parts, {3: 5})]
     ([(3, 0), (2, 0)], [(3, 5), (2, 5)])
     """
-    free, left, uses = {*ids}, dict(parts), dict(used or {})
-    known = scores if scores and used is None else {}
-    while leaves := free - {part for found in left.values() for part in found}:
-        id = min(leaves, key=lambda leaf: (uses.get(leaf, 0), known.get(leaf, 0.0), -leaf))
+    free, remaining, uses = {*ids}, dict(parts), dict(used or {})
+    ranking = scores if scores and used is None else {}
+    while leaves := free - {part for ids_of_parts in remaining.values() for part in ids_of_parts}:
+        id = min(leaves, key=lambda leaf: (uses.get(leaf, 0), ranking.get(leaf, 0.0), -leaf))
         yield id, uses.get(id, 0)
-        for part in left.pop(id, ()):
+        for part in remaining.pop(id, ()):
             uses[part] = uses.get(part, 0) + uses.get(id, 0)
         free.remove(id)
 
 
-def renumbered(ids: Iterable[int], gone: Collection[int]) -> dict[int, int]:
-    """The new id of each one that stays: the same order, without holes.
+def renumber_ids(ids: Iterable[int], gone: Collection[int]) -> dict[int, int]:
+    """The new id of each token that stays: the same order, without holes.
 
-    >>> renumbered([0, 1, 5, 7], [1])
+    >>> renumber_ids([0, 1, 5, 7], [1])
     {0: 0, 5: 1, 7: 2}
     """
     return {old: new for new, old in enumerate(sorted({*ids} - {*gone}))}

@@ -1,7 +1,7 @@
-r"""What steps search for, and what becomes of it: three dialects of patterns and five behaviors.
+r"""How steps search a text and cut it at the matches: three dialects of patterns and five behaviors.
 
-A `Line` is a text that steps rewrite: its characters, each with the place where what it was made of starts in the source. The
-place matters to one step only (`metaspace`, which asks whether a piece begins where the text begins).
+A `Line` is a text that steps rewrite: its characters, each with the place of its origin in the source. Only `metaspace`
+uses the place, to test whether a piece begins where the text begins.
 
 >>> line = line_of("the-final--countdown")
 >>> [text(piece) for piece in cut(line, spans("-", "literal", line), "merged_with_next")]
@@ -43,62 +43,62 @@ def text(line: Line) -> str:
 
 
 def spans(pattern: str, dialect: str, line: Line) -> list[Span]:
-    r"""Where a pattern is found, in characters.
+    r"""The matches of a pattern, in characters.
 
     Args:
-        dialect: "rust" finds what `reference.split` finds: no match is empty. "literal" finds a text. In "onig" an empty match
-            counts, unless it is where the match before it ended, and the search goes on behind it; a literal that is
-            empty is searched so too.
+        dialect: "rust" is that of `reference.split`, without empty matches. "literal" is a text. In "onig" an empty match
+            counts, unless it is where the previous match ended, and the search continues after it; an empty literal is
+            searched the same way.
 
     >>> spans("aa", "literal", line_of("aaaaa")), spans("x*|b", "rust", line_of("ab")), spans("x*|b", "onig", line_of("ab"))
     ([(0, 2), (2, 4)], [(1, 2)], [(0, 0), (1, 1), (2, 2)])
     >>> spans("[0-9]{1,3}+", "rust", line_of("1234567")), spans("[0-9]{1,3}+", "onig", line_of("1234567"))
     ([(0, 3), (3, 6), (6, 7)], [(0, 7)])
     """
-    whole = text(line)
+    content = text(line)
     if dialect == "rust":
-        found = regex.compile("(?-f)" + pattern, regex.V1).finditer(whole)
-        return [match.span() for match in found if match.group()]
+        matches = regex.compile("(?-f)" + pattern, regex.V1).finditer(content)
+        return [match.span() for match in matches if match.group()]
     compiled = regex.compile(onig(pattern) if dialect == "onig" else regex.escape(pattern), regex.V1)
-    all_found: list[Span] = []
+    places: list[Span] = []
     at = 0
-    while whole and at <= len(whole) and (match := compiled.search(whole, at)):
-        if match.span() == (at, at) and all_found and all_found[-1][1] == at:
+    while content and at <= len(content) and (match := compiled.search(content, at)):
+        if match.span() == (at, at) and places and places[-1][1] == at:
             at += 1
         else:
-            all_found.append(match.span())
+            places.append(match.span())
             at = match.end()
-    return all_found
+    return places
 
 
 def onig(pattern: str) -> str:
-    r"""A regex of Oniguruma in the dialect of `regex`: `{1,3}+` repeats what `{1,3}` finds, and `^` and `$` match at lines.
+    r"""A regex of Oniguruma in the dialect of `regex`: `{1,3}+` repeats `{1,3}`, and `^` and `$` match at lines.
 
     The two engines differ in more than this: the specification covers the syntax that published tokenizers use.
 
     >>> onig(r"^(?:a|\d){2}+|[^b]")
     '(?m:^)(?!\\Z)(?:(?:a|\\d){2})+|[^b]'
     """
-    written: list[str] = []
+    parts: list[str] = []
     groups: list[int] = []
     atom = 0
     for part in regex.findall(
         r"\\[pP]\{.*?\}|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]])*\]|\{\d*,?\d*\}\+?|.", pattern, regex.DOTALL
     ):
         if regex.fullmatch(r"\{\d*,?\d*\}\+", part):
-            written[atom:] = ["(?:", *written[atom:], part[:-1], ")+"]
+            parts[atom:] = ["(?:", *parts[atom:], part[:-1], ")+"]
         elif part[0] == "{" or part in "?*+":
-            written.append(part)
+            parts.append(part)
         else:
             if part == "(":
-                groups.append(len(written))
-            atom = groups.pop() if part == ")" else len(written)
-            written.append({"^": r"(?m:^)(?!\Z)", "$": "(?m:$)"}.get(part, part))
-    return "".join(written)
+                groups.append(len(parts))
+            atom = groups.pop() if part == ")" else len(parts)
+            parts.append({"^": r"(?m:^)(?!\Z)", "$": "(?m:$)"}.get(part, part))
+    return "".join(parts)
 
 
 def spans_of(is_sought: Callable[[str], bool], line: Line) -> list[Span]:
-    """Where characters of a kind are, each on its own.
+    """The spans of characters of a kind, one span for each.
 
     >>> spans_of(str.isupper, line_of("aBCd"))
     [(1, 2), (2, 3)]
@@ -107,13 +107,13 @@ def spans_of(is_sought: Callable[[str], bool], line: Line) -> list[Span]:
 
 
 def cut(line: Line, found: Sequence[Span], behavior: str, invert: bool = False) -> list[Line]:
-    """The pieces of a line of which something was found; no piece is empty.
+    """The pieces of a line that is cut at matches; no piece is empty.
 
     Args:
-        behavior: "removed" leaves out what was found; "isolated" makes a piece of each find; "contiguous" makes one piece of
-            finds that touch; "merged_with_previous" and "merged_with_next" join a find with the piece before or behind it, if
-            that is none itself.
-        invert: Whether what lies between two finds counts as found, and the finds do not.
+        behavior: "removed" drops the matches; "isolated" makes each match a piece; "contiguous" joins matches that touch;
+            "merged_with_previous" and "merged_with_next" join a match with the piece before or after it, unless that is
+            a match too.
+        invert: Whether the stretches between matches count as the matches.
 
     >>> line = line_of("a--b-")
     >>> found = spans("-", "literal", line)
@@ -137,33 +137,33 @@ def cut(line: Line, found: Sequence[Span], behavior: str, invert: bool = False) 
     if behavior == "removed":
         stretches = [stretch for stretch in stretches if not stretch[2]]
     elif behavior == "contiguous":
-        stretches = joined(stretches, lambda before, here: before == here)
+        stretches = join_spans(stretches, lambda before, here: before == here)
     elif behavior == "merged_with_previous":
-        stretches = joined(stretches, lambda before, here: here and not before)
+        stretches = join_spans(stretches, lambda before, here: here and not before)
     elif behavior == "merged_with_next":
-        turned = [(-stop, -start, sought) for start, stop, sought in reversed(stretches)]
-        turned = joined(turned, lambda before, here: here and not before)
-        stretches = [(-stop, -start, sought) for start, stop, sought in reversed(turned)]
+        mirrored = [(-stop, -start, is_match) for start, stop, is_match in reversed(stretches)]
+        mirrored = join_spans(mirrored, lambda before, here: here and not before)
+        stretches = [(-stop, -start, is_match) for start, stop, is_match in reversed(mirrored)]
     return [line[start:stop] for start, stop, _ in stretches if start < stop]
 
 
-def joined(
+def join_spans(
     stretches: Sequence[tuple[int, int, bool]], joins: Callable[[bool, bool], bool]
 ) -> list[tuple[int, int, bool]]:
-    """The stretches, of which each that `joins` (was the one before found, is this one?) is one with that before.
+    """The stretches, each joined to the previous one if `joins` (is the previous a match, is this one?) is true.
 
-    >>> joined([(0, 1, False), (1, 2, True), (2, 3, True)], lambda before, here: before == here)
+    >>> join_spans([(0, 1, False), (1, 2, True), (2, 3, True)], lambda before, here: before == here)
     [(0, 1, False), (1, 3, True)]
     """
-    found: list[tuple[int, int, bool]] = []
+    result: list[tuple[int, int, bool]] = []
     before = False
     for start, stop, here in stretches:
-        if found and joins(before, here):
-            found[-1] = (found[-1][0], stop, found[-1][2])
+        if result and joins(before, here):
+            result[-1] = (result[-1][0], stop, result[-1][2])
         else:
-            found.append((start, stop, here))
+            result.append((start, stop, here))
         before = here
-    return found
+    return result
 
 
 __dir__ = listing(__name__)

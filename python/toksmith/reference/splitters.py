@@ -1,6 +1,6 @@
-r"""The splitters of `docs/steps.md`: what cuts a text into pieces. One row for each kind.
+r"""The splitters of `docs/steps.md`, which cut a text into pieces. One row for each kind.
 
-Each works on every piece that the one before leaves. Most only cut; some also leave a part out or rewrite it.
+Each step works on every piece of the previous step. Most steps only cut; some also drop or rewrite a part.
 
 >>> [text(piece) for piece in pieces(line_of("it's 42"), [("bert", {}), ("digits", {"individual": True})])]
 ['it', "'", 's', '4', '2']
@@ -30,14 +30,14 @@ def pieces(line: Line, steps: Sequence[Step]) -> list[Line]:
     >>> pieces(line_of("  "), [("whitespace_split", {})])
     []
     """
-    found = [line]
+    lines = [line]
     for kind, options in steps:
-        found = [new for piece in found if piece for new in SPLITTERS[kind](piece, options)]
-    return [piece for piece in found if piece]
+        lines = [new for piece in lines if piece for new in SPLITTERS[kind](piece, options)]
+    return [piece for piece in lines if piece]
 
 
 def is_punctuation(char: str) -> bool:
-    """Whether it is punctuation; of ASCII also what Unicode calls symbols.
+    """Whether a character is punctuation, or a symbol of ASCII.
 
     >>> is_punctuation("$"), is_punctuation("¿"), is_punctuation("€")
     (True, True, False)
@@ -45,15 +45,15 @@ def is_punctuation(char: str) -> bool:
     return char in string.punctuation or category(char, 8)[0] == "P"
 
 
-def searched(line: Line, options: Options) -> list[Line]:
+def split_by_search(line: Line, options: Options) -> list[Line]:
     r"""Cuts at a regex, or at a text (`literal`).
 
     >>> options = {"pattern": r"\d", "dialect": "rust", "behavior": "merged_with_next", "invert": False}
-    >>> [text(piece) for piece in searched(line_of("a1b2"), options)]
+    >>> [text(piece) for piece in split_by_search(line_of("a1b2"), options)]
     ['a', '1b', '2']
     """
-    found = spans(options["pattern"], options.get("dialect", "literal"), line)
-    return cut(line, found, options["behavior"], options["invert"])
+    matches = spans(options["pattern"], options.get("dialect", "literal"), line)
+    return cut(line, matches, options["behavior"], options["invert"])
 
 
 def characters(is_sought: Callable[[str], bool], behavior: str) -> Callable[[Line, Options], list[Line]]:
@@ -71,12 +71,12 @@ def digits(line: Line, options: Options) -> list[Line]:
     >>> [text(piece) for piece in digits(line_of("a½2"), {"individual": False})]
     ['a', '½2']
     """
-    found = spans_of(lambda char: bool(regex.match(r"\p{N}", char)), line)
-    return cut(line, found, "isolated" if options["individual"] else "contiguous")
+    matches = spans_of(lambda char: bool(regex.match(r"\p{N}", char)), line)
+    return cut(line, matches, "isolated" if options["individual"] else "contiguous")
 
 
 def fixed_length(line: Line, options: Options) -> list[Line]:
-    """Cuts after so many characters.
+    """Cuts into pieces of `length` characters.
 
     >>> [text(piece) for piece in fixed_length(line_of("abcde"), {"length": 2})]
     ['ab', 'cd', 'e']
@@ -85,19 +85,19 @@ def fixed_length(line: Line, options: Options) -> list[Line]:
 
 
 def unicode_scripts(line: Line, _: Options) -> list[Line]:
-    """Cuts where the script changes. What goes with any script belongs to the piece before it, and is dropped at the start.
+    """Cuts where the script changes. Characters without a script join the piece before them; at the start they are dropped.
 
     >>> [text(piece) for piece in unicode_scripts(line_of(" ab д日か 1"), {})]
     ['ab ', 'д', '日か ', '1']
     """
     scripts = [(at, script(char)) for at, (char, _) in enumerate(line) if script(char) is not None]
-    starts = [at for number, (at, own) in enumerate(scripts) if number == 0 or scripts[number - 1][1] != own]
+    starts = [at for number, (at, name) in enumerate(scripts) if number == 0 or scripts[number - 1][1] != name]
     return [line[start:end] for start, end in pairwise([*starts, len(line)])]
 
 
 def metaspace(line: Line, options: Options) -> list[Line]:
-    """Writes spaces as another character, puts one before pieces that do not start with it (`always` all of them, `first`
-    those that begin where the text begins), and cuts before each where `split` says so.
+    """Writes spaces as another character, puts one before pieces that do not start with it (`always` before all, `first`
+    before the piece at the start of the text), and cuts before each if `split` is set.
 
     >>> options = {"replacement": "▁", "prepend": "always", "split": True}
     >>> [text(piece) for piece in metaspace(line_of("a  b"), options)]
@@ -114,7 +114,7 @@ def metaspace(line: Line, options: Options) -> list[Line]:
 
 
 def prefix_space(line: Line, _: Options) -> list[Line]:
-    """Puts a space before a piece that has none.
+    """Puts a space before a piece that does not start with one.
 
     >>> [text(piece) for piece in prefix_space(line_of("a"), {})]
     [' a']
@@ -122,10 +122,10 @@ def prefix_space(line: Line, _: Options) -> list[Line]:
     return [line if line[0][0] == " " else [(" ", line[0][1]), *line]]
 
 
-def bert(line: Line, _: Options) -> list[Line]:
-    """Cuts at white space and drops it, and cuts punctuation out.
+def split_bert(line: Line, _: Options) -> list[Line]:
+    """Cuts at white space and drops it, and makes each punctuation character a piece.
 
-    >>> [text(piece) for piece in bert(line_of("a b!?"), {})]
+    >>> [text(piece) for piece in split_bert(line_of("a b!?"), {})]
     ['a', 'b', '!', '?']
     """
     words = characters(WHITE_SPACE.__contains__, "removed")(line, {})
@@ -133,16 +133,16 @@ def bert(line: Line, _: Options) -> list[Line]:
 
 
 SPLITTERS: Mapping[str, Callable[[Line, Options], list[Line]]] = {
-    "bert": bert,
+    "bert": split_bert,
     "byte_characters": lambda line, _: [each(line, byte_characters)],
     "delimiter": lambda line, options: characters(options["delimiter"].__eq__, "removed")(line, {}),
     "digits": digits,
     "fixed_length": fixed_length,
-    "literal": searched,
+    "literal": split_by_search,
     "metaspace": metaspace,
     "prefix_space": prefix_space,
     "punctuation": lambda line, options: characters(is_punctuation, options["behavior"])(line, {}),
-    "regex": searched,
+    "regex": split_by_search,
     "unicode_scripts": unicode_scripts,
     "whitespace": lambda line, _: cut(line, spans(rf"{WORDS}+|[^{WORDS}\s]+", "rust", line), "removed", invert=True),
     "whitespace_split": characters(WHITE_SPACE.__contains__, "removed"),

@@ -1,11 +1,10 @@
 r"""Surgery: which tokens `extend` adds to a byte-pair encoding, and where the embeddings of new tokens come from.
 
-`extended` goes on from the ids of a corpus. Models of bytes and of characters, by pairs, by bytes and by scores, differ only
-in what a `Continued` holds. `pruning` has the tokens that `prune` removes. How a text becomes ids is left out; `encode` and
-the kinds of models say that.
+`extend_model` continues training from the ids of a corpus. Models of bytes and of characters, by pairs, by bytes and by scores,
+differ only in the fields of `Continued`. Left out: removing tokens (`pruning`), and encoding (`encode`, `models`).
 
 >>> model = by_ranks({0: b"a", 1: b"b"})
->>> [(new.token, new.id, new.sources) for new in extended(model, {Word((0, 1, 0, 1)): 2}, 2)]
+>>> [(new.token, new.id, new.sources) for new in extend_model(model, {Word((0, 1, 0, 1)): 2}, 2)]
 [(b'ab', 2, (0, 1)), (b'abab', 3, (0, 1, 0, 1))]
 """
 
@@ -23,7 +22,7 @@ BLOCK = "▁".encode()
 
 
 class Word(NamedTuple):
-    """A distinct piece of a corpus: its ids, and its bytes if the model looks whole pieces up."""
+    """A distinct piece of a corpus: its ids, and its bytes if the model looks up whole pieces."""
 
     ids: tuple[int, ...]
     content: bytes | None = None
@@ -35,12 +34,12 @@ class Continued(NamedTuple):
     Attributes:
         tokens: The token of each id.
         merges: The rank and the id of each merge, by the pair of ids or, `by_bytes`, by the joined bytes of the two.
-        by_bytes: Whether any two neighbours merge whose joined bytes are a token.
-        apart: The ids that are not the text of their token: those of added tokens and of the unknown token, and the bytes
-            of characters without a token. `by_bytes` they never merge.
+        by_bytes: Whether two neighbours merge if their joined bytes are a token.
+        apart: The ids that do not stand for the text of their token: added tokens, the unknown token, and the byte tokens
+            of characters without a token. With `by_bytes` they never merge.
         contents: The contents of added tokens. No new token contains one.
         rank: The rank of the first new merge.
-        step: How much higher the rank of each next one is.
+        step: The difference between the ranks of consecutive new merges.
     """
 
     tokens: Mapping[int, bytes]
@@ -53,7 +52,7 @@ class Continued(NamedTuple):
 
 
 class New(NamedTuple):
-    """A new token. Its embedding starts as the mean of those of its `sources`, the old ids of which it is made."""
+    """A new token. Its embedding starts as the mean of the embeddings of its `sources`, the old ids that it joins."""
 
     token: bytes
     id: int
@@ -67,7 +66,7 @@ def by_pairs(
     apart: Collection[int] = (),
     contents: Collection[bytes] = (),
 ) -> Continued:
-    """A model with a list of merges (left id, right id, new id). A new one comes behind them.
+    """A model with a list of merges (left id, right id, new id). New merges follow them.
 
     >>> by_pairs({0: b"a", 1: b"b", 2: b"ab"}, [(0, 1, 2)]).rank
     1
@@ -98,10 +97,10 @@ def by_scores(
     *,
     single: bool = True,
 ) -> Continued:
-    """A model with scores: the merge that makes the highest comes first, so that a rank is a score with the other sign.
+    """A model with scores: the merge to the highest score comes first, so a rank is a negated score.
 
-    The score of a new token is lower than all others by 1, or by twice the distance of two neighbouring numbers at the
-    largest score, if that is more.
+    The score of a new token is below all others by 1, or by twice the distance of neighbouring numbers at the largest
+    score, if that is more.
 
     Args:
         single: Whether scores are numbers of single precision.
@@ -122,7 +121,7 @@ def by_scores(
 def words_of(
     counts: Mapping[bytes, int], ids_of: Callable[[bytes], Iterable[int]], whole_piece: bool
 ) -> dict[Word, int]:
-    """The words of a model that splits: each distinct piece, with its ids if nothing else is around it.
+    """The words of a model that splits: each distinct piece with its ids when it is encoded alone.
 
     >>> words_of({b"ab": 2}, list, whole_piece=True)
     {Word(ids=(97, 98), content=b'ab'): 2}
@@ -131,7 +130,7 @@ def words_of(
 
 
 def words_at_blocks(documents: Iterable[Iterable[int]], tokens: Mapping[int, bytes]) -> dict[Word, int]:
-    """The words of a model of characters that does not split: one begins where a document or a token with `▁` does.
+    """The words of a model of characters that does not split: a word begins where a document or a token with `▁` does.
 
     >>> words_at_blocks([[0, 1, 0], [1]], {0: "▁a".encode(), 1: b"b"})
     {Word(ids=(0, 1), content=None): 1, Word(ids=(0,), content=None): 1, Word(ids=(1,), content=None): 1}
@@ -153,7 +152,7 @@ def words_at_blocks(documents: Iterable[Iterable[int]], tokens: Mapping[int, byt
 
 
 def key_of(pair: Pair, model: Continued) -> Pair | bytes:
-    """What a merge of two neighbours belongs to: the pair, or the joined bytes.
+    """The key of a merge of two neighbours: the pair, or the joined bytes.
 
     >>> key_of((0, 1), by_ranks({0: b"a", 1: b"b"})), key_of((0, 1), by_pairs({0: b"a", 1: b"b"}, []))
     (b'ab', (0, 1))
@@ -161,10 +160,10 @@ def key_of(pair: Pair, model: Continued) -> Pair | bytes:
     return model.tokens[pair[0]] + model.tokens[pair[1]] if model.by_bytes else pair
 
 
-def merged(ids: Sequence[int], model: Continued) -> list[int]:
-    """The ids after all merges: one at a time, the lowest rank first and the leftmost of equals.
+def merge_ids(ids: Sequence[int], model: Continued) -> list[int]:
+    """The ids after all merges: one at a time, the lowest rank first, the leftmost of equals.
 
-    >>> merged([0, 0, 0], by_ranks({0: b"a", 1: b"aa"})), merged([0, 0], by_ranks({0: b"a", 1: b"aa"}, apart=[0]))
+    >>> merge_ids([0, 0, 0], by_ranks({0: b"a", 1: b"aa"})), merge_ids([0, 0], by_ranks({0: b"a", 1: b"aa"}, apart=[0]))
     ([1, 0], [0, 0])
     """
     ids = list(ids)
@@ -179,19 +178,19 @@ def merged(ids: Sequence[int], model: Continued) -> list[int]:
         ids[at : at + 2] = [model.merges[key][1]]
 
 
-def extended(model: Continued, words: Mapping[Word, int], n: int, *, min_count: int = 2) -> list[New]:
+def extend_model(model: Continued, words: Mapping[Word, int], n: int, *, min_count: int = 2) -> list[New]:
     """The tokens that a corpus adds to a model.
 
-    `n` times, the neighbours with the highest count, of equals those of the lowest ids, become a token whose merge comes after
-    all others, and all words merge again. Two neighbours cannot become a token if one of them is `apart`, or if their joined
-    bytes are a token or contain an added one. `by_bytes` neighbours with equal bytes count together; of those that ever
-    occurred, the pair of the lowest ids is what the token is made of.
+    `n` times, the neighbours with the highest count (the lowest ids among equals) become a token, whose merge follows all
+    others, and all words merge again. Two neighbours cannot become a token if one of them is `apart`, or if their joined
+    bytes are a token or contain an added token. With `by_bytes`, neighbours with equal bytes count together; the sources are
+    those of the pair with the lowest ids that ever occurred.
 
-    >>> [new.token for new in extended(by_ranks({0: b"a", 1: b"b"}), {Word((0, 0, 1)): 1, Word((0, 1)): 1}, 1)]
+    >>> [new.token for new in extend_model(by_ranks({0: b"a", 1: b"b"}), {Word((0, 0, 1)): 1, Word((0, 1)): 1}, 1)]
     [b'ab']
     """
     tokens, merges, rank = dict(model.tokens), dict(model.merges), model.rank
-    model = model._replace(tokens=tokens, merges=merges)  # which grow
+    model = model._replace(tokens=tokens, merges=merges)  # both grow below
     ids = {word: list(word.ids) for word in words}
     sources: dict[int, tuple[int, ...]] = {id: (id,) for id in tokens}
     lowest: dict[Pair | bytes, Pair] = {}
@@ -212,13 +211,13 @@ def extended(model: Continued, words: Mapping[Word, int], n: int, *, min_count: 
         new = New(tokens[left] + tokens[right], max([*tokens, *model.apart]) + 1, rank, sources[left] + sources[right])
         tokens[new.id], merges[best], sources[new.id] = new.token, (rank, new.id), new.sources
         rank += model.step
-        ids = {word: [new.id] if word.content == new.token else merged(ids[word], model) for word in words}
+        ids = {word: [new.id] if word.content == new.token else merge_ids(ids[word], model) for word in words}
         added.append(new)
     return added
 
 
 def can_join(pair: Pair, model: Continued) -> bool:
-    """Whether two neighbours may become a token.
+    """Whether two neighbours can become a token.
 
     >>> can_join((0, 0), by_ranks({0: b"a"})), can_join((0, 0), by_ranks({0: b"a"}, contents=[b"aa"]))
     (True, False)

@@ -1,7 +1,7 @@
-"""Post-processing: the ids that a model puts around one text or two. One row for each kind of step that puts some.
+"""Post-processing: the ids that a model puts around one text or two. One row for each kind of step that adds ids.
 
-A step takes a list of parts and returns another. The first step gets the texts; the parts of the last one, joined, are the
-result. The other kinds of `docs/steps.md` (`trim_offsets`, `truncate`, `pad`) put no id around a text.
+A step takes a list of parts and returns another. The first step gets the texts; the joined parts of the last step are the
+result. The other kinds of `docs/steps.md` (`trim_offsets`, `truncate`, `pad`) add no id around a text.
 
 >>> around([5, 6], None, [("bert", {"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]})])
 ([1, 5, 6, 2], [0, 0, 0, 0])
@@ -28,9 +28,9 @@ Part = list[Typed]
 
 
 def template(options: Options, parts: Sequence[Part]) -> list[Part]:
-    """The parts that the options list: "A" is the first one, "B" the second one, and each token is a separate part.
+    """The parts that the options list: "A" is the first part, "B" the second, and each token is a separate part.
 
-    A single part has a list, two have another; where there are none, or more than two, there is no result.
+    The options have one list for a single part and another for two. Any other number is an error.
 
     >>> options = {"single": [["A", False, 3], ["e", True, 1]], "special_tokens": {"e": [[9], ["</s>"]]}}
     >>> template(options, [[Typed(5, 0)]])
@@ -38,17 +38,17 @@ def template(options: Options, parts: Sequence[Part]) -> list[Part]:
     """
     if len(parts) not in (1, 2):
         raise ValueError("a template takes one part or two")
-    found = []
+    result = []
     for name, special, type in options["single" if len(parts) == 1 else "pair"]:
-        ids = options["special_tokens"][name][0] if special else [each.id for each in parts["AB".index(name)]]
-        found.append([Typed(id, type) for id in ids])
-    return found
+        ids = options["special_tokens"][name][0] if special else [typed.id for typed in parts["AB".index(name)]]
+        result.append([Typed(id, type) for id in ids])
+    return result
 
 
-def bert(options: Options, parts: Sequence[Part]) -> list[Part]:
-    """`[CLS] A [SEP] B [SEP]`: each part behind the first one ends in a token of the type 1.
+def bert_template(options: Options, parts: Sequence[Part]) -> list[Part]:
+    """`[CLS] A [SEP] B [SEP]`: each part after the first ends in a token of the type 1.
 
-    >>> bert({"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]}, [[], [Typed(5, 1)]])
+    >>> bert_template({"cls": ["[CLS]", 1], "sep": ["[SEP]", 2]}, [[], [Typed(5, 1)]])
     [[Typed(id=1, type=0), Typed(id=2, type=0)], [Typed(id=5, type=1), Typed(id=2, type=1)]]
     """
     cls, sep = options["cls"][1], options["sep"][1]
@@ -63,15 +63,15 @@ def roberta(options: Options, parts: Sequence[Part]) -> list[Part]:
     [[Typed(id=1, type=0), Typed(id=2, type=0)], [Typed(id=2, type=0), Typed(id=2, type=0)]]
     """
     cls, sep = options["cls"][1], options["sep"][1]
-    found = []
+    result = []
     for place, part in enumerate(parts):
-        ids = [sep if place else cls, *(each.id for each in part), sep]
-        found.append([Typed(id, 0) for id in ids])
-    return found
+        ids = [sep if place else cls, *(typed.id for typed in part), sep]
+        result.append([Typed(id, 0) for id in ids])
+    return result
 
 
 TEMPLATES: Mapping[str, Callable[[Options, Sequence[Part]], list[Part]]] = {
-    "bert": bert,
+    "bert": bert_template,
     "roberta": roberta,
     "template": template,
 }
@@ -80,7 +80,7 @@ TEMPLATES: Mapping[str, Callable[[Options, Sequence[Part]], list[Part]]] = {
 def around(
     ids: Sequence[int], second: Sequence[int] | None, steps: Sequence[tuple[str, Options]]
 ) -> tuple[list[int], list[int]]:
-    """The ids of a text, or of two, with what the steps put around them, and the type of each.
+    """The ids of one text or two with the ids that the steps add, and the type of each.
 
     >>> roberta = ("roberta", {"cls": ["<s>", 1], "sep": ["</s>", 2]})
     >>> around([5], [6], [roberta])
@@ -91,8 +91,8 @@ def around(
     parts = [[Typed(id, place) for id in text] for place, text in enumerate([ids, second]) if text is not None]
     for kind, options in steps:
         parts = TEMPLATES[kind](options, parts)
-    joined = [each for part in parts for each in part]
-    return [each.id for each in joined], [each.type for each in joined]
+    typed_ids = [typed for part in parts for typed in part]
+    return [typed.id for typed in typed_ids], [typed.type for typed in typed_ids]
 
 
 __dir__ = listing(__name__)

@@ -1,9 +1,9 @@
-r"""Every option of byte-pair training: what `reference.train` leaves out. `learned` is the call, `learn` the loop.
+r"""Every option of byte-pair training, beyond `reference.train`. `learn_merges` is the call, `learn` the loop.
 
-The order is: pieces are counted (`pieces_of`), seed tokens get their merges (`seed_merges`), the loop learns, and for superwords
-it learns once more on the pieces of a coarser pattern.
+The order: count pieces (`pieces_of`), give seed tokens their merges (`seed_merges`), run the loop, and for superwords run it
+once more on the pieces of a coarser pattern.
 
->>> learned(["a1 a1"], [], 1), learned(["a1 a1"], [], 1, digits="1")
+>>> learn_merges(["a1 a1"], [], 1), learn_merges(["a1 a1"], [], 1, digits="1")
 (([(97, 49, 256)], [2], [3]), ([(32, 97, 256)], [1], [4]))
 """
 
@@ -26,13 +26,13 @@ DIGITS: Mapping[str, Sequence[str]] = {
 
 
 def gpt2_order() -> list[int]:
-    """The bytes in the order of their ids with `alphabet="gpt2"`: those that can be shown first.
+    """The bytes in the order of their ids with `alphabet="gpt2"`: printable bytes first.
 
     >>> gpt2_order()[:3], gpt2_order()[188:191]
     ([33, 34, 35], [0, 1, 2])
     """
-    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    return [*shown, *(byte for byte in range(256) if byte not in shown)]
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    return [*printable, *(byte for byte in range(256) if byte not in printable)]
 
 
 def pieces_of(
@@ -41,8 +41,8 @@ def pieces_of(
     """The pieces of documents with their counts: digits are split first.
 
     Args:
-        least: `min_piece_count`: a piece that occurs less often is left out.
-        longest: `max_piece_bytes`: so is one that is longer.
+        least: `min_piece_count`: rarer pieces are left out.
+        longest: `max_piece_bytes`: longer pieces are left out.
 
     >>> pieces_of(["a1234", "a"], ["[a-z0-9]+"], "3_right")
     {b'a': 2, b'1': 1, b'234': 1}
@@ -54,22 +54,22 @@ def pieces_of(
 
 
 def seed_merges(seeds: Iterable[Sequence[int]], first: int) -> list[Triple]:
-    """The merges that make each seed, given in ids, one token: it is encoded with the merges so far, and while more than one id
-    is left, the first two merge.
+    """The merges that make each seed (a list of ids) one token: it is encoded with the merges so far, and while more than
+    one id remains, the first two merge.
 
     >>> seed_merges([[97, 98, 97, 98], [97, 98, 99]], 256)
     [(97, 98, 256), (256, 256, 257), (256, 99, 258)]
     """
-    made: list[Triple] = []
+    merges: list[Triple] = []
     for seed in seeds:
-        while len(ids := merge(seed, {(left, right): (rank, id) for rank, (left, right, id) in enumerate(made)})) > 1:
-            made.append((ids[0], ids[1], first + len(made)))
-    return made
+        while len(ids := merge(seed, {(left, right): (rank, id) for rank, (left, right, id) in enumerate(merges)})) > 1:
+            merges.append((ids[0], ids[1], first + len(merges)))
+    return merges
 
 
 def is_whole(left: bytes, right: bytes) -> bool:
-    r"""Whether two tokens may merge with `whole_characters`: both are whole characters, or the left one is the beginning of one
-    character and both together are that character or a longer beginning of it.
+    r"""Whether two tokens can merge with `whole_characters`: both are whole characters, or the left one is the beginning of a
+    character and their joined bytes are that character or a longer beginning of it.
 
     >>> is_whole(b"a", "é".encode()), is_whole(b"\xe2\x98", b"\x80"), is_whole(b"\xe2", b"\x98"), is_whole(b"a", b"\xe2")
     (True, True, True, False)
@@ -88,18 +88,18 @@ def is_whole(left: bytes, right: bytes) -> bool:
 
 
 def forbidden(base: Model, by_bytes: bool) -> set[bytes]:
-    """What no token may be that is learned on top of a base: its tokens, and where the bytes of neighbours decide, what a token
-    begins or ends with that merging cannot make, since such a token could then be made.
+    """The tokens that training on a base must not learn: the base's tokens and, if the bytes of neighbours decide, each
+    beginning and end of a base token that merging cannot reach, because merging could then reach that token.
 
     >>> base = Model({b"a": 0, b"b": 1, b"abab": 2})
     >>> sorted(forbidden(base, by_bytes=True))
     [b'a', b'ab', b'aba', b'abab', b'b', b'bab']
     """
-    found = {*base.tokens}
+    tokens = {*base.tokens}
     for token, id in base.tokens.items() if by_bytes else ():
         if merge([base.tokens[part] for part in symbols(token, base.unit)], base.ranks) != [id]:
-            found |= {part for at in range(1, len(token)) for part in (token[:at], token[at:])}
-    return found
+            tokens |= {part for at in range(1, len(token)) for part in (token[:at], token[at:])}
+    return tokens
 
 
 def learn(
@@ -114,50 +114,50 @@ def learn(
 ) -> list[tuple[Triple, int, int]]:
     """The merges that pieces of ids teach: each with the count of its pair and the symbols left in the corpus after it.
 
-    Merges that are `given` come first, whatever their counts and the rules. Then, again and again, the pair with the highest
-    count of those that may merge becomes one symbol; of equals `ties` decides as in `reference.train`.
+    Merges that are `given` come first, whatever their counts and the rules. Then, in each step, the pair with the highest
+    count among those that are allowed becomes a symbol; `ties` decides among equals as in `reference.train`.
 
     Args:
         tokens: The bytes of each id.
-        first: The id of the first merge after those given.
-        limit: The most merges, those given included.
+        first: The id of the first merge after the given ones.
+        limit: The largest number of merges, including the given ones.
         rules: `ties`, `min_count`, `max_token_bytes` and `whole_characters`.
-        never: Bytes that no token may have.
+        never: The bytes of tokens that must not be learned.
 
     >>> learn([([97, 98, 98], 2)], {97: b"a", 98: b"b"}, [(98, 98, 256)], 257, 2)
     [((98, 98, 256), 2, 4), ((97, 256, 257), 2, 2)]
     """
     ties, min_count, max_token_bytes, whole_characters = rules
     bytes_of = dict(tokens)
-    made: list[tuple[Triple, int, int]] = []
+    learned_merges: list[tuple[Triple, int, int]] = []
     longest = float("inf") if max_token_bytes is None else max_token_bytes
 
-    def may(left: int, right: int) -> bool:
+    def can_merge(left: int, right: int) -> bool:
         joined = bytes_of[left] + bytes_of[right]
         whole = not whole_characters or is_whole(bytes_of[left], bytes_of[right])
         return len(joined) <= longest and whole and joined not in never
 
-    while limit is None or len(made) < limit:
+    while limit is None or len(learned_merges) < limit:
         totals: dict[Pair, int] = {}
         for ids, n in pieces:
             for pair, times in pair_counts(ids).items():
                 totals[pair] = totals.get(pair, 0) + times * n
-        if len(made) < len(given):
-            *parts, new = given[len(made)]
+        if len(learned_merges) < len(given):
+            *parts, new = given[len(learned_merges)]
             best = parts[0], parts[1]
         else:
-            left = [pair for pair, total in totals.items() if total >= max(min_count, 1) and may(*pair)]
+            left = [pair for pair, total in totals.items() if total >= max(min_count, 1) and can_merge(*pair)]
             if not left:
                 break
             best = max(sorted(left) if ties == "lowest_ids" else left, key=totals.__getitem__)
-            new = first + len(made) - len(given)
+            new = first + len(learned_merges) - len(given)
         bytes_of[new] = bytes_of[best[0]] + bytes_of[best[1]]
         pieces = [(replace_pair(ids, best, new), n) for ids, n in pieces]
-        made.append(((*best, new), totals.get(best, 0), sum(len(ids) * n for ids, n in pieces)))
-    return made
+        learned_merges.append(((*best, new), totals.get(best, 0), sum(len(ids) * n for ids, n in pieces)))
+    return learned_merges
 
 
-def learned(
+def learn_merges(
     documents: Sequence[Text],
     patterns: Sequence[str],
     merges: int | None = None,
@@ -182,10 +182,10 @@ def learned(
     r"""The merges that a corpus teaches, their counts and the symbols left after each: `toksmith.train`, option by option.
 
     Args:
-        base: The tokenizer that is continued. The corpus is encoded by it, and new ids follow its last one.
-        by_bytes: Whether any two neighbours of the base merge whose joined bytes are a token.
+        base: The tokenizer to continue. It encodes the corpus, and new ids follow its last one.
+        by_bytes: Whether two neighbours of the base merge if their joined bytes are a token.
 
-    >>> learned(["ab cd ab cd"], [r" ?\\S+"], 4, superwords=1, seed_tokens=[b"ab"])[0]
+    >>> learn_merges(["ab cd ab cd"], [r" ?\\S+"], 4, superwords=1, seed_tokens=[b"ab"])[0]
     [(97, 98, 256), (32, 99, 257), (256, 257, 258), (258, 100, 259)]
     """
     order = gpt2_order() if alphabet == "gpt2" else range(ALPHABET[unit])
@@ -197,7 +197,7 @@ def learned(
         first = max([*base.tokens.values(), *base.specials.values()]) + 1
         never = forbidden(base, by_bytes)
 
-    def encoded(piece: bytes) -> list[int]:
+    def encode_piece(piece: bytes) -> list[int]:
         if base is None:
             return [ids_of[bytes([byte])] for byte in piece]
         if base.whole_piece and piece in base.tokens:
@@ -206,17 +206,17 @@ def learned(
 
     def phase(cuts: Sequence[str], given: Sequence[Triple], limit: int | None) -> list[tuple[Triple, int, int]]:
         counts = pieces_of(documents, cuts, digits, min_piece_count, max_piece_bytes)
-        pieces = [(encoded(piece), n) for piece, n in counts.items()]
+        pieces = [(encode_piece(piece), n) for piece, n in counts.items()]
         rules = (ties, min_count, max_token_bytes, whole_characters)
         return learn(pieces, tokens, given, first + len(given), limit, rules=rules, never=never)
 
     limit = merges if vocab_size is None else vocab_size - first - len(special_tokens)
-    seeds = seed_merges([[id for part in split(seed, []) for id in encoded(part)] for seed in seed_tokens], first)
+    seeds = seed_merges([[id for part in split(seed, []) for id in encode_piece(part)] for seed in seed_tokens], first)
     words = max(limit - superwords, 0) if limit is not None else None
-    found = phase(patterns, seeds[:words], words)
+    rows = phase(patterns, seeds[:words], words)
     if superwords:
-        found = phase(superword_pattern, [triple for triple, *_ in found], limit)
-    return [triple for triple, *_ in found], [n for _, n, _ in found], [left for *_, left in found]
+        rows = phase(superword_pattern, [triple for triple, *_ in rows], limit)
+    return [triple for triple, *_ in rows], [n for _, n, _ in rows], [left for *_, left in rows]
 
 
 __dir__ = listing(__name__)

@@ -1,7 +1,7 @@
-"""What Unicode 8 and 9 say of characters: the steps of `steps` follow the tables of HF tokenizers, which are that old.
+"""Categories and scripts of Unicode 8 and 9: the steps follow the tables of HF tokenizers, which are that old.
 
-Python's tables and those of `regex` are newer. So a character counts as unassigned here if it came later, and the few
-whose category or script changed since then are listed. The ages are those of Unicode's DerivedAge.txt.
+The tables of Python and of `regex` are newer. So characters added later count as unassigned here, and the few
+characters whose category or script has changed since are listed. Source of the ages: Unicode's DerivedAge.txt.
 
 >>> category("\u0301"), category("\U0001e000", 8), category("\U0001e000", 9)
 ('Mn', 'Cn', 'Mn')
@@ -104,7 +104,7 @@ def ranges(table: str) -> list[tuple[int, int]]:
 
 
 NEWER = {8: sorted(ranges(NEW_IN_9) + ranges(AFTER_9)), 9: ranges(AFTER_9)}
-# Characters whose category changed later; those of Unicode 8 alone are in the second table.
+# Characters whose category changed later: after Unicode 9, and between 8 and 9.
 CATEGORIES = {"\u166d": "Po", "\u1734": "Mn", "\u1cf2": "Mc", "\u1cf3": "Mc", "\ua9bd": "Mc", "\U000111c9": "Po"}
 CATEGORIES_8 = {"\u1885": "Lo", "\u1886": "Lo"}
 SCRIPT = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}})" for name in SCRIPTS.split()))
@@ -129,7 +129,7 @@ def is_in(char: str, version: int = 9) -> bool:
 
 
 def category(char: str, version: int = 9) -> str:
-    """The category of a character in Unicode 8 or 9, "Cn" for one that came later.
+    """The category of a character in Unicode 8 or 9; "Cn" for a later character.
 
     >>> category("a"), category("\u1885", 8), category("\u1885", 9)
     ('Ll', 'Lo', 'Mn')
@@ -139,7 +139,7 @@ def category(char: str, version: int = 9) -> str:
 
 
 def script(char: str) -> str | None:
-    """The script of a character; None for one that goes with any: a space, and what no script has.
+    """The script of a character; None for a space and for characters without a script, which join any script.
 
     Hiragana and Katakana are Han here, so that Japanese is not cut between them.
 
@@ -149,8 +149,8 @@ def script(char: str) -> str | None:
     if char in SCRIPT_OF or not is_in(char):
         return SCRIPT_OF.get(char)
     match = SCRIPT.match(char)
-    found = match and match.lastgroup
-    return "Han" if found in ("Hiragana", "Katakana") else found
+    name = match and match.lastgroup
+    return "Han" if name in ("Hiragana", "Katakana") else name
 
 
 __dir__ = listing(__name__)

@@ -1,9 +1,9 @@
 r"""Training of unigram models: from many stretches that words share to the few tokens that make the words most likely.
 
-Source: Kudo, ACL 2018. Sums and logarithms are those of double precision, made in the order that is written here; another
-library of `log` and `exp` may change last digits, and so which of two tokens with nearly the same loss is dropped.
+Source: Kudo, ACL 2018. Sums and logarithms are in double precision, in the order written here. Another library of `log` and
+`exp` can change last digits, and so which of two tokens with nearly the same loss is dropped.
 
->>> [token for token, _ in learned_unigram(["ab ab ab", "ab"], vocab_size=5, character_coverage=1.0)]
+>>> [token for token, _ in learn_unigram(["ab ab ab", "ab"], vocab_size=5, character_coverage=1.0)]
 ['b', 'a', '▁', '▁ab']
 """
 
@@ -24,8 +24,8 @@ Edge = tuple[int, int, str | None, float]  # where a token starts and ends in a 
 
 
 def seeds(words: Words) -> list[tuple[str, int]]:
-    """The stretches of 2 to 16 characters that occur at least twice in the words, where they cannot get another end without losing
-    an occurrence, each with how many characters of the corpus it covers; those that cover most first.
+    """The stretches of 2 to 16 characters that occur at least twice in the words and cannot be extended to the right without
+    losing an occurrence, each with the number of characters of the corpus that it covers, in falling order of that number.
 
     >>> seeds([("abc", 2), ("ab", 1)])
     [('ab', 6), ('abc', 6), ('bc', 4)]
@@ -38,30 +38,30 @@ def seeds(words: Words) -> list[tuple[str, int]]:
                 part = word[start:end]
                 counts[part] = counts.get(part, 0) + n
                 after.setdefault(part, set()).add(word[end : end + 1])
-    found = [part for part, n in counts.items() if n > 1 and (len(after[part]) > 1 or "" in after[part])]
-    scored = [(part, counts[part] * len(part)) for part in found]
+    parts = [part for part, n in counts.items() if n > 1 and (len(after[part]) > 1 or "" in after[part])]
+    scored = [(part, counts[part] * len(part)) for part in parts]
     return sorted(scored, key=lambda seed: (-seed[1], seed[0].encode()))[:1_000_000]
 
 
-def shortened(words: Mapping[str, int]) -> list[tuple[str, int]]:
-    """The words by their bytes, and those of more than 1,024 bytes in parts.
+def cut_long_words(words: Mapping[str, int]) -> list[tuple[str, int]]:
+    """The words sorted by their bytes; words of more than 1,024 bytes are cut into parts.
 
-    >>> [(len(word), n) for word, n in shortened({"é" * 513: 2, "a": 1})]
+    >>> [(len(word), n) for word, n in cut_long_words({"é" * 513: 2, "a": 1})]
     [(1, 1), (512, 2), (1, 2)]
     """
-    found: list[tuple[str, int]] = []
+    parts: list[tuple[str, int]] = []
     for word, n in sorted(words.items(), key=lambda item: item[0].encode()):
         while len(word.encode()) > LONGEST_WORD:
             part = word.encode()[:LONGEST_WORD].decode(errors="ignore")
-            found.append((part, n))
+            parts.append((part, n))
             word = word[len(part) :]
-        found.append((word, n))
-    return found
+        parts.append((word, n))
+    return parts
 
 
 def lattice(word: str, scores: Scores, without: str | None = None) -> tuple[list[Edge], list[tuple[float, int]]]:
-    """All tokens of a word by their start and length, and for each place of the word the highest sum of scores that leads there and the
-    last token of that way. A character without a token has the lowest score less 10.
+    """All tokens in a word by start and length, and for each place of the word the highest sum of scores of a path to it, with the
+    last edge of that path. A character without a token has the lowest score less 10.
 
     >>> edges, best = lattice("ab", {"a": -1.0, "ab": -2.5})
     >>> edges, best[2]
@@ -72,12 +72,12 @@ def lattice(word: str, scores: Scores, without: str | None = None) -> tuple[list
     best = [(0.0, -1), *[(-inf, -1)] * len(word)]
     for start in range(len(word)):
         parts = [word[start:end] for end in range(start + 1, len(word) + 1)]
-        found: list[tuple[str | None, int]] = [
+        tokens: list[tuple[str | None, int]] = [
             (part, len(part)) for part in parts if part in scores and part != without
         ]
-        if (word[start], 1) not in found:
-            found.append((None, 1))
-        for token, length in found:
+        if (word[start], 1) not in tokens:
+            tokens.append((None, 1))
+        for token, length in tokens:
             score = unknown if token is None else scores[token]
             if best[start][0] + score > best[start + length][0]:
                 best[start + length] = (best[start][0] + score, len(edges))
@@ -86,7 +86,7 @@ def lattice(word: str, scores: Scores, without: str | None = None) -> tuple[list
 
 
 def path(edges: Sequence[Edge], best: Sequence[tuple[float, int]]) -> Iterator[str | None]:
-    """The tokens of the best way through a word, from its end.
+    """The tokens of the best path through a word, from its end.
 
     >>> [*path(*lattice("aab", {"a": -1.0, "ab": -1.5, "b": -1.0}))]
     ['ab', 'a']
@@ -97,11 +97,11 @@ def path(edges: Sequence[Edge], best: Sequence[tuple[float, int]]) -> Iterator[s
         yield token
 
 
-def summed(words: Words, scores: Scores, expect: bool) -> Scores:
-    """How often each token is expected in the words under the scores, or occurs in the best ways through them.
+def sum_counts(words: Words, scores: Scores, expect: bool) -> Scores:
+    """The expected count of each token in the words under the scores, or its count in the best paths through them.
 
-    >>> third = {token: round(n, 9) for token, n in summed([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, True).items()}
-    >>> third, summed([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, False)
+    >>> third = {token: round(n, 9) for token, n in sum_counts([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, True).items()}
+    >>> third, sum_counts([("ab", 3)], {"a": log(0.5), "b": log(0.25), "ab": log(0.25)}, False)
     ({'a': 1.0, 'b': 1.0, 'ab': 2.0}, {'a': 0.0, 'b': 0.0, 'ab': 3.0})
     """
     total = dict.fromkeys(scores, 0.0)
@@ -110,8 +110,8 @@ def summed(words: Words, scores: Scores, expect: bool) -> Scores:
         sums = dict.fromkeys(scores, 0.0)
         for word, n in words[first : first + size]:
             edges, best = lattice(word, scores)
-            found = expected(edges, best, n) if expect else ((token, float(n)) for token in path(edges, best))
-            for token, more in found:
+            uses = expected_counts(edges, best, n) if expect else ((token, float(n)) for token in path(edges, best))
+            for token, more in uses:
                 if token is not None:
                     sums[token] += more
         for token, more in sums.items():
@@ -119,10 +119,12 @@ def summed(words: Words, scores: Scores, expect: bool) -> Scores:
     return total
 
 
-def expected(edges: Sequence[Edge], best: Sequence[tuple[float, int]], n: int) -> Iterator[tuple[str | None, float]]:
-    """How often each edge is expected in `n` words: all is seen against the best way, so that no number gets too small.
+def expected_counts(
+    edges: Sequence[Edge], best: Sequence[tuple[float, int]], n: int
+) -> Iterator[tuple[str | None, float]]:
+    """The expected count of each edge in `n` words. Weights are relative to the best path, so that none underflows.
 
-    >>> [(token, round(n, 9)) for token, n in expected(*lattice("ab", {"ab": 0.0, "a": 0.0, "b": 0.0}), 1)]
+    >>> [(token, round(n, 9)) for token, n in expected_counts(*lattice("ab", {"ab": 0.0, "a": 0.0, "b": 0.0}), 1)]
     [('b', 0.5), ('ab', 0.5), ('a', 0.5)]
     """
     before, after = [1.0, *[0.0] * (len(best) - 1)], [*[0.0] * (len(best) - 1), 1.0]
@@ -151,26 +153,26 @@ def digamma(x: float) -> float:
     return result + log(x) - 0.5 / x - series
 
 
-def rescored(counts: Scores, scores: Scores) -> Scores:
-    """New scores of expected counts, without the tokens that are expected less than half a time. The digamma function in place of
-    the logarithm makes rare tokens rarer.
+def rescore(counts: Scores, scores: Scores) -> Scores:
+    """New scores from expected counts, without the tokens with an expected count below 0.5. The digamma function instead of the
+    logarithm makes rare tokens rarer.
 
-    >>> [*rescored({"a": 3.0, "b": 0.4}, {"a": -1.0, "b": -2.0})]
+    >>> [*rescore({"a": 3.0, "b": 0.4}, {"a": -1.0, "b": -2.0})]
     ['a']
     """
-    kept = {token: n for token, n in counts.items() if n >= LEAST_EXPECTED}
-    total = digamma(sum(kept.values())) if kept else 0.0
-    return {token: digamma(n) - total for token, n in kept.items()} or scores
+    frequent = {token: n for token, n in counts.items() if n >= LEAST_EXPECTED}
+    total = digamma(sum(frequent.values())) if frequent else 0.0
+    return {token: digamma(n) - total for token, n in frequent.items()} or scores
 
 
-def pruned(words: Words, scores: Scores, most: int) -> Scores:
-    """The tokens whose loss would make the words least likely. A token that is used nowhere, or whose best other way is better,
-    goes; single characters stay.
+def prune_tokens(words: Words, scores: Scores, most: int) -> Scores:
+    """The `most` tokens whose removal would reduce the likelihood of the words most. Tokens that are unused, or that another path
+    covers with a higher score, are removed; single characters stay.
 
-    >>> [*pruned([("ab", 9), ("cd", 1)], {"a": -3.0, "b": -3.0, "c": -3.0, "d": -3.0, "ab": -1.0, "cd": -1.0}, 5)]
+    >>> [*prune_tokens([("ab", 9), ("cd", 1)], {"a": -3.0, "b": -3.0, "c": -3.0, "d": -3.0, "ab": -1.0, "cd": -1.0}, 5)]
     ['a', 'b', 'c', 'd', 'ab']
     """
-    used = summed(words, scores, False)
+    used = sum_counts(words, scores, False)
     total, every = sum(used.values()), float(sum(n for _, n in words))
     unknown = min([0.0, *scores.values()]) - PENALTY
     losses: list[tuple[float, int, str]] = []
@@ -183,24 +185,24 @@ def pruned(words: Words, scores: Scores, most: int) -> Scores:
             more = log(total + n * (len(others) - 1.0))
             other = sum((unknown if part is None else log(used[part] + n)) - more for part in others)
             losses.append((-(n / every * (log(n) - log(total) - other)), place, token))
-    kept = {token for *_, token in sorted(losses)[:most]}
-    return {token: score for token, score in scores.items() if token in kept}
+    best_tokens = {token for *_, token in sorted(losses)[:most]}
+    return {token: score for token, score in scores.items() if token in best_tokens}
 
 
-def chosen(scores: Scores, alphabet: Sequence[str], size: int) -> list[tuple[str, float]]:
-    """The characters of the alphabet, and the tokens with the highest scores, the highest first. A character that was dropped comes
-    back with a score a little above the lowest.
+def choose_tokens(scores: Scores, alphabet: Sequence[str], size: int) -> list[tuple[str, float]]:
+    """The characters of the alphabet and the tokens with the highest scores, the highest first. A character that was dropped
+    returns with a score a little above the lowest.
 
-    >>> chosen({"ab": -1.0, "a": -2.0, "bc": -1.5}, ["a", "b"], 3)
+    >>> choose_tokens({"ab": -1.0, "a": -2.0, "bc": -1.5}, ["a", "b"], 3)
     [('ab', -1.0), ('b', -1.9999), ('a', -2.0)]
     """
-    found: list[tuple[str, float]] = []
+    scored: list[tuple[str, float]] = []
     missing = 0.0
     for char in alphabet:
         missing += STEP if char not in scores else 0.0
-        found.append((char, scores.get(char, min([0.0, *scores.values()]) + missing)))
+        scored.append((char, scores.get(char, min([0.0, *scores.values()]) + missing)))
     ranked = sorted(((token, score) for token, score in scores.items() if len(token) > 1), key=by_score)
-    return sorted([*found, *ranked[: max(size - len(found), 0)]], key=by_score)
+    return sorted([*scored, *ranked[: max(size - len(scored), 0)]], key=by_score)
 
 
 def by_score(scored: tuple[str, float]) -> tuple[float, bytes]:
@@ -212,7 +214,7 @@ def by_score(scored: tuple[str, float]) -> tuple[float, bytes]:
     return -scored[1], scored[0].encode()
 
 
-def learned_unigram(
+def learn_unigram(
     documents: Sequence[Text],
     vocab_size: int,
     *,
@@ -227,7 +229,7 @@ def learned_unigram(
 ) -> list[tuple[str, float]]:
     """The tokens that a corpus teaches and their scores, the highest first: `toksmith.train` with `kind="unigram"`.
 
-    >>> [token for token, _ in learned_unigram(["aa aa"], 4, character_coverage=1.0)]
+    >>> [token for token, _ in learn_unigram(["aa aa"], 4, character_coverage=1.0)]
     ['a', '▁', '▁aa']
     """
     counted = words_of(
@@ -237,21 +239,21 @@ def learned_unigram(
     every.pop("\uffff", None)
     alphabet = covering(every, character_coverage)
     size = vocab_size - (1 + 256 * byte_fallback + len(user_symbols) + len(special_tokens))
-    words = shortened(within(counted, alphabet))
+    words = cut_long_words(within(counted, alphabet))
     counts = {char: characters(dict(words)).get(char, 0) for char in alphabet} | dict(seeds(words))
     total = log(float(sum(counts.values()))) if words else 0.0
     scores = {token: log(max(n, 1)) - total for token, n in counts.items()}
-    wanted = int(size * SURPLUS)
+    target = int(size * SURPLUS)
     while True:
         for _ in range(ROUNDS):
-            scores = rescored(summed(words, scores, True), scores)
+            scores = rescore(sum_counts(words, scores, True), scores)
         before = len(scores)
-        if before <= wanted:
+        if before <= target:
             break
-        scores = pruned(words, scores, max(wanted, int(before * SHRINK)))
+        scores = prune_tokens(words, scores, max(target, int(before * SHRINK)))
         if len(scores) == before:
             break
-    return [(token.replace(" ", "▁"), score) for token, score in chosen(scores, alphabet, size)]
+    return [(token.replace(" ", "▁"), score) for token, score in choose_tokens(scores, alphabet, size)]
 
 
 __dir__ = listing(__name__)

@@ -1,6 +1,6 @@
-r"""What a piece of characters is made of before the first merge, where not every character has a token (HF's rules).
+r"""The symbols of a piece before the first merge, where not every character has a token (HF's rules).
 
-A character that continues a piece is written with a prefix, one that ends it with a suffix. One without a token becomes its
+A character that continues a piece carries a prefix, the last one a suffix. A character without a token becomes its
 bytes, if all of these have tokens (written `<0x41>`), or else the unknown id.
 
 >>> ids = {"a": 0, "?": 1, "<0xC3>": 2, "<0xA9>": 3}
@@ -22,11 +22,11 @@ class Symbols(NamedTuple):
 
     Attributes:
         ids: The id of each token.
-        ranks: As of `reference.Model`.
-        prefix: What a token starts with that continues a piece.
-        suffix: What a token ends with that ends a piece.
+        ranks: As in `reference.Model`.
+        prefix: The start of each token that continues a piece.
+        suffix: The end of each token that ends a piece.
         unknown: The id of a character without a token; None if such a character is an error.
-        fuse_unknown: Whether several unknown characters are one.
+        fuse_unknown: Whether a run of unknown characters gives one id.
         byte_fallback: Whether such a character becomes its bytes, if all of them have tokens.
         whole_piece: Whether a piece that is a token becomes that token without merging.
     """
@@ -44,8 +44,8 @@ class Symbols(NamedTuple):
 def start_ids(piece: str, model: Symbols) -> list[int]:
     """The ids of a piece before the first merge.
 
-    An unknown character waits until a character with a token or the end comes, so that bytes overtake it; with
-    `fuse_unknown` several that wait are one.
+    An unknown id is held back until a character with a token or the end comes, so byte tokens come before it; with
+    `fuse_unknown`, ids that are held back become one.
 
     >>> ids = {"a": 0, "?": 1, "<0xC3>": 2, "<0xA9>": 3}
     >>> start_ids("xéa", Symbols(ids, unknown=1, byte_fallback=True))
@@ -53,22 +53,22 @@ def start_ids(piece: str, model: Symbols) -> list[int]:
     >>> start_ids("xxa", Symbols(ids, unknown=1)), start_ids("xxa", Symbols(ids, unknown=1, fuse_unknown=True))
     ([1, 1, 0], [1, 0])
     """
-    found: list[int] = []
+    ids: list[int] = []
     waits = False
     for at, char in enumerate(piece):
         symbol = (model.prefix if at else "") + char + (model.suffix if at == len(piece) - 1 else "")
         as_bytes = [model.ids.get(f"<0x{byte:02X}>") for byte in symbol.encode()]
         if symbol in model.ids:
-            found += ([model.unknown] if waits and model.unknown is not None else []) + [model.ids[symbol]]
+            ids += ([model.unknown] if waits and model.unknown is not None else []) + [model.ids[symbol]]
             waits = False
         elif model.byte_fallback and None not in as_bytes:
-            found += [id for id in as_bytes if id is not None]
+            ids += [id for id in as_bytes if id is not None]
         elif model.unknown is None:
             raise ValueError(f"{symbol!r} is not in the vocabulary")
         else:
-            found += [model.unknown] if waits and not model.fuse_unknown else []
+            ids += [model.unknown] if waits and not model.fuse_unknown else []
             waits = True
-    return [*found, model.unknown] if waits and model.unknown is not None else found
+    return [*ids, model.unknown] if waits and model.unknown is not None else ids
 
 
 def encode_symbols(piece: str, model: Symbols) -> list[int]:

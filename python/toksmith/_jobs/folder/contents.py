@@ -1,5 +1,4 @@
-"""What is in a folder of shards: how many documents of which lengths, how well texts of each source are compressed, and the
-first documents as text."""
+"""Describes a folder of shards: lengths of documents, compression of each source, and the first documents as text."""
 
 from __future__ import annotations
 
@@ -12,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from ... import _render
-from ..._base.arguments import whole_number
-from ..._base.errors import InvalidOption, JobError, number_of
-from ..._base.paths import shown
+from ..._base.arguments import check_int
+from ..._base.paths import printable_path
+from ..._base.wording import number_of
 from ..._storage.folders import folder_at
+from ...errors import InvalidOption, JobError
 from ..plans.options import COUNTS
 from ..sinks import UNREADABLE
 from .shard_folder import ReadShard, ShardFolder, shard_folder
 
-__all__ = ["FirstDocument", "LengthBin", "ShardContents", "SourceSums", "shards"]
+__all__ = ["FirstDocument", "LengthBin", "ShardContents", "SourceSums", "show"]
 
 MOST_SHOWN_CHARS = 200
 MOST_SHOWN_SOURCES = 20
@@ -28,8 +28,8 @@ MOST_SHOWN_SOURCES = 20
 
 @dataclass(frozen=True)
 class LengthBin:
-    """The documents of `least` to `most` ids: how many `documents`, and the `ids`
-    of all of them."""
+    """The documents of `least` to `most` ids: the number of `documents`, and the
+    number of their `ids`."""
 
     least: int
     most: int
@@ -39,7 +39,7 @@ class LengthBin:
 
 @dataclass(frozen=True)
 class SourceSums:
-    """What a source gave.
+    """The sums of a source.
 
     Attributes: `source`, a file, or a folder where the corpus has several;
         `documents`, `ids` and `text_bytes`.
@@ -52,8 +52,8 @@ class SourceSums:
 
     @property
     def bytes_per_id(self) -> float | None:
-        """Bytes of text for one id on average, those that were appended and
-        prepended included. None without ids."""
+        """Mean bytes of text per id, including appended and prepended ids. None
+        without ids."""
         return self.text_bytes / self.ids if self.ids else None
 
 
@@ -61,8 +61,8 @@ class SourceSums:
 class FirstDocument:
     """One of the first documents.
 
-    Attributes: `shard` it is in; `ids`, how many; `text` that the first of
-        them decode to, None without the tokenizer.
+    Attributes: `shard`, its shard; `ids`, their number; `text`, decoded from
+        the first ids, None without the tokenizer.
     """
 
     shard: int
@@ -72,20 +72,21 @@ class FirstDocument:
 
 @dataclass(frozen=True)
 class ShardContents(_render.Shown):
-    """What is in a folder of shards.
+    """The content of a folder of shards.
 
     Attributes:
-        folder: Of the shards; a URL as a path.
-        to: The format of its files, and `dtype` the type of the ids.
+        folder: The folder of the shards; a URL as a path.
+        to: The format of its files, with `dtype`, the type of the ids.
         finished: Whether the job is finished; if not, all sums are of the
             shards that are done.
-        shards: How many there are to be, and `done` how many are done.
-        documents: How many, with `ids`, `text_bytes` of their texts, and
-            `bad_rows` that were left out.
-        lengths: How many documents have which lengths, in powers of 2; empty
-            if the files do not tell documents apart.
-        sources: By where documents are from, the largest first; empty if
-            nobody knows.
+        shards: The number of planned shards, with `done`, the number of
+            finished shards.
+        documents: Their number, with the numbers of `ids`, of `text_bytes`
+            and of `bad_rows` that were left out.
+        lengths: A histogram of documents by length, in powers of 2; empty if
+            the files do not separate documents.
+        sources: Sums for each source of documents, the largest first; empty if
+            unknown.
         first: The first documents, or packed rows.
     """
 
@@ -105,39 +106,39 @@ class ShardContents(_render.Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON values."""
-        found = {**asdict(self), "folder": shown(self.folder)}
-        found |= {name: [asdict(each) for each in getattr(self, name)] for name in ("lengths", "first")}
-        found["sources"] = [{**asdict(each), "bytes_per_id": each.bytes_per_id} for each in self.sources]
-        return found
+        values = {**asdict(self), "folder": printable_path(self.folder)}
+        values |= {name: [asdict(item) for item in getattr(self, name)] for name in ("lengths", "first")}
+        values["sources"] = [{**asdict(item), "bytes_per_id": item.bytes_per_id} for item in self.sources]
+        return values
 
     def _parts(self) -> Iterator[Any]:
-        yield shown(self.folder)
-        said = (
+        yield printable_path(self.folder)
+        sums = (
             f"{number_of(self.documents, 'document')}, {number_of(self.ids, 'id')}, {self.text_bytes:,} bytes of text"
         )
         state = "finished" if self.finished else f"not finished: {self.done:,} are done"
         facts = f"{number_of(self.shards, 'shard')} for {self.to} ({self.dtype}), {state}"
         yield _render.Line(facts)
-        yield _render.Line(f"{said}; {number_of(self.bad_rows, 'bad row')}")
+        yield _render.Line(f"{sums}; {number_of(self.bad_rows, 'bad row')}")
         if self.lengths:
-            bars = [(span_of(each), float(each.documents), f"{each.documents:,}") for each in self.lengths]
+            bars = [(span_of(item), float(item.documents), f"{item.documents:,}") for item in self.lengths]
             yield _render.Bars(bars, "documents by their ids")
         if self.sources:
             rows = [
                 (
-                    each.source,
-                    f"{each.documents:,}",
-                    f"{each.ids:,}",
-                    "" if each.bytes_per_id is None else f"{each.bytes_per_id:.2f}",
+                    item.source,
+                    f"{item.documents:,}",
+                    f"{item.ids:,}",
+                    "" if item.bytes_per_id is None else f"{item.bytes_per_id:.2f}",
                 )
-                for each in self.sources[:MOST_SHOWN_SOURCES]
+                for item in self.sources[:MOST_SHOWN_SOURCES]
             ]
             more = len(self.sources) - len(rows)
             caption = "by source" + (f" ({more:,} more in the JSON)" if more > 0 else "")
             yield _render.Table(("source", "documents", "ids", "bytes per id"), rows, caption)
-        for each in self.first:
-            text = "" if each.text is None else _render.token_text(each.text.encode())
-            yield _render.Line(f"shard {each.shard}, {number_of(each.ids, 'id')}: {text}")
+        for item in self.first:
+            text = "" if item.text is None else _render.token_text(item.text.encode())
+            yield _render.Line(f"shard {item.shard}, {number_of(item.ids, 'id')}: {text}")
 
 
 def span_of(bin: LengthBin) -> str:
@@ -145,66 +146,66 @@ def span_of(bin: LengthBin) -> str:
     return f"{bin.least:,}" if bin.least == bin.most else f"{bin.least:,} to {bin.most:,}"
 
 
-def shards(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
-    r"""What is in the folder of a job, finished or not, or in a folder that
-    `merge_shards` wrote.
+def show(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
+    r"""The content of the folder of a job, finished or not, or of a folder that
+    `corpus.merge` wrote.
 
     Args:
-        folder: Of the shards, or its URL.
-        first: How many documents to show as text.
+        folder: The folder of the shards, or its URL.
+        first: The number of documents to show as text.
     Raises:
         InvalidOption: `first` is negative.
         JobError: There are no shards of toksmith, a file is damaged, or the job
             counts.
-    Cost: reads the lengths of all documents, and the ids of the first ones.
+    Cost: reads the lengths of all documents, and the ids of the first.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n{"text": "lower"}\n')
-    ...     _ = toksmith.plan(tok, Path(folder), f"{folder}/out").run(progress=False)
-    ...     found = toksmith.shards(f"{folder}/out")
+    ...     _ = toksmith.corpus.plan(tok, Path(folder), f"{folder}/out").run(progress=False)
+    ...     found = toksmith.corpus.show(f"{folder}/out")
     >>> found.documents, found.ids, [each.text for each in found.first]
     (2, 4, ['low', 'lower'])
     """
-    if whole_number(first, "first") < 0:
+    if check_int(first, "first") < 0:
         raise InvalidOption("first", first, "at least 0")
-    found = shard_folder(folder_at(folder))
-    if found.options["to"] == COUNTS:
-        said = (
+    source = shard_folder(folder_at(folder))
+    if source.options["to"] == COUNTS:
+        problem = (
             "this job counts pieces and has no shards of ids; look at it with status, or load it with PieceCounts.load"
         )
-        raise JobError(found.folder, said)
+        raise JobError(source.folder, problem)
     return ShardContents(
-        folder=found.folder.path,
-        to=found.options["to"],
-        dtype=found.options["dtype"],
-        finished=found.finished,
-        shards=found.planned,
-        done=len(found.shards),
-        documents=sum(each.documents for each in found.shards),
-        ids=sum(each.ids for each in found.shards),
-        text_bytes=sum(each.text_bytes for each in found.shards),
-        bad_rows=found.bad_rows,
-        lengths=tuple(lengths_in(found)),
-        sources=tuple(sources_of(found)),
-        first=tuple(first_documents(found, first)),
+        folder=source.folder.path,
+        to=source.options["to"],
+        dtype=source.options["dtype"],
+        finished=source.finished,
+        shards=source.planned,
+        done=len(source.shards),
+        documents=sum(shard.documents for shard in source.shards),
+        ids=sum(shard.ids for shard in source.shards),
+        text_bytes=sum(shard.text_bytes for shard in source.shards),
+        bad_rows=source.bad_rows,
+        lengths=tuple(length_histogram(source)),
+        sources=tuple(source_sums(source)),
+        first=tuple(first_documents(source, first)),
     )
 
 
-def lengths_in(found: ShardFolder) -> Iterator[LengthBin]:
-    """How many documents have which lengths: 0, 1, 2 to 3, 4 to 7 and so on."""
+def length_histogram(found: ShardFolder) -> Iterator[LengthBin]:
+    """A histogram of documents by length: 0, 1, 2 to 3, 4 to 7 and so on."""
     if not found.row.apart or found.options["pack"] is not None:
         return
     documents, ids = (np.zeros(64, np.int64) for _ in range(2))
     for shard in found.shards:
-        seen = 0
-        for some in shard_lengths(found, shard):
-            bins = np.frexp(some.astype(np.float64))[1]  # 0 for 0, else one more than the power of 2 in it
+        count = 0
+        for lengths in shard_lengths(found, shard):
+            bins = np.frexp(lengths.astype(np.float64))[1]  # 0 for 0, else floor(log2) + 1
             np.add.at(documents, bins, 1)
-            np.add.at(ids, bins, some)
-            seen += len(some)
-        documents[0] += shard.documents - seen  # files that are left out because they would be empty
+            np.add.at(ids, bins, lengths)
+            count += len(lengths)
+        documents[0] += shard.documents - count  # a shard without ids can have no files
     for power in range(64):
         if documents[power]:
             least, most = (0, 0) if not power else (1 << (power - 1), (1 << power) - 1)
@@ -212,22 +213,22 @@ def lengths_in(found: ShardFolder) -> Iterator[LengthBin]:
 
 
 def shard_lengths(found: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The lengths of a shard's documents, some at a time.
+    """The lengths of a shard's documents, in batches.
 
     Raises:
         JobError: They cannot be read.
     """
     row, spec = found.row, found.spec(shard.number)
-    with found.folder.fetched(shard.files) as here:
+    with found.folder.fetch_files(shard.files) as local:
         try:
-            yield from row.lengths_in(here, spec)
+            yield from row.lengths_in(local, spec)
         except UNREADABLE as problem:
-            said = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
-            raise JobError(found.folder, said) from problem
+            message = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
+            raise JobError(found.folder, message) from problem
 
 
-def sources_of(found: ShardFolder) -> Iterator[SourceSums]:
-    """The sums of each folder of inputs, or of each file where there is one folder."""
+def source_sums(found: ShardFolder) -> Iterator[SourceSums]:
+    """The sums of each folder of inputs; of each file if there is only one folder."""
     if any(shard.inputs is None for shard in found.shards):
         return
     folders = [os.path.dirname(path) for path in found.inputs]
@@ -237,7 +238,7 @@ def sources_of(found: ShardFolder) -> Iterator[SourceSums]:
         for input, documents, ids, size in shard.inputs or ():
             if not 0 <= input < len(names):
                 raise JobError(
-                    str(found.folder), f"the receipt of shard {shard.number} names an input that is not there"
+                    str(found.folder), f"the receipt of shard {shard.number} names an input that does not exist"
                 )
             before = sums.get(names[input], (0, 0, 0))
             sums[names[input]] = (before[0] + documents, before[1] + ids, before[2] + size)
@@ -252,10 +253,10 @@ def first_documents(found: ShardFolder, most: int) -> Iterator[FirstDocument]:
     tok = found.load()
     for shard in found.shards:
         rows = found.rows(shard)
-        for some in rows:
+        for batch in rows:
             start = 0
-            for end in some.ends.tolist():
-                ids = some.ids[start : min(end, start + MOST_SHOWN_CHARS)].tolist()
+            for end in batch.ends.tolist():
+                ids = batch.ids[start : min(end, start + MOST_SHOWN_CHARS)].tolist()
                 text = None if tok is None else tok.decode(ids)[:MOST_SHOWN_CHARS]
                 yield FirstDocument(shard.number, end - start, text)
                 start, most = end, most - 1

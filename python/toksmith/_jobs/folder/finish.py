@@ -1,10 +1,10 @@
-"""Completes a job: the sink's own files, then `manifest.json`, then `SHA256SUMS`, whose presence says that it is finished.
+"""Completes a job: the sink's own files, then `manifest.json`, then `SHA256SUMS`, whose presence marks it as finished.
 
 Both list the files of the result, and the records: the plan, the tokenizer and the receipts, or the note of a merge. The sums
-are those of what toksmith wrote, so that `verify` tells of a record that was changed before the end, too.
+are computed from the bytes that toksmith wrote, so `verify` also reports a record that was changed before the end.
 
-Both have equal bytes for every runner, number of workers and interruption, because they are made of the plan and of the
-receipts in their order.
+Both have equal bytes for every runner, number of workers and interruption, because they are made from the plan and the
+receipts in order.
 """
 
 from __future__ import annotations
@@ -16,44 +16,45 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ..._base.errors import FormatError, JobError, number_of
-from ..._base.paths import shown
-from ..._storage.atomic_files import readable
+from ..._base.paths import printable_path
+from ..._base.wording import number_of
+from ..._storage.atomic_files import wrap_read_errors
 from ..._storage.folders import Folder
 from ..._tokenizer.tokenizer import Tokenizer
-from ..make.run_shard import spec_of
+from ...errors import FormatError, JobError
+from ..make.run_shard import sink_spec
 from ..make.shuffle import BUCKETS
 from ..plans.plan import JOB, Plan
 from ..sinks import EVERY_ROW
 from ..written import (
     Receipt,
     WrittenFile,
-    facts_in,
-    is_sum,
+    describe_json_error,
+    facts_of_bytes,
+    is_count,
+    parse_file_entry,
     read_receipts,
     readable_receipts,
     receipt_name,
-    written_file,
-    wrong_in,
 )
-from .job_files import BESIDE, MANIFEST, SUMS, names_of
+from .job_files import EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
 __all__ = [
-    "BESIDE",
+    "EXTRA_FOLDERS",
     "MANIFEST",
     "SUMS",
     "Tokenized",
-    "complete",
     "finish_job",
-    "folder_of",
     "is_finished",
     "missing_units",
-    "own_files",
+    "read_finished_job",
     "read_manifest",
     "remove_parts",
+    "sink_files",
     "stored_facts",
-    "sums_of",
-    "tokenized",
+    "subfolder_of",
+    "sum_lines",
+    "write_manifest",
 ]
 
 VERSION = 1
@@ -61,12 +62,11 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Tokenized:
-    """What a finished job contains.
+    """The content of a finished job.
 
-    Attributes: `folder`, and `place`, its name or URL; `to`, the sink;
+    Attributes: `folder`, and `place`, its name or URL; `to`, the format;
     `documents`, `ids` and `text_bytes`; `bad_rows` that were left out;
-    `shards`, their number; `files`, the names of the files of ids and of what
-    belongs to them.
+    `shards`, their number; `files`, the names of the files of the result.
     """
 
     folder: Path
@@ -81,7 +81,7 @@ class Tokenized:
     @property
     def place(self) -> str:
         """The name of the folder, or its URL."""
-        return shown(self.folder)
+        return printable_path(self.folder)
 
 
 def is_finished(folder: Folder) -> bool:
@@ -90,50 +90,52 @@ def is_finished(folder: Folder) -> bool:
 
 
 def missing_units(folder: Folder, plan: Plan) -> list[int]:
-    """The units of a job that have no receipt, or whose files are not those of their receipt."""
+    """The units of a job without a receipt, or with files that do not match their receipt."""
     if is_finished(folder):
         return []
     size = folder.sizes()
-    there = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
-    receipts = dict(zip(there, read_receipts(folder, there), strict=True))
+    units = [number for number in range(plan.units) if size(receipt_name(number)) is not None]
+    receipts = dict(zip(units, read_receipts(folder, units), strict=True))
 
     def is_done(receipt: Receipt | None) -> bool:
-        return receipt is not None and all(size(each.name) == each.bytes for each in receipt.files)
+        return receipt is not None and all(size(file.name) == file.bytes for file in receipt.files)
 
     return [number for number in range(plan.units) if not is_done(receipts.get(number))]
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
-    """Writes what a job has once, if all of its shards are done.
+    """Writes the files that a job has once, if all of its shards are done.
 
     Raises:
         FormatError: A file cannot be written.
-        JobError: Shards are missing, or there are more bad rows than the job may have.
+        JobError: Shards are missing, or there are more bad rows than `max_errors`.
     """
     row = EVERY_ROW[plan.options.to]
     if not is_finished(folder):
         receipts = all_receipts(folder, plan)
-        final = [replace(receipt, files=own_files(receipt)) for receipt in receipts[plan.final.start :]]
+        final = [replace(receipt, files=sink_files(receipt)) for receipt in receipts[plan.final.start :]]
         if row.finish is None:
-            data = [each for receipt in final for each in receipt.files]
+            data = [file for receipt in final for file in receipt.files]
         else:
-            data = row.finish(folder, final, spec_of(plan, tok, plan.final.start))
-        beside = [each for receipt in receipts for each in receipt.files if folder_of(each) in BESIDE]
+            data = row.finish(folder, final, sink_spec(plan, tok, plan.final.start))
+        beside = [file for receipt in receipts for file in receipt.files if subfolder_of(file) in EXTRA_FOLDERS]
         records = records_of(folder, plan, receipts)
-        complete(folder, facts_of_job(plan, receipts, final), [*data, *beside], records)
+        write_manifest(folder, facts_of_job(plan, receipts, final), [*data, *beside], records)
     remove_parts(folder, plan)
-    return tokenized(folder)
+    return read_finished_job(folder)
 
 
 def remove_parts(folder: Folder, plan: Plan) -> None:
-    """Removes the files that a finished job does not need; what cannot be removed does no harm."""
+    """Removes the files that a finished job does not need; errors are ignored, because these files do no harm."""
     places = {EVERY_ROW[plan.options.to].parts, BUCKETS if plan.options.shuffle is not None else None} - {None}
     if not any(folder.has_folder(str(name)) for name in places):
         return
-    own = names_of(plan.options)
+    job_names = job_name_pattern(plan.options)
     names: list[str] = []
     for receipt in readable_receipts(folder, range(plan.units)):
-        names += [each.name for each in receipt.files if folder_of(each) in places and own.fullmatch(each.name)]
+        names += [
+            file.name for file in receipt.files if subfolder_of(file) in places and job_names.fullmatch(file.name)
+        ]
     with contextlib.suppress(FormatError):
         folder.remove(names)
     for name in places:
@@ -141,16 +143,18 @@ def remove_parts(folder: Folder, plan: Plan) -> None:
 
 
 def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
-    """The receipts of a job that has them all."""
+    """All receipts of a job; raises JobError if one is missing, or if rows are over `max_errors`."""
     if missing := missing_units(folder, plan):
-        shown = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
-        said = f"{number_of(len(missing), 'shard')} of {plan.units:,} missing ({shown}); run the job again to make them"
-        raise JobError(folder, said)
+        first = ", ".join(map(str, missing[:5])) + (", …" if len(missing) > 5 else "")
+        problem = (
+            f"{number_of(len(missing), 'shard')} of {plan.units:,} missing ({first}); run the job again to make them"
+        )
+        raise JobError(folder, problem)
     receipts = [receipt for receipt in read_receipts(folder, range(plan.units)) if receipt is not None]
     bad, most = sum(receipt.bad_rows for receipt in receipts), plan.options.max_errors
     if most is not None and bad > most:
-        said = f"{bad:,} rows could not be encoded, and max_errors={most:,}; look at them with errors='quarantine'"
-        raise JobError(folder, f"{said}, or plan the job again with a larger max_errors and force=True")
+        problem = f"{bad:,} rows could not be encoded, and max_errors={most:,}; look at them with errors='quarantine'"
+        raise JobError(folder, f"{problem}, or plan the job again with a larger max_errors and force=True")
     return receipts
 
 
@@ -160,58 +164,58 @@ def records_of(folder: Folder, plan: Plan, receipts: Sequence[Receipt]) -> list[
     Raises:
         FormatError: The tokenizer cannot be read.
     """
-    records = [facts_in(JOB, plan.to_bytes())]
+    records = [facts_of_bytes(JOB, plan.to_bytes())]
     if plan.tokenizer:
         records.append(stored_facts(folder, plan.tokenizer))
-    return [*records, *(facts_in(receipt_name(each.shard), each.to_bytes()) for each in receipts)]
+    return [*records, *(facts_of_bytes(receipt_name(receipt.shard), receipt.to_bytes()) for receipt in receipts)]
 
 
 def stored_facts(folder: Folder, name: str) -> WrittenFile:
-    """The size and the sha256 of a small file that is there.
+    """The size and the sha256 of a small file in the folder.
 
     Raises:
         FormatError: It cannot be read.
     """
-    with readable(folder.at(name)):
-        return facts_in(name, folder.read(name))
+    with wrap_read_errors(folder.at(name)):
+        return facts_of_bytes(name, folder.read(name))
 
 
-def folder_of(file: WrittenFile) -> str:
-    """The folder in a job's folder that has the file; "" for none."""
+def subfolder_of(file: WrittenFile) -> str:
+    """The subfolder of the file in the job's folder; "" for none."""
     return file.name.rpartition("/")[0]
 
 
-def own_files(receipt: Receipt) -> tuple[WrittenFile, ...]:
-    """The files of the sink."""
-    return tuple(each for each in receipt.files if folder_of(each) not in BESIDE)
+def sink_files(receipt: Receipt) -> tuple[WrittenFile, ...]:
+    """The files of a receipt that the sink made."""
+    return tuple(file for file in receipt.files if subfolder_of(file) not in EXTRA_FOLDERS)
 
 
 def facts_of_job(plan: Plan, receipts: Sequence[Receipt], final: Sequence[Receipt]) -> dict[str, Any]:
-    """What the manifest says beside the files."""
-    read = receipts[: len(plan.shards)]
+    """The facts of the manifest, without the files."""
+    first_round = receipts[: len(plan.shards)]
     special: dict[str, int] = {}
-    for receipt in read:
+    for receipt in first_round:
         for content, count in receipt.special_tokens.items():
             special[content] = special.get(content, 0) + count
     facts: dict[str, Any] = {"fingerprint": plan.fingerprint, "vocab_size": plan.vocab_size}
     facts |= {"options": asdict(plan.options), "versions": plan.versions}
-    facts |= {name: sum(getattr(each, name) for each in final) for name in ("documents", "ids", "text_bytes")}
-    facts |= {name: sum(getattr(each, name) for each in read) for name in ("empty", "bad_rows")}
+    facts |= {name: sum(getattr(item, name) for item in final) for name in ("documents", "ids", "text_bytes")}
+    facts |= {name: sum(getattr(item, name) for item in first_round) for name in ("empty", "bad_rows")}
     facts["special_tokens"] = dict(sorted(special.items()))
-    facts["inputs"] = [(each.path, each.bytes) for each in plan.inputs]
-    facts["shards"] = [(each.documents, each.ids, each.text_bytes, each.text_sha256) for each in final]
+    facts["inputs"] = [(item.path, item.bytes) for item in plan.inputs]
+    facts["shards"] = [(item.documents, item.ids, item.text_bytes, item.text_sha256) for item in final]
     return facts
 
 
-def complete(
+def write_manifest(
     folder: Folder, facts: dict[str, Any], files: Sequence[WrittenFile], records: Sequence[WrittenFile]
 ) -> None:
-    """Writes the manifest, then the sums of all files, by which the folder is finished.
+    """Writes the manifest, then the sums of all files, which mark the folder as finished.
 
     Args:
-        facts: Of the manifest, `inputs` and `shards` last, which are lists.
-        files: Of the result.
-        records: The files that say how it was made.
+        facts: The facts of the manifest, with the lists `inputs` and `shards` last.
+        files: The files of the result.
+        records: The files that record how the result was made.
     Raises:
         FormatError: A file cannot be written.
     """
@@ -219,17 +223,17 @@ def complete(
     lines = []
     for name, value in facts.items():
         text = json.dumps(value)
-        if name in ("inputs", "shards", "files", "records"):  # a line for each
+        if name in ("inputs", "shards", "files", "records"):  # one line per entry
             text = "[\n" + ",\n".join(f"  {json.dumps(row)}" for row in value) + "\n ]"
         lines.append(f" {json.dumps(name)}: {text}")
     manifest = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
     folder.write(MANIFEST, manifest)
-    folder.write(SUMS, sums_of([*files, *records, facts_in(MANIFEST, manifest)]).encode())
+    folder.write(SUMS, sum_lines([*files, *records, facts_of_bytes(MANIFEST, manifest)]).encode())
 
 
-def sums_of(files: Iterable[WrittenFile]) -> str:
+def sum_lines(files: Iterable[WrittenFile]) -> str:
     """The lines of files in `SHA256SUMS`."""
-    return "".join(f"{each.sha256}  {each.name}\n" for each in files)
+    return "".join(f"{file.sha256}  {file.name}\n" for file in files)
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
@@ -239,7 +243,7 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         JobError: The job is not finished, or the file is not its manifest.
     """
     if not is_finished(folder):
-        raise JobError(folder, "there is no finished job; run it, or look at it with `toksmith status`")
+        raise JobError(folder, "there is no finished job; run it, or look at it with `toksmith corpus status`")
     try:
         data = folder.read(MANIFEST)
     except OSError as problem:
@@ -249,27 +253,27 @@ def read_manifest(folder: Folder) -> dict[str, Any]:
         if value["toksmith_manifest"] != VERSION:
             raise ValueError(f"its version is not {VERSION}")
         for name in ("files", "records"):
-            value[name] = [written_file(*each) for each in value[name]]
-        if not all(is_sum(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
+            value[name] = [parse_file_entry(*entry) for entry in value[name]]
+        if not all(is_count(value[name]) for name in ("documents", "ids", "text_bytes", "bad_rows")):
             raise ValueError("it has no counts")
-        if not all(len(each) == 4 for each in value["shards"]) or not isinstance(value["options"]["to"], str):
+        if not all(len(entry) == 4 for entry in value["shards"]) or not isinstance(value["options"]["to"], str):
             raise ValueError("it lacks facts of shards")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-        said = f"{MANIFEST} is not a manifest: {wrong_in(problem)}; plan the job again with force=True"
-        raise JobError(folder, said) from None
+        message = f"{MANIFEST} is not a manifest: {describe_json_error(problem)}; plan the job again with force=True"
+        raise JobError(folder, message) from None
     return value
 
 
-def tokenized(folder: Folder) -> Tokenized:
-    """What a finished job contains."""
-    found = read_manifest(folder)
+def read_finished_job(folder: Folder) -> Tokenized:
+    """The content of a finished job, from its manifest."""
+    manifest = read_manifest(folder)
     return Tokenized(
         folder=folder.path,
-        to=found["options"]["to"],
-        documents=found["documents"],
-        ids=found["ids"],
-        text_bytes=found["text_bytes"],
-        bad_rows=found["bad_rows"],
-        shards=len(found["shards"]),
-        files=tuple(each.name for each in found["files"]),
+        to=manifest["options"]["to"],
+        documents=manifest["documents"],
+        ids=manifest["ids"],
+        text_bytes=manifest["text_bytes"],
+        bad_rows=manifest["bad_rows"],
+        shards=len(manifest["shards"]),
+        files=tuple(file.name for file in manifest["files"]),
     )

@@ -1,6 +1,5 @@
-"""A job: it is planned once, and run until all of its shards are done.
+"""Plans a job once, and runs it until all of its shards are done.
 
-In reading order: `make_plan.py` plans a job of ids, or one that counts pieces. `job.py` is the job, and
-runs it. `watch.py` tells what is seen while shards run, and `cost.py` says what a job will cost. Left out: where shards
-are made (`../runners/`).
+In reading order: `make_plan.py` plans a job of ids, or a job that counts pieces. `job.py` has the job, and runs it.
+`watch.py` reports progress, and `cost.py` estimates the cost of a job. Left out: the workers (`../runners/`).
 """

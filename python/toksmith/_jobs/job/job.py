@@ -1,6 +1,6 @@
-"""A job in a folder: planned once, run by anybody who can write there, finished when all of its shards are done.
+"""A job in a folder: planned once, run by any process that can write there, finished when all of its shards are done.
 
-The folder is all that runs share. No run waits for another: two that make the same shard write equal bytes.
+Runs share only the folder. No run waits for another: two runs that make the same shard write equal bytes.
 """
 
 from __future__ import annotations
@@ -12,38 +12,39 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ..._base.arguments import whole_number
-from ..._base.errors import InvalidOption, JobError, ToksmithError, UnknownName, close_names
-from ..._base.paths import shown
+from ..._base.arguments import check_int
+from ..._base.paths import printable_path
 from ..._base.threads import thread_count
+from ..._base.wording import close_names
 from ..._render.progress import Progress
 from ..._storage.folders import folder_at
 from ..._tokenizer.tokenizer import Tokenizer
-from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, remove_parts, tokenized
+from ...errors import InvalidOption, JobError, ToksmithError, UnknownName
+from ..folder.finish import Tokenized, finish_job, is_finished, missing_units, read_finished_job, remove_parts
 from ..folder.job_files import ANY_NAME, FOLDERS, running_units
-from ..make.run_shard import opened_job
-from ..plans.plan import JOB, Plan, check_room, read_plan, sizes_of
+from ..make.run_shard import open_job
+from ..plans.plan import JOB, Plan, check_memory, read_plan, unit_sizes
 from ..runners import hand_out
 from ..written import read_receipts
 from .cost import JobCost, cost_of
-from .watch import JobEvent, JobWatch, unit_of
+from .watch import JobEvent, JobWatch, ids_unit
 
-__all__ = ["RUNNERS", "Job", "JobStatus"]
+__all__ = ["RUNNERS", "Job", "JobStatus", "status"]
 
 RUNNERS = ("local", "ray")  # modules of `runners/`, imported when a run asks for one
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """How far a job is.
+    """The progress of a job.
 
-    Attributes: `shards`, how many there are to make (with a shuffle, in both
-    rounds), and how many are `done`; `documents`, `ids`, `text_bytes` and
-    `bad_rows` of those; `finished`, whether the manifest is written; `bytes`
-    of the inputs of all shards, and `done_bytes` of those that are done;
-    `running`, the shards that processes are making now, on any machine that
-    sees the folder and its locks (of a URL nobody knows); `unit`, what `ids`
-    are: "id", or "piece" if the job counts.
+    Attributes: `shards`, the number of shards to make (with a shuffle, in both
+    rounds), and `done`, the number of finished shards; `documents`, `ids`,
+    `text_bytes` and `bad_rows` of the finished shards; `finished`, whether the
+    manifest is written; `bytes` of the inputs of all shards, and `done_bytes`
+    of the finished shards; `running`, the shards that processes are making
+    now, on any machine that shares the folder and its locks (unknown for a
+    URL); `unit` of `ids`: "id", or "piece" if the job counts.
     """
 
     shards: int
@@ -76,7 +77,7 @@ class Job:
         tok: Tokenizer | None = None,
         max_memory: int | None = None,
     ) -> None:
-        self.folder, self.place = folder, shown(folder)
+        self.folder, self.place = folder, printable_path(folder)
         self._folder = folder_at(folder)
         self._plan, self._written, self._tok, self._max_memory = plan, written, tok, max_memory
 
@@ -85,7 +86,7 @@ class Job:
         """The job that was planned in a folder.
 
         Raises:
-            JobError: There is none.
+            JobError: The folder has no plan.
         """
         return Job(Path(folder), read_plan(folder_at(folder)))
 
@@ -96,12 +97,12 @@ class Job:
 
     @property
     def bytes(self) -> int:
-        """The size of all files that are read."""
+        """The bytes of all input files."""
         return self._plan.size
 
     @property
     def files(self) -> int:
-        """The number of files that are read."""
+        """The number of input files."""
         return len(self._plan.inputs)
 
     @property
@@ -110,11 +111,11 @@ class Job:
         return is_finished(self._folder)
 
     def missing(self) -> list[int]:
-        """The numbers for `run_shard` of what is not done: shards without a
-        receipt, or without their files.
+        """The numbers, for `run_shard`, of the shards that are not done: shards
+        without a receipt, or without their files.
 
-        With a shuffle, numbers from `shards` on are those of the second round,
-        which needs all of the first.
+        With a shuffle, numbers from `shards` on belong to the second round,
+        which needs all shards of the first.
 
         Raises:
             JobError: A receipt cannot be read.
@@ -122,27 +123,27 @@ class Job:
         return missing_units(self._folder, self._plan)
 
     def status(self) -> JobStatus:
-        """How far the job is.
+        """The progress of the job.
 
         Raises:
             JobError: A receipt cannot be read.
         """
-        units, final, unit = self._plan.units, self._plan.final, unit_of(self._plan)
+        units, final, unit = self._plan.units, self._plan.final, ids_unit(self._plan)
         if self.finished:
-            found = tokenized(self._folder)
-            sums = (found.documents, found.ids, found.text_bytes, found.bad_rows)
+            content = read_finished_job(self._folder)
+            sums = (content.documents, content.ids, content.text_bytes, content.bad_rows)
             return JobStatus(units, units, *sums, finished=True, bytes=self.bytes, done_bytes=self.bytes, unit=unit)
-        missing, sizes = {*self.missing()}, sizes_of(self._plan)
-        done = [number for number in range(units) if number not in missing]
-        there = [*read_receipts(self._folder, done)]
-        last = [receipt for receipt in there if receipt is not None and receipt.shard in final]
+        missing, sizes = {*self.missing()}, unit_sizes(self._plan)
+        done_units = [number for number in range(units) if number not in missing]
+        receipts = [*read_receipts(self._folder, done_units)]
+        last = [receipt for receipt in receipts if receipt is not None and receipt.shard in final]
         documents, ids, size = (
-            sum(getattr(each, name) for each in last) for name in ("documents", "ids", "text_bytes")
+            sum(getattr(item, name) for item in last) for name in ("documents", "ids", "text_bytes")
         )
-        bad = sum(each.bad_rows for each in there if each is not None and each.shard < self.shards)
+        bad = sum(item.bad_rows for item in receipts if item is not None and item.shard < self.shards)
         return JobStatus(
             shards=units,
-            done=len(there),
+            done=len(receipts),
             documents=documents,
             ids=ids,
             text_bytes=size,
@@ -155,48 +156,48 @@ class Job:
         )
 
     def cost(self) -> JobCost:
-        r"""What the job will cost: core-hours, bytes that are read and written,
-        and room on the disk, also of 1 TB and 60 TB.
+        r"""Estimates the cost of the job: core-hours, bytes that are read and
+        written, and disk space, also for 1 TB and 60 TB.
 
         Raises:
             CorpusError: An input cannot be read.
             InvalidOption: The job counts; only jobs of ids have a cost.
-            JobError: A sample of the inputs has no text, or the tokenizer is
-                another than in the plan.
+            JobError: A sample of the inputs has no text, or the tokenizer
+                differs from the plan.
         Cost: encodes at most 16 MB of the inputs on one thread.
 
         >>> import tempfile, toksmith
         >>> tok = toksmith.train("low lower lowest", merges=3)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
-        ...     cost = toksmith.plan(tok, Path(folder), f"{folder}/out", dry_run=True).cost()
+        ...     cost = toksmith.corpus.plan(tok, Path(folder), f"{folder}/out", dry_run=True).cost()
         >>> [row.what for row in cost.rows], cost.rows[0].text_bytes
         (['this input', '1 TB', '60 TB'], 297)
         """
-        tok = opened_job(self._folder)[1] if self._written else self._tok
+        tok = open_job(self._folder)[1] if self._written else self._tok
         if tok is None:
-            raise InvalidOption("job", self, "a job of ids; nobody has measured what counting costs")
+            raise InvalidOption("job", self, "a job of ids; the cost of counting is not measured")
         return cost_of(self._plan, tok)
 
     @staticmethod
     def check_run(run: str = "local", *, part: str | None = None, workers: int = 1, threads: int | None = None) -> None:
-        """Refuses the arguments that `run` would refuse; of use before `plan`
+        """Refuses the arguments that `run` would refuse; useful before `plan`
         with `force=True` removes a job.
 
         Args:
-            run: As of `run`.
-            part: As of `run`.
-            workers: As of `run`.
-            threads: As of `run`.
+            run: As in `run`.
+            part: As in `run`.
+            workers: As in `run`.
+            threads: As in `run`.
         Raises:
             ImportError: The library of the runner is not installed.
             InvalidOption: A value is not possible.
             UnknownName: There is no such runner.
 
         >>> import toksmith
-        >>> toksmith.Job.check_run(workers=8, part="0/4")
+        >>> toksmith.corpus.Job.check_run(workers=8, part="0/4")
         """
-        checked_run(run, part, workers=workers, threads=threads)
+        check_runner(run, part, workers=workers, threads=threads)
 
     def run(
         self,
@@ -211,8 +212,8 @@ class Job:
     ) -> Tokenized | None:
         r"""Makes the shards that are missing, and finishes the job.
 
-        A run that was stopped or killed leaves only whole shards; the next
-        goes on with the others. Several runs may work in one folder at once.
+        A run that was stopped or killed leaves only whole shards; the next run
+        makes the others. Several runs can work in one folder at once.
 
         Args:
             run: "local" for processes of this machine, "ray" for tasks of Ray,
@@ -220,48 +221,49 @@ class Job:
                 (the extra `ray`).
             part: "I/N" makes every Nth shard from the Ith on, counted from 0,
                 and does not finish the job. For arrays of a batch system: call
-                `finish` when all of them are done.
-            workers: How many processes; 1 works in this one. More start with
-                `spawn`, so a script needs `if __name__ == "__main__":`. With
-                Ray, how many tasks at once; 1 leaves that to Ray.
-            threads: Of each process, at least 1; None for all processors,
-                which the processes share.
-            max_memory: As of `plan`, of each process; None for what `plan` was
-                given.
+                `finish` when all parts are done.
+            workers: The number of processes; 1 works in this process. More
+                start with `spawn`, so a script needs
+                `if __name__ == "__main__":`. With Ray, the number of tasks at
+                once; 1 leaves that to Ray.
+            threads: The threads of each process, at least 1; None for all
+                processors, which the processes share.
+            max_memory: As in `plan`, for each process; None for the value that
+                `plan` got.
             progress: None draws the job and each worker on a terminal, and
                 elsewhere writes a line a minute to the log; False does
                 nothing; a callable gets `Progress` values.
             events: Gets a `JobEvent` at the start, for each shard that is
                 started, finished or failed, and at the end. With it, None as
                 `progress` does nothing.
-        Returns: what the job contains; None with `part`.
+        Returns: the content of the job; None with `part`.
         Raises:
-            CorpusError: A file cannot be read or was changed after the plan,
-                or a row has no text and the job stops there; or a document is
-                too long for `max_memory`.
+            CorpusError: A file cannot be read or was changed after the plan, a
+                row has no text and the job stops there, or a document is too
+                long for `max_memory`.
             FormatError: A file cannot be written.
             InvalidOption: `max_memory` is too little for one thread and the
-                longest document that is known.
-            JobError: A process died again and again, or a library or the
-                tokenizer is another than in the plan.
+                longest known document.
+            JobError: The process of a shard died four times, or a library or
+                the tokenizer differs from the plan.
 
         >>> import tempfile, toksmith
         >>> tok = toksmith.train("low lower lowest", merges=3)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
-        ...     job = toksmith.plan(tok, toksmith.files(f"{folder}/*.jsonl"), f"{folder}/out", to="megatron")
+        ...     job = toksmith.corpus.plan(tok, toksmith.files(f"{folder}/*.jsonl"), f"{folder}/out", to="megatron")
         ...     done = job.run(progress=False)
         >>> done.documents, done.ids, done.files
         (99, 99, ('00000_text_document.bin', '00000_text_document.idx'))
         """
         if not self._written:
             raise JobError(self.place, "the plan was a dry run and is not written; plan it without dry_run")
-        runner = checked_run(run, part, workers=workers, threads=threads)
-        index, count = (0, 1) if part is None else part_of(part)
+        runner = check_runner(run, part, workers=workers, threads=threads)
+        index, count = (0, 1) if part is None else parse_part(part)
         threads = thread_count(None) // workers or 1 if threads is None else threads
         most = self._max_memory if max_memory is None else max_memory
-        check_room(self._plan, most)
-        opened_job(self._folder)  # what is wrong with it is said before any process starts
+        check_memory(self._plan, most)
+        open_job(self._folder)  # raises its errors before any process starts
         self._folder.sweep(FOLDERS, ANY_NAME.fullmatch)
         address = run if "://" in run else None
         missing = self.missing()
@@ -273,25 +275,25 @@ class Job:
                 runner.start(path, workers=workers, threads=threads, max_memory=most, address=address) as makers,
             ):
                 for numbers in self._rounds(index, count):
-                    watch.begins(numbers)
+                    watch.add_pending(numbers)
                     for receipt in hand_out(path, numbers, makers, watch):
                         watch.finished(receipt)
-                done = self.finish() if part is None else None
+                result = self.finish() if part is None else None
         except ToksmithError:
-            if (done := self._done_by_another()) is None:
+            if (result := self._done_by_another()) is None:
                 raise
         watch.tell("finished")
-        return done if part is None else None
+        return result if part is None else None
 
     def _done_by_another(self) -> Tokenized | None:
-        """What this job contains, if another run has finished it meanwhile and removed files that this run was reading."""
+        """The content of this job, if another run has finished it and removed files that this run was reading."""
         if not is_finished(self._folder) or read_plan(self._folder) != self._plan:
             return None
-        remove_parts(self._folder, self._plan)  # which this run may have made again
-        return tokenized(self._folder)
+        remove_parts(self._folder, self._plan)  # this run may have made them again
+        return read_finished_job(self._folder)
 
     def _rounds(self, index: int, count: int) -> Iterator[list[int]]:
-        """What is missing of a part, round by round; the second round needs all of the first."""
+        """The missing shards of a part, round by round; the second round needs all of the first."""
         for first in range(0, self._plan.units, max(self.shards, 1)):
             missing = self.missing()
             if any(number < first for number in missing):
@@ -299,51 +301,60 @@ class Job:
             yield [n for n in missing if n < first + self.shards and n % self.shards % count == index]
 
     def _own(self, missing: list[int], index: int, count: int) -> list[int]:
-        """What this run will make of what is missing. Others must end the first round of a shuffle before its second."""
+        """The missing shards that this run will make, without the second round of a shuffle if others make some of its first."""
         waits = any(n < self.shards and n % count != index for n in missing)
         return [n for n in missing if n % self.shards % count == index and (n < self.shards or not waits)]
 
     def finish(self) -> Tokenized:
-        """Writes the files that a job has once (those of some formats,
-        `manifest.json`, `SHA256SUMS`) if no shard is missing.
+        """Writes the files that a job has once (`manifest.json`, `SHA256SUMS`,
+        and the joined files of some formats) if no shard is missing.
 
         Raises:
             FormatError: A file cannot be written.
             JobError: Shards are missing, or there are more bad rows than
                 `max_errors`.
         """
-        plan, tok = opened_job(self._folder)
+        plan, tok = open_job(self._folder)
         try:
             return finish_job(self._folder, plan, tok)
         except ToksmithError:
-            if (done := self._done_by_another()) is None:
+            if (result := self._done_by_another()) is None:
                 raise
-            return done
+            return result
 
     def __repr__(self) -> str:
         return f"<Job {self.place!r}: {self.shards} shards of {self.files} files, {self.bytes:,} bytes>"
 
 
-def checked_run(run: str, part: str | None, *, workers: int, threads: int | None) -> Any:
-    """The module of the runner, if `Job.run` can take these arguments."""
+def status(folder: str | os.PathLike[str]) -> JobStatus:
+    """How far the job in a folder is, also while it runs elsewhere.
+
+    Raises:
+        JobError: The folder has no job.
+    """
+    return Job.at(folder).status()
+
+
+def check_runner(run: str, part: str | None, *, workers: int, threads: int | None) -> Any:
+    """The module of the runner; raises if `Job.run` cannot take these arguments."""
     name, _, host = run.partition("://")
     if name not in RUNNERS or (host and name != "ray"):
         raise UnknownName("runner", run, close_names(name, RUNNERS) or RUNNERS)
-    if whole_number(workers, "workers") < 1:
+    if check_int(workers, "workers") < 1:
         raise InvalidOption("workers", workers, "at least 1")
     if part is not None:
-        part_of(part)
+        parse_part(part)
     thread_count(threads)
     runner = import_module(f"...runners.{name}", __name__)
     if name == "ray":
-        runner.library()  # which says how to install it
+        runner.library()  # raises ImportError with advice
     return runner
 
 
-def part_of(text: str) -> tuple[int, int]:
+def parse_part(text: str) -> tuple[int, int]:
     """The numbers of "I/N"."""
     index, slash, count = text.partition("/")
-    if not (slash and all(each.isascii() and each.isdigit() and len(each) < 10 for each in (index, count))):
+    if not (slash and all(number.isascii() and number.isdigit() and len(number) < 10 for number in (index, count))):
         raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")
     if int(index) >= int(count):
         raise InvalidOption("part", text, f"I from 0 to {int(count) - 1}" if int(count) else "N of at least 1")

@@ -1,31 +1,42 @@
-"""Makes the plan of a job, and writes it to the job's folder once. A job that counts pieces is the same job as one of ids, with
-patterns in place of a tokenizer."""
+"""Makes the plan of a job, and writes it to the job's folder once.
+
+A job that counts pieces is planned like a job of ids, with patterns in place of a tokenizer."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from ..._base.arguments import flag, texts, whole_number
-from ..._base.errors import InvalidOption, JobError, UnknownName, close_names
+from ..._base.arguments import check_flag, check_int, check_texts
+from ..._base.wording import close_names
 from ..._corpus import Corpus
 from ..._model.patterns import splitters
-from ..._storage.atomic_files import writable
+from ..._render.progress import Progress
+from ..._sources.named import TokenizerSource, load_tokenizer
+from ..._storage.atomic_files import wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
-from ..folder.finish import is_finished, remove_parts
-from ..folder.job_files import refuse_taken, removable
+from ...errors import InvalidOption, JobError, UnknownName
+from ..folder.finish import Tokenized, is_finished, remove_parts
+from ..folder.job_files import refuse_foreign_files, removable_names
 from ..make.run_shard import save_tokenizer
 from ..one_file import special_id
-from ..plans.options import JobOptions, counting_options, dtype_of, fingerprint_of, refused, refused_counting
-from ..plans.plan import JOB, Plan, check_room, cut, read_plan, tokenizer_name, versions_of
+from ..plans.options import (
+    JobOptions,
+    counting_options,
+    counting_problems,
+    dtype_of,
+    option_problems,
+    patterns_fingerprint,
+)
+from ..plans.plan import JOB, Plan, check_memory, cut_corpus, library_versions, read_plan, tokenizer_name
 from ..sinks import EVERY_ROW, SINKS
 from .job import Job
 
-__all__ = ["plan", "plan_counts"]
+__all__ = ["plan", "plan_counts", "tokenize"]
 
 
 def plan(
@@ -56,68 +67,68 @@ def plan(
     `folder/job.json`.
 
     The plan never changes: with the number of a shard it decides every byte of
-    the shard. The same call again returns the job, which then goes on where it
-    was. Each shard reads about `shard_size` bytes: rows of a plain `.jsonl`
+    the shard. The same call again returns the job, which continues where it
+    stopped. Each shard reads about `shard_size` bytes: rows of a plain `.jsonl`
     file, row groups of Parquet, or whole files of other kinds.
 
     Args:
         tok: The tokenizer, which is saved in the folder.
         corpus: Paths, folders, URLs as paths, or `toksmith.files(…)`; documents
-            as of `train`. Files that the job itself writes are left out.
-        folder: Of the job; it is made if its parent exists. Or a URL (the extra
-            `remote`): "s3://bucket/name".
+            as in `train`. Files that the job itself writes are left out.
+        folder: The folder of the job; it is made if its parent exists. Or a URL
+            (the extra `remote`): "s3://bucket/name".
         to: The format of the files, one of `docs/sinks.md`: "npy", "megatron",
             "nanogpt", "llmc", "datatrove", "parquet", "hf", "mds", "dolma",
             "litdata".
         id_field: The field or column with the name of each document, for
-            formats that have room for it.
+            formats that can hold names.
         append: A special token whose id ends every document.
         prepend: A special token whose id begins every document.
-        empty: What a text without ids is: "token", a document of only what is
-            appended and prepended; "keep", a document of no ids; "skip", no
+        empty: The document for a text without ids: "token", only the appended
+            and prepended tokens; "keep", a document without ids; "skip", no
             document.
         special: What happens to special tokens in the documents, as in
             `Tokenizer.encode`.
-        dtype: Of the ids in the files; "auto" is what readers of the format
-            expect.
-        errors: What a row is that has no text or cannot be encoded: "stop" ends
-            the job, "skip" leaves it out and counts it, "quarantine" also
-            writes it to `quarantine/`. A file that cannot be read to its end
-            always ends the job.
-        max_errors: How many such rows the job may have.
+        dtype: The type of the ids in the files; "auto" is the type that readers
+            of the format expect.
+        errors: What happens at a row without a text, or a row that cannot be
+            encoded: "stop" ends the job, "skip" leaves it out and counts it,
+            "quarantine" also writes it to `quarantine/`. A file that cannot be
+            read to its end always ends the job.
+        max_errors: The most such rows that the job may have.
         shard_size: In bytes of the files.
-        sources: Whether `sources/` says for each document where it is from.
+        sources: Whether `sources/` records the source of each document.
         shuffle: A seed from 0 to 2**64 - 1: the documents are in an order that
             only the seed, the inputs and the shards decide.
-        pack: Makes rows of one length, "chunk" of documents one after another,
-            "best-fit" with as few cuts as possible. `seq_lengths` has the
+        pack: Makes rows of one length: "chunk" cuts the concatenated documents,
+            "best-fit" makes as few cuts as possible. `seq_lengths` has the
             lengths of the pieces.
         length: The ids of a row, with `pack`.
-        pad: A special token that fills up rows; without it they may be shorter.
+        pad: A special token that fills up rows; without it rows can be shorter.
         max_memory: The most bytes of memory that a process of the job may use:
             300 MB, 64 MB a thread and 6 times the longest document (more in
             some formats, `docs/corpus.md`; or the texts of the largest row
             group of a table); with `shuffle` or `pack="best-fit"` 6 times the
             largest shard as well. It is not written to the plan: `run` uses
-            fewer threads, and ends at a longer document.
+            fewer threads, and fails at a longer document.
         force: Replaces another or a finished job in this folder; its files are
             removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there
-            are, and what the job will cost.
+        dry_run: Writes nothing; the result has the numbers of shards and bytes,
+            and estimates the cost of the job.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
         InvalidOption: An argument does not fit the format or the tokenizer.
-        JobError: The folder has another job, or this one and it is finished; or
-            files of other origin whose names the job writes.
+        JobError: The folder has another job, this job is finished, or the
+            folder has foreign files with names that the job writes.
         UnknownName: There is no such format or special token.
 
     >>> import tempfile, toksmith
     >>> tok = toksmith.train("low lower lowest", merges=3, special_tokens=["<|end|>"])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n{"text": "lower"}\n')
-    ...     job = toksmith.plan(tok, Path(folder), f"{folder}/out", append="<|end|>")
-    ...     job.run(progress=False).ids, toksmith.verify(f"{folder}/out", decode=True).ok
+    ...     job = toksmith.corpus.plan(tok, Path(folder), f"{folder}/out", append="<|end|>")
+    ...     job.run(progress=False).ids, toksmith.corpus.verify(f"{folder}/out", decode=True).ok
     (6, True)
     """
     if to not in SINKS:
@@ -129,21 +140,21 @@ def plan(
         append=append,
         prepend=prepend,
         empty=empty,
-        special=special if isinstance(special, str) else sorted(texts(special, "special")),
+        special=special if isinstance(special, str) else sorted(check_texts(special, "special")),
         errors=errors,
-        max_errors=None if max_errors is None else whole_number(max_errors, "max_errors"),
-        shard_size=whole_number(shard_size, "shard_size"),
+        max_errors=None if max_errors is None else check_int(max_errors, "max_errors"),
+        shard_size=check_int(shard_size, "shard_size"),
         sources=sources,
-        shuffle=None if shuffle is None else whole_number(shuffle, "shuffle"),
+        shuffle=None if shuffle is None else check_int(shuffle, "shuffle"),
         pack=pack,
-        length=None if length is None else whole_number(length, "length"),
+        length=None if length is None else check_int(length, "length"),
         pad=pad,
     )
-    for argument, value, allowed in refused(options):
+    for argument, value, allowed in option_problems(options):
         raise InvalidOption(argument, value, allowed)
     for _, content in options.tokens:
         special_id(tok, content)
-    return job_of(options, corpus, folder, tok=tok, max_memory=max_memory, force=force, dry_run=dry_run)
+    return plan_job(options, corpus, folder, tok=tok, max_memory=max_memory, force=force, dry_run=dry_run)
 
 
 def plan_counts(
@@ -162,53 +173,52 @@ def plan_counts(
     r"""Plans a job that counts the pieces of a corpus, a file of counts for each
     shard.
 
-    It is run, resumed and verified as a job of `plan`. `merge_counts` and
-    `PieceCounts.load` take the folder of the finished job, and give what
-    `count_pieces` gives of the whole corpus, first positions included.
+    It is run, resumed and verified like a job of `plan`. `merge_counts` and
+    `PieceCounts.load` take the folder of the finished job, and return the
+    result of `corpus.count` on the whole corpus, including first positions.
 
     Args:
-        corpus: As of `plan`.
-        folder: Of the job; it is made if its parent exists. Or a URL, as of
-            `plan`.
-        pattern: As of `train`.
-        max_piece_bytes: As of `count_pieces`.
-        errors: What a row without a text is: "stop" ends the job, "skip" leaves
-            it out and counts it. A file that cannot be read to its end always
-            ends the job.
-        max_errors: How many such rows the job may have.
+        corpus: As in `plan`.
+        folder: The folder of the job; it is made if its parent exists. Or a
+            URL, as in `plan`.
+        pattern: As in `train`.
+        max_piece_bytes: As in `corpus.count`.
+        errors: What happens at a row without a text: "stop" ends the job,
+            "skip" leaves it out and counts it. A file that cannot be read to
+            its end always ends the job.
+        max_errors: The most such rows that the job may have.
         shard_size: In bytes of the files.
-        max_memory: As of `plan`. Without it the table of a process may grow to
-            1 GiB; what is more goes to temporary files.
+        max_memory: As in `plan`. Without it the table of a process may grow to
+            1 GiB; the rest goes to temporary files.
         force: Replaces another or a finished job in this folder; its files are
             removed.
-        dry_run: Writes nothing; the result says how many shards and bytes there
-            are.
+        dry_run: Writes nothing; the result has the numbers of shards and bytes.
     Raises:
         CorpusError: A file cannot be read.
         FormatError: The folder cannot be written.
-        InvalidOption: An argument is out of range, or pyarrow is not installed,
-            which the files need.
-        JobError: The folder has another job, or this one and it is finished; or
-            files of other origin whose names the job writes.
+        InvalidOption: An argument is out of range, or pyarrow, which the files
+            need, is not installed.
+        JobError: The folder has another job, this job is finished, or the
+            folder has foreign files with names that the job writes.
         PatternError: A pattern is not a regex.
 
     >>> import tempfile, toksmith
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low low"}\n{"text": "lower"}\n')
-    ...     job = toksmith.plan_counts(Path(folder), f"{folder}/out", shard_size=20)
+    ...     job = toksmith.corpus.plan_counts(Path(folder), f"{folder}/out", shard_size=20)
     ...     done = job.run(progress=False)
-    ...     job.shards, toksmith.PieceCounts.load(f"{folder}/out").items()
+    ...     job.shards, toksmith.corpus.PieceCounts.load(f"{folder}/out").items()
     (2, [(b'low', 1), (b' low', 1), (b'lower', 1)])
     """
     patterns = [step["pattern"] for step in splitters(pattern)]
     options = counting_options(patterns, max_piece_bytes, errors=errors, max_errors=max_errors, shard_size=shard_size)
-    for argument, value, allowed in refused_counting(options):
+    for argument, value, allowed in counting_problems(options):
         raise InvalidOption(argument, value, allowed)
-    return job_of(options, corpus, folder, tok=None, force=force, dry_run=dry_run, max_memory=max_memory)
+    return plan_job(options, corpus, folder, tok=None, force=force, dry_run=dry_run, max_memory=max_memory)
 
 
-def job_of(
+def plan_job(
     options: JobOptions,
     corpus: Corpus,
     folder: str | os.PathLike[str],
@@ -218,71 +228,107 @@ def job_of(
     dry_run: bool,
     max_memory: int | None = None,
 ) -> Job:
-    """The job of options that fit together, planned in a folder unless it is a dry run.
+    """The job of valid options, planned in a folder unless it is a dry run.
 
     Args:
-        tok: The tokenizer; None for a job that counts, which is known by its patterns.
+        tok: The tokenizer; None for a job that counts, which is identified by its patterns.
     """
-    flag(force, "force")
-    flag(dry_run, "dry_run")
-    versions = versions_of(EVERY_ROW[options.to].libraries)
-    with writable(folder):  # a name that no folder can have
+    check_flag(force, "force")
+    check_flag(dry_run, "dry_run")
+    versions = library_versions(EVERY_ROW[options.to].libraries)
+    with wrap_write_errors(folder):  # refuses a name that no folder can have
         os.path.realpath(folder)
     place = folder_at(folder, writing=True)
-    inputs, shards = cut(corpus, options.shard_size, place)
+    inputs, shards = cut_corpus(corpus, options.shard_size, place)
     if not Path(folder).name:
         raise InvalidOption("folder", os.fspath(folder), "the name of a folder")
     if tok is None:
-        made = Plan("", fingerprint_of(options.patterns or ()), 0, options, versions, inputs, shards)
+        job_plan = Plan("", patterns_fingerprint(options.patterns or ()), 0, options, versions, inputs, shards)
     else:
-        made = Plan(tokenizer_name(tok.fingerprint), tok.fingerprint, tok.vocab_size, options, versions, inputs, shards)
-    check_room(made, max_memory)
+        job_plan = Plan(
+            tokenizer_name(tok.fingerprint), tok.fingerprint, tok.vocab_size, options, versions, inputs, shards
+        )
+    check_memory(job_plan, max_memory)
     if not dry_run:
-        write_plan(place, made, tok, force=force)
-    return Job(place.path, made, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
+        write_plan(place, job_plan, tok, force=force)
+    return Job(place.path, job_plan, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
 def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
-    """Writes the plan, if no other is there; of two processes that do so at once, one does."""
+    """Writes the plan, unless the folder has a plan; if two processes do so at once, one succeeds."""
     folder.make()
     folder.sweep((), JOB.__eq__)
     if force and folder.has(JOB):
-        old = removable(folder)
-        refuse_taken(folder, made.options, [name for names in old for name in names])
+        old = removable_names(folder)
+        refuse_foreign_files(folder, made.options, [name for names in old for name in names])
         for names in old:
             folder.remove(names)
     if not folder.has(JOB):
         try:
-            refuse_taken(folder, made.options)
+            refuse_foreign_files(folder, made.options)
         except JobError:
-            if not folder.has(JOB):  # else another process planned meanwhile, and the files are from its runs
+            if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
     if not folder.has(JOB):
         if tok is not None:
             save_tokenizer(folder, made.tokenizer, tok)
         folder.create(JOB, made.to_bytes())
     try:
-        there = read_plan(folder)
+        existing = read_plan(folder)
     except JobError as error:
-        said = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
-        raise JobError(folder, said) from None
-    if there != made:
-        said = f"another job is planned here (other {' and '.join(differing(there, made))})"
-        raise JobError(folder, f"{said}; name another folder, or pass force=True to replace it")
+        problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
+        raise JobError(folder, problem) from None
+    if existing != made:
+        problem = f"another job is planned here (other {' and '.join(plan_differences(existing, made))})"
+        raise JobError(folder, f"{problem}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
-        remove_parts(folder, made)  # which a run leaves that was killed at its very end
-        said = "this job is finished, and verify compares its files; name another folder"
-        raise JobError(folder, f"{said}, or pass force=True to do it again")
+        remove_parts(folder, made)  # left by a run that was killed at its very end
+        problem = "this job is finished, and verify compares its files; name another folder"
+        raise JobError(folder, f"{problem}, or pass force=True to do it again")
 
 
-def differing(one: Plan, other: Plan) -> list[str]:
-    """What differs in two plans, in words of the arguments."""
+def plan_differences(one: Plan, other: Plan) -> list[str]:
+    """The differences of two plans, in the words of the arguments."""
     tokenizers = {one.fingerprint, other.fingerprint} if one.tokenizer or other.tokenizer else ()
-    found = ["tokenizer"] if len(tokenizers) > 1 else []
+    names = ["tokenizer"] if len(tokenizers) > 1 else []
     options, others = asdict(one.options), asdict(other.options)
-    found += [each.name for each in fields(JobOptions) if options[each.name] != others[each.name]]
+    names += [item.name for item in fields(JobOptions) if options[item.name] != others[item.name]]
     if one.inputs != other.inputs:
-        paths = [[each.path for each in plan.inputs] for plan in (one, other)]
-        found.append("input files" if paths[0] != paths[1] else "contents of input files")
-    found += ["versions of libraries"] if one.versions != other.versions else []
-    return found or ["shards"]
+        paths = [[item.path for item in plan.inputs] for plan in (one, other)]
+        names.append("input files" if paths[0] != paths[1] else "contents of input files")
+    names += ["versions of libraries"] if one.versions != other.versions else []
+    return names or ["shards"]
+
+
+def tokenize(
+    tok: TokenizerSource,
+    corpus: Corpus,
+    folder: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | bool | None = None,
+    **options: Any,
+) -> Tokenized:
+    r"""Encodes a corpus into shards in a folder: `plan`, then `Job.run`.
+
+    The same call again goes on with an unfinished job.
+
+    Args:
+        tok: The tokenizer, or a name or file that `toksmith.load` accepts.
+        corpus, folder: As for `plan`.
+        workers, threads, progress: As for `Job.run`.
+        options: As for `plan`, such as `to="megatron"`.
+    Returns: what the finished job contains.
+    Raises: as `plan` and `Job.run`.
+
+    >>> import tempfile, toksmith
+    >>> tok = toksmith.train("low lower lowest", merges=3)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "rows.jsonl").write_text('{"text": "low"}\n' * 99)
+    ...     toksmith.corpus.tokenize(tok, Path(folder, "rows.jsonl"), f"{folder}/out", progress=False).documents
+    99
+    """
+    done = plan(load_tokenizer(tok), corpus, folder, **options).run(workers=workers, threads=threads, progress=progress)
+    assert done is not None, "only a part of a job has no result"
+    return done

@@ -1,6 +1,7 @@
-"""What is seen of a job while it runs: events for programs, a line for each worker on a terminal, a line a minute in logs.
+"""Reports the progress of a run: events for programs, lines for workers on a terminal, a line a minute in logs.
 
-An event says what happened, and how far the run is then. The input's bytes come from the plan, all else from receipts.
+An event records what happened, and the progress of the run at that time. The input's bytes come from the plan, all other
+numbers from receipts.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from ... import _render
-from ..._base.errors import number_of
+from ..._base.wording import number_of
 from ..._render.progress import Progress, Reporter
 from ..._render.streams import LOG
 from ..plans.options import COUNTS
-from ..plans.plan import Plan, sizes_of
+from ..plans.plan import Plan, unit_sizes
 from ..written import Receipt
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["JobEvent", "JobWatch", "unit_of"]
+__all__ = ["JobEvent", "JobWatch", "ids_unit"]
 
 EVERY_S = 60.0
 What = Literal["planned", "shard_started", "shard_finished", "shard_failed", "finished"]
@@ -32,25 +33,24 @@ What = Literal["planned", "shard_started", "shard_finished", "shard_failed", "fi
 
 @dataclass(frozen=True)
 class JobEvent:
-    """Something that happened in a run of a job, and how far the run is.
+    """An event in a run of a job, with the progress of the run.
 
     Attributes:
         event: "planned" before the first shard, "shard_started",
             "shard_finished", "shard_failed", "finished" after the last.
-        shard: The number of the shard that this is about; None for "planned"
-            and "finished".
-        worker: Who makes it: the number of a process from 1, or "task" with
-            Ray.
-        problem: Of "shard_failed": what went wrong.
-        shards: How many there are to make (with a shuffle, in both rounds),
-            and `done` how many are done by any run.
-        bytes: The size of the inputs of all shards, and `done_bytes` of those
-            that are done.
+        shard: The number of the shard; None for "planned" and "finished".
+        worker: The worker of the shard: the number of a process from 1, or
+            "task" with Ray.
+        problem: For "shard_failed", the error.
+        shards: The number of shards to make (with a shuffle, in both rounds),
+            with `done`, the number of shards that any run has finished.
+        bytes: The bytes of the inputs of all shards, with `done_bytes` of the
+            finished shards.
         documents: Made by this run so far, with `ids` (pieces, if the job
             counts), `text_bytes` and `bad_rows`.
-        run_bytes: The size of the inputs of the shards that this run has made.
-        left_bytes: The size of the inputs of the shards that this run has
-            still to make: with `part`, those of its part.
+        run_bytes: The bytes of the inputs of the shards that this run made.
+        left_bytes: The bytes of the inputs of the shards that this run must
+            still make: with `part`, the shards of its part.
         elapsed_s: Seconds since this run began.
     """
 
@@ -73,13 +73,13 @@ class JobEvent:
 
     @property
     def rate(self) -> float | None:
-        """Bytes of the inputs in a second of this run; None at its beginning."""
+        """Bytes of the inputs per second of this run; None at its beginning."""
         return self.run_bytes / self.elapsed_s if self.run_bytes and self.elapsed_s > 0 else None
 
     @property
     def left_s(self) -> float | None:
-        """The seconds that the rest of this run takes at this rate; None when
-        nobody knows."""
+        """The seconds that the rest of this run takes at this rate; None if
+        unknown."""
         return None if not self.rate else self.left_bytes / self.rate
 
     def to_dict(self) -> dict[str, Any]:
@@ -87,22 +87,23 @@ class JobEvent:
         return {**asdict(self), "rate": self.rate, "left_s": self.left_s}
 
     def __str__(self) -> str:
-        said = f"{self.done:,} of {number_of(self.shards, 'shard')}, {self.done_bytes / 1e6:,.1f} of {self.bytes / 1e6:,.1f} MB"
-        said += f" at {self.rate / 1e6:,.1f} MB/s" if self.rate else ""
-        said += f", {number_of(self.ids, self.unit)}, {number_of(self.bad_rows, 'bad row')}"
-        said += f" after {self.elapsed_s:,.0f} s"
-        return said + (f", {self.left_s:,.0f} s to go" if self.left_s else "")
+        line = f"{self.done:,} of {number_of(self.shards, 'shard')}, {self.done_bytes / 1e6:,.1f} of {self.bytes / 1e6:,.1f} MB"
+        line += f" at {self.rate / 1e6:,.1f} MB/s" if self.rate else ""
+        line += f", {number_of(self.ids, self.unit)}, {number_of(self.bad_rows, 'bad row')}"
+        line += f" after {self.elapsed_s:,.0f} s"
+        return line + (f", {self.left_s:,.0f} s to go" if self.left_s else "")
 
 
-def unit_of(plan: Plan) -> str:
-    """What the `ids` of a job are."""
+def ids_unit(plan: Plan) -> str:
+    """The unit of a job's `ids`."""
     return "piece" if plan.options.to == COUNTS else "id"
 
 
 class JobWatch:
-    """Tells what happens in a run, to whoever wants to know; a context while the run goes on.
+    """Reports the events of a run to its listeners; a context for the time of the run.
 
-    Args of the constructor: `missing` units, and `own`, those of them that this run makes; `progress` and `events` as of `Job.run`; `clock` in seconds.
+    Args of the constructor: `missing` units, and `own`, the missing units that this run makes; `progress` and `events` as in
+    `Job.run`; `clock` in seconds.
     """
 
     def __init__(
@@ -115,7 +116,7 @@ class JobWatch:
         own: Collection[int],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._sizes, self._clock, self._events = sizes_of(plan), clock, events
+        self._sizes, self._clock, self._events = unit_sizes(plan), clock, events
         self._start = self._said = clock()
         self._done = plan.units - len(missing)
         self._bytes = sum(self._sizes)
@@ -124,14 +125,14 @@ class JobWatch:
         self._left: set[int] = set()
         self._left_bytes = 0
         self._workers: dict[int, int | str] = {}
-        self._unit = unit_of(plan)
+        self._unit = ids_unit(plan)
         self._call = progress if callable(progress) else None
         self._bar = JobBar() if progress is None and events is None and sys.stderr.isatty() else None
         self._logs = progress is None and events is None and self._bar is None
         self._reporter = Reporter(self._call or False)
         self._lock, self._ended = threading.RLock(), threading.Event()
         self._final = plan.final
-        self.begins(own)
+        self.add_pending(own)
 
     def __enter__(self) -> JobWatch:  # noqa: PYI034 - `Self` came with Python 3.11
         self._open = ExitStack()
@@ -146,26 +147,26 @@ class JobWatch:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def begins(self, numbers: Iterable[int]) -> None:
-        """The run makes these shards now. What it did not count before are those for which others had to finish theirs."""
+    def add_pending(self, numbers: Iterable[int]) -> None:
+        """Registers shards that the run makes now. New among them are shards that had to wait for shards of other runs."""
         with self._lock:
             more = {*numbers} - self._left
             self._left |= more
             self._left_bytes += sum(self._sizes[number] for number in more)
 
     def started(self, shard: int, worker: int | str) -> None:
-        """A runner has given a shard to a worker."""
+        """Reports that a worker has got a shard."""
         self._workers[shard] = worker
         self.tell("shard_started", shard)
 
     def failed(self, shard: int, problem: str) -> None:
-        """A worker has failed; the runner tries the shard again, or raises the error."""
+        """Reports that a worker has failed; the runner tries the shard again, or raises the error."""
         self.tell("shard_failed", shard, problem)
         if self._logs:
             LOG.info("shard %d: %s", shard, problem)
 
     def finished(self, receipt: Receipt) -> None:
-        """A shard is done."""
+        """Counts and reports a finished shard."""
         with self._lock:
             self._done += 1
             self._done_bytes += self._sizes[receipt.shard]
@@ -184,16 +185,16 @@ class JobWatch:
             self._reporter.report("encoding", self._sums["ids"], None)
 
     def tell(self, event: What, shard: int | None = None, problem: str | None = None) -> None:
-        """Tells an event."""
+        """Reports an event."""
         now = self.now(event, shard, problem)
         if self._events is not None:
             self._events(now)
         if self._bar is not None:
             self._bar.show(now)
-        self.say_if_due()
+        self.log_if_due()
 
     def now(self, event: What, shard: int | None = None, problem: str | None = None) -> JobEvent:
-        """An event at this time."""
+        """An event with the current progress."""
         with self._lock:
             return JobEvent(
                 event=event,
@@ -210,8 +211,8 @@ class JobWatch:
                 **self._sums,
             )
 
-    def say_if_due(self) -> None:
-        """Writes a line to the log, if the last one was a minute ago."""
+    def log_if_due(self) -> None:
+        """Writes a line to the log, if the last line was a minute ago."""
         with self._lock:
             if not self._logs or self._clock() - self._said < EVERY_S:
                 return
@@ -220,21 +221,23 @@ class JobWatch:
 
     def _say_each_minute(self) -> None:
         while not self._ended.wait(EVERY_S):
-            self.say_if_due()
+            self.log_if_due()
 
 
 class JobBar:
-    """Lines on a terminal: the whole job, and each worker with its shard.
+    """Lines on a terminal: one for the job, and one for each worker with its shard.
 
-    Attributes: `drawn`, the context in which they are drawn.
+    Attributes: `drawn`, the context that draws them.
     """
 
     def __init__(self, console: Console | None = None) -> None:
         from rich.progress import BarColumn, TextColumn
 
-        said = TextColumn("{task.fields[said]}", markup=False)  # which holds names of files
-        given = {} if console is None else {"console": console}
-        self.drawn = _render.make_progress(TextColumn("{task.description}"), BarColumn(), said, transient=True, **given)
+        status = TextColumn("{task.fields[said]}", markup=False)  # it holds names of files
+        kwargs = {} if console is None else {"console": console}
+        self.drawn = _render.make_progress(
+            TextColumn("{task.description}"), BarColumn(), status, transient=True, **kwargs
+        )
         self._whole = self.drawn.add_task("job", total=None, said="")
         self._lines: dict[int | str, Any] = {}
 
@@ -246,8 +249,8 @@ class JobBar:
         if now.worker not in self._lines:
             name = f"worker {now.worker}" if isinstance(now.worker, int) else now.worker
             self._lines[now.worker] = self.drawn.add_task(name, total=1, said="")
-        said = f"shard {now.shard}"
-        said += {"shard_finished": " is done", "shard_failed": f": {_render.one_line(now.problem or '')}"}.get(
+        status = f"shard {now.shard}"
+        status += {"shard_finished": " is done", "shard_failed": f": {_render.one_line(now.problem or '')}"}.get(
             now.event, ""
         )
-        self.drawn.update(self._lines[now.worker], completed=int(now.event == "shard_finished"), said=said)
+        self.drawn.update(self._lines[now.worker], completed=int(now.event == "shard_finished"), said=status)

@@ -1,7 +1,7 @@
-"""One shard of a job that counts: its documents become a file of counts, with first positions from its own beginning.
+"""Makes one shard of a job that counts: a file of counts, with first positions relative to the shard.
 
-Whoever adds up the shards moves the positions by the documents of the shards before (`_training/counts/merge.py`). The core reads the
-rows; one thread reads and unpacks ahead of it.
+When shards are added up, `_training/counts/merge.py` moves the positions by the documents of the shards before. The core
+parses the rows; one thread prefetches and unpacks files.
 """
 
 from __future__ import annotations
@@ -13,66 +13,66 @@ from pathlib import Path
 from threading import Event
 
 from ... import _core
-from ..._base.errors import CorpusError
-from ..._base.paths import shown
+from ..._base.paths import printable_path
 from ..._corpus import File, kind_of
-from ..._corpus.ahead import ahead
-from ..._corpus.blocks import KINDS, Block, Skipped, in_text
-from ..._storage.atomic_files import writable
+from ..._corpus.blocks import KINDS, Block, Skipped, text_blocks
+from ..._corpus.prefetch import prefetch_values
+from ..._storage.atomic_files import wrap_write_errors
 from ..._training.counts.files import Facts, write_parquet
+from ...errors import CorpusError
 from ..plans.options import JobOptions
-from ..plans.plan import PER_BYTE, Part, Plan, ShardRoom, unchanged
+from ..plans.plan import PER_BYTE, Part, Plan, WorkerLimits, refuse_changed_input
 from ..sinks import counts_name
 from ..written import Receipt, ShardFiles
 
-__all__ = ["counted_shard"]
+__all__ = ["make_counted_shard"]
 
-# Of the table of a process; more goes to files without names. It changes no count.
+# The most bytes of a process's table of counts; the rest goes to temporary files. It does not change the counts.
 MOST_MEMORY = 1 << 30
 
 
 class BadRows(Skipped):
-    """The rows without a text so far: errors, or counted, as the job says."""
+    """Counts the rows without a text, or raises an error, by the job's option."""
 
     def __init__(self, options: JobOptions) -> None:
         super().__init__(options.errors != "stop")
         self._most = options.max_errors
 
     def says(self, problem: CorpusError, rows: int = 1) -> None:
-        """Counts rows that have no text.
+        """Counts rows without a text.
 
         Raises:
-            CorpusError: The job stops at such rows, or the shard alone has more than the whole job may have.
+            CorpusError: The job stops at such rows, or this shard alone exceeds `max_errors` of the job.
         """
         if not self.allowed:
             raise problem
         self.count += rows
         if self._most is not None and self.count > self._most:
-            said = f"the shard has more than {self._most:,} rows without a text; the last: {problem.problem}"
-            raise CorpusError(problem.path, problem.record, f"{said}; raise max_errors, or look at the file")
+            message = f"the shard has more than {self._most:,} rows without a text; the last: {problem.problem}"
+            raise CorpusError(problem.path, problem.record, f"{message}; raise max_errors, or look at the file")
 
 
-def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Receipt:
-    """The file of a shard, in a folder; errors are those of `run_shard`."""
+def make_counted_shard(plan: Plan, number: int, folder: Path, room: WorkerLimits) -> Receipt:
+    """Makes the file of a shard in a folder; errors as in `run_shard`."""
     options, name, stop, threads = plan.options, counts_name(number), Event(), room.threads
     patterns = tuple(options.patterns or ())
     most = MOST_MEMORY if room.longest is None else min(MOST_MEMORY, PER_BYTE * room.longest // 2)
     counter = _core.Counter(patterns, (0, 0), most, tempfile.gettempdir(), options.max_piece_bytes)
     bad = BadRows(options)
     with ShardFiles(folder) as files:
-        out = files.new(name)  # first, so that the folder shows which shards are being made
-        parts = (blocks_of(plan, part, room.longest) for part in plan.shards[number])
+        out = files.new(name)  # first, because the file shows that this shard is being made
+        parts = (part_blocks(plan, part, room.longest) for part in plan.shards[number])
         try:
-            for block in ahead(chain.from_iterable(parts), stop):
+            for block in prefetch_values(chain.from_iterable(parts), stop):
                 block.count(counter, bad, threads)
         finally:
             stop.set()
         end = counter.next
         counts = counter.finish(1, threads)
         facts = Facts(patterns, counts.documents, counts.long, counts.rare, [((0, 0), end)], bad.count)
-        with writable(out.path):
-            write_parquet(counts, facts, shown(out.path), out.file)
-        written = files.place()
+        with wrap_write_errors(out.path):
+            write_parquet(counts, facts, printable_path(out.path), out.file)
+        written_files = files.place()
     return Receipt(
         shard=number,
         documents=counts.documents,
@@ -82,20 +82,20 @@ def counted_shard(plan: Plan, number: int, folder: Path, room: ShardRoom) -> Rec
         bad_rows=bad.count,
         special_tokens={},
         text_sha256=counts.digest,
-        files=written,
+        files=written_files,
     )
 
 
-def blocks_of(plan: Plan, part: Part, longest: int | None) -> Iterator[Block]:
+def part_blocks(plan: Plan, part: Part, longest: int | None) -> Iterator[Block]:
     """The blocks of a part, in order.
 
     Raises:
-        CorpusError: The file cannot be read, or is not as it was when the plan was made.
+        CorpusError: The file cannot be read, or has changed since the plan was made.
     """
-    found = plan.inputs[part.input]
-    unchanged(found)
-    path = Path(found.path)
-    own = None if part.start is None or part.stop is None else (part.start, part.stop)
+    source = plan.inputs[part.input]
+    refuse_changed_input(source)
+    path = Path(source.path)
+    bounds = None if part.start is None or part.stop is None else (part.start, part.stop)
     skip = plan.options.errors != "stop"
-    yield from KINDS.get(kind_of(path), in_text)(File(path, found.field, None, own, longest), skip)
-    unchanged(found)
+    yield from KINDS.get(kind_of(path), text_blocks)(File(path, source.field, None, bounds, longest), skip)
+    refuse_changed_input(source)

@@ -1,7 +1,7 @@
-"""The documents of a shard, in order, by the rules of `docs/spec.md`, *Files to documents*: many at a time, in columns.
+"""The documents of a shard, in order and in columns, by the rules of `docs/spec.md`, *Files to documents*.
 
-Threads read and unpack files ahead. What they read is parsed by whoever encodes it, one block on each thread. A row that has
-no text is handed over with its reason; what becomes of it is the job's option. A file that cannot be read to its end is an error, whatever the option says.
+Threads prefetch and unpack files. The threads that encode parse the blocks, one block per thread. A row without a text is
+passed on with its reason; the job's option `errors` decides about it. A file that cannot be read to its end is always an error.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from ... import _core
 from ..._corpus import File, kind_of
-from ..._corpus.ahead import in_turn, wait_to_be_asked
 from ..._corpus.blocks import BATCH_DOCUMENTS, BLOCK_BYTES, KINDS, LARGE_BYTES
-from ..._corpus.columns import TextColumn, Unparsed, column_of, unparsed
-from ..._corpus.encode_files import opened, readable, refuse_long
+from ..._corpus.columns import TextColumn, UnparsedBlock, column_of, unparsed_blocks
+from ..._corpus.encode_files import open_unpacked, refuse_long, wrap_corpus_errors
 from ..._corpus.names import RowNames
-from ..plans.plan import Part, Plan, ShardRoom, unchanged
+from ..._corpus.prefetch import chain_prefetched, wait_for_demand
+from ..plans.plan import Part, Plan, WorkerLimits, refuse_changed_input
 
-__all__ = ["UNKNOWN", "JobRow", "JobRows", "JobTexts", "Told", "UnreadBlock", "documents_of", "part_size"]
+__all__ = ["UNKNOWN", "DocumentFacts", "JobRow", "JobRows", "JobTexts", "UnreadBlock", "documents_of", "part_size"]
 
-# Files that are read at once beside the one whose turn it is. More would take memory, and not become faster.
+# Files that are prefetched in addition to the current file. More would need memory and not be faster.
 MOST_FILES_AHEAD = 2
 UNKNOWN = -1
 
@@ -34,9 +34,9 @@ UNKNOWN = -1
 class JobRow(NamedTuple):
     """A row that cannot be encoded.
 
-    Attributes: `before`, how many texts of its `JobTexts` come before it; `input`, the number of its file; `record`, its
-    number there, None if that is not known; `byte` where it starts in a plain `.jsonl` file; `reason`; `row`, as it is in the
-    file, of `.jsonl` files, else the text.
+    Attributes: `before`, the number of texts before it in its `JobTexts`; `input`, the number of its file; `record`, its
+    number in the file, None if unknown; `byte`, where it starts in a plain `.jsonl` file; `reason`; `row`, its bytes in a
+    `.jsonl` file, else the text.
     """
 
     before: int
@@ -48,9 +48,10 @@ class JobRow(NamedTuple):
 
 
 class JobRows(NamedTuple):
-    """Rows that have no text, each made when it is asked for.
+    """Rows without a text; each `JobRow` is made on access.
 
-    Attributes: `before`, of each how many texts of its `JobTexts` come before it, ascending; `make` gives one by its place.
+    Attributes: `before`, for each row the number of texts before it in its `JobTexts`, ascending; `make`, which makes a
+    `JobRow` from its index.
     """
 
     before: NDArray[np.int64]
@@ -60,11 +61,12 @@ class JobRows(NamedTuple):
 NO_ROWS = JobRows(np.empty(0, np.int64), lambda place: JobRow(place, 0, None, None, "", b""))
 
 
-class Told(NamedTuple):
-    """What is known of some documents beside their ids, a column for each fact.
+class DocumentFacts(NamedTuple):
+    """The facts of documents apart from their ids, in columns.
 
-    Attributes: `inputs`, numbers of files; `records` there, and `bytes` where the rows start in plain `.jsonl` files,
-    `UNKNOWN` if that is not known; `sizes` of the texts, and their `digests` (sha256, V32); `names`, by the option `id_field`.
+    Attributes: `inputs`, the numbers of the files; `records`, the rows in them, and `bytes`, where the rows start in plain
+    `.jsonl` files, `UNKNOWN` if unknown; `sizes` of the texts, and their `digests` (sha256, V32); `names`, by the option
+    `id_field`.
     """
 
     inputs: NDArray[np.int64]
@@ -74,112 +76,112 @@ class Told(NamedTuple):
     digests: NDArray[np.void]
     names: RowNames
 
-    def part(self, start: int, stop: int) -> Told:
-        """Those of some documents."""
+    def part(self, start: int, stop: int) -> DocumentFacts:
+        """The facts of a range of documents."""
         columns: list[Any] = [column[start:stop] for column in self]
-        return Told(*columns)
+        return DocumentFacts(*columns)
 
-    def kept(self, which: NDArray[np.bool_]) -> Told:
-        """Those that are chosen."""
+    def kept(self, which: NDArray[np.bool_]) -> DocumentFacts:
+        """The facts of the documents at which `which` is true."""
         columns: list[Any] = [*(column[which] for column in self[:-1]), self.names.kept(which)]
-        return Told(*columns)
+        return DocumentFacts(*columns)
 
     @staticmethod
-    def none() -> Told:
-        """Those of no documents."""
+    def none() -> DocumentFacts:
+        """The facts of no documents."""
         no = np.empty(0, np.int64)
-        return Told(no, no, no, np.empty(0, np.uint64), np.empty(0, "V32"), RowNames.none(0))
+        return DocumentFacts(no, no, no, np.empty(0, np.uint64), np.empty(0, "V32"), RowNames.none(0))
 
     @staticmethod
-    def joined(several: Sequence[Told]) -> Told:
-        """Those of all, one after another."""
-        columns: list[Any] = [np.concatenate(column) for column in zip(*(each[:-1] for each in several), strict=True)]
-        columns.append(RowNames.joined([each.names for each in several]))
-        return Told(*columns)
+    def joined(several: Sequence[DocumentFacts]) -> DocumentFacts:
+        """The concatenation of several tables of facts."""
+        columns: list[Any] = [np.concatenate(column) for column in zip(*(part[:-1] for part in several), strict=True)]
+        columns.append(RowNames.joined([part.names for part in several]))
+        return DocumentFacts(*columns)
 
 
 @dataclass(frozen=True)
 class JobTexts:
-    """Some texts of a shard, and the rows among them that have none.
+    """Texts of a shard, and the rows without a text among them.
 
-    Attributes: `texts`; `told`, of each; `bad` rows; `column`, where the texts are from, if that is a file of rows.
+    Attributes: `texts`; `told`, the facts of each; `bad` rows; `column`, the source of the texts, if it is a file of rows.
     """
 
     texts: _core.TextBlock
-    told: Told
+    told: DocumentFacts
     bad: JobRows = NO_ROWS
     column: TextColumn | None = None
 
     def row(self, place: int) -> bytes:
-        """What a text that cannot be encoded is kept as: the row of a `.jsonl` file, else the text."""
+        """The bytes to report for a text that cannot be encoded: its row of a `.jsonl` file, else the text."""
         return (self.column.row(place) if self.column is not None else b"") or self.texts.text(place)
 
 
 class WholeText(NamedTuple):
-    """A text that is a file."""
+    """The text of a file that is one document."""
 
     input: int
     text: bytes
 
 
 class UnreadRows(NamedTuple):
-    """Rows of a part that nobody has parsed."""
+    """Rows of a part, not parsed yet."""
 
     part: Part
-    block: Unparsed
+    block: UnparsedBlock
 
     @property
     def size(self) -> int:
-        """About how many bytes they have."""
+        """The approximate bytes of the rows."""
         return self.block.size
 
     def read(self, threads: int) -> JobTexts:
-        """The texts in them."""
-        return of_column(self.part, column_of(self.block, threads), threads)
+        """Parses the rows."""
+        return texts_of_column(self.part, column_of(self.block, threads), threads)
 
 
 class UnreadTexts(NamedTuple):
-    """Texts that are files, of which nobody has looked at the bytes."""
+    """Texts of whole files, not processed yet."""
 
     texts: Sequence[WholeText]
     size: int
 
     def read(self, threads: int) -> JobTexts:
-        """The texts."""
-        return of_whole(self.texts, threads)
+        """The texts with their facts."""
+        return texts_of_files(self.texts, threads)
 
 
 UnreadBlock = UnreadRows | UnreadTexts
 
 
-def documents_of(plan: Plan, number: int, room: ShardRoom) -> Generator[UnreadBlock, None, None]:
+def documents_of(plan: Plan, number: int, room: WorkerLimits) -> Generator[UnreadBlock, None, None]:
     """The documents of a shard of the plan.
 
     Raises:
-        CorpusError: A file cannot be read, or is not as it was when the plan was made; or a document is too long.
+        CorpusError: A file cannot be read or has changed since the plan was made, or a document is too long.
     """
     threads, longest, _ = room
-    read = (read_parts(plan, parts, longest) for parts in in_groups(plan, plan.shards[number]))
-    waiting: list[WholeText] = []
+    parts_read = (read_parts(plan, parts, longest) for parts in group_small_parts(plan, plan.shards[number]))
+    texts: list[WholeText] = []
     size = 0
-    with closing(in_turn(read, min(threads, MOST_FILES_AHEAD))) as found:
-        for part, block in found:
+    with closing(chain_prefetched(parts_read, min(threads, MOST_FILES_AHEAD))) as blocks:
+        for part, block in blocks:
             if isinstance(block, bytes):
-                waiting.append(WholeText(part.input, block))
+                texts.append(WholeText(part.input, block))
                 size += len(block)
-                if size <= BLOCK_BYTES and len(waiting) < BATCH_DOCUMENTS:
+                if size <= BLOCK_BYTES and len(texts) < BATCH_DOCUMENTS:
                     continue
-            if waiting:
-                yield UnreadTexts(waiting, size)
-                waiting, size = [], 0
+            if texts:
+                yield UnreadTexts(texts, size)
+                texts, size = [], 0
             if not isinstance(block, bytes):
                 yield UnreadRows(part, block)
-    if waiting:
-        yield UnreadTexts(waiting, size)
+    if texts:
+        yield UnreadTexts(texts, size)
 
 
-def in_groups(plan: Plan, parts: Sequence[Part]) -> Iterator[list[Part]]:
-    """Parts that one thread reads: a large one, or several small ones."""
+def group_small_parts(plan: Plan, parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """Groups of parts for one thread: one large part, or several small parts."""
     group: list[Part] = []
     size = 0
     for part in parts:
@@ -193,60 +195,60 @@ def in_groups(plan: Plan, parts: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def part_size(plan: Plan, part: Part) -> int:
-    """About how many bytes of its file a part has."""
-    found = plan.inputs[part.input]
-    is_plain = part.start is not None and part.stop is not None and Path(found.path).suffix == ".jsonl"
-    return part.stop - part.start if is_plain else found.bytes  # type: ignore[operator]
+    """The approximate bytes of a part."""
+    source = plan.inputs[part.input]
+    is_plain = part.start is not None and part.stop is not None and Path(source.path).suffix == ".jsonl"
+    return part.stop - part.start if is_plain else source.bytes  # type: ignore[operator]
 
 
-def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterator[tuple[Part, Unparsed | bytes]]:
-    """What parts have: blocks of rows, and the text of a file that is one.
+def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterator[tuple[Part, UnparsedBlock | bytes]]:
+    """The content of parts: blocks of rows, or the text of a file that is one document.
 
     Raises:
-        CorpusError: As of `documents_of`.
+        CorpusError: As in `documents_of`.
     """
     for part in parts:
-        found = plan.inputs[part.input]
-        unchanged(found)
-        path = Path(found.path)
+        source = plan.inputs[part.input]
+        refuse_changed_input(source)
+        path = Path(source.path)
         if kind_of(path) in KINDS:
-            own = None if part.start is None or part.stop is None else (part.start, part.stop)
-            for block in unparsed(File(path, found.field, plan.options.id_field, own, longest)):
+            bounds = None if part.start is None or part.stop is None else (part.start, part.stop)
+            for block in unparsed_blocks(File(path, source.field, plan.options.id_field, bounds, longest)):
                 yield part, block
         else:
             yield part, whole_text(path, longest)
-        unchanged(found)
+        refuse_changed_input(source)
 
 
 def whole_text(path: Path, longest: int | None) -> bytes:
-    """The text that a file is.
+    """The text of a file that is one document.
 
     Raises:
         CorpusError: It cannot be read, or is too long.
     """
-    with readable(path), opened(path) as stream:
+    with wrap_corpus_errors(path), open_unpacked(path) as stream:
         text = stream.read(LARGE_BYTES)
         if len(text) == LARGE_BYTES:
-            wait_to_be_asked()
+            wait_for_demand()
             text += stream.read(-1 if longest is None else max(longest + 1 - LARGE_BYTES, 0))
         refuse_long(len(text), longest, "the text")
     return text
 
 
-def of_whole(found: Sequence[WholeText], threads: int) -> JobTexts:
-    """Texts that are files."""
-    ends = np.cumsum([len(each.text) for each in found], dtype=np.uint64)
-    blob = found[0].text if len(found) == 1 else b"".join(each.text for each in found)
+def texts_of_files(found: Sequence[WholeText], threads: int) -> JobTexts:
+    """The texts of whole files, with their facts."""
+    ends = np.cumsum([len(text.text) for text in found], dtype=np.uint64)
+    blob = found[0].text if len(found) == 1 else b"".join(text.text for text in found)
     texts = _core.TextBlock.of_values(blob, ends)
     unknown = np.full(len(found), UNKNOWN, np.int64)
-    inputs = np.array([each.input for each in found], np.int64)
-    return JobTexts(texts, told(texts, (inputs, unknown, unknown), None, threads))
+    inputs = np.array([text.input for text in found], np.int64)
+    return JobTexts(texts, document_facts(texts, (inputs, unknown, unknown), None, threads))
 
 
-def of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
-    """The rows of a part."""
+def texts_of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
+    """The texts of the rows of a part, with their facts."""
     count = len(column.texts)
-    # Behind the start of a plain file nobody has counted the rows, and in another file bytes are no places.
+    # In a later part of a plain file the row numbers are unknown; in any other file, bytes do not locate a row.
     has_records = column.places is None or not part.start
     has_bytes = column.places is not None and part.stop is not None
     unknown = np.full(count, UNKNOWN, np.int64)
@@ -259,13 +261,15 @@ def of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
         return JobRow(row.before, part.input, record, byte, *row[3:])
 
     bad = JobRows(column.bad.before, bad_row) if len(column.bad) else NO_ROWS
-    facts = told(column.texts, (np.full(count, part.input, np.int64), records, places), column.names, threads)
+    facts = document_facts(column.texts, (np.full(count, part.input, np.int64), records, places), column.names, threads)
     return JobTexts(column.texts, facts, bad, column)
 
 
-def told(texts: _core.TextBlock, places: tuple[NDArray[np.int64], ...], names: RowNames | None, threads: int) -> Told:
-    """What is known of texts: their inputs, records and bytes, and what they are."""
+def document_facts(
+    texts: _core.TextBlock, places: tuple[NDArray[np.int64], ...], names: RowNames | None, threads: int
+) -> DocumentFacts:
+    """The facts of texts, from their inputs, records and bytes (`places`)."""
     sizes = np.diff(texts.ends, prepend=np.uint64(0))
     digests: NDArray[np.void] = np.frombuffer(texts.digests(threads), "V32")
     inputs, records, starts = places
-    return Told(inputs, records, starts, sizes, digests, RowNames.none(len(texts)) if names is None else names)
+    return DocumentFacts(inputs, records, starts, sizes, digests, RowNames.none(len(texts)) if names is None else names)

@@ -1,6 +1,6 @@
 """Packs documents into rows of one length.
 
-`chunk` puts all documents one after another and cuts. `best-fit` cuts only documents that are longer than a row, takes
+`chunk` concatenates all documents and cuts the result. `best-fit` cuts only documents that are longer than a row, takes
 the pieces by length, the longest first, and puts each into the fullest row with room for it (best-fit decreasing, Ding et
 al., arXiv 2404.10830). Packing stays inside a shard.
 """
@@ -13,31 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._corpus.encode_files import Block
-from ..plans.plan import HeldRoom
+from ..plans.plan import HeldIdsLimit
 
-__all__ = ["FreeRoom", "packed", "within"]
+__all__ = ["FreeRoom", "limit_held_ids", "pack_rows"]
 
 Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], list[list[int]]]
 
 
-def packed(blocks: Iterable[Block], how: str, length: int, pad: int | None) -> Iterator[Packed]:
+def pack_rows(blocks: Iterable[Block], how: str, length: int, pad: int | None) -> Iterator[Packed]:
     """Rows of at most `length` ids, with the lengths of the documents' pieces in each.
 
     Args:
-        pad: The id that fills rows up; None leaves them shorter. It is in no piece.
+        pad: The id that fills up rows; None leaves them shorter. Pieces do not include it.
     """
-    rows = best_fit(blocks, length) if how == "best-fit" else chunked(blocks, length)
+    rows = best_fit_rows(blocks, length) if how == "best-fit" else chunk_rows(blocks, length)
     ids: list[NDArray[np.uint32]] = []
     ends: list[int] = []
     lengths: list[list[int]] = []
     size = 0
     for pieces in rows:
-        own = sum(map(len, pieces))
+        row_size = sum(map(len, pieces))
         ids += pieces
-        if pad is not None and own < length:
-            ids.append(np.full(length - own, pad, np.uint32))
-            own = length
-        size += own
+        if pad is not None and row_size < length:
+            ids.append(np.full(length - row_size, pad, np.uint32))
+            row_size = length
+        size += row_size
         ends.append(size)
         lengths.append([len(piece) for piece in pieces])
         if size > 1 << 22:
@@ -57,8 +57,8 @@ def documents_in(blocks: Iterable[Block]) -> Iterator[NDArray[np.uint32]]:
             start = end
 
 
-def chunked(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.uint32]]]:
-    """Rows of all documents one after another; the last may be shorter."""
+def chunk_rows(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.uint32]]]:
+    """Rows cut from the concatenated documents; the last row can be shorter."""
     row: list[NDArray[np.uint32]] = []
     room = length
     for document in documents_in(blocks):
@@ -73,15 +73,15 @@ def chunked(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.ui
         yield row
 
 
-def within(blocks: Iterable[Block], held: HeldRoom) -> Iterator[Block]:
-    """The blocks, as long as there is room for all of them together; errors are those of `HeldRoom.add`."""
+def limit_held_ids(blocks: Iterable[Block], held: HeldIdsLimit) -> Iterator[Block]:
+    """The blocks, as long as all of them together fit into the memory; errors as in `HeldIdsLimit.add`."""
     for ids, ends in blocks:
         held.add(len(ends), len(ids))
         yield ids, ends
 
 
-def best_fit(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.uint32]]]:
-    """Rows in which each piece is in the fullest row that had room for it."""
+def best_fit_rows(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.uint32]]]:
+    """Rows, with each piece in the fullest row that had room for it."""
     pieces = [
         document[start : start + length]
         for document in documents_in(blocks)
@@ -89,7 +89,7 @@ def best_fit(blocks: Iterable[Block], length: int) -> Iterator[list[NDArray[np.u
     ]
     free = FreeRoom(length)
     rows: list[list[NDArray[np.uint32]]] = []
-    for piece in sorted(pieces, key=len, reverse=True):  # sorting is stable: equal ones stay in their order
+    for piece in sorted(pieces, key=len, reverse=True):  # a stable sort: pieces of equal length keep their order
         if (number := free.take(len(piece))) is None:
             number = len(rows)
             rows.append([])
@@ -110,13 +110,13 @@ class FreeRoom:
         self._there = bytearray(2 * self._leaves)
 
     def put(self, room: int, row: int) -> None:
-        """Adds a row with so much room."""
+        """Adds a row with this room."""
         self._rows[room].append(row)
         if len(self._rows[room]) == 1:
             self._mark(room, there=1)
 
     def take(self, room: int) -> int | None:
-        """Removes a row with the least room that is enough: of several, the one that was put last. None if there is none."""
+        """Removes the row with the least sufficient room, of several the last added; None if no row has enough."""
         node = self._leaves + room
         if not self._there[node]:
             while node > 1 and (node & 1 or not self._there[node + 1]):
@@ -126,10 +126,10 @@ class FreeRoom:
             node += 1
             while node < self._leaves:
                 node = 2 * node if self._there[2 * node] else 2 * node + 1
-        found = node - self._leaves
-        row = self._rows[found].pop()
-        if not self._rows[found]:
-            self._mark(found, there=0)
+        free = node - self._leaves
+        row = self._rows[free].pop()
+        if not self._rows[free]:
+            self._mark(free, there=0)
         return row
 
     def _mark(self, room: int, *, there: int) -> None:

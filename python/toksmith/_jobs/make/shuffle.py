@@ -1,8 +1,8 @@
-"""The order of a shuffled job: by a keyed hash of (seed, number of the input, place in it), whatever the shards are.
+"""Shuffles the documents of a job by a keyed hash of (seed, number of the input, place in it), for any shards.
 
-Round 1: each shard of the plan writes its documents sorted by their hashes. Round 2: each of as many shards reads the
+Round 1: each shard of the plan writes its documents sorted by their hashes. Round 2: each of equally many shards reads the
 documents of its range of hashes from all files of round 1, and sorts them. So a shard needs memory for about its own ids,
-whatever the others have.
+independent of the other shards.
 """
 
 from __future__ import annotations
@@ -16,51 +16,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import JobError
 from ..._corpus import kind_of
 from ..._corpus.blocks import KINDS
 from ..._corpus.names import RowNames
-from ..._storage.atomic_files import readable
+from ..._storage.atomic_files import wrap_read_errors
 from ..._storage.folders import Folder
-from ..plans.plan import HeldRoom, Plan, ShardRoom
-from ..sinks.rows import lengths_of, ragged
+from ...errors import JobError
+from ..plans.plan import HeldIdsLimit, Plan, WorkerLimits
+from ..sinks.rows import lengths_of, split_ids
 from ..written import ShardFiles, receipt_name
-from .documents import UNKNOWN, Told
+from .documents import UNKNOWN, DocumentFacts
 from .encode_shard import EncodedDocuments
 
-__all__ = ["BUCKETS", "Bucket", "key_of", "write_buckets"]
+__all__ = ["BUCKETS", "Bucket", "document_key", "write_buckets"]
 
 BUCKETS = "buckets"
-# The ids of a document are `length` ids of the file of ids from `start` on.
+# A document has `length` ids in the file of ids, from `start` on.
 NUMBERS = ("key", "input", "place", "start", "length", "bytes")
 TABLE = np.dtype([*((name, "<u8") for name in NUMBERS), ("digest", "V32")])
 IDS_IN_A_BATCH = 1 << 22
 ROWS_BESIDE = 1 << 10
 
 
-def key_of(seed: int, input: int, place: int) -> int:
-    """The hash of a document, of 64 bits."""
+def document_key(seed: int, input: int, place: int) -> int:
+    """The 64-bit hash of a document."""
     data = struct.pack("<QQ", input, place)
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
 
 
 def write_buckets(
-    plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments], *, room: ShardRoom
+    plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments], *, room: WorkerLimits
 ) -> None:
-    """Round 1: `buckets/00017.table` and `.ids`, in the order of the hashes."""
-    seed, held = plan.options.shuffle or 0, HeldRoom(number, room)
+    """Round 1: writes `buckets/00017.table` and `.ids`, in the order of the hashes."""
+    seed, room_left = plan.options.shuffle or 0, HeldIdsLimit(number, room)
     tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
     documents: list[NDArray[np.uint32]] = []
-    for told, ids, ends in found:
-        held.add(len(ends), len(ids))
-        places = np.where(told.bytes == UNKNOWN, np.maximum(told.records, 0), told.bytes)
+    for facts, ids, ends in found:
+        room_left.add(len(ends), len(ids))
+        places = np.where(facts.bytes == UNKNOWN, np.maximum(facts.records, 0), facts.bytes)
         rows = np.empty(len(places), TABLE)
-        rows["input"], rows["place"], rows["length"] = told.inputs, places, lengths_of(ends)
-        rows["bytes"], rows["digest"] = told.sizes, told.digests
-        pairs = zip(told.inputs.tolist(), places.tolist(), strict=True)
-        rows["key"] = np.array([key_of(seed, input, place) for input, place in pairs], np.uint64)
+        rows["input"], rows["place"], rows["length"] = facts.inputs, places, lengths_of(ends)
+        rows["bytes"], rows["digest"] = facts.sizes, facts.digests
+        pairs = zip(facts.inputs.tolist(), places.tolist(), strict=True)
+        rows["key"] = np.array([document_key(seed, input, place) for input, place in pairs], np.uint64)
         tables.append(rows)
-        documents += ragged(ids, ends)
+        documents += split_ids(ids, ends)
     table = np.concatenate(tables)
     order = np.lexsort((table["place"], table["input"], table["key"]))
     table = table[order]
@@ -71,21 +71,21 @@ def write_buckets(
         ids_file.write(documents[index].astype("<u4", copy=False).tobytes())
 
 
-def cut_short(name: str, size: int, expected: str, number: int) -> str:
-    """What is wrong with a file of the first round, and what to do."""
-    said = f"{name} has {size:,} bytes, expected {expected}: it was changed or cut short"
-    return f"{said}; delete {receipt_name(number)}, and run the job again"
+def size_problem(name: str, size: int, expected: str, number: int) -> str:
+    """The error message for a file of the first round with a wrong size."""
+    problem = f"{name} has {size:,} bytes, expected {expected}: it was changed or cut short"
+    return f"{problem}; delete {receipt_name(number)}, and run the job again"
 
 
 class Bucket:
-    """The documents of one range of hashes, of all shards of round 1."""
+    """The documents of one range of hashes, from all shards of round 1."""
 
-    def __init__(self, plan: Plan, folder: Folder, number: int, room: ShardRoom) -> None:
-        self._plan, self._folder, self._held = plan, folder, HeldRoom(number + plan.final.start, room)
+    def __init__(self, plan: Plan, folder: Folder, number: int, room: WorkerLimits) -> None:
+        self._plan, self._folder, self._held = plan, folder, HeldIdsLimit(number + plan.final.start, room)
         self._sizes = folder.sizes()
         count = len(plan.shards)
         self._from, self._to = (-(-(edge << 64) // count) for edge in (number, number + 1))
-        paths = [Path(found.path) for found in plan.inputs]
+        paths = [Path(input.path) for input in plan.inputs]
         self._plain = np.array([path.suffix == ".jsonl" for path in paths], np.bool_)
         self._whole = np.array([kind_of(path) not in KINDS for path in paths], np.bool_)  # files of one text
 
@@ -103,54 +103,56 @@ class Bucket:
             rows = order[start:stop]
             lengths = table["length"][rows]
             edges = zip((ends[rows] - lengths.astype(np.int64)).tolist(), ends[rows].tolist(), strict=True)
-            found = np.concatenate([ids[first:last] for first, last in edges])
-            yield EncodedDocuments(self._told(table[rows]), found, np.cumsum(lengths, dtype=np.uint64))
+            batch_ids = np.concatenate([ids[first:last] for first, last in edges])
+            yield EncodedDocuments(self._told(table[rows]), batch_ids, np.cumsum(lengths, dtype=np.uint64))
             start = stop
         if not len(order):
             yield EncodedDocuments(self._told(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
 
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
-        """What a shard of round 1 has in this range."""
+        """The rows and ids of a shard of round 1 in this range."""
         name = f"{BUCKETS}/{number:05d}"
         table = self._rows(number)
         if not len(table):
             return table, np.empty(0, np.uint32)
         start, stop = int(table["start"][0]), int(table["start"][-1]) + int(table["length"][-1])
         self._held.add(len(table), stop - start)
-        with readable(self._folder.at(f"{name}.ids")):
+        with wrap_read_errors(self._folder.at(f"{name}.ids")):
             data = self._folder.read(f"{name}.ids", 4 * start, 4 * stop)
         if len(data) != 4 * (stop - start):
-            there = 4 * start + len(data)
-            raise JobError(self._folder, cut_short(f"{name}.ids", there, f"at least {4 * stop:,}", number))
+            size = 4 * start + len(data)
+            raise JobError(self._folder, size_problem(f"{name}.ids", size, f"at least {4 * stop:,}", number))
         return table, np.frombuffer(data, "<u4")
 
     def _rows(self, number: int) -> NDArray[Any]:
-        """The rows of a table in this range. Keys are hashes, so that a place in a sorted table says about which key is there:
-        rows there and some beside them are read, and more if these were too few. All tables may be larger than memory."""
+        """The rows of a table in this range. Keys are hashes, so a key gives its approximate place in the sorted table: the
+        rows at this place with a margin are read, and more if needed. All tables together can be larger than memory."""
         name = f"{BUCKETS}/{number:05d}.table"
-        with readable(self._folder.at(name)):
+        with wrap_read_errors(self._folder.at(name)):
             size = self._sizes(name)
             size = len(self._folder.read(name)) if size is None else size
             count, rest = divmod(size, TABLE.itemsize)
             if rest:
                 expected = f"a multiple of {TABLE.itemsize}"
-                raise JobError(self._folder, cut_short(name, size, expected, number))
-            beside = ROWS_BESIDE
+                raise JobError(self._folder, size_problem(name, size, expected, number))
+            margin = ROWS_BESIDE
             while True:
-                first = max((count * self._from >> 64) - beside, 0)
-                last = min((count * self._to >> 64) + beside, count)
+                first = max((count * self._from >> 64) - margin, 0)
+                last = min((count * self._to >> 64) + margin, count)
                 data = self._folder.read(name, first * TABLE.itemsize, last * TABLE.itemsize)
                 rows = np.frombuffer(data, TABLE)
                 start = int(np.searchsorted(rows["key"], np.uint64(self._from)))
                 stop = len(rows) if self._to >> 64 else int(np.searchsorted(rows["key"], np.uint64(self._to)))
                 if (start or not first) and (stop < len(rows) or last == count):
                     return rows[start:stop].copy()
-                beside *= 8
+                margin *= 8
 
-    def _told(self, rows: NDArray[Any]) -> Told:
+    def _told(self, rows: NDArray[Any]) -> DocumentFacts:
         inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)
         plain = self._plain[inputs]
         records = np.where(plain | self._whole[inputs], UNKNOWN, places)
         starts = np.where(plain, places, UNKNOWN)
         digests = np.ascontiguousarray(rows["digest"])
-        return Told(inputs, records, starts, rows["bytes"].astype(np.uint64), digests, RowNames.none(len(rows)))
+        return DocumentFacts(
+            inputs, records, starts, rows["bytes"].astype(np.uint64), digests, RowNames.none(len(rows))
+        )

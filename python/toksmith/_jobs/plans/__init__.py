@@ -1,5 +1,5 @@
-"""The plan of a job as a value, and what a process may use that works on it.
+"""The plan of a job as a value, and the threads and memory that a worker can use.
 
-In reading order: `options.py` has the options, and says which fit together; `plan.py` has the inputs, what each shard reads, and
-how many threads and how long documents a limit of memory allows. Left out: who makes a plan and writes it (`job/make_plan.py`).
+In reading order: `options.py` has the options and checks that they fit together; `plan.py` has the inputs, the parts of each
+shard, and the number of threads and the length of documents that a memory limit allows. Left out: `job/make_plan.py`.
 """

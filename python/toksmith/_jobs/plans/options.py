@@ -1,4 +1,4 @@
-"""The options of a job, and which of them fit together: one set of checks for the arguments of `plan` and for `job.json`."""
+"""The options of a job, and one set of checks for the arguments of `plan` and for `job.json`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ... import _core
-from ..._base.errors import InvalidOption, PatternError
+from ...errors import InvalidOption, PatternError
 from ..sinks import EVERY_ROW, SINKS
-from ..written import is_of
+from ..written import has_json_type
 
 __all__ = [
     "COUNTS",
     "PACKINGS",
     "JobOptions",
     "counting_options",
+    "counting_problems",
     "dtype_of",
-    "fingerprint_of",
-    "options_of",
-    "refused",
-    "refused_counting",
+    "option_problems",
+    "parse_options",
+    "patterns_fingerprint",
 ]
 
 COUNTS = "counts"
@@ -39,9 +39,9 @@ CHOICES: dict[str, Sequence[str | None]] = {
 
 @dataclass(frozen=True)
 class JobOptions:
-    """Everything beside tokenizer and inputs that decides bytes; `dtype` is the type of the ids in the files.
+    """All settings that decide bytes, in addition to tokenizer and inputs; `dtype` is the type of the ids in the files.
 
-    A job that counts has `patterns` and no tokenizer; `max_piece_bytes` is as of `count_pieces`.
+    A job that counts has `patterns` and no tokenizer; `max_piece_bytes`: see `corpus.count`.
     """
 
     to: str
@@ -65,9 +65,9 @@ class JobOptions:
     @property
     def tokens(self) -> list[tuple[str, str]]:
         """The options that name special tokens, and the tokens."""
-        named = [(name, getattr(self, name)) for name in ("append", "prepend", "pad")]
-        named += [("special", each) for each in self.special] if isinstance(self.special, list) else []
-        return [(name, content) for name, content in named if content is not None]
+        pairs = [(name, getattr(self, name)) for name in ("append", "prepend", "pad")]
+        pairs += [("special", token) for token in self.special] if isinstance(self.special, list) else []
+        return [(name, content) for name, content in pairs if content is not None]
 
 
 def counting_options(
@@ -95,8 +95,8 @@ def counting_options(
     )
 
 
-def fingerprint_of(patterns: Sequence[str]) -> str:
-    """By what a job that counts is known in place of a tokenizer."""
+def patterns_fingerprint(patterns: Sequence[str]) -> str:
+    """The fingerprint of a job that counts, in place of a tokenizer's."""
     return hashlib.sha256(json.dumps(patterns).encode()).hexdigest()
 
 
@@ -109,19 +109,19 @@ def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
     if dtype not in row.dtypes:
         raise InvalidOption("dtype", dtype, f"'auto' or {' or '.join(map(repr, row.dtypes))} with to={to!r}")
     if (dtype == "uint16" and fitting != dtype) or (dtype == "uint8" and vocab_size > 1 << 8):
-        raise InvalidOption("dtype", dtype, f"'auto' or {fitting!r}: readers expect that of {vocab_size:,} ids")
+        raise InvalidOption("dtype", dtype, f"'auto' or {fitting!r}: readers expect it for {vocab_size:,} ids")
     return dtype
 
 
-def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """The options that do not fit together: name, value, and what is allowed."""
-    yield from wrong_types(options)
+def option_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """The options that are not allowed, alone or together: name, value, and the allowed values."""
+    yield from type_problems(options)
     special = options.special
     if special not in ("raise", "allow", "text") and (isinstance(special, str) or special != sorted(special)):
         yield "special", special, "'raise', 'allow', 'text' or a sorted list of special tokens"
     for name, allowed in CHOICES.items():
         if getattr(options, name) not in allowed:
-            yield name, getattr(options, name), " or ".join(repr(each) for each in allowed)
+            yield name, getattr(options, name), " or ".join(repr(choice) for choice in allowed)
     if not 1 <= options.shard_size < MOST_SHARD:
         yield "shard_size", options.shard_size, f"from 1 to {MOST_SHARD - 1:,} bytes"
     if options.max_errors is not None and options.max_errors < 0:
@@ -137,83 +137,83 @@ def refused(options: JobOptions) -> Iterator[tuple[str, object, str]]:
         yield (
             "id_field",
             options.id_field,
-            "None, because a shuffle does not keep it; sources=True says where documents are from",
+            "None, because a shuffle does not keep it; sources=True records the source of each document",
         )
     if options.id_field is not None and not (SINKS[options.to].names and options.pack is None) and not options.sources:
-        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.names)
-        yield "id_field", options.id_field, f"None, or {able} without pack, or sources=True"
-    yield from refused_packing(options)
+        formats = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.names)
+        yield "id_field", options.id_field, f"None, or {formats} without pack, or sources=True"
+    yield from packing_problems(options)
 
 
-def wrong_types(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """As `refused`, of values that have another type than their field."""
-    for each in fields(JobOptions):
-        if not is_of(getattr(options, each.name), str(each.type)):
-            yield each.name, getattr(options, each.name), str(each.type)
+def type_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """Like `option_problems`, for values whose type is not the type of their field."""
+    for field in fields(JobOptions):
+        if not has_json_type(getattr(options, field.name), str(field.type)):
+            yield field.name, getattr(options, field.name), str(field.type)
 
 
-def refused_packing(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """As `refused`, of packing."""
+def packing_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """Like `option_problems`, for packing."""
     if options.pack is None:
         for name in ("length", "pad"):
             if (value := getattr(options, name)) is not None:
                 yield name, value, "None, or pack= as well"
         return
     if not SINKS[options.to].packs:
-        able = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.packs)
-        yield "pack", options.pack, f"None, or {able}, which have room for seq_lengths"
+        formats = " or ".join(f"to={name!r}" for name, row in SINKS.items() if row.packs)
+        yield "pack", options.pack, f"None, or {formats}, which can hold seq_lengths"
     if options.length is None or not 1 <= options.length <= MOST_LENGTH:
-        yield "length", options.length, f"from 1 to {MOST_LENGTH}, the ids of a row"
+        yield "length", options.length, f"from 1 to {MOST_LENGTH}, the number of ids of a row"
 
 
-def refused_counting(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """As `refused`, of a job that counts.
+def counting_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
+    """Like `option_problems`, for a job that counts.
 
     Raises:
         PatternError: A pattern is not a regex.
     """
-    yield from refused(options)
+    yield from option_problems(options)
     most = options.max_piece_bytes
     if options.errors not in ("stop", "skip"):
         yield "errors", options.errors, "'stop' or 'skip'"
     if most is not None and not 1 <= most < 1 << 63:
         yield "max_piece_bytes", most, "at least 1, or None for no limit"
-    _core.Counter(options.patterns or [], (0, 0), None, "", None)  # which says what is wrong with a pattern
+    _core.Counter(options.patterns or [], (0, 0), None, "", None)  # raises PatternError
 
 
-def options_of(found: Any, vocab_size: int) -> JobOptions:
+def parse_options(found: Any, vocab_size: int) -> JobOptions:
     """The options of a plan, from its JSON.
 
     Raises:
-        ValueError, KeyError, TypeError: They are not options that `plan` or `plan_counts` takes; the message names one.
+        ValueError, KeyError, TypeError: `plan` or `plan_counts` does not take one of them; the message names it.
     """
     if type(found) is not dict:
         raise ValueError("options is not an object")
     if unknown := [name for name in found if name not in JobOptions.__dataclass_fields__]:
         raise ValueError(f"options.{unknown[0][:50]} is not an option of this version")
-    if missing := [each.name for each in fields(JobOptions) if each.name not in found]:
+    if missing := [field.name for field in fields(JobOptions) if field.name not in found]:
         raise ValueError(f"options.{missing[0]} is missing")
     options = JobOptions(**found)
     try:
-        wrong = next(wrong_types(options), None) or next(refused_of_plan(options, vocab_size), None)
+        refusal = next(type_problems(options), None) or next(plan_option_problems(options, vocab_size), None)
     except InvalidOption as error:
-        wrong = error.argument, error.value, error.allowed
+        refusal = error.argument, error.value, error.allowed
     except PatternError as error:
         raise ValueError(f"options.patterns: {error}") from None
-    if wrong is not None:
-        raise ValueError(f"options.{wrong[0]} is {repr(wrong[1])[:50]}, expected {wrong[2]}")
+    if refusal is not None:
+        raise ValueError(f"options.{refusal[0]} is {repr(refusal[1])[:50]}, expected {refusal[2]}")
     return options
 
 
-def refused_of_plan(options: JobOptions, vocab_size: int) -> Iterator[tuple[str, object, str]]:
-    """As `refused`, of options that `plan` has completed."""
+def plan_option_problems(options: JobOptions, vocab_size: int) -> Iterator[tuple[str, object, str]]:
+    """Like `option_problems`, for options that `plan` has completed."""
     if options.to == COUNTS:
-        own = {name: getattr(options, name) for name in ("errors", "max_errors", "shard_size")}
-        whole = counting_options(options.patterns or [], options.max_piece_bytes, **own)
-        for each in fields(JobOptions):
-            if getattr(options, each.name) != (allowed := getattr(whole, each.name)):
-                yield each.name, getattr(options, each.name), f"{allowed!r} with to={COUNTS!r}"
-        yield from refused_counting(options)
+        settings = {name: getattr(options, name) for name in ("errors", "max_errors", "shard_size")}
+        expected = counting_options(options.patterns or [], options.max_piece_bytes, **settings)
+        for field in fields(JobOptions):
+            if getattr(options, field.name) != (allowed := getattr(expected, field.name)):
+                yield field.name, getattr(options, field.name), f"{allowed!r} with to={COUNTS!r}"
+        yield from counting_problems(options)
         return
     if options.to not in SINKS:
         yield "to", options.to, " or ".join(map(repr, EVERY_ROW))
@@ -222,4 +222,4 @@ def refused_of_plan(options: JobOptions, vocab_size: int) -> Iterator[tuple[str,
     for name in ("patterns", "max_piece_bytes"):
         if getattr(options, name) is not None:
             yield name, getattr(options, name), f"None with to={options.to!r}"
-    yield from refused(options)
+    yield from option_problems(options)

@@ -1,8 +1,8 @@
-"""Where shards are made: each runner maps `toksmith.run_shard` over the numbers of a job's shards, and does nothing else.
+"""Runners map `toksmith.corpus.run_shard` over the numbers of a job's shards.
 
-A runner is a module with `start`, which gives `Workers` for a run and ends them after it, and a row in `RUNNERS`
-(`_jobs/job/job.py`): `local.py` has processes of this machine, `ray.py` tasks of Ray. `hand_out` is the same for all: which
-shard is next, what is tried again, and who is told.
+A runner is a module with `start`, which yields `Workers` for a run and ends them after it, and a row in `RUNNERS`
+(`_jobs/job/job.py`): `local.py` uses local processes, `ray.py` tasks of Ray. `hand_out` is common to all: it chooses the next
+shard, retries after a worker died, and reports progress.
 """
 
 from __future__ import annotations
@@ -26,41 +26,41 @@ class WorkerDied(Exception):
 
 
 class Workers(Protocol):
-    """Those who make shards.
+    """The workers of a run.
 
-    Attributes: `most`, how many shards they make at once.
+    Attributes: `most`, the number of shards that they make at once.
     """
 
     most: int
 
     def give(self, number: int) -> int | str:
-        """Gives a shard to a worker, and returns who that is."""
+        """Gives a shard to a worker, and returns the worker's name."""
 
-    def answers(self) -> Iterable[tuple[int, toksmith.Receipt | BaseException]]:
-        """Waits for the next answers: the numbers of shards, with their receipts or with what went wrong."""
+    def answers(self) -> Iterable[tuple[int, toksmith.corpus.Receipt | BaseException]]:
+        """Waits for the next answers: the numbers of shards, with their receipts or errors."""
 
 
-def hand_out(job: str, numbers: Sequence[int], workers: Workers, seen: Any) -> Iterator[toksmith.Receipt]:
-    """Yields the receipts of shards. A shard whose worker dies is tried again three times; any other problem is raised.
+def hand_out(job: str, numbers: Sequence[int], workers: Workers, seen: Any) -> Iterator[toksmith.corpus.Receipt]:
+    """Yields the receipts of shards. A shard whose worker dies is tried again three times; any other error is raised.
 
-    `seen` is told which shard is given to which worker (`started`), and which one failed (`failed`).
+    `seen` gets each shard with its worker (`started`), and each failed shard (`failed`).
     """
-    waiting, busy, died = deque(numbers), set[int](), Counter[int]()
-    while waiting or busy:
-        while waiting and len(busy) < workers.most:
-            number = waiting.popleft()
+    queue, busy, deaths = deque(numbers), set[int](), Counter[int]()
+    while queue or busy:
+        while queue and len(busy) < workers.most:
+            number = queue.popleft()
             busy.add(number)
             seen.started(number, workers.give(number))
-        for number, found in workers.answers():
+        for number, answer in workers.answers():
             busy.remove(number)
-            if isinstance(found, toksmith.Receipt):
-                yield found
+            if isinstance(answer, toksmith.corpus.Receipt):
+                yield answer
                 continue
-            seen.failed(number, str(found).rpartition("\n")[2] or type(found).__name__)
-            if not isinstance(found, WorkerDied):
-                raise found
-            died[number] += 1
-            if died[number] == TRIES:
-                said = f"the process of shard {number} died {TRIES} times; it may need more memory"
-                raise toksmith.JobError(job.removesuffix("/job.json"), said)
-            waiting.appendleft(number)
+            seen.failed(number, str(answer).rpartition("\n")[2] or type(answer).__name__)
+            if not isinstance(answer, WorkerDied):
+                raise answer
+            deaths[number] += 1
+            if deaths[number] == TRIES:
+                problem = f"the process of shard {number} died {TRIES} times; it may need more memory"
+                raise toksmith.errors.JobError(job.removesuffix("/job.json"), problem)
+            queue.appendleft(number)

@@ -1,4 +1,4 @@
-"""Shards on this machine: in this process, or in several that are started with `spawn`."""
+"""Makes shards on this machine: in this process, or in several processes started with `spawn`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from toksmith import _render
 
 from . import WorkerDied, Workers
 
-__all__ = ["start", "work"]
+__all__ = ["serve_shards", "start"]
 
 
 @contextmanager
 def start(job: str, *, workers: int, threads: int, max_memory: int | None, address: str | None) -> Iterator[Workers]:
-    """This process for one worker, else processes."""
+    """Yields this process for one worker, else new processes."""
     way = {"threads": threads, "max_memory": max_memory}
     if workers == 1:
         yield ThisProcess(job, way)
@@ -33,7 +33,7 @@ def start(job: str, *, workers: int, threads: int, max_memory: int | None, addre
 
 
 class ThisProcess:
-    """Makes one shard at a time, when it is asked for the answer."""
+    """Makes one shard at a time, when its answer is requested."""
 
     most = 1
 
@@ -41,82 +41,82 @@ class ThisProcess:
         self._job, self._way, self._number = job, way, 0
 
     def give(self, number: int) -> int:
-        """Keeps the number of a shard."""
+        """Stores the number of a shard."""
         self._number = number
         return 1
 
-    def answers(self) -> list[tuple[int, toksmith.Receipt | BaseException]]:
+    def answers(self) -> list[tuple[int, toksmith.corpus.Receipt | BaseException]]:
         """Makes the shard."""
         try:
-            return [(self._number, toksmith.run_shard(self._job, self._number, **self._way))]
-        except Exception as problem:  # noqa: BLE001 - whoever handed out the shard raises it
+            return [(self._number, toksmith.corpus.run_shard(self._job, self._number, **self._way))]
+        except Exception as problem:  # noqa: BLE001 - `hand_out` raises it
             return [(self._number, problem)]
 
 
 class Processes:
-    """Processes that are started as shards come, each with a pipe for numbers and receipts."""
+    """Processes, started on demand, each with a pipe for numbers and receipts."""
 
     def __init__(self, job: str, most: int, way: dict[str, Any]) -> None:
         self.most, self._given = most, (job, way)
-        self._all: dict[Any, tuple[int, Any]] = {}  # by the end of its pipe, the name of a process and the process
+        self._all: dict[Any, tuple[int, Any]] = {}  # the name of each process and the process, by its pipe
         self._busy: dict[Any, int] = {}
 
     def give(self, number: int) -> int:
-        """Sends a number to a process that has answered, or to a new one. If it is dead, reading its answer says so."""
-        own = next((each for each in self._all if each not in self._busy), None) or self._started()
-        self._busy[own] = number
+        """Sends a number to an idle process, or to a new one. If it has died, reading its answer reports that."""
+        pipe = next((other for other in self._all if other not in self._busy), None) or self._start_process()
+        self._busy[pipe] = number
         with suppress(ConnectionError):
-            own.send(number)
-        return self._all[own][0]
+            pipe.send(number)
+        return self._all[pipe][0]
 
-    def answers(self) -> Iterator[tuple[int, toksmith.Receipt | BaseException]]:
-        """Reads what processes have answered."""
-        own: Any
-        for own in wait(list(self._busy)):
-            number = self._busy.pop(own)
+    def answers(self) -> Iterator[tuple[int, toksmith.corpus.Receipt | BaseException]]:
+        """Reads the answers of processes."""
+        pipe: Any
+        for pipe in wait(list(self._busy)):
+            number = self._busy.pop(pipe)
             try:
-                found = own.recv()
+                answer = pipe.recv()
             except (EOFError, ConnectionError):
-                found = WorkerDied()
-                own.close()
-                self._all.pop(own)[1].join()
-            yield number, found
+                answer = WorkerDied()
+                pipe.close()
+                self._all.pop(pipe)[1].join()
+            yield number, answer
 
     def close(self) -> None:
-        """Ends all processes: those at work as an error does, the others because nothing more comes."""
-        for own, (_, process) in self._all.items():
-            own.close()
-            if own in self._busy:
+        """Ends all processes: terminates busy ones, which then clean up; idle ones end because their pipe is closed."""
+        for pipe, (_, process) in self._all.items():
+            pipe.close()
+            if pipe in self._busy:
                 process.terminate()
         for _, process in self._all.values():
             process.join()
 
-    def _started(self) -> Any:
+    def _start_process(self) -> Any:
         context = multiprocessing.get_context("spawn")
-        own, its = context.Pipe()
-        process = context.Process(target=work, args=(its, *self._given), daemon=True)
+        pipe, worker_pipe = context.Pipe()
+        process = context.Process(target=serve_shards, args=(worker_pipe, *self._given), daemon=True)
         process.start()
-        its.close()
-        taken = {name for name, _ in self._all.values()}
-        self._all[own] = (next(name for name in count(1) if name not in taken), process)
-        return own
+        worker_pipe.close()
+        names = {name for name, _ in self._all.values()}
+        self._all[pipe] = (next(name for name in count(1) if name not in names), process)
+        return pipe
 
 
-def work(own: Connection, job: str, way: dict[str, Any]) -> None:
-    """Makes the shards whose numbers come, until the other end is closed. Ctrl-C is the parent's to answer."""
+def serve_shards(own: Connection, job: str, way: dict[str, Any]) -> None:
+    """Makes the shards whose numbers arrive, until the other end of the pipe closes. The parent handles Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGTERM, exit_on_signal)
     _render.guard_terminals()
     with suppress(EOFError, ConnectionError):
         while True:
             number = own.recv()
             try:
-                own.send(toksmith.run_shard(job, number, **way))
+                own.send(toksmith.corpus.run_shard(job, number, **way))
             except Exception as problem:  # noqa: BLE001 - the parent raises it
                 own.send(problem)
 
 
-def stop(*_: object) -> None:
-    """Ends this process as an error does, so that unfinished files are removed; once, whoever sends the signal again."""
+def exit_on_signal(*_: object) -> None:
+    """Ends this process with an exception, so that unfinished files are removed; a repeated signal is ignored."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise SystemExit(128 + signal.SIGTERM)

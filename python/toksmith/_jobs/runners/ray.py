@@ -1,4 +1,4 @@
-"""Shards as core tasks of Ray. Only receipts travel; the folder of the job must be one that all nodes see."""
+"""Makes shards as core tasks of Ray. Only receipts are sent; all nodes must have access to the folder of the job."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_FLIGHT_PER_CPU = 4
 
 @contextmanager
 def start(job: str, *, workers: int, threads: int, max_memory: int | None, address: str | None) -> Iterator[RayTasks]:
-    """Tasks of the cluster at an address. Ray runs a task again that failed with its worker, its node or a file."""
+    """Tasks of the cluster at an address. Ray retries a task whose worker or node died, or whose file access failed."""
     ray = library()
     started = not ray.is_initialized()
     if started:
@@ -42,55 +42,55 @@ def library() -> Any:
 
 
 class RayTasks:
-    """Tasks, each of which makes a shard."""
+    """Tasks of Ray, one per shard."""
 
     def __init__(self, ray: Any, job: str, workers: int, threads: int, max_memory: int | None) -> None:
         cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        own = max(1, min(threads, largest(ray.nodes())))
-        self.most = workers if workers > 1 else max(1, IN_FLIGHT_PER_CPU * cpus // own)
-        again = [OSError, toksmith.FormatError]
-        self._task = ray.remote(num_cpus=own, max_retries=3, retry_exceptions=again)(made)
-        self._ray, self._given = ray, (job, own, max_memory)
+        cpus_per_task = max(1, min(threads, most_cpus(ray.nodes())))
+        self.most = workers if workers > 1 else max(1, IN_FLIGHT_PER_CPU * cpus // cpus_per_task)
+        retried = [OSError, toksmith.errors.FormatError]
+        self._task = ray.remote(num_cpus=cpus_per_task, max_retries=3, retry_exceptions=retried)(run_task)
+        self._ray, self._given = ray, (job, cpus_per_task, max_memory)
         self._flying: dict[Any, int] = {}
 
     def give(self, number: int) -> str:
         """Starts a task."""
-        job, own, max_memory = self._given
-        self._flying[self._task.remote(job, number, own, max_memory)] = number
+        job, threads, max_memory = self._given
+        self._flying[self._task.remote(job, number, threads, max_memory)] = number
         return "task"
 
-    def answers(self) -> Iterator[tuple[int, toksmith.Receipt | BaseException]]:
+    def answers(self) -> Iterator[tuple[int, toksmith.corpus.Receipt | BaseException]]:
         """Waits for the next task to end."""
-        for each in self._ray.wait(list(self._flying))[0]:
-            number = self._flying.pop(each)
+        for task in self._ray.wait(list(self._flying))[0]:
+            number = self._flying.pop(task)
             try:
-                found = self._ray.get([each])[0]
-            except Exception as problem:  # noqa: BLE001 - whoever handed out the shard raises it
-                found = problem
-            yield number, found
+                answer = self._ray.get([task])[0]
+            except Exception as problem:  # noqa: BLE001 - `hand_out` raises it
+                answer = problem
+            yield number, answer
 
 
-def largest(nodes: Sequence[Mapping[str, Any]]) -> int:
-    """The most processors that one node has; a task that asks for more would wait forever."""
+def most_cpus(nodes: Sequence[Mapping[str, Any]]) -> int:
+    """The most processors of one node; a task that requests more would wait forever."""
     return max((int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]), default=1)
 
 
-class UnreadableInput(toksmith.CorpusError, OSError):
-    """An input cannot be read, unlike one whose rows are bad: another try may succeed."""
+class UnreadableInput(toksmith.errors.CorpusError, OSError):
+    """An input cannot be read. Unlike for bad rows, a retry can succeed."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # OSError keeps at most two arguments.
         return UnreadableInput, (self.path, self.record, self.problem)
 
 
-UnreadableInput.__module__ = __name__  # where pickle finds it; it is not a public name
+UnreadableInput.__module__ = __name__  # for pickle; the class is not public
 
 
-def made(job: str, number: int, threads: int, max_memory: int | None = None) -> toksmith.Receipt:
-    """What a task does."""
+def run_task(job: str, number: int, threads: int, max_memory: int | None = None) -> toksmith.corpus.Receipt:
+    """Makes a shard in a task."""
     try:
-        return toksmith.run_shard(job, number, threads=threads, max_memory=max_memory)
-    except toksmith.CorpusError as error:
+        return toksmith.corpus.run_shard(job, number, threads=threads, max_memory=max_memory)
+    except toksmith.errors.CorpusError as error:
         if not isinstance(error.__cause__, OSError):
             raise
         raise UnreadableInput(error.path, error.record, error.problem) from error

@@ -1,6 +1,6 @@
-"""The formats that a job writes: a row of `SINKS` and a file for each. `rows.py` says what a sink is.
+"""The formats that a job writes: a row of `SINKS` and a module for each. `rows.py` defines a sink.
 
-`EVERY_ROW` also has that of jobs that count pieces (`make/count_shard.py`): one file of counts for each shard.
+`EVERY_ROW` also has the format of jobs that count pieces (`make/count_shard.py`): one file of counts for each shard.
 """
 
 from __future__ import annotations
@@ -27,16 +27,12 @@ __all__ = [
 
 
 def counts_name(number: int) -> str:
-    """The name of a shard's file, by which `_training/counts/merge.py` finds it."""
+    """The name of a shard's file of counts; `_training/counts/merge.py` finds the file by this name."""
     return f"{number:05d}.counts.parquet"
 
 
 def takes_no_ids(files: ShardFiles, spec: SinkSpec) -> Sink:
-    """Counts are not made of ids.
-
-    Raises:
-        TypeError: Always.
-    """
+    """Raises TypeError: the format of counts takes no ids."""
     raise TypeError("a job that counts writes no ids")
 
 

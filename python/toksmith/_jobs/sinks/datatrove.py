@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..written import ShardFiles
-from .rows import DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_in, streamed
+from .rows import DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_from_ends, stream_ids
 
-__all__ = ["ROW", "counted"]
+__all__ = ["ROW", "format_token_count"]
 
 
 class DatatroveSink:
@@ -28,11 +28,11 @@ class DatatroveSink:
         """Writes documents.
 
         Raises:
-            DoesNotFit: One has no ids: datatrove's positions would be wrong behind it.
+            DoesNotFit: A document has no ids: datatrove's positions would be wrong after it.
         """
         if not self._lengths.of(len(rows.ids), rows.ends).all():
             problem = (
-                "a document has no ids, behind which datatrove reads wrong positions; pass empty='skip', or append="
+                "a document has no ids, after which datatrove reads wrong positions; pass empty='skip', or append="
             )
             raise DoesNotFit(str(self._folder), problem)
         self._index.write((rows.ends + np.uint64(self._count)).astype("<u8").tobytes())
@@ -42,34 +42,34 @@ class DatatroveSink:
     def close(self) -> None:
         """Writes the metadata."""
         size = np.dtype(self._spec.dtype).itemsize
-        lines = (f"toksmith-{self._spec.tokenizer}|{size}", str(self._count), counted(self._count))
+        lines = (f"toksmith-{self._spec.tokenizer}|{size}", str(self._count), format_token_count(self._count))
         self._metadata.write("\n".join(lines).encode())
 
 
-def counted(number: int) -> str:
-    """A number of tokens in three digits, as datatrove writes it: "1.23 kT"."""
+def format_token_count(number: int) -> str:
+    """A number of tokens with three digits, as datatrove writes it: "1.23 kT"."""
     power = min(int(math.log10(number)), 32) if number else 0
-    shown = f"{number / 10 ** (power // 3 * 3):.{2 - power % 3}f}"
-    return f"{shown} {' kMGTPEZYRQ'[power // 3].strip()}T"
+    digits = f"{number / 10 ** (power // 3 * 3):.{2 - power % 3}f}"
+    return f"{digits} {' kMGTPEZYRQ'[power // 3].strip()}T"
 
 
-def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """How long the documents of a shard are."""
-    return lengths_in(folder / f"{spec.stem}.ds.index", "<u8")
+def lengths_datatrove(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents."""
+    return lengths_from_ends(folder / f"{spec.stem}.ds.index", "<u8")
 
 
-def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+def stream_datatrove(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time."""
-    return streamed(folder / f"{spec.stem}.ds", spec.dtype, lengths(folder, spec))
+    return stream_ids(folder / f"{spec.stem}.ds", spec.dtype, lengths_datatrove(folder, spec))
 
 
 ROW = SinkRow(
     "datatrove",
     "datatrove's .ds files with their index",
     ("uint16", "uint32"),
-    # datatrove takes the wider type above 65,536, where the largest id is 65,535.
+    # datatrove uses uint32 for sizes above 65,536; at that size the largest id is 65,535.
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     DatatroveSink,
-    lengths=lengths,
-    stream=stream,
+    lengths=lengths_datatrove,
+    stream=stream_datatrove,
 )

@@ -1,6 +1,6 @@
-"""Formats that are one file, or files of equal length, for the whole job: shards write parts, `finish` joins them.
+"""Formats with one file, or files of equal length, for the whole job: shards write parts, and `finish` joins them.
 
-The parts lie in the folder `parts/` until the manifest is written, so a job needs the room for its ids twice.
+The parts stay in the folder `parts/` until the manifest is written, so a job needs disk space for its ids twice.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import JobError
 from ..._base.paths import open_guarded
-from ..._storage.atomic_files import readable
+from ..._storage.atomic_files import wrap_read_errors
 from ..._storage.folders import Folder
+from ...errors import JobError
 from ..written import Receipt, ShardFiles, WrittenFile
 from .rows import DoesNotFit, SinkRow, SinkRows, SinkSpec
 
@@ -23,13 +23,13 @@ __all__ = ["LLMC", "NANOGPT"]
 
 PARTS = "parts"
 COPIED_AT_A_TIME = 1 << 22
-# By the type of the ids: the number that a file of llm.c begins with, and its version.
+# For each type of ids: the magic number of a file of llm.c, and its version.
 LLMC_KINDS = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 MOST = (1 << 31) - 1
 
 
 class PartSink:
-    """`parts/00017.ids`: the ids and nothing else."""
+    """`parts/00017.ids`: only the ids."""
 
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._file = files.new(f"{PARTS}/{spec.stem}.ids")
@@ -43,48 +43,52 @@ class PartSink:
 
 
 class PartReader:
-    """The ids of all parts, one after another."""
+    """The ids of all parts, in order."""
 
     def __init__(self, folder: Folder, receipts: Sequence[Receipt], dtype: str) -> None:
         self._folder = folder
-        self._files = [each for receipt in receipts for each in receipt.files]
+        self._files = [file for receipt in receipts for file in receipt.files]
         self._dtype = np.dtype(dtype).newbyteorder("<")
 
     def read(self) -> Iterator[NDArray[Any]]:
         """The ids, a few MiB at a time.
 
         Raises:
-            JobError: Behind the last ids of a part: it is not the one of its receipt.
+            JobError: After the last ids of a part: the part does not match its receipt.
         """
         for part in self._files:
             digest = hashlib.sha256()
             path = self._folder.at(part.name)
-            with self._folder.fetched([part.name]) as here, readable(path), open_guarded(here / part.name) as file:
+            with (
+                self._folder.fetch_files([part.name]) as local,
+                wrap_read_errors(path),
+                open_guarded(local / part.name) as file,
+            ):
                 while len(ids := np.fromfile(file, self._dtype, COPIED_AT_A_TIME)):
                     digest.update(ids.data)
                     yield ids
             if digest.hexdigest() != part.sha256:
-                said = f"{part.name} has another content than was written; delete it, and run the job again"
-                raise JobError(self._folder, said)
+                problem = f"{part.name} has changed since it was written; delete it, and run the job again"
+                raise JobError(self._folder, problem)
 
 
-def one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """nanoGPT's `train.bin`: the ids of all parts."""
-    with folder.staged() as here:
-        with ShardFiles(here) as files:
+def write_one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes nanoGPT's `train.bin`: the ids of all parts."""
+    with folder.staging_folder() as local:
+        with ShardFiles(local) as files:
             out = files.new("train.bin")
             for ids in PartReader(folder, receipts, spec.dtype).read():
                 out.write(ids.data)
-            found = list(files.place())
-        folder.publish(here, files.names)
-    return found
+            written_files = list(files.place())
+        folder.publish(local, files.names)
+    return written_files
 
 
-def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """llm.c's files, which differ by at most one id in length: a trainer refuses a file that is shorter than its batch.
+def write_equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes llm.c's files, whose lengths differ by at most one id: a trainer refuses a file that is shorter than its batch.
 
     Raises:
-        DoesNotFit: There is no id, which llm.c cannot read.
+        DoesNotFit: The job has no ids; llm.c cannot read an empty file.
     """
     total = sum(receipt.ids for receipt in receipts)
     if not total:
@@ -92,26 +96,26 @@ def equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> 
     count = max(-(-total // MOST), min(len(receipts), total))
     sizes = [total // count + (number < total % count) for number in range(count)]
     blocks = PartReader(folder, receipts, spec.dtype).read()
-    left = np.empty(0, spec.dtype)
-    found: list[WrittenFile] = []
+    rest = np.empty(0, spec.dtype)
+    written_files: list[WrittenFile] = []
     for number, size in enumerate(sizes):
-        with folder.staged() as here:
-            with ShardFiles(here) as files:
+        with folder.staging_folder() as local:
+            with ShardFiles(local) as files:
                 out = files.new(f"train_{number:06d}.bin")
                 head = np.zeros(256, "<i4")
                 head[:3] = (*LLMC_KINDS[spec.dtype], size)
                 out.write(head.data)
                 while size:
-                    left = left if len(left) else next(blocks)
-                    out.write(left[:size].data)
-                    size, left = size - len(left[:size]), left[size:]
-                found += files.place()
-            folder.publish(here, files.names)
+                    rest = rest if len(rest) else next(blocks)
+                    out.write(rest[:size].data)
+                    size, rest = size - len(rest[:size]), rest[size:]
+                written_files += files.place()
+            folder.publish(local, files.names)
     if next(blocks, None) is not None:
         raise JobError(
-            str(folder), f"{PARTS}/ has more ids than the receipts say; delete the receipts, and run it again"
+            str(folder), f"{PARTS}/ has more ids than the receipts; delete the receipts, and run the job again"
         )
-    return found
+    return written_files
 
 
 NANOGPT = SinkRow(
@@ -120,7 +124,7 @@ NANOGPT = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     PartSink,
-    finish=one_file,
+    finish=write_one_file,
     parts=PARTS,
 )
 LLMC = SinkRow(
@@ -129,6 +133,6 @@ LLMC = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     PartSink,
-    finish=equal_files,
+    finish=write_equal_files,
     parts=PARTS,
 )

@@ -1,7 +1,7 @@
-"""LitData's chunks, which its `TokensLoader` reads: an item for each document, and `index.json`.
+"""LitData's chunks for its `TokensLoader`: an item for each document, and `index.json`.
 
-A chunk has the number of items (u32), their places (u32), and the ids. The loader reads rows of a length of its own from the
-ids of a chunk, without regard to documents; what is left at the end of a chunk it never reads.
+A chunk has the number of items (u32), their offsets (u32), and the ids. The loader cuts the ids of a chunk into rows of one
+length, without regard to documents; it never reads the rest at the end of a chunk.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from ..._base.paths import open_guarded, status_of
 from ..._storage.folders import Folder
-from ..written import Receipt, ShardFiles, WrittenFile, written_small
+from ..written import Receipt, ShardFiles, WrittenFile, write_small
 from .offsets import OffsetsFirst, items_of, read_places
-from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, streamed
+from .rows import DocumentLengths, SinkRow, SinkRows, SinkSpec, stream_ids
 
 __all__ = ["ROW"]
 
 FORMATS = {"uint16": "no_header_tensor:20", "int32": "no_header_tensor:16"}
-# One tensor, as LitData's tree of an item says it.
+# LitData's tree of an item: one tensor.
 ITEM = '[1, {"type": null, "context": null, "children_spec": []}]'
 
 
@@ -34,7 +34,7 @@ class LitdataSink:
         self._files, self._spec = files, spec
         self._out: OffsetsFirst | None = None
         self._own = DocumentLengths()
-        self._before: list[NDArray[np.int64]] = []  # the lengths of documents before the first with ids
+        self._before: list[NDArray[np.int64]] = []  # the lengths of the documents before the first ids
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents."""
@@ -58,21 +58,21 @@ def chunk_name(spec: SinkSpec) -> str:
     return f"chunk-0-{spec.stem}.bin"
 
 
-def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """`index.json`."""
-    files = [each for receipt in receipts for each in receipt.files]
+def write_litdata_index(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes `index.json`."""
+    files = [file for receipt in receipts for file in receipt.files]
     chunks: list[dict[str, Any]] = []
-    for each in files:
-        items = items_of(folder, each.name)
-        dim = (each.bytes - 4 * (items + 2)) // np.dtype(spec.dtype).itemsize
-        chunks.append({"chunk_bytes": each.bytes, "chunk_size": items, "dim": dim, "filename": each.name})
-    config: dict[str, Any] = {"chunk_bytes": max((each.bytes for each in files), default=0), "chunk_size": None}
+    for file in files:
+        items = items_of(folder, file.name)
+        dim = (file.bytes - 4 * (items + 2)) // np.dtype(spec.dtype).itemsize
+        chunks.append({"chunk_bytes": file.bytes, "chunk_size": items, "dim": dim, "filename": file.name})
+    config: dict[str, Any] = {"chunk_bytes": max((file.bytes for file in files), default=0), "chunk_size": None}
     config |= {"compression": None, "data_format": [FORMATS[spec.dtype]], "data_spec": ITEM, "encryption": None}
     index = json.dumps({"chunks": chunks, "config": config | {"item_loader": "TokensLoader"}}, sort_keys=True)
-    return [*files, written_small(folder, "index.json", index.encode())]
+    return [*files, write_small(folder, "index.json", index.encode())]
 
 
-def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+def lengths_litdata(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     """The lengths of a shard's documents."""
     path = folder / chunk_name(spec)
     if status_of(path) is None:
@@ -82,11 +82,11 @@ def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
     yield np.diff(places) // np.dtype(spec.dtype).itemsize
 
 
-def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+def stream_litdata(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time."""
     path = folder / chunk_name(spec)
-    for some in lengths(folder, spec):
-        yield from streamed(path, spec.dtype, [some], offset=4 * (len(some) + 2))
+    for batch in lengths_litdata(folder, spec):
+        yield from stream_ids(path, spec.dtype, [batch], offset=4 * (len(batch) + 2))
 
 
 ROW = SinkRow(
@@ -95,7 +95,7 @@ ROW = SinkRow(
     ("uint16", "int32"),
     lambda size: "uint16" if size <= 1 << 16 else "int32",
     LitdataSink,
-    finish=finished,
-    lengths=lengths,
-    stream=stream,
+    finish=write_litdata_index,
+    lengths=lengths_litdata,
+    stream=stream_litdata,
 )

@@ -1,8 +1,8 @@
 """MDS, the format of MosaicML Streaming: a sample for each document, or for each packed row.
 
-A file has the number of samples (u32), their places (u32), the configuration as JSON, and the samples: the size of each
-column (u32), then the columns, in the order of their names. Ids are an array of one dimension: a byte that says so and how
-wide its length is, the length, the values. `index.json` lists the files.
+A file has the number of samples (u32), their offsets (u32), the configuration as JSON, and the samples: the size of each
+column (u32), then the columns, in the order of their names. Ids are an array of one dimension: a byte with the number of
+dimensions and the width of the length, then the length and the values. `index.json` lists the files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..._base.paths import open_guarded, status_of
 from ..._storage.folders import Folder
-from ..written import Receipt, ShardFiles, WrittenFile, written_small
+from ..written import Receipt, ShardFiles, WrittenFile, write_small
 from .offsets import OffsetsFirst, items_of, read_places
 from .rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit, SinkRow, SinkRows, SinkSpec, lengths_of
 
@@ -34,16 +34,16 @@ class MdsSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._files, self._spec = files, spec
         self._out: OffsetsFirst | None = None
-        self._begun: list[NDArray[Any]] = []  # the parts of a long document, whose size comes before its ids
+        self._begun: list[NDArray[Any]] = []  # the parts of a long document: its size must precede its ids
 
     def add(self, rows: SinkRows) -> None:
         """Writes documents.
 
         Raises:
-            DoesNotFit: One has no ids: the format has no arrays without values.
+            DoesNotFit: A document has no ids: the format has no empty arrays.
         """
-        ended = int(rows.ends[-1]) if len(rows.ends) else 0
-        begins = rows.ids[ended:]
+        last_end = int(rows.ends[-1]) if len(rows.ends) else 0
+        beginning = rows.ids[last_end:]
         if len(rows.ends) and self._begun:
             rows = self._ended(rows)
         if not lengths_of(rows.ends).all():
@@ -51,11 +51,11 @@ class MdsSink:
             raise DoesNotFit(str(self._files.folder), problem)
         if len(rows.ends):
             self._write(rows)
-        if len(begins):
-            self._begun.append(begins)
+        if len(beginning):
+            self._begun.append(beginning)
 
     def _ended(self, rows: SinkRows) -> SinkRows:
-        """Writes the first document, whose first parts came before, and returns the others."""
+        """Writes the first document, which began in earlier rows, and returns the others."""
         end = int(rows.ends[0])
         ids = [*self._begun, rows.ids[:end]]
         self._begun = []
@@ -63,13 +63,13 @@ class MdsSink:
         size = len(head) + sum(part.nbytes for part in ids)
         columns = [(rows.names[0] or "").encode()] if self._spec.named else []
         start = struct.pack(f"<{len(columns) + 1}I", *map(len, columns), size) + b"".join(columns) + head
-        out = self._opened()
+        out = self._open_file()
         out.add(start, np.array([len(start) - len(head) + size], np.int64))
         for part in ids:
             out.add(part.data, np.empty(0, np.int64))
         return SinkRows(rows.ids[end:], rows.ends[1:] - rows.ends[0], rows.names[1:])
 
-    def _opened(self) -> OffsetsFirst:
+    def _open_file(self) -> OffsetsFirst:
         if self._out is None:
             self._out = OffsetsFirst(self._files, mds_name(self._spec))
         return self._out
@@ -86,7 +86,7 @@ class MdsSink:
             parts.append(sample)
             lengths.append(len(sample))
             start = end
-        self._opened().add(b"".join(parts), np.array(lengths, np.int64))
+        self._open_file().add(b"".join(parts), np.array(lengths, np.int64))
 
     def close(self) -> None:
         """Completes the file."""
@@ -95,18 +95,18 @@ class MdsSink:
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:
-    """An array of one dimension."""
+    """The bytes of an array of one dimension."""
     return array_head(len(values)) + values.tobytes()
 
 
 def array_head(count: int) -> bytes:
-    """What comes before the values of an array."""
+    """The header of an array."""
     code = 0 if count < 1 << 8 else 1 if count < 1 << 16 else 2
     return bytes([1 << 2 | code]) + struct.pack(WIDTHS[code], count)
 
 
 def config_of(spec: SinkSpec) -> dict[str, Any]:
-    """The columns, as each file and the index say them."""
+    """The configuration of the columns, which each file and the index hold."""
     columns = {"id": "str"} if spec.named else {}
     columns |= {"seq_lengths": "ndarray:int32"} if spec.packed else {}
     columns |= {"tokens": f"ndarray:{spec.dtype}"}
@@ -120,19 +120,19 @@ def mds_name(spec: SinkSpec) -> str:
     return f"shard.{spec.stem}.mds"
 
 
-def finished(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """`index.json`."""
-    files = [each for receipt in receipts for each in receipt.files]
+def write_mds_index(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
+    """Writes `index.json`."""
+    files = [file for receipt in receipts for file in receipt.files]
     shards = []
-    for each in files:
-        data = {"basename": each.name, "bytes": each.bytes, "hashes": {"sha256": each.sha256}}
-        samples = items_of(folder, each.name)
+    for file in files:
+        data = {"basename": file.name, "bytes": file.bytes, "hashes": {"sha256": file.sha256}}
+        samples = items_of(folder, file.name)
         shards.append(config_of(spec) | {"raw_data": data, "samples": samples, "zip_data": None})
     index = json.dumps({"shards": shards, "version": 2}, sort_keys=True)
-    return [*files, written_small(folder, "index.json", index.encode())]
+    return [*files, write_small(folder, "index.json", index.encode())]
 
 
-def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+def stream_mds(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time, with their names."""
     path = folder / mds_name(spec)
     if status_of(path) is None:
@@ -151,18 +151,18 @@ def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
 
 
 def samples_of(samples: Sequence[memoryview], spec: SinkSpec) -> SinkRows:
-    """The documents of some samples. An empty name is that of a document without one."""
+    """The documents of samples. An empty name means that the document has none."""
     columns = len(config_of(spec)["column_names"])
     sizes = struct.Struct(f"<{columns}I")
     parts: list[NDArray[Any]] = []
     names: list[str | None] = []
     for sample in samples:
-        own = sizes.unpack_from(sample)
+        column_sizes = sizes.unpack_from(sample)
         # The name is the first column, and the ids are the last one.
-        names.append(str(sample[sizes.size :][: own[0]], "utf-8") or None if spec.named else None)
-        ids = sample[sizes.size + sum(own[:-1]) :]
+        names.append(str(sample[sizes.size :][: column_sizes[0]], "utf-8") or None if spec.named else None)
+        ids = sample[sizes.size + sum(column_sizes[:-1]) :]
         parts.append(np.frombuffer(ids, np.dtype(spec.dtype).newbyteorder("<"), offset=1 + (1 << (ids[0] & 3))))
-    return SinkRows(np.concatenate(parts), np.cumsum([len(each) for each in parts], dtype=np.uint64), names)
+    return SinkRows(np.concatenate(parts), np.cumsum([len(part) for part in parts], dtype=np.uint64), names)
 
 
 ROW = SinkRow(
@@ -171,8 +171,8 @@ ROW = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     MdsSink,
-    finish=finished,
-    stream=stream,
+    finish=write_mds_index,
+    stream=stream_mds,
     packs=True,
     names=True,
 )

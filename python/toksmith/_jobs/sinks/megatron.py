@@ -1,7 +1,7 @@
-"""Megatron's pairs `.bin` and `.idx`: a sequence for each document.
+"""Megatron's pairs of `.bin` and `.idx`: a sequence for each document.
 
 The index has the magic bytes, the version, a code for the type, the numbers of sequences and of documents + 1, then the
-lengths in tokens (i32), the places in bytes (i64), and the first sequence of each document (i64).
+lengths in tokens (i32), the offsets in bytes (i64), and the first sequence of each document (i64).
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.paths import open_guarded, status_of
-from ..._storage.atomic_files import writable
+from ..._storage.atomic_files import wrap_write_errors
 from ..written import ShardFile, ShardFiles
-from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, streamed
+from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, stream_ids
 
 __all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
 
 MAGIC = b"MMIDIDX\x00\x00"
 HEAD = struct.Struct("<9sQBQQ")
 CODES = {"uint16": 8, "int32": 4}
-# Megatron takes a type by the size of the vocabulary, and one that is this large has i32.
+# Megatron chooses the type by the size of the vocabulary: from this size on, i32.
 LEAST_I32 = 65_500
 MOST = (1 << 31) - 1
 HELD_BYTES = 1 << 24
@@ -37,7 +37,7 @@ class MegatronSink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         self._files, self._spec = files, spec
         self._bin: ShardFile | None = None
-        # The index has three parts of all documents: the lengths wait in a file without a name where they are many.
+        # The index lists all documents three times, so the lengths are kept, in a temporary file if they are many.
         self._lengths: Any = tempfile.SpooledTemporaryFile(HELD_BYTES, dir=str(files.folder))  # noqa: SIM115
         self._count, self._own = 0, DocumentLengths()
         files.at_end(self._lengths.close)
@@ -49,47 +49,47 @@ class MegatronSink:
             raise DoesNotFit(
                 str(self._files.folder), f"a document has more than {MOST:,} ids, the most that Megatron reads"
             )
-        with writable(self._files.folder):
+        with wrap_write_errors(self._files.folder):
             self._lengths.write(lengths.astype("<i4").tobytes())
         self._count += len(lengths)
         if len(rows.ids):
             if self._bin is None:
-                self._bin = self._files.new(f"{stem(self._spec)}.bin")
+                self._bin = self._files.new(f"{pair_stem(self._spec)}.bin")
             self._bin.write(np.ascontiguousarray(rows.ids).data)
 
     def close(self) -> None:
         """Completes the files."""
         if self._bin is not None:
-            index = self._files.new(f"{stem(self._spec)}.idx")
+            index = self._files.new(f"{pair_stem(self._spec)}.idx")
             for data in index_of(self._read_lengths, self._count, self._spec.dtype):
                 index.write(data)
 
     def _read_lengths(self) -> Iterator[NDArray[np.int64]]:
         """The lengths from the first on."""
-        with writable(self._files.folder):  # what is in memory may go to the file now
+        with wrap_write_errors(self._files.folder):  # seeking can write the buffer to the file
             self._lengths.seek(0)
         while data := self._lengths.read(4 * AT_A_TIME):
             yield np.frombuffer(data, "<i4").astype(np.int64)
 
 
-def stem(spec: SinkSpec) -> str:
-    """The name of a pair without its suffixes."""
+def pair_stem(spec: SinkSpec) -> str:
+    """The name of a pair without its suffix."""
     return f"{spec.stem}_text_document"
 
 
 def index_of(lengths: Callable[[], Iterator[NDArray[np.int64]]], count: int, dtype: str) -> Iterator[bytes]:
-    """The parts of an index with a sequence for each document, in bounded memory.
+    """Yields the parts of an index with a sequence for each document, in bounded memory.
 
     Args:
-        lengths: Gives the lengths of all documents, some at a time; it is called twice.
-        count: How many they are.
+        lengths: Yields the lengths of all documents in batches; it is called twice.
+        count: The number of documents.
     """
     yield HEAD.pack(MAGIC, 1, CODES[dtype], count, count + 1)
-    for some in lengths():
-        yield some.astype("<i4").tobytes()
+    for batch in lengths():
+        yield batch.astype("<i4").tobytes()
     place = 0
-    for some in lengths():
-        ends = place + np.cumsum(some * np.dtype(dtype).itemsize)
+    for batch in lengths():
+        ends = place + np.cumsum(batch * np.dtype(dtype).itemsize)
         yield np.concatenate([[place], ends[:-1]]).astype("<i8").tobytes()
         place = int(ends[-1])
     for first in range(0, count + 1, AT_A_TIME):
@@ -100,43 +100,43 @@ def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
     """The type of the ids, the lengths of the sequences, and the first sequences of the documents.
 
     Raises:
-        ValueError: It is not an index of Megatron's.
+        ValueError: It is not an index of Megatron.
     """
     if len(data) < HEAD.size:
         raise ValueError("it is shorter than the head of an index")
     magic, version, code, sequences, documents = HEAD.unpack_from(data)
     names = {code: name for name, code in CODES.items()}
     if (magic, version) != (MAGIC, 1) or code not in names:
-        raise ValueError("it does not begin as an index of uint16 or int32 ids does")
+        raise ValueError("it does not begin like an index of uint16 or int32 ids")
     if len(data) != HEAD.size + 12 * sequences + 8 * documents:
-        raise ValueError("its size is not that of its numbers of sequences and documents")
+        raise ValueError("its size does not match its numbers of sequences and documents")
     lengths = np.frombuffer(data, "<i4", sequences, HEAD.size).astype(np.int64)
     firsts = np.frombuffer(data, "<i8", documents, HEAD.size + 12 * sequences)
     return names[code], lengths, firsts
 
 
-def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """How long the documents of a shard are."""
-    path = folder / f"{stem(spec)}.idx"
+def lengths_megatron(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents."""
+    path = folder / f"{pair_stem(spec)}.idx"
     if status_of(path) is None:
         return
     with open_guarded(path) as file:
         head = file.read(HEAD.size)
         if len(head) < HEAD.size or head[: len(MAGIC)] != MAGIC:
             raise ValueError(f"{path.name} is not an index of Megatron")
-        left = HEAD.unpack(head)[3]
-        while left:
-            some = np.fromfile(file, "<i4", min(left, AT_A_TIME)).astype(np.int64)
-            if not len(some):
-                raise ValueError(f"{path.name} has fewer lengths than it says")
-            left -= len(some)
-            yield some
+        remaining = HEAD.unpack(head)[3]
+        while remaining:
+            batch = np.fromfile(file, "<i4", min(remaining, AT_A_TIME)).astype(np.int64)
+            if not len(batch):
+                raise ValueError(f"{path.name} has fewer lengths than its head records")
+            remaining -= len(batch)
+            yield batch
 
 
-def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+def stream_megatron(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time."""
-    path = folder / f"{stem(spec)}.bin"
-    return streamed(path, spec.dtype, lengths(folder, spec)) if status_of(path) is not None else iter(())
+    path = folder / f"{pair_stem(spec)}.bin"
+    return stream_ids(path, spec.dtype, lengths_megatron(folder, spec)) if status_of(path) is not None else iter(())
 
 
 ROW = SinkRow(
@@ -145,6 +145,6 @@ ROW = SinkRow(
     ("uint16", "int32"),
     lambda size: "uint16" if size < LEAST_I32 else "int32",
     MegatronSink,
-    lengths=lengths,
-    stream=stream,
+    lengths=lengths_megatron,
+    stream=stream_megatron,
 )

@@ -1,4 +1,4 @@
-"""`.npy` files: the ids of a shard, and the ends of its documents beside them, as `encode_corpus` writes both."""
+"""`.npy` files: the ids of a shard, and the ends of its documents in a second file, as in `corpus.encode`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..written import HEADER_BYTES, GrowingArray, ShardFiles
-from .rows import SinkRow, SinkRows, SinkSpec, lengths_in, streamed
+from .rows import SinkRow, SinkRows, SinkSpec, lengths_from_ends, stream_ids
 
 __all__ = ["ROW"]
 
@@ -20,7 +20,7 @@ class NpySink:
     def __init__(self, files: ShardFiles, spec: SinkSpec) -> None:
         names = (f"{spec.stem}.npy", f"{spec.stem}.ends.npy")
         ids, ends = (files.folder / name for name in names)
-        # Receipts have sums of the whole files.
+        # The receipt has sums of the whole files instead.
         self._ids = GrowingArray(files.together(names[0]), ids, spec.dtype, is_summed=False)
         self._ends = GrowingArray(files.together(names[1]), ends, "uint64", is_summed=False)
 
@@ -35,14 +35,14 @@ class NpySink:
         self._ends.finish()
 
 
-def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """How long the documents of a shard are."""
-    return lengths_in(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
+def lengths_npy(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
+    """The lengths of a shard's documents."""
+    return lengths_from_ends(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
 
 
-def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
+def stream_npy(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
     """The documents of a shard, a few MiB at a time."""
-    return streamed(folder / f"{spec.stem}.npy", spec.dtype, lengths(folder, spec), offset=HEADER_BYTES)
+    return stream_ids(folder / f"{spec.stem}.npy", spec.dtype, lengths_npy(folder, spec), offset=HEADER_BYTES)
 
 
 ROW = SinkRow(
@@ -51,6 +51,6 @@ ROW = SinkRow(
     ("uint16", "uint32"),
     lambda size: "uint16" if size <= 1 << 16 else "uint32",
     NpySink,
-    lengths=lengths,
-    stream=stream,
+    lengths=lengths_npy,
+    stream=stream_npy,
 )

@@ -1,5 +1,4 @@
-"""Files in which the places of all items come before the items. Until their number is known, the items wait in a file that
-has no name to stay."""
+"""Files that hold the offsets of all items before the items, which stay in a temporary file until their number is known."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.paths import open_guarded
-from ..._storage.atomic_files import Temporary, readable, real, writable
+from ..._storage.atomic_files import TemporaryFile, resolve_path, wrap_read_errors, wrap_write_errors
 from ..._storage.folders import Folder
 from ..written import ShardFiles
 from .rows import DoesNotFit
@@ -22,21 +21,21 @@ COPIED_AT_A_TIME = 1 << 22
 
 
 class OffsetsFirst:
-    """A file of the number of items (u32), where each begins and the last ends (u32, from the file's start), something
-    between, and the items."""
+    """A file with the number of items (u32), the start of each and the end of the last (u32, from the file's start), the
+    bytes `between`, and the items."""
 
     def __init__(self, files: ShardFiles, name: str) -> None:
         self._files, self._name = files, name
         self._path = files.folder / name
         self._lengths: list[NDArray[np.int64]] = []
-        self._waiting = Temporary(real(self._path, follow=False))
+        self._waiting = TemporaryFile(resolve_path(self._path, follow=False))
         files.at_end(self._waiting.drop)
-        with writable(self._path):
+        with wrap_write_errors(self._path):
             self._waiting.create()
 
     def add(self, data: bytes | memoryview, lengths: NDArray[np.int64]) -> None:
         """Adds items of these lengths in bytes."""
-        with writable(self._path):
+        with wrap_write_errors(self._path):
             self._waiting.file.write(data)
         self._lengths.append(lengths)
 
@@ -44,20 +43,20 @@ class OffsetsFirst:
         """Writes the file.
 
         Raises:
-            DoesNotFit: It has 4 GiB or more, so that its places do not fit.
+            DoesNotFit: It has 4 GiB or more, so its offsets do not fit 32 bits.
         """
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         places = np.cumsum(lengths) + (4 + 4 * len(lengths) + len(between))
         if places[-1] >= MOST:
-            said = f"{self._name} would have {places[-1]:,} bytes, and its format ends at {MOST:,}"
-            raise DoesNotFit(str(self._files.folder), f"{said}; plan the job again with a smaller shard_size")
+            problem = f"{self._name} would have {places[-1]:,} bytes, and its format ends at {MOST:,}"
+            raise DoesNotFit(str(self._files.folder), f"{problem}; plan the job again with a smaller shard_size")
         out = self._files.new(self._name)
         out.write(np.array([len(lengths) - 1], "<u4").tobytes())
         out.write(places.astype("<u4").tobytes())
         out.write(between)
-        with writable(self._path):
+        with wrap_write_errors(self._path):
             self._waiting.file.flush()
-        with readable(self._path), open_guarded(self._waiting.name) as items:
+        with wrap_read_errors(self._path), open_guarded(self._waiting.name) as items:
             while data := items.read(COPIED_AT_A_TIME):
                 out.write(data)
         self._waiting.drop()
@@ -69,15 +68,15 @@ def items_of(folder: Folder, name: str) -> int:
     Raises:
         FormatError: It cannot be read.
     """
-    with readable(folder.at(name)):
+    with wrap_read_errors(folder.at(name)):
         return int.from_bytes(folder.read(name, 0, 4), "little")
 
 
 def read_places(file: BinaryIO) -> NDArray[np.int64]:
-    """Where the items of such a file begin, and the last ends.
+    """The starts of the items of such a file, and the end of the last.
 
     Raises:
-        ValueError: The file is shorter than its places say.
+        ValueError: The places contradict the size of the file, or do not ascend.
     """
     count, size = int.from_bytes(file.read(4), "little"), os.fstat(file.fileno()).st_size
     if 4 * (count + 2) > size:

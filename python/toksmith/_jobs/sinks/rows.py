@@ -1,4 +1,4 @@
-"""What sinks are given, and what a sink is: a row of `SINKS` (`__init__.py`) with a class of these methods."""
+"""The interface of sinks: their input, and the row of `SINKS` (`__init__.py`) and the class that make a sink."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import JobError
 from ..._base.paths import open_guarded
+from ...errors import JobError
 
 if TYPE_CHECKING:
     from ..._storage.folders import Folder
@@ -28,25 +28,25 @@ __all__ = [
     "SinkRow",
     "SinkRows",
     "SinkSpec",
-    "lengths_in",
+    "lengths_from_ends",
     "lengths_of",
-    "ragged",
-    "streamed",
+    "split_ids",
+    "stream_ids",
 ]
 
 AT_A_TIME = 1 << 16  # documents
-# What reading a damaged file of some format may raise.
+# Exceptions that reading a damaged file can raise.
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, IndexError, struct.error, zlib.error)
 IDS_AT_A_TIME = 1 << 21
 
 
 class DoesNotFit(JobError):
-    """The documents do not fit the format; another format may have room for them."""
+    """The documents do not fit the format; another format may hold them."""
 
 
 class SinkRows(NamedTuple):
-    """Some documents: those of the ids `ids[ends[i - 1]:ends[i]]`; or packed rows, with the lengths of their pieces. Ids behind
-    the last end are of a long document that goes on in the next rows, and ends there or later.
+    """Documents, with the ids `ids[ends[i - 1]:ends[i]]`; or packed rows, with the lengths of their pieces. Ids after the last
+    end belong to a long document that continues in the next rows.
 
     Attributes: `ids` in the type of the sink; `ends` uint64; `names` of the documents by `id_field`; `pieces` of packed
     rows, else None.
@@ -59,10 +59,10 @@ class SinkRows(NamedTuple):
 
 
 class SinkSpec(NamedTuple):
-    """What a sink knows of its job.
+    """The facts of its job that a sink gets.
 
     Attributes: `number` of its shard, of `shards`; `dtype` of the ids; `vocab_size`; `tokenizer`, the first digits of its
-    fingerprint; `named` whether documents have ids, `packed` whether they are packed rows; `last` the id that ends each
+    fingerprint; `named`, whether documents have names; `packed`, whether they are packed rows; `last`, the id that ends each
     document, or None.
     """
 
@@ -77,15 +77,15 @@ class SinkSpec(NamedTuple):
 
     @property
     def stem(self) -> str:
-        """How the names of the shard's files begin."""
+        """The first part of the names of the shard's files."""
         return f"{self.number:05d}"
 
 
 class Sink(Protocol):
-    """The files of a shard in some format. They get their names by the caller, when `close` has completed them."""
+    """The files of a shard in one format. The caller names them after `close` has completed them."""
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents behind those written before."""
+        """Appends documents."""
 
     def close(self) -> None:
         """Completes the files."""
@@ -94,13 +94,13 @@ class Sink(Protocol):
 class SinkRow(NamedTuple):
     """A format of files of ids.
 
-    Attributes: `name`; `what` it is, for help; `dtypes` that it has, and `dtype` the one for a size of vocabulary; `open`
-    makes the sink of a shard; `finish` completes the folder and says which files are the result, None if those of the
-    shards are; `stream` gives the documents of a shard back, many at a time, in bounded memory: None if the files do not tell
-    them apart; `parts` is the folder of files that `finish` replaces; `libraries` whose version decides bytes; `packs` whether it holds packed rows, `names`
-    whether it holds names of documents, `needs_last` whether each document must end in the token of `append`;
-    `batched` whether bytes depend on how many documents are added at once; `lengths` reads only how long the documents of a
-    shard are, many at a time: None where `stream` must do.
+    Attributes: `name`; `what`, a description for help; `dtypes`, its types, and `dtype`, the type for a size of vocabulary;
+    `open` makes the sink of a shard; `finish` completes the folder and returns the resulting files, None if the files of the
+    shards are the result; `stream` reads the documents of a shard in batches, in bounded memory, None if the files do not
+    separate them; `parts`, the folder of files that `finish` replaces; `libraries`, whose versions decide bytes; `packs`,
+    whether it holds packed rows; `names`, whether it holds names of documents; `needs_last`, whether each document must end
+    in the token of `append`; `batched`, whether bytes depend on how many documents are added at once; `lengths` reads only
+    the lengths of a shard's documents, in batches, None to use `stream`.
     """
 
     name: str
@@ -120,34 +120,34 @@ class SinkRow(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether the files tell documents apart, so that they can be read back."""
+        """Whether the files separate documents, so that documents can be read back."""
         return self.stream is not None
 
     def rows(self, folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-        """The documents of a shard, many at a time; nothing if the files do not tell them apart."""
+        """The documents of a shard in batches; empty if the files do not separate documents."""
         return iter(()) if self.stream is None else self.stream(folder, spec)
 
     def documents(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
         """The ids of each document of a shard."""
         for rows in self.rows(folder, spec):
-            yield from ragged(rows.ids, rows.ends)
+            yield from split_ids(rows.ids, rows.ends)
 
     def lengths_in(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-        """How long the documents of a shard are, many at a time."""
+        """The lengths of a shard's documents, in batches."""
         if self.lengths is not None:
             return self.lengths(folder, spec)
         return (lengths_of(rows.ends) for rows in self.rows(folder, spec))
 
 
 def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How long the documents are that end there."""
+    """The lengths of the documents with these ends."""
     places = ends.astype(np.int64)
     lengths: NDArray[np.int64] = places - np.concatenate([np.zeros(1, np.int64), places])[: len(places)]
     return lengths
 
 
 class DocumentLengths:
-    """How long documents are, some of which come in parts."""
+    """Computes the lengths of documents that can continue in the next batch."""
 
     def __init__(self) -> None:
         self._begun = 0
@@ -155,16 +155,16 @@ class DocumentLengths:
     def of(self, count: int, ends: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The lengths of the documents that end in the next `count` ids."""
         lengths = lengths_of(ends)
-        left = count
+        tail = count
         if len(lengths):
             lengths[0] += self._begun
-            left, self._begun = count - int(ends[-1]), 0
-        self._begun += left
+            tail, self._begun = count - int(ends[-1]), 0
+        self._begun += tail
         return lengths
 
 
-def lengths_in(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:
-    """The lengths of documents, by a file of their ends."""
+def lengths_from_ends(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:
+    """The lengths of documents, from a file of their ends."""
     last = 0
     with open_guarded(path) as file:
         file.seek(offset)
@@ -173,16 +173,16 @@ def lengths_in(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[n
             last = int(ends[-1])
 
 
-def streamed(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, offset: int = 0) -> Iterator[SinkRows]:
-    """The documents of a file of ids, a few MiB at a time; a longer document comes alone.
+def stream_ids(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, offset: int = 0) -> Iterator[SinkRows]:
+    """The documents of a file of ids, a few MiB at a time; a longer document is a separate batch.
 
     Raises:
         ValueError: The file has fewer ids.
     """
     with open_guarded(path) as file:
         file.seek(offset)
-        for some in lengths:
-            ends = np.cumsum(some)
+        for batch in lengths:
+            ends = np.cumsum(batch)
             start = 0
             while start < len(ends):
                 before = int(ends[start - 1]) if start else 0
@@ -194,8 +194,8 @@ def streamed(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, of
                 start = stop
 
 
-def ragged(ids: NDArray[Any], ends: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The documents that end there."""
+def split_ids(ids: NDArray[Any], ends: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """The documents with these ends."""
     start = 0
     for end in ends.tolist():
         yield ids[start:end]

@@ -1,9 +1,9 @@
-"""What is written while a job runs, whatever it contains: files that get their names when all are complete, arrays that grow,
-and what a shard says of itself. It imports no other room.
+"""Output of a running job in any format: files named when all are complete, growing arrays, and the receipts of shards.
 
-The files of a shard are written under temporary names, flushed to the disk and renamed. They need no note of what belongs
-together, unlike those of `encode_corpus`: the receipt is written behind them, and a shard without a receipt is done again,
-with equal bytes. A receipt is JSON with equal bytes for equal files, so a shard that is done twice has one receipt.
+It imports no other subpackage. The files of a shard are written under temporary names, flushed to the disk and renamed.
+Unlike the files of `corpus.encode` they need no note: the receipt is written after them, and a shard without a receipt is
+done again, with equal bytes. A receipt is JSON with equal bytes for equal files, so a shard that is done twice has one
+receipt.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import JobError
 from ..._base.paths import open_guarded
-from ..._storage.atomic_files import AtomicFiles, NewFile, readable, writable
-from ..._storage.folders import Folder, own_folder, sync_folder
+from ..._storage.atomic_files import AtomicFiles, NewFile, wrap_read_errors, wrap_write_errors
+from ..._storage.folders import Folder, make_subfolder, sync_folder
+from ...errors import JobError
 
 __all__ = [
     "HEADER_BYTES",
@@ -35,18 +35,18 @@ __all__ = [
     "ShardFile",
     "ShardFiles",
     "WrittenFile",
-    "facts_in",
-    "facts_of",
-    "is_of",
-    "is_sum",
+    "describe_json_error",
+    "facts_of_bytes",
+    "facts_of_file",
+    "has_json_type",
+    "is_count",
+    "parse_file_entry",
+    "read_npy_values",
     "read_receipts",
     "readable_receipts",
     "receipt_name",
-    "values_of",
     "write_receipt",
-    "written_file",
-    "written_small",
-    "wrong_in",
+    "write_small",
 ]
 
 RECEIPTS = "receipts"
@@ -65,21 +65,22 @@ class WrittenFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a shard contains.
+    """The content of a shard.
 
     Attributes:
         shard: Its number, from 0.
-        documents: How many it has.
-        ids: How many it has, with those appended and prepended.
-        text_bytes: The size of the documents' texts.
-        empty: How many texts have no ids.
-        bad_rows: How many rows were left out.
-        special_tokens: How many ids of each special token the texts gave.
-        text_sha256: The sha256 (hex) of the sha256 of each document's text,
-            one after another.
+        documents: The number of documents.
+        ids: The number of ids, including appended and prepended ids.
+        text_bytes: The bytes of the documents' texts.
+        empty: The number of texts without ids.
+        bad_rows: The number of rows that were left out.
+        special_tokens: For each special token, the number of its ids that the
+            texts gave.
+        text_sha256: The sha256 (hex) of the concatenated sha256 of each
+            document's text.
         files: The shard's files.
-        inputs: Of each input that the documents are from: its number, and its
-            documents, ids and bytes of texts.
+        inputs: For each input of the documents: its number, and its documents,
+            ids and bytes of texts.
     """
 
     shard: int
@@ -99,12 +100,12 @@ class Receipt:
 
 
 def receipt_name(number: int) -> str:
-    """The file of a receipt."""
+    """The name of a receipt's file."""
     return f"{RECEIPTS}/{number:05d}.json"
 
 
 def write_receipt(folder: Folder, receipt: Receipt) -> None:
-    """Writes a receipt. When it has its name, the shard is done.
+    """Writes a receipt. The shard is done as soon as the receipt has its name.
 
     Raises:
         FormatError: It cannot be written.
@@ -114,24 +115,24 @@ def write_receipt(folder: Folder, receipt: Receipt) -> None:
 
 
 def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | None]:
-    """The receipts of some shards; None for one that is not done.
+    """The receipts of these shards; None for a shard that is not done.
 
     Raises:
         JobError: A file is not a receipt.
     """
-    found = folder.read_each([receipt_name(number) for number in shards])
+    contents = folder.read_each([receipt_name(number) for number in shards])
     for number in shards:
         try:
-            data = next(found)
-            receipt = None if data is None else receipt_of(number, data)
+            data = next(contents)
+            receipt = None if data is None else parse_receipt(number, data)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
-            said = f"{receipt_name(number)} is not a receipt: {wrong_in(problem)}; delete it, and run the job again"
-            raise JobError(folder, said) from None
+            message = f"{receipt_name(number)} is not a receipt: {describe_json_error(problem)}; delete it, and run the job again"
+            raise JobError(folder, message) from None
         yield receipt
 
 
-def wrong_in(problem: Exception) -> str:
-    """What is wrong with the JSON of a file, from what reading it has raised."""
+def describe_json_error(problem: Exception) -> str:
+    """Describes the problem of a JSON file from the exception that reading it raised."""
     if isinstance(problem, KeyError):
         return f"it has no {str(problem.args[0])[:100]!r}"
     if isinstance(problem, (TypeError, AttributeError)):
@@ -142,66 +143,67 @@ def wrong_in(problem: Exception) -> str:
 
 
 def readable_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt]:
-    """Those receipts of some shards that are there and can be read."""
-    found = folder.read_each([receipt_name(number) for number in shards])
+    """The receipts of these shards that exist and can be read."""
+    contents = folder.read_each([receipt_name(number) for number in shards])
     with contextlib.suppress(OSError):
-        for number, data in zip(shards, found, strict=True):
+        for number, data in zip(shards, contents, strict=True):
             with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
                 if data is not None:
-                    yield receipt_of(number, data)
+                    yield parse_receipt(number, data)
 
 
-def receipt_of(number: int, data: bytes) -> Receipt:
+def parse_receipt(number: int, data: bytes) -> Receipt:
     """The receipt of a shard from its JSON.
 
     Raises:
-        ValueError, KeyError, TypeError: It is not one.
+        ValueError, KeyError, TypeError: It is not a receipt.
     """
     value = json.loads(data)
     if value["toksmith_receipt"] != 1 or value["shard"] != number:
-        raise ValueError(f"it is not that of shard {number}")
-    value["files"] = tuple(written_file(*each) for each in value["files"])
-    value["inputs"] = tuple(map(numbers, value["inputs"]))
-    if wrong := [each.name for each in fields(Receipt) if not is_of(value[each.name], str(each.type))]:
+        raise ValueError(f"it is not the receipt of shard {number}")
+    value["files"] = tuple(parse_file_entry(*item) for item in value["files"])
+    value["inputs"] = tuple(map(parse_input_row, value["inputs"]))
+    if wrong := [item.name for item in fields(Receipt) if not has_json_type(value[item.name], str(item.type))]:
         raise ValueError(f"{wrong[0]} has a wrong type")
-    if wrong := [name for name in SUMMED if not is_sum(value[name])]:
+    if wrong := [name for name in SUMMED if not is_count(value[name])]:
         raise ValueError(f"{wrong[0]} is out of range")
-    return Receipt(**{each.name: value[each.name] for each in fields(Receipt)})
+    return Receipt(**{item.name: value[item.name] for item in fields(Receipt)})
 
 
-def numbers(row: list[object]) -> tuple[object, ...]:
-    """The numbers of a row.
+def parse_input_row(row: list[object]) -> tuple[object, ...]:
+    """Validates a row of `Receipt.inputs`.
 
     Raises:
         ValueError: It is not four numbers.
     """
-    if len(row) != 4 or not all(map(is_sum, row)):
+    if len(row) != 4 or not all(map(is_count, row)):
         raise ValueError("an entry of its inputs is not four numbers")
     return tuple(row)
 
 
-def is_sum(value: object) -> bool:
-    """Whether this is a number that a shard can have of something."""
+def is_count(value: object) -> bool:
+    """Whether a value is an integer in the range of a shard's counts."""
     return type(value) is int and 0 <= value < MOST
 
 
-def is_of(value: object, kinds: str) -> bool:
-    """Whether a value of JSON is of one of the types that an annotation names; True and False are no numbers."""
+def has_json_type(value: object, kinds: str) -> bool:
+    """Whether a JSON value has one of the types that an annotation names; True and False are not numbers."""
     name = "None" if value is None else type(value).__name__
     if isinstance(value, dict):
         return any(
-            f"dict[str, {kind}]" in kinds and all(is_of(x, kind) for x in value.values()) for kind in ("int", "str")
+            f"dict[str, {kind}]" in kinds and all(has_json_type(x, kind) for x in value.values())
+            for kind in ("int", "str")
         )
     if isinstance(value, list):
-        return "list[str]" in kinds and all(is_of(each, "str") for each in value)
+        return "list[str]" in kinds and all(has_json_type(item, "str") for item in value)
     return name in kinds.split(" | ") or (isinstance(value, tuple) and kinds.startswith("tuple"))
 
 
-def written_file(name: object, size: object, sha256: object) -> WrittenFile:
-    """A file of a receipt or a manifest, which may be from anywhere.
+def parse_file_entry(name: object, size: object, sha256: object) -> WrittenFile:
+    """Validates a file entry of a receipt or a manifest, which is not trusted.
 
     Raises:
-        ValueError: The name is not that of a file in the job's folder, or in a folder there; or something has a wrong type.
+        ValueError: The name does not name a file in the job's folder or a subfolder, or a value has a wrong type.
     """
     if type(name) is not str or type(size) is not int or size < 0 or type(sha256) is not str:
         raise ValueError("an entry of its files is not a name, a size and a sum")
@@ -215,29 +217,29 @@ def written_file(name: object, size: object, sha256: object) -> WrittenFile:
     return WrittenFile(name, size, sha256)
 
 
-def written_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
-    """Writes a file that is in memory, and says what it is.
+def write_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
+    """Writes a small file, and returns its size and sha256.
 
     Raises:
         FormatError: It cannot be written.
     """
     folder.write(name, data)
-    return facts_in(name, data)
+    return facts_of_bytes(name, data)
 
 
-def facts_in(name: str, data: bytes) -> WrittenFile:
+def facts_of_bytes(name: str, data: bytes) -> WrittenFile:
     """The size and the sha256 of a file with these bytes."""
     return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
-def facts_of(name: str, path: Path) -> WrittenFile:
-    """The size and the sha256 of a file that gets this name.
+def facts_of_file(name: str, path: Path) -> WrittenFile:
+    """The size and the sha256 of a file, under the name that it will get.
 
     Raises:
         FormatError: It cannot be read.
     """
     digest, size = hashlib.sha256(), 0
-    with readable(path), open_guarded(path) as file:
+    with wrap_read_errors(path), open_guarded(path) as file:
         while data := file.read(HASHED_AT_A_TIME):
             digest.update(data)
             size += len(data)
@@ -245,7 +247,7 @@ def facts_of(name: str, path: Path) -> WrittenFile:
 
 
 class ShardFiles:
-    """New files of a folder, for a `with` block; `place` gives them their names.
+    """New files of a folder, for a `with` block; `place` renames them to their names.
 
     Attributes: `folder`; `names` of the files so far.
     """
@@ -264,7 +266,7 @@ class ShardFiles:
         self._open.close()
 
     def together(self, name: str) -> AtomicFiles:
-        """Where to add the one file of this name.
+        """An `AtomicFiles` for the one file of this name.
 
         Raises:
             FormatError: Its folder cannot be made.
@@ -272,38 +274,38 @@ class ShardFiles:
         """
         path = self.folder / name
         if path.parent != self.folder:
-            own_folder(path.parent)
-        made = self._open.enter_context(AtomicFiles([path], named=0))
+            make_subfolder(path.parent)
+        group = self._open.enter_context(AtomicFiles([path], named=0))
         self.names.append(name)
-        self._together.append(made)
-        return made
+        self._together.append(group)
+        return group
 
     def new(self, name: str) -> ShardFile:
-        """A new file of this name; a name may have one folder before it."""
+        """A new file of this name, which can be in one subfolder."""
         self._summed[name] = ShardFile(self.folder / name, self.together(name))
         return self._summed[name]
 
     def at_end(self, call: Callable[[], object]) -> None:
-        """Calls something at the end of the block, before the files so far are closed."""
+        """Registers a call for the end of the block, before the files so far are closed."""
         self._open.callback(call)
 
     def place(self) -> tuple[WrittenFile, ...]:
-        """Gives all of them their names, and flushes the names to the disk. Returns what they are.
+        """Renames all files to their names, and flushes the names to the disk. Returns their sizes and sums.
 
         Raises:
             FormatError: A file cannot be written.
         """
-        there = [name for made in self._together for name in made.complete()]
-        with ThreadPoolExecutor(1) as other:  # which waits for the disk while this thread computes the sums
-            sealed = [other.submit(made.seal) for made in self._together]
+        paths = [name for group in self._together for name in group.complete()]
+        with ThreadPoolExecutor(1) as flusher:  # waits for the disk while this thread computes the sums
+            seals = [flusher.submit(group.seal) for group in self._together]
             facts = tuple(
-                self._summed[name].facts(name) if name in self._summed else facts_of(name, Path(found))
-                for name, found in zip(self.names, there, strict=True)
+                self._summed[name].facts(name) if name in self._summed else facts_of_file(name, Path(path))
+                for name, path in zip(self.names, paths, strict=True)
             )
-            for each in sealed:
-                each.result()
-        for made in self._together:
-            made.place()
+            for seal in seals:
+                seal.result()
+        for group in self._together:
+            group.place()
         for folder in sorted({(self.folder / name).parent for name in self.names}):
             sync_folder(folder)
         return facts
@@ -312,7 +314,7 @@ class ShardFiles:
 class ShardFile:
     """A file that is being written, with its sum so far.
 
-    Attributes: `path` it gets; `file`, open for writing, for libraries that write themselves.
+    Attributes: `path`, its final path; `file`, open for writing, for libraries that write to it directly.
     """
 
     def __init__(self, path: Path, together: AtomicFiles) -> None:
@@ -322,32 +324,32 @@ class ShardFile:
         self._size, self._digest = 0, hashlib.sha256()
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes behind those written before.
+        """Appends bytes.
 
         Raises:
             FormatError: The file cannot be written.
         """
-        with writable(self.path):
+        with wrap_write_errors(self.path):
             self._new.write(data)
         self._digest.update(data)
         self._size += memoryview(data).nbytes
 
     def facts(self, name: str) -> WrittenFile:
-        """What the file is; of one that others wrote to, it is read for that.
+        """The size and the sha256 of the file; if a library wrote to it directly, the file is read.
 
         Raises:
             FormatError: It cannot be read.
         """
-        with readable(self.path):
+        with wrap_read_errors(self.path):
             size = os.fstat(self.file.fileno()).st_size
         if self._size == size:
             return WrittenFile(name, self._size, self._digest.hexdigest())
-        return facts_of(name, Path(self._new.name))
+        return facts_of_file(name, Path(self._new.name))
 
 
-# The header of a `.npy` file contains the number of values. It is written with space for any number, and written again
-# when the number is known.
-HEADER_BYTES = 128  # numpy fills up to a multiple of 64, and with 1 or 20 digits it comes to the same
+# The header of a `.npy` file contains the number of values. It is written with space for any number, and rewritten when the
+# number is known.
+HEADER_BYTES = 128  # numpy pads to a multiple of 64, so 1 and 20 digits give the same length
 
 
 class GrowingArray:
@@ -364,45 +366,45 @@ class GrowingArray:
         self.count = 0
         self._sum = hashlib.sha256() if is_summed else None
         self._new: NewFile = together.add(path)
-        with writable(path):
-            self._new.file.write(header(self.dtype, 0))
+        with wrap_write_errors(path):
+            self._new.file.write(npy_header(self.dtype, 0))
 
     def append(self, values: NDArray[np.unsignedinteger]) -> None:
-        """Writes values behind those written before."""
+        """Appends values."""
         data = np.ascontiguousarray(values, dtype=self.dtype).data
-        with writable(self.path):
+        with wrap_write_errors(self.path):
             self._new.write(data)
         if self._sum is not None:
             self._sum.update(data)
         self.count += len(values)
 
     def finish(self) -> dict[str, Any]:
-        """Writes the header, and returns the entry for the manifest; without the sum, if that was not asked for."""
-        with writable(self.path):
+        """Writes the header, and returns the entry for the manifest; the sum is in it only with `is_summed`."""
+        with wrap_write_errors(self.path):
             self._new.file.seek(0)
-            self._new.file.write(header(self.dtype, self.count))
+            self._new.file.write(npy_header(self.dtype, self.count))
         size = HEADER_BYTES + self.count * self.dtype.itemsize
         facts = {"name": os.path.basename(self.path), "bytes": size, "dtype": self.dtype.name, "count": self.count}
         return facts if self._sum is None else {**facts, "values_sha256": self._sum.hexdigest()}
 
 
-def header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:
+def npy_header(dtype: np.dtype[np.unsignedinteger], count: int) -> bytes:
     """The header of a file of `count` values; its length does not depend on `count`."""
-    written = io.BytesIO()
+    buffer = io.BytesIO()
     facts = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": (count,)}
-    np.lib.format.write_array_header_1_0(written, facts)
-    data = written.getvalue()
+    np.lib.format.write_array_header_1_0(buffer, facts)
+    data = buffer.getvalue()
     if len(data) != HEADER_BYTES:
         raise RuntimeError(f"numpy {np.__version__} makes a header of {len(data)} bytes, not of {HEADER_BYTES}")
     return data
 
 
-def values_of(file: BinaryIO, dtype: str, count: int) -> tuple[NDArray[Any], str] | None:
+def read_npy_values(file: BinaryIO, dtype: str, count: int) -> tuple[NDArray[Any], str] | None:
     """The values of an open file and their sha256; None if the file does not have this many values."""
     kind = np.dtype(dtype).newbyteorder("<")
     if os.fstat(file.fileno()).st_size != HEADER_BYTES + count * kind.itemsize:
         return None
-    if file.read(HEADER_BYTES) != header(kind, count):
+    if file.read(HEADER_BYTES) != npy_header(kind, count):
         return None
     values = np.fromfile(file, kind, count)
     return (values, hashlib.sha256(values.data).hexdigest()) if len(values) == count else None

@@ -1,7 +1,7 @@
 """doctor: finds problems of a tokenizer, each with exact counts and an example.
 
-A check is a function of a `Subject` and a row of `CHECKS`. Without anything else it looks at the vocabulary alone; a
-corpus and a model's embeddings answer more. Left out: asking a model.
+A check is a function of a `Subject` and a row of `CHECKS`. The checks use the vocabulary, and a corpus and a model's embeddings
+if these are given. Left out: asking a model.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._corpus import Corpus
+from ..._sources.named import TokenizerSource, load_tokenizer
 from ..._tokenizer.tokenizer import Tokenizer
 from .context import never_emitted, pattern, special_tokens, text_forms
 from .diagnosis import CheckFinding, Diagnosis, Severity, Witness
@@ -19,11 +20,11 @@ from .subject import Subject
 from .tokens import cut_characters, duplicates, merges, missing_bytes, unreachable
 from .trained import under_trained
 
-__all__ = ["CHECKS", "Check", "CheckFinding", "Diagnosis", "Severity", "Witness", "doctor"]
+__all__ = ["CHECKS", "Check", "CheckFinding", "Diagnosis", "Severity", "Tokenizer", "Witness", "doctor"]
 
 
 class Check(NamedTuple):
-    """One row: the function, whose name is the check's, and what it asks."""
+    """One row: the function, which has the name of the check, and the question that it answers."""
 
     function: Callable[[Subject], CheckFinding]
     asks: str
@@ -44,24 +45,23 @@ CHECKS = (
 
 
 def doctor(
-    tok: Tokenizer, *, corpus: Corpus | None = None, embeddings: str | os.PathLike[str] | None = None
+    tok: TokenizerSource, *, corpus: Corpus | None = None, embeddings: str | os.PathLike[str] | None = None
 ) -> Diagnosis:
-    """What is wrong with a tokenizer: findings with severities, exact counts and
+    """The problems of a tokenizer: findings with severities, exact counts and
     witnesses.
 
     Args:
-        corpus: Documents as for `train`, to see which tokens text needs.
-            Special tokens in it are ordinary text.
+        corpus: Documents as for `train`, to find the tokens that text never
+            needs. Special tokens in it are ordinary text.
         embeddings: A safetensors file of a model that uses the tokenizer, or
-            the folder that it lies in with others: to see which tokens the
-            model hardly ever saw in training. Its matrices are mapped, not
-            loaded.
+            the folder that contains it, to find the tokens that the model
+            hardly met in training. Its matrices are mapped, not loaded.
     Returns:
-        One finding for each check, "not applicable" where something is missing.
+        One finding for each check, "not applicable" if an input is missing.
     Raises:
         CorpusError: A file of the corpus cannot be read.
-        FormatError: It is not a file of embeddings, or has no matrix with a row
-            for each id.
+        FormatError: `embeddings` is not such a file, or has no matrix with a
+            row for each id.
     Cost: a few encodings of the whole vocabulary; with a corpus, one encoding
         of it; with embeddings, a few passes.
 
@@ -71,5 +71,6 @@ def doctor(
     >>> found.severity, found["unreachable"].counts["encode to themselves"]
     ('pass', 131)
     """
+    tok = load_tokenizer(tok)
     subject = Subject(tok, corpus, None if embeddings is None else Path(embeddings))
     return Diagnosis(tok.fingerprint, tuple(check.function(subject) for check in CHECKS))

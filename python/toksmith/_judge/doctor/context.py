@@ -1,26 +1,25 @@
-"""Checks of the context of the tokens: the split pattern, special tokens, and the tokens that a corpus never needed."""
+"""Checks of the context of tokens: the split pattern, special tokens, and a corpus."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ... import _core
-from ..._base.errors import number_of
+from ..._base.wording import number_of
 from ..._model.patterns import patterns
-from ..._tokenizer.pattern_fit import not_alone
+from ..._tokenizer.pattern_fit import differs_alone
 from ...explain import lint
 from .diagnosis import CheckFinding, Witness
 from .subject import Subject
 
 __all__ = ["never_emitted", "pattern", "special_tokens", "text_forms"]
 
-# A pattern is reported as wrong if another has at most this share of its misfits, and the difference is more than a few
-# tokens.
+# A pattern is wrong if another has at most a quarter of its misfits, and the difference exceeds FEW tokens and a thousandth.
 MUCH_BETTER, FEW, FEW_OF_ALL = 4, 3, 1000
 
 
 def pattern(subject: Subject) -> CheckFinding:
-    """Whether the split pattern is the one that the vocabulary was made with."""
+    """Whether the vocabulary was trained with its split pattern."""
     model = subject.tok.model
     if model.kind != "bpe" or model.unit != "byte" or model.normalizers or not subject.texts.texts:
         return CheckFinding("pattern", "not applicable", "this check needs a byte-level BPE vocabulary")
@@ -32,7 +31,7 @@ def pattern(subject: Subject) -> CheckFinding:
     if not own:
         says = f"every token that is text encodes to itself under the pattern ({name})"
         return CheckFinding("pattern", "pass", says, counts)
-    others = {row.name: fitted(subject, row.regexes) for row in rows if row.regexes != regexes}
+    others = {row.name: count_misfits(subject, row.regexes) for row in rows if row.regexes != regexes}
     counts |= {f"misfits of {other}": count for other, count in others.items()}
     best, least = min(others.items(), key=lambda item: item[1])
     few = max(FEW, len(subject.texts.texts) // FEW_OF_ALL)
@@ -40,45 +39,49 @@ def pattern(subject: Subject) -> CheckFinding:
         says = f"the pattern ({name}) is wrong: {own:,} tokens do not encode to themselves, but {least:,} with {best!r}"
         advice = f"Load the vocabulary with pattern={best!r}; it was not trained with this one."
         first = np.flatnonzero(subject.misfits).tolist()
-        found = subject.witnesses(subject.texts.ids[first], "misfit")
-        return CheckFinding("pattern", "fail", says, counts, found, advice)
+        misfits = subject.witnesses(subject.texts.ids[first], "misfit")
+        return CheckFinding("pattern", "fail", says, counts, misfits, advice)
     return CheckFinding(
         "pattern", "pass", f"no known pattern fits better than this one ({name}, {own:,} misfits)", counts
     )
 
 
-def fitted(subject: Subject, regexes: tuple[str, ...]) -> int:
-    """How many tokens do not encode to themselves under other regexes."""
+def count_misfits(subject: Subject, regexes: tuple[str, ...]) -> int:
+    """The number of tokens that do not encode to themselves under other regexes."""
     engine = _core.Engine(subject.tok.model.vocab, list(regexes), [], None)
-    return int(not_alone(engine, subject.texts.pieces, subject.texts.ids).sum())
+    return int(differs_alone(engine, subject.texts.pieces, subject.texts.ids).sum())
 
 
 def special_tokens(subject: Subject) -> CheckFinding:
-    """Special tokens whose id ordinary text can produce, so that a user's text can control the program."""
+    """Special tokens whose ids ordinary text can produce, so that a user's text can control the program."""
     added = subject.tok.model.added_tokens
     special = [token for token in added if token.special]
     if not added:
         return CheckFinding("special_tokens", "not applicable", "there are no special tokens")
     tok = subject.tok
-    spelt = [token for token in special if tok.encode(token.content, special="text") == [token.id]]
+    producible = [token for token in special if tok.encode(token.content, special="text") == [token.id]]
     plain = [token for token in added if not token.special]
     counts = {
         "special tokens": len(special),
-        "produced by ordinary text": len(spelt),
+        "produced by ordinary text": len(producible),
         "added tokens that are always found": len(plain),
     }
-    found = [Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in spelt]
-    found += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
-    if spelt:
-        says = f"untrusted text can produce {number_of(len(spelt), 'special token')}: ordinary tokens have the same ids"
-        return CheckFinding("special_tokens", "fail", says, counts, found, "Give them contents that no merge can make.")
+    witnesses = [
+        Witness(token.id, token.content.encode(), "produced by ordinary text", token.content) for token in producible
+    ]
+    witnesses += [Witness(token.id, token.content.encode(), "always found", token.content) for token in plain]
+    if producible:
+        says = f"untrusted text can produce {number_of(len(producible), 'special token')}: ordinary tokens have the same ids"
+        return CheckFinding(
+            "special_tokens", "fail", says, counts, witnesses, "Give them contents that no merge can make."
+        )
     says = f"no text that is encoded as plain text produces any of the special tokens ({len(special):,})"
     advice = "" if not special else "Encode untrusted text as plain text, or refuse its special tokens."
-    return CheckFinding("special_tokens", "pass", says, counts, found, advice)
+    return CheckFinding("special_tokens", "pass", says, counts, witnesses, advice)
 
 
 def never_emitted(subject: Subject) -> CheckFinding:
-    """Tokens that the corpus never gave, and among them scaffolds: those that other tokens are merged from."""
+    """Tokens that the corpus never produced, and the scaffolds among them, which are parts of other tokens."""
     sample = subject.sample
     if sample is None:
         return CheckFinding("never_emitted", "not applicable", "no corpus was given")
@@ -98,15 +101,15 @@ def never_emitted(subject: Subject) -> CheckFinding:
         "documents": sample.documents,
         "bytes of text": sample.bytes,
     }
-    found = subject.witnesses(facts.ids[scaffold], "scaffold")
-    found += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
+    witnesses = subject.witnesses(facts.ids[scaffold], "scaffold")
+    witnesses += subject.witnesses(facts.ids[never & ~scaffold], "never emitted")
     says = f"{counts['never emitted']:,} of {counts['tokens']:,} tokens do not occur in {sample.bytes:,} bytes"
     advice = "A token for a language that the corpus lacks is not dead: first check with text in every language."
-    return CheckFinding("never_emitted", "pass", says, counts, found, advice)
+    return CheckFinding("never_emitted", "pass", says, counts, witnesses, advice)
 
 
 def text_forms(subject: Subject) -> CheckFinding:
-    """Unicode forms and hidden characters in the corpus, and how many tokens they cost."""
+    """Unicode forms and hidden characters in the corpus, and their cost in tokens."""
     if subject.sample is None:
         return CheckFinding("text_forms", "not applicable", "no corpus was given")
     linted = [lint(subject.tok, document) for document in subject.head]
@@ -116,24 +119,27 @@ def text_forms(subject: Subject) -> CheckFinding:
     counts["tokens"] = sum(each.tokens for each in linted)
     witnesses: dict[str, Witness] = {}
     for each in linted:
-        for found in each.findings:
-            counts[f"{found.name}: places"] = counts.get(f"{found.name}: places", 0) + found.count
-            saved = f"{found.name}: additional tokens if repaired"
-            counts[saved] = counts.get(saved, 0) + found.tokens - each.tokens
-            there, around = each.text[found.start : found.end], each.text[max(found.start - 8, 0) : found.end + 8]
-            data, seen = (as_bytes(text) for text in (there, around))
-            witnesses.setdefault(found.name, Witness(None, data, found.name, seen.decode("utf-8", "replace")))
+        for finding in each.findings:
+            counts[f"{finding.name}: places"] = counts.get(f"{finding.name}: places", 0) + finding.count
+            saved = f"{finding.name}: additional tokens if repaired"
+            counts[saved] = counts.get(saved, 0) + finding.tokens - each.tokens
+            there, around = (
+                each.text[finding.start : finding.end],
+                each.text[max(finding.start - 8, 0) : finding.end + 8],
+            )
+            data, context = (as_bytes(text) for text in (there, around))
+            witnesses.setdefault(finding.name, Witness(None, data, finding.name, context.decode("utf-8", "replace")))
         for form, tokens in each.forms.items():
             counts[f"tokens more in {form}"] = counts.get(f"tokens more in {form}", 0) + tokens - each.tokens
     if not witnesses:
         return CheckFinding("text_forms", "pass", "the text contains no hidden or look-alike characters", counts)
     says = f"found in {counts['characters looked at']:,} characters: {', '.join(witnesses)}"
-    advice = "Each may be intended; toksmith.explain.lint repairs those that are not."
+    advice = "Each can be intended; toksmith.explain.lint repairs the others."
     return CheckFinding("text_forms", "warn", says, counts, [*witnesses.values()], advice)
 
 
 def as_bytes(text: str) -> bytes:
-    """The bytes of a part of a document: invalid bytes unchanged, lone surrogates encoded as characters."""
+    """The bytes of a part of a document: invalid bytes unchanged, lone surrogates encoded like characters."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""What the doctor says: findings, each with exact counts and witnesses, and the diagnosis that they make together."""
+"""The result of the doctor: findings, each with exact counts and witnesses, and the diagnosis of all of them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from ..._base.errors import UnknownName
 from ..._render import Block, Cell, Line, Shown, Table, Tone, token_text
+from ...errors import UnknownName
 
 __all__ = ["CheckFinding", "Diagnosis", "Severity", "Witness"]
 
@@ -20,12 +20,12 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Witness:
-    """One token that a finding is about, or one text that shows it.
+    """One token of a finding, or one text that shows the problem.
 
     Attributes:
         id: The token's id; None if it is not a token.
         token: Its bytes.
-        kind: Which of the finding's counts it belongs to.
+        kind: The count of the finding that includes it.
         text: A text that shows the problem, or None.
         figure: A number that ranks it, or None.
     """
@@ -37,22 +37,22 @@ class Witness:
     figure: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        shown = {"id": self.id, "token": self.token.decode("utf-8", "replace"), "hex": self.token.hex()}
+        fields = {"id": self.id, "token": self.token.decode("utf-8", "replace"), "hex": self.token.hex()}
         more = {"text": self.text, "figure": self.figure}
-        return {**shown, "kind": self.kind, **{name: value for name, value in more.items() if value is not None}}
+        return {**fields, "kind": self.kind, **{name: value for name, value in more.items() if value is not None}}
 
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """What one check found.
+    """The finding of one check.
 
     Attributes:
         check: The check's name.
-        severity: "pass", "warn" (worth knowing), "fail" (ids are wrong or lost), or "not applicable".
+        severity: "pass", "warn" (notable), "fail" (ids are wrong or lost), or "not applicable".
         says: The finding in a sentence.
         counts: Exact counts by name.
-        witnesses: The tokens behind the counts, all of them unless `says` or a count says otherwise.
-        advice: What to do about it; "" for nothing.
+        witnesses: The counted tokens, all of them unless `says` or a count states otherwise.
+        advice: The remedy; "" for none.
     """
 
     check: str
@@ -86,7 +86,7 @@ class Diagnosis(Shown):
 
     @property
     def failed(self) -> bool:
-        """Whether a check failed: the command line then exits with 3."""
+        """Whether a check failed; the command line then exits with 3."""
         return self.severity == "fail"
 
     def __getitem__(self, check: str) -> CheckFinding:
@@ -116,7 +116,7 @@ class Diagnosis(Shown):
         return self.tokenizer[:12] if re.fullmatch("[0-9a-f]{64}", self.tokenizer) else self.tokenizer
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that was found, as JSON values."""
+        """All findings as JSON values."""
         findings = [each.to_dict() for each in self.findings]
         return {"tokenizer": self.tokenizer, "severity": self.severity, "findings": findings}
 
@@ -124,8 +124,8 @@ class Diagnosis(Shown):
 def _details(finding: CheckFinding) -> Iterator[Block]:
     """The counts, the advice and the first witnesses of a finding."""
     if finding.counts and finding.severity != "not applicable":
-        said = [[name, _figure(count)] for name, count in finding.counts.items()]
-        yield Table((finding.check, "count"), said, left=(0,))
+        count_rows = [[name, _figure(count)] for name, count in finding.counts.items()]
+        yield Table((finding.check, "count"), count_rows, left=(0,))
     if finding.advice:
         yield Line(finding.advice)
     if finding.witnesses:

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._corpus import Corpus, documents
-from ..._graft.weights import Matrix, matrices
+from ..._corpus import Corpus, iter_documents
+from ..._graft.weights import Matrix, find_matrices
 from ..._model.model import BYTE_TOKENS
-from ..._tokenizer.pattern_fit import TokenTexts, misfits, token_texts
+from ..._tokenizer.pattern_fit import TokenTexts, find_misfits, token_texts
 from ..._tokenizer.tokenizer import Text, Tokenizer
 from ...metrics import Sample, measure
 from ...metrics._sample import Tokens, tokens_of
@@ -20,12 +20,12 @@ from .diagnosis import Witness
 
 __all__ = ["Subject"]
 
-# Characters (or bytes) of the corpus that are looked at closely.
+# Characters (or bytes) at the beginning of the corpus for the slow checks of its text.
 HEAD = 200_000
 
 
 class Subject:
-    """A tokenizer and what was given with it."""
+    """A tokenizer, and the corpus and the embeddings of the call."""
 
     def __init__(self, tok: Tokenizer, corpus: Corpus | None, embeddings: Path | None) -> None:
         self.tok, self.corpus, self.embeddings = tok, corpus, embeddings
@@ -42,54 +42,54 @@ class Subject:
 
     @cached_property
     def misfits(self) -> NDArray[np.bool_]:
-        """Which of `texts` do not encode to themselves."""
-        return misfits(self.tok.model, self.texts)
+        """For each of `texts`, whether it does not encode to itself."""
+        return find_misfits(self.tok.model, self.texts)
 
     @cached_property
     def sample(self) -> Sample | None:
-        return None if self.corpus is None else measure(self.tok, self._watched(self.corpus)).sample
+        return None if self.corpus is None else measure(self.tok, self._store_head(self.corpus)).sample
 
     @property
     def head(self) -> Sequence[Text]:
-        """The beginning of the corpus: its first documents, the last of them perhaps cut at the end of a line."""
+        """The first documents of the corpus; the last of them can be cut at the end of a line."""
         return [] if self.sample is None else self._head
 
-    def _watched(self, corpus: Corpus) -> Iterator[Text]:
-        """The documents of the corpus, which may come but once; the first are kept."""
+    def _store_head(self, corpus: Corpus) -> Iterator[Text]:
+        """The documents of the corpus; stores the first ones in `_head`, because a corpus can be an iterator."""
         room = HEAD
-        for document in documents(corpus):
+        for document in iter_documents(corpus):
             if room > 0:
-                kept = document[:room]
-                if len(kept) < len(document):
-                    end = kept.rfind(b"\n") if isinstance(kept, bytes) else kept.rfind("\n")
-                    kept = kept[: end + 1]
-                self._head.append(kept)
+                part = document[:room]
+                if len(part) < len(document):
+                    end = part.rfind(b"\n") if isinstance(part, bytes) else part.rfind("\n")
+                    part = part[: end + 1]
+                self._head.append(part)
                 room -= len(document)
             yield document
 
     @cached_property
     def matrices(self) -> Sequence[Matrix]:
         """The embedding matrices of the file, checked against the vocabulary."""
-        return [] if self.embeddings is None else matrices(self.embeddings, self.tok.vocab_size)
+        return [] if self.embeddings is None else find_matrices(self.embeddings, self.tok.vocab_size)
 
     @cached_property
     def merges(self) -> NDArray[np.uint32]:
-        """The merges that tokens come from: left id, right id, result id."""
+        """The merges that make tokens: left id, right id, result id."""
         model = self.tok.model
         return model.vocab.recover_merges() if model.kind == "bpe" else model.merges
 
     @cached_property
     def merged(self) -> NDArray[np.bool_]:
-        """For each token, in the order of `facts`, whether merges make it, or it is there before the first."""
-        made = np.zeros(len(self.facts.ids), np.bool_)
-        made[self.facts.places(self.merges[:, 2])] = True
+        """For each token, in the order of `facts`, whether a merge makes it or it is a base token."""
+        reachable = np.zeros(len(self.facts.ids), np.bool_)
+        reachable[self.facts.places(self.merges[:, 2])] = True
         model = self.tok.model
         base = [id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if self.is_base(token)]
-        made[self.facts.places(base)] = True
-        return made
+        reachable[self.facts.places(base)] = True
+        return reachable
 
     def is_base(self, token: bytes) -> bool:
-        """Whether a token is there before the first merge."""
+        """Whether a token exists before the first merge."""
         if self.tok.model.unit == "byte":
             return len(token) == 1
         return len(token.decode("utf-8", "replace")) == 1 or token in BYTE_TOKENS

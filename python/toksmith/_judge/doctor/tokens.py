@@ -1,4 +1,4 @@
-"""Checks of tokens one by one: cut characters, tokens that nothing gives, merges, duplicates, bytes."""
+"""Checks of single tokens: cut characters, unreachable tokens, merges, duplicates, bytes."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import _core
-from ..._base.errors import number_of
 from ..._base.threads import thread_count
+from ..._base.wording import number_of
 from .diagnosis import CheckFinding, Witness
 from .subject import Subject
 
 __all__ = ["cut_characters", "duplicates", "merges", "missing_bytes", "unreachable"]
 
-# Contexts for tokens that do not encode to themselves: signs, letters in both cases, endings of words.
+# Contexts to try for tokens that do not encode to themselves: signs, letters in both cases, endings of words.
 LEFT = ("", "!", "#", "$", "a", "A", "1", " ", "\n", "中", "«")
 RIGHT = ("", "a", "A", "LL", "Va", "PPa", "s", "1", " ", "!", "\n", "中", "'s")
 BATCH = 1 << 16
-# Of more tokens than these, which only a wrong pattern leaves, no more than the nearest contexts are tried.
+# With more than MANY such tokens, which only a wrong pattern leaves, only the NEAREST shortest contexts are tried.
 MANY, NEAREST = 1000, 12
 
 
 def cut_characters(subject: Subject) -> CheckFinding:
-    """Tokens that are not valid UTF-8 alone: where they cut a character, and whether any text can hold them."""
+    """Tokens that are not valid UTF-8 alone: their cut characters, and whether any text can contain them."""
     facts = subject.facts
     own = ~facts.special
     many = own & (facts.lengths > 1)
@@ -42,54 +42,54 @@ def cut_characters(subject: Subject) -> CheckFinding:
     single = own & (facts.lengths == 1)
     counts["single bytes, not valid UTF-8 alone"] = int((single & facts.partial).sum())
     counts["single bytes that never occur in UTF-8"] = int((single & facts.impossible).sum())
-    found = [each for name, mask in kinds.items() for each in subject.witnesses(facts.ids[mask], name)]
+    witnesses = [each for name, mask in kinds.items() for each in subject.witnesses(facts.ids[mask], name)]
     total, dead = counts["several bytes, not valid UTF-8 alone"], counts["in no UTF-8"]
     says = f"{total:,} tokens of several bytes are not valid UTF-8 alone"
     if dead:
         return CheckFinding(
-            "cut_characters", "warn", f"{says}, and {dead:,} of them never occur in UTF-8", counts, found
+            "cut_characters", "warn", f"{says}, and {dead:,} of them never occur in UTF-8", counts, witnesses
         )
-    return CheckFinding("cut_characters", "pass", f"{says}; each is part of some valid UTF-8", counts, found)
+    return CheckFinding("cut_characters", "pass", f"{says}; each is part of some valid UTF-8", counts, witnesses)
 
 
 def unreachable(subject: Subject) -> CheckFinding:
-    """Tokens that are text and do not encode to themselves: in some context, in none that was tried, or provably never."""
+    """Tokens of text that do not encode to themselves: emitted in a context, in no tried context, or provably never."""
     texts = subject.texts
     total = len(texts.texts)
     if not total:
         return CheckFinding("unreachable", "not applicable", "no ordinary token consists of whole characters")
     places = np.flatnonzero(subject.misfits)
     dead = proven_dead(subject, places)
-    seen = contexts(subject, places[~dead])
-    found = [Witness(*one(subject, place), "only in a context", text) for place, text in seen.items()]
-    found += [Witness(*one(subject, place), "never, proven") for place in places[dead].tolist()]
-    rest = [place for place in places[~dead].tolist() if place not in seen]
-    found += [Witness(*one(subject, place), "in no tested context") for place in rest]
+    emitting = find_contexts(subject, places[~dead])
+    witnesses = [Witness(*token_at(subject, place), "only in a context", text) for place, text in emitting.items()]
+    witnesses += [Witness(*token_at(subject, place), "never, proven") for place in places[dead].tolist()]
+    rest = [place for place in places[~dead].tolist() if place not in emitting]
+    witnesses += [Witness(*token_at(subject, place), "in no tested context") for place in rest]
     counts = {
         "whole characters": total,
         "encode to themselves": total - len(places),
-        "only in a context": len(seen),
+        "only in a context": len(emitting),
         "never, proven": int(dead.sum()),
         "in no tested context": len(rest),
     }
-    lost = len(places) - len(seen)
-    said = f"{total - len(places):,} of {total:,} tokens encode to themselves, {len(seen):,} only in a context"
+    lost = len(places) - len(emitting)
+    says = f"{total - len(places):,} of {total:,} tokens encode to themselves, {len(emitting):,} only in a context"
     if not lost:
-        return CheckFinding("unreachable", "pass", said, counts, found)
-    return CheckFinding("unreachable", "warn", f"{said}; for {lost:,} no text is known", counts, found)
+        return CheckFinding("unreachable", "pass", says, counts, witnesses)
+    return CheckFinding("unreachable", "warn", f"{says}; for {lost:,} no text is known", counts, witnesses)
 
 
-def one(subject: Subject, place: int) -> tuple[int, bytes]:
-    """The id and the bytes of a token that is text, by its place."""
+def token_at(subject: Subject, place: int) -> tuple[int, bytes]:
+    """The id and the bytes of a token of text, by its index."""
     id = int(subject.texts.ids[place])
     return id, subject.tok.token_bytes(id)
 
 
 def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of these tokens no text gives: the pattern cuts every text inside them, or merges alone cannot make them.
+    """For each of these tokens, whether no text gives it: the pattern cuts every text inside it, or merging cannot make it.
 
-    Merging inside a token's bytes goes as it does for these bytes alone as long as no merge crosses their edges, and one
-    that does ends the token; so what merging does not make of the token's own bytes it makes nowhere.
+    As long as no merge crosses the edges of a token's bytes, these merge as they do alone; a merge across an edge rules the
+    token out. So a token that merging does not make of its own bytes is made nowhere.
     """
     model = subject.tok.model
     cut = np.array(_core.always_cut(subject.tok._engine, [subject.texts.texts[place] for place in places]), np.bool_)
@@ -98,25 +98,25 @@ def proven_dead(subject: Subject, places: NDArray[np.intp]) -> NDArray[np.bool_]
     return cut | ~subject.merged[subject.facts.places(subject.texts.ids[places])]
 
 
-def contexts(subject: Subject, places: NDArray[np.intp]) -> dict[int, str]:
-    """A text for each of these tokens, by position, in which the token is emitted; shortest contexts first."""
-    found: dict[int, str] = {}
+def find_contexts(subject: Subject, places: NDArray[np.intp]) -> dict[int, str]:
+    """By index, a text that emits the token, for the tokens that have one; shortest contexts first."""
+    emitting: dict[int, str] = {}
     pairs = [(left, right) for left in LEFT for right in RIGHT if left or right]
     pairs.sort(key=lambda pair: len(pair[0] + pair[1]))
     for left, right in pairs[:NEAREST] if len(places) > MANY else pairs:
         if not len(places):
             break
-        given = np.zeros(len(places), np.bool_)
+        emitted = np.zeros(len(places), np.bool_)
         for start in range(0, len(places), BATCH):
             part = places[start : start + BATCH]
-            given[start : start + BATCH] = gives(subject, part, left, right)
-        found |= {place: left + subject.texts.texts[place] + right for place in places[given].tolist()}
-        places = places[~given]
-    return dict(sorted(found.items()))
+            emitted[start : start + BATCH] = emits_token(subject, part, left, right)
+        emitting |= {place: left + subject.texts.texts[place] + right for place in places[emitted].tolist()}
+        places = places[~emitted]
+    return dict(sorted(emitting.items()))
 
 
-def gives(subject: Subject, places: NDArray[np.intp], left: str, right: str) -> NDArray[np.bool_]:
-    """For each token whether its text between `left` and `right` gives its id there."""
+def emits_token(subject: Subject, places: NDArray[np.intp], left: str, right: str) -> NDArray[np.bool_]:
+    """For each token, whether its text between `left` and `right` becomes its id."""
     texts = subject.texts
     batch = [left + texts.texts[place] + right for place in places]
     ids, ends = subject.tok._engine.encode_ragged(batch, "text", "replace", thread_count(None))
@@ -127,41 +127,43 @@ def gives(subject: Subject, places: NDArray[np.intp], left: str, right: str) -> 
         lengths = np.concatenate([[0], np.cumsum(subject.facts.lengths[subject.facts.places(ids)], dtype=np.int64)])
         starts = lengths[:-1] - lengths[np.concatenate([[0], ends[:-1]])][of_text]
         there &= starts == len(left.encode())
-    given = np.zeros(len(places), np.bool_)
-    given[of_text[there]] = True
-    return given
+    emitted = np.zeros(len(places), np.bool_)
+    emitted[of_text[there]] = True
+    return emitted
 
 
 def merges(subject: Subject) -> CheckFinding:
-    """Tokens that merging does not make of their own bytes: only the whole-piece lookup gives them, or nothing does."""
+    """Tokens that merging does not make of their own bytes: only the whole-piece lookup gives them, or no text does."""
     model = subject.tok.model
     if model.kind != "bpe":
         return CheckFinding("merges", "not applicable", f"a tokenizer of kind {model.kind!r} has no merges")
-    listed = np.isin(subject.facts.ids, model.ids)
-    ids = subject.facts.ids[listed & ~subject.facts.special & ~subject.merged]
+    in_model = np.isin(subject.facts.ids, model.ids)
+    ids = subject.facts.ids[in_model & ~subject.facts.special & ~subject.merged]
     counts = {"tokens": len(model.ids), "not made by merges alone": len(ids)}
-    found = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
+    witnesses = subject.witnesses(ids, "whole-piece lookup" if model.whole_piece else "never")
     if not len(ids):
         return CheckFinding("merges", "pass", "merges make every token", counts)
     if model.whole_piece:
         says = f"only the whole-piece lookup gives {number_of(len(ids), 'token')}"
         advice = "A program that merges by rank without looking up whole pieces gives other ids for these tokens."
-        return CheckFinding("merges", "warn", says, counts, found, advice)
-    return CheckFinding("merges", "fail", f"no merge and no text makes {number_of(len(ids), 'token')}", counts, found)
+        return CheckFinding("merges", "warn", says, counts, witnesses, advice)
+    return CheckFinding(
+        "merges", "fail", f"no merge and no text makes {number_of(len(ids), 'token')}", counts, witnesses
+    )
 
 
 def missing_bytes(subject: Subject) -> CheckFinding:
-    """Bytes without a token, so that some text cannot be encoded."""
+    """Bytes without a token; some text cannot be encoded without them."""
     model = subject.tok.model
     if model.unit == "char" and not model.byte_fallback:
         says = "a tokenizer of characters without byte fallback has no tokens for bytes"
         return CheckFinding("missing_bytes", "not applicable", says)
     names = [f"<0x{byte:02X}>".encode() if model.unit == "char" else bytes([byte]) for byte in range(256)]
     absent = [byte for byte, name in enumerate(names) if model.vocab.id(name) is None]
-    found = [Witness(None, bytes([byte]), "missing") for byte in absent]
+    witnesses = [Witness(None, bytes([byte]), "missing") for byte in absent]
     if absent:
         says = f"no token exists for {number_of(len(absent), 'byte')}; text that needs one is lost or refused"
-        return CheckFinding("missing_bytes", "fail", says, {"missing": len(absent)}, found)
+        return CheckFinding("missing_bytes", "fail", says, {"missing": len(absent)}, witnesses)
     return CheckFinding("missing_bytes", "pass", "all 256 bytes have a token", {"missing": 0})
 
 
@@ -174,29 +176,29 @@ FORMS: dict[str, Callable[[str], str]] = {
 
 
 def duplicates(subject: Subject) -> CheckFinding:
-    """Tokens that are the same text but for white space around them, for case, or for the Unicode form."""
+    """Tokens that differ only in surrounding white space, in case, or in the Unicode form."""
     texts = subject.texts.texts
     if not texts:
         return CheckFinding("duplicates", "not applicable", "no ordinary token consists of whole characters")
     counts: dict[str, int | float | str | None] = {"whole characters": len(texts)}
-    found: list[Witness] = []
+    witnesses: list[Witness] = []
     for name, form in FORMS.items():
         same = Counter(map(form, texts))
         counts[f"distinct after {name}"] = len(same)
-        found += largest(subject, texts, same, form, name)
-    shown = (token.decode("utf-8", "replace") for token in subject.tok.model.tokens)
-    all_forms = len({FORMS["strip and case"](text) for text in shown})
+        witnesses += largest_groups(subject, texts, same, form, name)
+    decoded = (token.decode("utf-8", "replace") for token in subject.tok.model.tokens)
+    all_forms = len({FORMS["strip and case"](text) for text in decoded})
     counts["distinct after strip and case, cut characters shown as U+FFFD"] = all_forms
     distinct = counts["distinct after strip and case"]
     says = f"{len(texts):,} tokens are {distinct:,} different texts if white space around them and case are ignored"
-    return CheckFinding("duplicates", "pass", says, counts, found)
+    return CheckFinding("duplicates", "pass", says, counts, witnesses)
 
 
-def largest(
+def largest_groups(
     subject: Subject, texts: Sequence[str], same: Counter[str], form: Callable[[str], str], name: str
 ) -> Iterator[Witness]:
-    """The tokens of the two largest groups that `form` makes the same."""
-    wanted = {text for text, count in same.most_common(2) if count > 1}
+    """The tokens of the two largest groups with the same text under `form`."""
+    groups = {text for text, count in same.most_common(2) if count > 1}
     for id, text in zip(subject.texts.ids.tolist(), texts, strict=True):
-        if (common := form(text)) in wanted:
+        if (common := form(text)) in groups:
             yield Witness(id, text.encode(), f"same after {name}", common)

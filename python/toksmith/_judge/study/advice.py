@@ -1,7 +1,7 @@
-"""What the figures of a study say: a range of sizes with its reasons, and what they cannot say.
+"""The advice of a study: a range of sizes with its reasons, and cautions about the figures.
 
-The range is that of the published laws, cut where the corpus cannot teach more tokens or the planned training would hardly
-see them. Compute and compression say which end to prefer. Rényi efficiency decides nothing.
+The range is that of the published laws, cut at the size above which the corpus has too few examples of a token or the planned
+training would hardly meet it. Compute and compression decide which end to prefer. Rényi efficiency decides nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ __all__ = ["RENYI", "Advice", "advice_of"]
 
 MULTIPLE = 128
 MOST_TOKENS = 1 << 60  # no limit
-FEWEST_LAST = 10  # occurrences of the last pair below which a merge is an accident of the sample: a convention
-MOST_SELDOM = 0.05  # the share of hardly seen tokens up to which a size is in the range: a convention
-ALIKE = 0.01  # differences of lengths and of compute that decide nothing
+FEWEST_LAST = 10  # occurrences; a last pair with fewer is an accident of the sample: a convention
+MOST_SELDOM = 0.05  # maximum share of hardly seen tokens for a size in the range: a convention
+ALIKE = 0.01  # relative differences of lengths and of compute up to this decide nothing
 RENYI = (
     "Rényi efficiency is shown and ranks nothing: it followed translation scores in one study (r = 0.78), and changes that "
     "raise it while translations get worse are known (2402.14614)."
@@ -28,14 +28,14 @@ RENYI = (
 
 @dataclass(frozen=True)
 class Advice:
-    """What to take.
+    """The recommended sizes and tokenizers.
 
     Attributes:
         low, high: The range of sizes, multiples of 128.
-        reasons: Where the range comes from, in words.
+        reasons: The reasons for the range, in words.
         tokenizers: The candidates whose texts are within 1 % of the shortest.
         compared_at: The size at which they were compared.
-        cautions: What the figures do not show here.
+        cautions: The limits of the figures, in words.
     """
 
     low: int
@@ -50,7 +50,7 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     sizes = [law.vocab_size for law in laws]
     low, high = rounded_up(min(sizes), MULTIPLE), rounded_up(max(sizes), MULTIPLE)
     names = list(dict.fromkeys(row.tokenizer for row in rows))
-    at, best = compared(rows, names, (low * high) ** 0.5)
+    at, best = best_candidates(rows, names, (low * high) ** 0.5)
     own = [row for row in rows if row.tokenizer == best[0]]
     outside = ", an extrapolation" if any(law.beyond for law in laws) else ""
     shape = f"{amount(plan.params)} parameters and rows of {plan.width:,}"
@@ -58,7 +58,7 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     if len(names) > 1:
         reasons.append(alike_reason(at, best, own, rows))
         reasons += fair_reason(at, rows)
-    limit, why = supported(own)
+    limit, why = largest_supported(own)
     if limit < high:
         reasons.append(why)
         high = max(MULTIPLE, limit // MULTIPLE * MULTIPLE)
@@ -68,8 +68,8 @@ def advice_of(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], plan: ModelP
     return Advice(low, high, tuple(reasons), best, at, tuple(cautions(rows, laws, split)))
 
 
-def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> tuple[int, tuple[str, ...]]:
-    """The size nearest to the middle that most candidates have, and the candidates that are best there, the best first."""
+def best_candidates(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> tuple[int, tuple[str, ...]]:
+    """The size nearest to the middle with the most candidates, and the best candidates there, the best first."""
     of_size: dict[int, list[StudyRow]] = {}
     for row in rows:
         of_size.setdefault(row.vocab_size, []).append(row)
@@ -81,7 +81,7 @@ def compared(rows: Sequence[StudyRow], names: Sequence[str], middle: float) -> t
 
 
 def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Sequence[StudyRow]) -> str:
-    """Which candidates make the shortest text, and how far the others are."""
+    """A sentence on the candidates with the shortest text, and the distance of the others."""
     here = {row.tokenizer: row.tokens for row in rows if row.vocab_size == at}
     others = [f"{name} {tokens / max(1, here[best[0]]) - 1:+.1%}" for name, tokens in here.items() if name not in best]
     more = f" ({', '.join(others)})" if others else ""
@@ -90,45 +90,45 @@ def alike_reason(at: int, best: Sequence[str], own: Sequence[StudyRow], rows: Se
 
 
 def fair_reason(at: int, rows: Sequence[StudyRow]) -> Iterator[str]:
-    """Which candidate the languages share most equally, where they were compared."""
-    found = sorted((row.gini, row.tokenizer) for row in rows if row.vocab_size == at and row.gini is not None)
-    if found:
-        others = ", ".join(f"{name} {gini:.3f}" for gini, name in found[1:])
-        yield f"Languages pay most equally with {found[0][1]}: Gini {found[0][0]:.3f} ({others})."
+    """A sentence on the candidate with the most equal cost of languages, if these were compared."""
+    ranking = sorted((row.gini, row.tokenizer) for row in rows if row.vocab_size == at and row.gini is not None)
+    if ranking:
+        others = ", ".join(f"{name} {gini:.3f}" for gini, name in ranking[1:])
+        yield f"Languages pay most equally with {ranking[0][1]}: Gini {ranking[0][0]:.3f} ({others})."
 
 
-def supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
-    """The largest size that this corpus and the planned training support, and why not a larger one."""
+def largest_supported(rows: Sequence[StudyRow]) -> tuple[int, str]:
+    """The largest size that the corpus and the planned training support, and the reason for this limit."""
     for before, row in zip([None, *rows], rows, strict=False):
         size = before.vocab_size if before else row.vocab_size
         if row.last_count is not None and row.last_count < FEWEST_LAST:
-            said = (
+            reason = (
                 f"At {row.vocab_size:,} tokens the last pair occurs {row.last_count} times in the training text: such tokens are "
                 f"accidents of this sample. Train on more text before you go beyond {size:,}."
             )
-            return size, said
+            return size, reason
         if row.seldom > MOST_SELDOM * max(1, row.learned):
-            said = (
+            reason = (
                 f"At {row.vocab_size:,} tokens, {row.seldom:,} of them are hardly seen (never in the sample, or expected fewer than "
                 f"{SELDOM} times), so their rows would hardly be trained. Train on more text before you go beyond {size:,}."
             )
-            return size, said
+            return size, reason
     return MOST_TOKENS, ""
 
 
 def compute_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
-    """Where training on this text costs least."""
+    """A sentence on the sizes with the least training compute for this text."""
     least = min(rows, key=lambda row: row.training_flops)
     flat = [row.vocab_size for row in rows if row.training_flops <= least.training_flops * (1 + ALIKE)]
     edge = least in (rows[0], rows[-1]) and len(rows) > 1
     where = f"{flat[0]:,} to {flat[-1]:,} tokens (within 1 %)" if len(flat) > 1 else f"{least.vocab_size:,} tokens"
     end = "lower" if least.vocab_size < low else "upper" if least.vocab_size > high else ""
-    said = f"This text costs least compute at {where}" + (", the end of what was measured" if edge else "")
-    yield f"{said}: prefer the {end} end." if end else f"{said}."
+    sentence = f"This text costs least compute at {where}" + (", the end of the measured range" if edge else "")
+    yield f"{sentence}: prefer the {end} end." if end else f"{sentence}."
 
 
 def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str]:
-    """What a doubling still saves inside of the range."""
+    """A sentence on the shortening of the text from half of `low` to twice `high`."""
     inside = [row for row in rows if low / 2 <= row.vocab_size <= high * 2]
     if len(inside) > 1:
         first, last = inside[0], inside[-1]
@@ -138,11 +138,11 @@ def length_reason(rows: Sequence[StudyRow], low: int, high: int) -> Iterator[str
 
 def cautions(rows: Sequence[StudyRow], laws: Sequence[ScalingRow], split: Split) -> Iterator[str]:
     for reason in dict.fromkeys(part for law in laws for part in law.beyond.split("; ") if part):
-        yield f"The laws were {reason}: what they give here is an extrapolation."
+        yield f"The laws were {reason}: their sizes here are an extrapolation."
     if split.held_out_bytes < 1 << 17:
-        yield f"The held-out text has only {split.held_out_bytes:,} bytes: small differences say nothing."
+        yield f"The held-out text has only {split.held_out_bytes:,} bytes: small differences mean nothing."
     changed = {row.tokenizer for row in rows if row.changed}
     if changed:
-        yield f"{', '.join(sorted(changed))}: decoding does not restore all texts, and what is lost makes them look shorter."
+        yield f"{', '.join(sorted(changed))}: decoding does not restore all texts, and the loss makes them look shorter."
     yield "Fewer tokens are not always better for a model: 64 models with different cuts did not follow the count (PathPiece)."
     yield RENYI

@@ -1,4 +1,4 @@
-"""What a study compares: kinds of tokenizers, and split patterns of those kinds that take one. A row is a kind.
+"""The candidates of a study: kinds of tokenizers, each with the split patterns that it takes. A row is a kind.
 
 Byte-pair encoding of bytes is trained once, at its largest size, and rewound; other kinds are trained for each size.
 """
@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from ..._base.arguments import items, text
-from ..._base.errors import InvalidOption, UnknownName, close_names
+from ..._base.arguments import check_items, check_text
+from ..._base.wording import close_names
 from ..._model.patterns import patterns as known_patterns
 from ..._model.patterns import splitters
+from ...errors import InvalidOption, UnknownName
 
 __all__ = ["KINDS", "StudyCandidate", "candidates"]
 
@@ -25,8 +26,8 @@ TAKEN = "a list of str, or None for no split"
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind: its name, the arguments of `train` that ask for it, whether it takes a split pattern, whether one training
-    gives all sizes, and how many tokens it has before it learns one (None: the corpus decides)."""
+    """One kind: its name, its arguments of `train`, whether it takes a split pattern, whether one training gives all sizes,
+    and the number of tokens before training (None: the corpus decides)."""
 
     name: str
     arguments: Mapping[str, Any]
@@ -70,25 +71,27 @@ class StudyCandidate:
 
 def candidates(kinds: Sequence[str], patterns: Sequence[str | None]) -> list[StudyCandidate]:
     """Each kind with each pattern that it takes, in order."""
-    patterns = [None if each is None else text(each, "patterns") for each in items(patterns, "patterns", TAKEN)]
+    patterns = [
+        None if each is None else check_text(each, "patterns") for each in check_items(patterns, "patterns", TAKEN)
+    ]
     for name, values in (("kinds", kinds), ("patterns", patterns)):
         if not values or len({*values}) < len(values):
             raise InvalidOption(name, list(values), "at least one, each once")
-    found = []
+    models = []
     for kind in kinds:
         if kind not in KINDS:
             raise UnknownName("kind", kind, close_names(kind, KINDS) or list(KINDS))
         row = KINDS[kind]
         if row.patterned:
-            found += [StudyCandidate(f"{kind} {named(each)}", row, each) for each in patterns]
+            models += [StudyCandidate(f"{kind} {pattern_name(each)}", row, each) for each in patterns]
         else:
-            found.append(StudyCandidate(kind, row))
+            models.append(StudyCandidate(kind, row))
     for pattern in patterns:
         splitters(pattern)
-    return found
+    return models
 
 
-def named(pattern: str | None) -> str:
+def pattern_name(pattern: str | None) -> str:
     if pattern is None:
         return "none"
     return pattern if pattern in known_patterns() else f"/{pattern}/"

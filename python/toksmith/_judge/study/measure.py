@@ -1,4 +1,4 @@
-"""One row of a study: what one tokenizer of one size makes of the held-out texts, and what it costs the planned model."""
+"""One row of a study: the figures of one tokenizer of one size on the held-out texts and for the planned model."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._corpus import batches
+from ..._corpus import batch_texts
 from ..._model.model import BYTE_TOKENS
 from ..._tokenizer.tokenizer import Tokenizer
 from ...metrics import Sample, parity
 from ...metrics._rows import METRICS
-from ...metrics._sample import counted
+from ...metrics._sample import count_sample
 from .scaling import ModelPlan, rounded_up
 from .split import Split
 
-__all__ = ["SELDOM", "StudyRow", "measured"]
+__all__ = ["SELDOM", "StudyRow", "measure_row"]
 
-SELDOM = 100  # occurrences in the planned corpus below which a row is hardly trained: a convention, not a finding
-RAREST = 100  # one token in so many
+SELDOM = 100  # occurrences in the planned corpus; a row with fewer is hardly trained: a convention, not a finding
+RAREST = 100  # one token in this number is among the rarest
 
 
 @dataclass(frozen=True)
@@ -30,31 +30,32 @@ class StudyRow:
 
     Attributes:
         tokenizer: Its candidate, such as "bpe o200k".
-        kind, pattern: What `train` was asked for.
-        vocab_size: Special tokens included.
-        tokens: Of the held-out texts.
-        bytes_per_token: Bytes of held-out text for a token, on average.
-        unigram_bits_per_byte: What a model that knows only how often each
-            token occurs in training needs for the held-out texts.
+        kind, pattern: The arguments of `train`.
+        vocab_size: Size of the vocabulary, special tokens included.
+        tokens: Number of tokens of the held-out texts.
+        bytes_per_token: Mean number of bytes of held-out text in a token.
+        unigram_bits_per_byte: Cross entropy of the held-out texts under the
+            token frequencies of training.
         renyi_efficiency: Of order 2.5, on the held-out texts.
-        changed: Held-out texts that decoding does not restore.
+        changed: Number of held-out texts that decoding does not restore.
         training_flops: Operations of one pass of training over the held-out
             texts, 6(N + Vd) for each token.
         inference_flops_per_byte: Operations of reading a byte, 2(N + Vd) for
             each token.
-        embedding_share: Of all parameters.
-        learned: Tokens that training learned: not special, not a single byte.
-        rarest: How often the rarest 1 % of them occur in the planned corpus
-            at most, expected from the sample.
-        resolution: What one occurrence in the sample is in the planned corpus;
-            below it, figures of rare tokens are coarse.
-        seldom: How many of them the sample does not have, or are expected
-            fewer than 100 times: candidates for glitch tokens.
-        last_count: How often the last pair occurred when it was merged; None
-            for kinds without merges.
+        embedding_share: Share of the embeddings in all parameters.
+        learned: Number of learned tokens: not special, not a single byte.
+        rarest: Maximum occurrences of each of the rarest 1 % of them in the
+            planned corpus, expected from the sample.
+        resolution: Occurrences in the planned corpus for one in the sample;
+            figures of rare tokens below it are coarse.
+        seldom: Number of learned tokens that are not in the sample or are
+            expected fewer than 100 times: candidates for glitch tokens.
+        last_count: Occurrences of the last pair when it was merged; None for
+            kinds without merges.
         padded_64, padded_128: The size, rounded up to a multiple.
-        gini, worst, worst_premium: Of the languages, if texts were given.
-        file: Where the tokenizer was kept.
+        gini, worst, worst_premium: Figures of the languages, if these were
+            given.
+        file: The file of the tokenizer.
     """
 
     tokenizer: str
@@ -82,7 +83,7 @@ class StudyRow:
     file: str | None = None
 
 
-def measured(
+def measure_row(
     tok: Tokenizer,
     split: Split,
     plan: ModelPlan,
@@ -91,10 +92,10 @@ def measured(
     threads: int,
 ) -> dict[str, Any]:
     """The figures of a row, without its names."""
-    sample = counted(tok, [*split.held_out], special="text", threads=threads)
-    seen = occurrences(tok, split.sampled(), threads)
-    learned = np.sort(seen[learned_ids(tok)])
-    total = max(1, int(seen.sum()))
+    sample = count_sample(tok, [*split.held_out], special="text", threads=threads)
+    frequencies = count_tokens(tok, split.sample_texts(), threads)
+    learned = np.sort(frequencies[learned_ids(tok)])
+    total = max(1, int(frequencies.sum()))
     expected = learned * (plan.tokens / total)
     place = max(1, -(-len(learned) // RAREST)) - 1
     size = len(tok)
@@ -105,8 +106,8 @@ def measured(
     return {
         "vocab_size": size,
         "tokens": sample.tokens,
-        "bytes_per_token": sample.bytes / max(1, sample.tokens),  # WordPiece makes none of white space
-        "unigram_bits_per_byte": cross_entropy(sample, seen) / sample.bytes,
+        "bytes_per_token": sample.bytes / max(1, sample.tokens),  # WordPiece makes no token of white space
+        "unigram_bits_per_byte": cross_entropy(sample, frequencies) / sample.bytes,
         "renyi_efficiency": efficiency.numerator / efficiency.denominator if efficiency.denominator else 0.0,
         "changed": sample.changed,
         "training_flops": plan.training_flops(size, sample.tokens),
@@ -123,28 +124,28 @@ def measured(
     }
 
 
-def occurrences(tok: Tokenizer, texts: Iterable[bytes], threads: int) -> NDArray[np.int64]:
-    found = np.zeros(tok.vocab_size, np.int64)
-    for batch in batches(texts):
-        found += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=tok.vocab_size)
-    return found
+def count_tokens(tok: Tokenizer, texts: Iterable[bytes], threads: int) -> NDArray[np.int64]:
+    totals = np.zeros(tok.vocab_size, np.int64)
+    for batch in batch_texts(texts):
+        totals += np.bincount(tok.encode_ragged(batch, special="text", threads=threads).ids, minlength=tok.vocab_size)
+    return totals
 
 
 def learned_ids(tok: Tokenizer) -> NDArray[np.intp]:
-    """The ids of tokens that training learned: not special, and neither a byte nor one that means a byte."""
+    """The ids of learned tokens: not special, not a single byte, and not a byte token such as `<0x0A>`."""
     model = tok.model
     special = {added.id for added in model.added_tokens}
     single = model.unit == "byte"
-    kept = [
+    ids = [
         id
         for id, token in zip(model.ids.tolist(), model.tokens, strict=True)
         if id not in special and not (single and len(token) == 1) and token not in BYTE_TOKENS
     ]
-    return np.array(kept, np.intp)
+    return np.array(ids, np.intp)
 
 
 def cross_entropy(sample: Sample, seen: NDArray[np.int64]) -> float:
-    """Bits of the held-out tokens under their frequencies in training; half an occurrence is added to each token's."""
+    """Bits of the held-out tokens under their frequencies in training, with half an occurrence added to each token."""
     emitted = sample.ids.astype(np.float64)
     weights = np.zeros(len(emitted))
     weights[: len(seen)] = seen
@@ -156,14 +157,14 @@ def cross_entropy(sample: Sample, seen: NDArray[np.int64]) -> float:
 
 
 def fairness(tok: Tokenizer, languages: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    """The Gini coefficient of the languages, and the one that pays most."""
+    """The Gini coefficient of the languages, and the language with the largest premium."""
     if not languages:
         return {}
-    found = parity(tok, languages, threads=threads)
-    paid = [each for each in found.languages if each.premium is not None]
-    worst = max(paid, key=lambda each: each.premium or 0) if paid else None
+    result = parity(tok, languages, threads=threads)
+    priced = [each for each in result.languages if each.premium is not None]
+    worst = max(priced, key=lambda each: each.premium or 0) if priced else None
     return {
-        "gini": found.gini,
+        "gini": result.gini,
         "worst": None if worst is None else worst.name,
         "worst_premium": None if worst is None else worst.premium,
     }

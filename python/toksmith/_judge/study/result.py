@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from ... import _render
-from ..._base.errors import number_of
+from ..._base.wording import number_of
 from ..._render import Block, Line, Shown, Table, json_of, one_line
 from .advice import Advice
 from .measure import RAREST, SELDOM, StudyRow
@@ -23,16 +23,16 @@ PAYS = "pays most"  # the one head of texts
 
 @dataclass(frozen=True, repr=False)
 class Study(Shown):
-    """Which vocabulary size, pattern and kind suit some texts and a planned
+    """The vocabulary size, pattern and kind that suit some texts and a planned
     model.
 
     Attributes:
         plan: The model.
-        split: What was trained on, and what was measured.
+        split: The texts for training, and the texts for measuring.
         rows: Each candidate at each size.
         scaling: The published laws, applied to the plan.
         advice: The range with its reasons.
-        notes: What differs from what was asked for.
+        notes: Deviations from the request.
         languages: Their names, if texts were given.
         keep: The folder of the trained tokenizers.
     """
@@ -70,7 +70,7 @@ class Study(Shown):
         return _render.report(self.view(), [*curves(self)])
 
     def plot(self) -> _render.Plot:
-        """The bytes of a token by size, as plain data for `to_chart`."""
+        """The mean bytes of a token by size, as plain data for `to_chart`."""
         series = by_tokenizer(self, lambda row: row.bytes_per_token)
         return _render.Plot("How long tokens are", "vocabulary size", "bytes a token", series, kind="curves")
 
@@ -83,10 +83,10 @@ class Study(Shown):
 
 def by_tokenizer(study: Study, value: Callable[[StudyRow], float]) -> dict[str, list[tuple[float, float]]]:
     """A figure of each row, by tokenizer and size."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    series: dict[str, list[tuple[float, float]]] = {}
     for row in study.rows:
-        found.setdefault(row.tokenizer, []).append((row.vocab_size, value(row)))
-    return found
+        series.setdefault(row.tokenizer, []).append((row.vocab_size, value(row)))
+    return series
 
 
 def curves(study: Study) -> Iterator[_render.Curves]:
@@ -111,9 +111,9 @@ def summary(study: Study) -> Iterator[Block]:
         yield Line(f"- {reason}")
     yield from (Line(f"note: {note}", "warn") for note in study.notes)
     tied = "one matrix for input and output" if plan.tied else "two matrices"
-    given = "as given" if plan.width_given else "the usual one of so many parameters"
+    source = "as given" if plan.width_given else "the usual width of this size"
     yield Line(
-        f"Model: {amount(plan.params)} parameters beside the vocabulary, {tied}, rows of {plan.width:,} numbers ({given}), "
+        f"Model: {amount(plan.params)} parameters outside the vocabulary, {tied}, rows of {plan.width:,} numbers ({source}), "
         f"{amount(plan.tokens)} tokens of training."
     )
     yield Line(f"Corpus: {number_of(split.texts, 'text')}, {split.all_bytes:,} bytes. Held out: {split.rule}.")
@@ -142,7 +142,7 @@ def tables(study: Study) -> Iterator[Block]:
     }
     yield table(study, "The model", model)
     rare: Columns = {
-        # What the sample does not have is rarer than one occurrence there.
+        # A token that is not in the sample is rarer than one occurrence in it.
         f"rarest {100 // RAREST} %": lambda row: f"{row.rarest:,.0f}" if row.rarest else f"< {row.resolution:,.0f}",
         "hardly seen": lambda row: f"{row.seldom:,}",
         "share": lambda row: f"{row.seldom / max(1, row.learned):.1%}",
@@ -169,7 +169,7 @@ def table(study: Study, caption: str, figures: Columns) -> Table:
 
 
 def laws(study: Study) -> Iterator[Block]:
-    """The scaling laws, and what no figure shows."""
+    """The scaling laws, and the cautions."""
     rows = [
         [row.name, f"{row.vocab_size:,}", row.says, f"extrapolation: {row.beyond}" if row.beyond else "fitted here"]
         for row in study.scaling

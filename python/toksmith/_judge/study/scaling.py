@@ -1,7 +1,7 @@
-"""The vocabulary size that published scaling laws give for a model, and what a vocabulary costs a model.
+"""The vocabulary sizes that published scaling laws give for a model, and the cost of a vocabulary for a model.
 
-The constants are those of Tao et al. (2407.13623). They were fitted to six models; `notes` says where a question is outside
-of what was fitted. Left out: any text, whose figures `measure.py` has.
+The constants are those of Tao et al. (2407.13623). They were fitted to six models; `beyond` marks extrapolations. Left out:
+figures of texts, which `measure.py` computes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..._base.errors import InvalidOption
+from ...errors import InvalidOption
 
 __all__ = [
     "FITTED_PARAMS",
@@ -18,12 +18,12 @@ __all__ = [
     "ModelPlan",
     "ScalingRow",
     "amount",
-    "published",
+    "published_ratio",
     "rounded_up",
     "scaling_rows",
 ]
 
-# What the laws were fitted on: parameters outside the vocabulary, and sizes of vocabularies.
+# The ranges of the fit: parameters outside the vocabulary, and sizes of vocabularies.
 FITTED_PARAMS = (33e6, 1.2e9)
 FITTED_SIZES = (4096, 96_256)
 # The shapes of models in the paper: parameters outside the vocabulary, and width.
@@ -34,10 +34,10 @@ MOST_PARAMS, MOST_TOKENS, MOST_WIDTH = 1e15, 1e18, 1 << 20
 
 @dataclass(frozen=True)
 class ModelPlan:
-    """The model that the tokenizer is for.
+    """The planned model of the tokenizer.
 
     Attributes: `params` outside the vocabulary's matrices; `tokens` of the
-    planned corpus; `tied`, whether one matrix is for input and output;
+    planned corpus; `tied`, whether input and output share one matrix;
     `width` of a row; `width_given`, whether the caller chose it.
     """
 
@@ -58,47 +58,47 @@ class ModelPlan:
 
     @property
     def tables(self) -> int:
-        """How many matrices have a row for each token."""
+        """The number of matrices with a row for each token."""
         return 1 if self.tied else 2
 
     def embedding_share(self, vocab_size: int) -> float:
-        """The share of all parameters that is in the matrices of the vocabulary."""
+        """The share of the vocabulary's matrices in all parameters."""
         own = self.tables * vocab_size * self.width
         return own / (self.params + own)
 
     def training_flops(self, vocab_size: int, tokens: float) -> float:
-        """Operations of training on so many tokens: 6 for each parameter and token, the vocabulary counted once."""
+        """Operations of training on `tokens` tokens: 6 for each parameter and token, the vocabulary counted once."""
         return 6 * (self.params + vocab_size * self.width) * tokens
 
     def inference_flops(self, vocab_size: int, tokens: float) -> float:
-        """Operations of reading so many tokens: 2 for each parameter and token."""
+        """Operations of reading `tokens` tokens: 2 for each parameter and token."""
         return 2 * (self.params + vocab_size * self.width) * tokens
 
 
 def width_of(params: float) -> int:
-    """The usual width of a model: between the shapes of the paper on logarithmic scales, outside of them by the cube root.
+    """The usual width of a model: interpolated on logarithmic scales between the paper's shapes, the cube root outside.
 
     >>> [width_of(params) for params in (302e6, 1e9, 3e9, 7e9, 70e9)]
     [1024, 1536, 3200, 4096, 8192]
     """
     if params <= SHAPES[0][0] or params >= SHAPES[-1][0]:
         known, width = SHAPES[0] if params <= SHAPES[0][0] else SHAPES[-1]
-        found = width * math.exp(math.log(params / known) / 3)
+        result = width * math.exp(math.log(params / known) / 3)
     else:
         place = next(place for place, (known, _) in enumerate(SHAPES) if params < known)
         (low, narrow), (high, wide) = SHAPES[place - 1 : place + 1]
         share = math.log(params / low) / math.log(high / low)
-        found = narrow * math.exp(math.log(wide / narrow) * share)
-    return max(WIDTH_STEP, round(found / WIDTH_STEP) * WIDTH_STEP)
+        result = narrow * math.exp(math.log(wide / narrow) * share)
+    return max(WIDTH_STEP, round(result / WIDTH_STEP) * WIDTH_STEP)
 
 
 @dataclass(frozen=True)
 class ScalingRow:
     """One published law, applied to the plan.
 
-    Attributes: `name`; `vocab_size` that it gives; `says` in words what it
-    assumes; `beyond`, why the answer lies outside of what was fitted ("" if
-    it does not).
+    Attributes: `name`; `vocab_size`, its result; `says`, its assumption in
+    words; `beyond`, the reason why the result is an extrapolation ("" if it
+    is not).
     """
 
     name: str
@@ -108,22 +108,22 @@ class ScalingRow:
 
 
 def by_compute(params: float) -> float:
-    """Parameters of the vocabulary by law 1: equal compute, where the model has its best number of tokens."""
+    """Parameters of the vocabulary by law 1: equal compute, at the model's optimal number of tokens."""
     return float(0.204123 * optimal_compute(params) ** 0.416362)
 
 
 def optimal_compute(params: float) -> float:
-    """Operations with which a model of so many parameters is trained best by law 1, about 24 tokens a parameter."""
+    """Optimal training operations for `params` parameters by law 1, about 24 tokens a parameter."""
     return (params / 0.083355) * (params / 0.083355)
 
 
 def by_derivative(params: float) -> float:
-    """Parameters of the vocabulary by law 2, the derivative of compute, from a fitted model of 33 million parameters."""
+    """Parameters of the vocabulary by law 2, the derivative of compute, starting from a fitted model of 33 million."""
     return float(3_145_728 * (params / 33e6) ** 0.835397)
 
 
 def by_loss(params: float, compute: Callable[[float], float]) -> float:
-    """Parameters of the vocabulary by law 3: least loss among all that cost the same.
+    """Parameters of the vocabulary by law 3: least loss at equal cost.
 
     `compute` gives the operations, in 1e15, for a number of parameters of the vocabulary in millions.
     """
@@ -149,8 +149,8 @@ def scaling_rows(plan: ModelPlan) -> tuple[ScalingRow, ...]:
     def planned(own: float) -> float:
         return 6 * (plan.params / 1e6 + own) * plan.tokens / 1e9
 
-    said = f"least loss with the planned {amount(plan.tokens)} tokens ({per_param:,.3g} a parameter)"
-    found = (
+    assumption = f"least loss with the planned {amount(plan.tokens)} tokens ({per_param:,.3g} a parameter)"
+    laws = (
         ("1 compute", by_compute(plan.params), "equal compute, trained with about 24 tokens a parameter"),
         ("2 derivative", by_derivative(plan.params), "derivative of compute, trained with about 24 tokens a parameter"),
         (
@@ -158,17 +158,17 @@ def scaling_rows(plan: ModelPlan) -> tuple[ScalingRow, ...]:
             by_loss(plan.params, lambda _: best / 1e15),
             "least loss, trained with about 24 tokens a parameter",
         ),
-        ("3 loss, planned", by_loss(plan.params, planned), said),
+        ("3 loss, planned", by_loss(plan.params, planned), assumption),
     )
     rows = []
-    for name, own, says in found:
+    for name, own, says in laws:
         size = max(1, round(own / plan.width))
-        rows.append(ScalingRow(name, size, says, "; ".join(beyond(plan.params, size))))
+        rows.append(ScalingRow(name, size, says, "; ".join(extrapolations(plan.params, size))))
     return tuple(rows)
 
 
-def beyond(params: float, vocab_size: int) -> Iterator[str]:
-    """Where a plan and the size that a law gives are outside of what was fitted."""
+def extrapolations(params: float, vocab_size: int) -> Iterator[str]:
+    """The ranges of the fit that do not contain the plan or the size."""
     low, high = FITTED_PARAMS
     if not low <= params <= high:
         yield f"fitted on {low / 1e6:.0f}M to {high / 1e9:.1f}B parameters"
@@ -177,14 +177,14 @@ def beyond(params: float, vocab_size: int) -> Iterator[str]:
         yield f"fitted on {least:,} to {most:,} tokens"
 
 
-def published(vocab_size: int) -> float:
-    """Tokens for each character of the paper's text, by its fit for sizes up to 200,000."""
+def published_ratio(vocab_size: int) -> float:
+    """Tokens per character of the paper's text, by its fit for sizes up to 200,000."""
     log = math.log(vocab_size)
     return 0.00639222 * log**2 - 0.15811069 * log + 1.20470122
 
 
 def rounded_up(vocab_size: int, multiple: int) -> int:
-    """The next multiple, at which matrices are fast.
+    """The size rounded up to a multiple, at which matrices are fast.
 
     >>> rounded_up(50_257, 64), rounded_up(50_257, 128)
     (50304, 50304)

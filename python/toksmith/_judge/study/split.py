@@ -1,9 +1,8 @@
-"""A corpus for a study: which texts are trained on, and which are held out. Fixed by the texts alone, in bounded memory.
+"""Splits the corpus of a study into training texts and held-out texts, by the texts alone, in bounded memory.
 
-The rule: each text has the place of its hash. The texts with the smallest hashes are held out, up to 5 % of the bytes and
-16 MiB, so equal texts are always on the same side, and a text that is held out is measured once. Of the others, those with
-the smallest hashes are the sample, in which tokens are counted. Where there are few texts, they are cut at line ends.
-Left out: texts that are nearly equal.
+The texts with the smallest hashes are held out, up to 5 % of the bytes and 16 MiB, so equal texts are always on the same side,
+and a held-out text is measured once. The texts with the next smallest hashes are the sample, in which tokens are counted. If a
+corpus has few texts, they are cut at line ends. Left out: texts that are nearly equal.
 """
 
 from __future__ import annotations
@@ -16,23 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..._base.arguments import WrongDocument
-from ..._base.errors import CorpusError, InvalidOption, number_of
-from ..._corpus import Corpus, Document, WholeFile, parts
-from ..._corpus.encode_files import opened, readable
+from ..._base.wording import number_of
+from ..._corpus import Corpus, Document, WholeFile, iter_unread
+from ..._corpus.encode_files import open_unpacked, wrap_corpus_errors
 from ..._tokenizer.stream import as_utf8
+from ...errors import CorpusError, InvalidOption
 
 __all__ = ["Split", "as_argument", "split_corpus"]
 
-HELD_OUT_SHARE = 20  # one in so many bytes
+HELD_OUT_SHARE = 20  # one byte in this number is held out
 HELD_OUT_BYTES, SAMPLE_BYTES = 16 << 20, 32 << 20
 LONGEST = 1 << 20  # longer texts are cut
 FEWEST, WANTED, SHORTEST = (
     200,
     400,
     256,
-)  # texts; below the first they are cut into about so many, of at least so many bytes
+)  # fewer than FEWEST texts are cut into about WANTED, each of at least SHORTEST bytes
 READ = 8 << 20
-Told = Callable[[int], None]
+OnBytes = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Split:
     """The two sides of a corpus.
 
     Attributes:
-        corpus: As it was given.
-        longest: Longer texts are cut at line ends.
-        last: The largest hash that is held out; None if held-out texts were
-            given, so that everything is trained on.
+        corpus: The argument, unchanged.
+        longest: Bytes; longer texts are cut at line ends.
+        last: The largest held-out hash; None if the caller gave held-out
+            texts, so that the whole corpus is trained on.
         held_out: The texts to measure, each once.
-        sample: Texts of training, with how often each occurs.
+        sample: Training texts, with the occurrences of each.
         texts, all_bytes: The size of the whole corpus, held-out texts included.
-        trained_bytes: The bytes that are trained on.
-        held_out_bytes: Those of the held-out texts.
-        left_out: Held-out texts that were given and occur in the corpus.
-        digest: The texts of the corpus in order, and what is held out.
+        trained_bytes: The bytes of the training texts.
+        held_out_bytes: The bytes of the held-out texts.
+        left_out: Number of given held-out texts that occur in the corpus.
+        digest: Hash of the texts of the corpus in order, and of the split.
     """
 
     corpus: Corpus
@@ -69,9 +69,9 @@ class Split:
         """The corpus to train on; a new iterator at each call."""
         if self.last is None:
             return self.corpus
-        return (text for text in texts(self.corpus, self.longest) if place(text) > (self.last or 0))
+        return (text for text in corpus_texts(self.corpus, self.longest) if text_hash(text) > (self.last or 0))
 
-    def sampled(self) -> Iterator[bytes]:
+    def sample_texts(self) -> Iterator[bytes]:
         for text, times in self.sample:
             for _ in range(times):
                 yield text
@@ -90,8 +90,8 @@ class Split:
         return f"those with the smallest hashes ({size}), never trained on, equal texts together{cut}"
 
 
-class Smallest:
-    """The different texts with the smallest hashes, in so many bytes."""
+class SmallestHashes:
+    """The distinct texts with the smallest hashes, up to `room` bytes."""
 
     def __init__(self, room: int) -> None:
         self.room, self.size = room, 0
@@ -111,55 +111,55 @@ class Smallest:
             self.size -= len(self.texts.pop(-heapq.heappop(self.heap))[0])
 
     def in_order(self) -> list[tuple[int, bytes, int]]:
-        """Hash, text and how often it came, the smallest hash first."""
+        """Hash, text and occurrences, the smallest hash first."""
         return [(hash, *self.texts[hash]) for hash in sorted(self.texts)]
 
 
 @dataclass
-class Seen:
-    """What one reading of a corpus found."""
+class CorpusReading:
+    """The result of one reading of a corpus."""
 
-    smallest: Smallest
+    smallest: SmallestHashes
     texts: int = 0
     bytes: int = 0
     digest: str = ""
 
 
-def split_corpus(corpus: Corpus, held_out: Corpus | None, told: Told) -> Split:
-    """Reads a corpus, and divides it.
+def split_corpus(corpus: Corpus, held_out: Corpus | None, told: OnBytes) -> Split:
+    """Reads a corpus and splits it.
 
     Args:
         held_out: Texts to measure; None to take them from the corpus.
-        told: Is called with the bytes that were read.
+        told: A callback that gets the number of bytes read so far.
     """
     refuse_once(corpus, "corpus")
     if held_out is not None:
         refuse_once(held_out, "held_out")
-        return beside(corpus, held_out, told)
-    seen, longest = read(corpus, LONGEST, {}, told), LONGEST
-    if 0 < len(seen.smallest.texts) < FEWEST:
-        longest = min(LONGEST, max(SHORTEST, seen.bytes // WANTED))
-        seen = read(corpus, longest, {}, told)
-    refuse_empty(seen)
-    found = seen.smallest.in_order()
-    most = min(HELD_OUT_BYTES, seen.bytes // HELD_OUT_SHARE)
-    number, size, trained = 0, 0, seen.bytes
-    for _, text, times in found[:-1]:
+        return split_given(corpus, held_out, told)
+    reading, longest = read_corpus(corpus, LONGEST, {}, told), LONGEST
+    if 0 < len(reading.smallest.texts) < FEWEST:
+        longest = min(LONGEST, max(SHORTEST, reading.bytes // WANTED))
+        reading = read_corpus(corpus, longest, {}, told)
+    refuse_empty(reading)
+    ordered = reading.smallest.in_order()
+    most = min(HELD_OUT_BYTES, reading.bytes // HELD_OUT_SHARE)
+    number, size, trained = 0, 0, reading.bytes
+    for _, text, times in ordered[:-1]:
         if number and size + len(text) > most:
             break
         number, size, trained = number + 1, size + len(text), trained - len(text) * times
     if not number:
-        raise CorpusError(None, None, "the corpus is one text, of which nothing can be held out; give held_out=")
-    last = found[number - 1][0]
-    digest = hashlib.blake2b(f"{seen.digest} {longest} {last}".encode(), digest_size=16).hexdigest()
+        raise CorpusError(None, None, "the corpus is one text, so no text can be held out; give held_out=")
+    last = ordered[number - 1][0]
+    digest = hashlib.blake2b(f"{reading.digest} {longest} {last}".encode(), digest_size=16).hexdigest()
     return Split(
         corpus,
         longest,
         last,
-        tuple(text for _, text, _ in found[:number]),
-        tuple((text, times) for _, text, times in found[number:]),
-        seen.texts,
-        seen.bytes,
+        tuple(text for _, text, _ in ordered[:number]),
+        tuple((text, times) for _, text, times in ordered[number:]),
+        reading.texts,
+        reading.bytes,
         trained,
         size,
         0,
@@ -167,28 +167,30 @@ def split_corpus(corpus: Corpus, held_out: Corpus | None, told: Told) -> Split:
     )
 
 
-def beside(corpus: Corpus, held_out: Corpus, told: Told) -> Split:
-    """The division where held-out texts are given: those that the corpus has too are left out."""
+def split_given(corpus: Corpus, held_out: Corpus, told: OnBytes) -> Split:
+    """The split with given held-out texts, without those that the corpus contains."""
     with as_argument("held_out", "corpus"):
-        given = read(held_out, LONGEST, {}, lambda _: None, HELD_OUT_BYTES).smallest.texts
-    if not given:
+        candidates = read_corpus(held_out, LONGEST, {}, lambda _: None, HELD_OUT_BYTES).smallest.texts
+    if not candidates:
         raise CorpusError(None, None, "the held-out text is empty: no byte in any of its documents")
-    met: dict[int, bool] = dict.fromkeys(given, False)
-    seen = read(corpus, LONGEST, met, told)
-    refuse_empty(seen)
-    kept = tuple(given[hash][0] for hash in sorted(given) if not met[hash])
-    if not kept:
-        said = f"all held-out texts ({len(given):,}) are texts of the corpus; give texts that training does not see"
-        raise CorpusError(None, None, said)
-    size = sum(map(len, kept))
-    sample = tuple((text, times) for _, text, times in seen.smallest.in_order())
-    left = len(given) - len(kept)
-    return Split(corpus, LONGEST, None, kept, sample, seen.texts, seen.bytes, seen.bytes, size, left, seen.digest)
+    met: dict[int, bool] = dict.fromkeys(candidates, False)
+    reading = read_corpus(corpus, LONGEST, met, told)
+    refuse_empty(reading)
+    measured = tuple(candidates[hash][0] for hash in sorted(candidates) if not met[hash])
+    if not measured:
+        problem = f"all held-out texts ({len(candidates):,}) are texts of the corpus; give texts that are not in it"
+        raise CorpusError(None, None, problem)
+    size = sum(map(len, measured))
+    sample = tuple((text, times) for _, text, times in reading.smallest.in_order())
+    left = len(candidates) - len(measured)
+    return Split(
+        corpus, LONGEST, None, measured, sample, reading.texts, reading.bytes, reading.bytes, size, left, reading.digest
+    )
 
 
 @contextmanager
 def as_argument(name: str, other: str) -> Iterator[None]:
-    """Errors of a wrong type by the name of the argument, where another function has another name for it."""
+    """Reports type errors of an inner call, which names the argument `other`, under the name of our argument."""
     try:
         yield
     except WrongDocument as error:
@@ -204,67 +206,69 @@ def refuse_once(corpus: Corpus, name: str) -> None:
         raise InvalidOption(name, corpus, allowed)
 
 
-def refuse_empty(seen: Seen) -> None:
+def refuse_empty(seen: CorpusReading) -> None:
     if not seen.bytes:
-        said = f"the corpus is empty: {number_of(seen.texts, 'document')} without a byte; expected text to learn from"
-        raise CorpusError(None, None, said)
+        problem = (
+            f"the corpus is empty: {number_of(seen.texts, 'document')} without a byte; expected text to learn from"
+        )
+        raise CorpusError(None, None, problem)
 
 
-def read(
-    corpus: Corpus, longest: int, met: dict[int, bool], told: Told, room: int = HELD_OUT_BYTES + SAMPLE_BYTES
-) -> Seen:
+def read_corpus(
+    corpus: Corpus, longest: int, met: dict[int, bool], told: OnBytes, room: int = HELD_OUT_BYTES + SAMPLE_BYTES
+) -> CorpusReading:
     """Reads a corpus once.
 
     Args:
-        met: By hash, whether the corpus has such a text; it is filled in.
+        met: By hash, whether the corpus has this text; this function fills in the values.
     """
-    seen = Seen(Smallest(room))
+    reading = CorpusReading(SmallestHashes(room))
     digest = hashlib.blake2b(digest_size=16)
-    for text in texts(corpus, longest):
-        hash = place(text)
+    for text in corpus_texts(corpus, longest):
+        hash = text_hash(text)
         digest.update(hash.to_bytes(8, "big"))
-        seen.smallest.add(hash, text)
-        seen.texts += 1
-        seen.bytes += len(text)
+        reading.smallest.add(hash, text)
+        reading.texts += 1
+        reading.bytes += len(text)
         if hash in met:
             met[hash] = True
-        told(seen.bytes)
-    seen.digest = digest.hexdigest()
-    return seen
+        told(reading.bytes)
+    reading.digest = digest.hexdigest()
+    return reading
 
 
-def place(text: bytes) -> int:
-    """The place of a text among all."""
+def text_hash(text: bytes) -> int:
+    """The hash of a text, by which texts are ordered."""
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def texts(corpus: Corpus, longest: int) -> Iterator[bytes]:
-    """The texts of a corpus that have a byte; longer ones are cut, and no file is in memory as a whole."""
-    for part in parts(corpus):
+def corpus_texts(corpus: Corpus, longest: int) -> Iterator[bytes]:
+    """The non-empty texts of a corpus, cut to `longest` bytes; no file is in memory as a whole."""
+    for part in iter_unread(corpus):
         if isinstance(part, Document):
-            yield from filter(None, cut(as_utf8(part.text), longest))
+            yield from filter(None, cut_text(as_utf8(part.text), longest))
         else:
-            yield from of_file(part, longest)
+            yield from texts_of_file(part, longest)
 
 
-def of_file(part: WholeFile, longest: int) -> Iterator[bytes]:
-    """The texts of a file that is one document."""
+def texts_of_file(part: WholeFile, longest: int) -> Iterator[bytes]:
+    """The texts of a file, which is one document."""
     assert isinstance(part.source, Path), "open files are refused"
-    with readable(part.source), opened(part.source) as stream:
+    with wrap_corpus_errors(part.source), open_unpacked(part.source) as stream:
         rest = b""
         while block := stream.read(max(READ, 8 * longest)):
-            *whole, rest = cut(rest + block, longest, more=True)
+            *whole, rest = cut_text(rest + block, longest, more=True)
             yield from whole
-        yield from filter(None, cut(rest, longest))
+        yield from filter(None, cut_text(rest, longest))
 
 
-def cut(text: bytes, longest: int, *, more: bool = False) -> Iterator[bytes]:
-    r"""A text, cut behind the first line end from `longest` bytes on; within a line only if it is four times as long.
+def cut_text(text: bytes, longest: int, *, more: bool = False) -> Iterator[bytes]:
+    r"""A text cut after the first line end from `longest` bytes on, or inside a line that is four times as long.
 
     Args:
-        more: Whether the text goes on: then the last part, which may be empty, is not complete.
+        more: Whether the text continues; the last part, which can be empty, is then incomplete.
 
-    >>> [*cut(b"one line\nanother line\nend", 5)]
+    >>> [*cut_text(b"one line\nanother line\nend", 5)]
     [b'one line\n', b'another line\n', b'end']
     """
     start, ahead = 0, 4 * longest

@@ -1,4 +1,4 @@
-// Questions to the server. A text is sent once and then named by the key that came back; of an edited text the edits are sent.
+// Requests to the server. A text is sent once and then named by the key in the answer; for an edited text, the edits are sent.
 
 export class Refused extends Error {
   constructor(message, kind, status) {
@@ -13,18 +13,18 @@ export class Cancelled extends Error {}
 
 const MOST_EDITS = 200;
 const sent = { text: null, key: null };
-let edits = []; // of the text that was sent last: what each makes of it, and the edit
+let edits = []; // of the text that was sent last: the new text, and the edit
 let watching = false;
 export const connection = new EventTarget(); // `gone` and `back`; `busy` and `idle`
 
-const running = new Set(); // what somebody waits for
+const running = new Set(); // the requests that the user waits for
 
-// Gives up every question that somebody waits for.
+// Cancels every request that the user waits for.
 export function cancel() {
   for (const each of [...running]) each.abort(new Cancelled('You cancelled this.'));
 }
 
-// A question that can be given up, by its asker or by `cancel`.
+// A request that its caller or `cancel` can abort.
 async function waited(signal, quiet, work) {
   const control = new AbortController();
   const stop = () => control.abort(signal.reason);
@@ -62,7 +62,7 @@ async function read(response) {
   throw new Refused(said.error, said.kind, response.status);
 }
 
-// Says that `text` is `before` with `edit`: [start, end, what takes its place], in characters.
+// Records that `text` is `before` with `edit`: [start, end, new text], in characters.
 export function edited(before, text, edit) {
   const last = edits.length ? edits[edits.length - 1].text : sent.text;
   if (last !== before || edits.length >= MOST_EDITS) edits = [];
@@ -75,7 +75,7 @@ function known(text, key) {
   Object.assign(sent, { text, key });
 }
 
-// Sends a question about a text (null: about none), by key where the server has the text already.
+// Sends a request about a text (null: about none), by key if the server has the text.
 async function aboutText(view, text, values, signal) {
   if (text === null) return post(view, values, signal);
   const at = edits.findIndex((each) => each.text === text);
@@ -88,7 +88,7 @@ async function aboutText(view, text, values, signal) {
   return post(view, { ...values, text }, signal);
 }
 
-// Asks a view. `quiet`: nobody waits for the answer.
+// Requests a view. `quiet`: the user does not wait for the answer.
 export function ask(view, text, values = {}, { signal = null, quiet = false } = {}) {
   return waited(signal, quiet, async (own) => {
     const answer = await (await read(await aboutText(view, text, values, own))).json();
@@ -97,7 +97,7 @@ export function ask(view, text, values = {}, { signal = null, quiet = false } = 
   });
 }
 
-// Whether the server was asked about this text, or about one that it was edited from.
+// Whether the server has this text, or a text from which it was edited.
 export const isKnown = (text) => sent.text === text || edits.some((each) => each.text === text);
 
 export function exported(view, format, text, values) {

@@ -1,13 +1,13 @@
-// The text: the box that shows it, or the beginning of a long one, and what can be undone.
+// The text: the box with it, or with the beginning of a long one, and undo.
 
 import { edited } from './api.js';
 import { $, h, num, save, say } from './dom.js';
 
-const MOST_SHOWN = 200_000; // characters in the box: a longer text is held beside it, and its beginning is shown
+const MOST_SHOWN = 200_000; // characters in the box: of a longer text, the box shows only the beginning
 const SHOWN = 20_000;
-const EDITS = 20_000; // characters of a text of which the edits are sent, instead of the text
+const EDITS = 20_000; // characters; for a longer text, the edits are sent instead of the text
 
-// The number of characters, for which a script has one or two units each.
+// The number of characters, which have one or two UTF-16 units each.
 export function points(text, end = text.length) {
   let found = end;
   for (let at = 0; at < end; at += 1) if (isFirst(text, at) && at + 1 < end && isSecond(text, at + 1)) found -= 1;
@@ -18,11 +18,11 @@ const isFirst = (text, at) => text.charCodeAt(at) >> 10 === 0x36;
 const isSecond = (text, at) => text.charCodeAt(at) >> 10 === 0x37;
 
 export class TextBox {
-  // `page` has `typed(text)`, `notice(words)` and `limit()`, the most bytes of a text.
+  // `page` has `typed(text)`, `notice(words)` and `limit()`, the maximum bytes of a text.
   constructor(box, page) {
     this.box = box;
     this.page = page;
-    this.held = ''; // what of the text is not in the box
+    this.held = ''; // the part of the text that is not in the box
     this.last = ['', ''];
     this.before = null; // the text that was cleared or replaced
     box.addEventListener('paste', (event) => this.onpaste(event));
@@ -55,7 +55,7 @@ export class TextBox {
     this.changed();
   }
 
-  // Puts another text in the place of this one, which can be undone.
+  // Replaces the text; the user can undo it.
   replace(text, said) {
     const { text: before } = this;
     this.put(text);
@@ -85,7 +85,7 @@ export class TextBox {
     this.page.typed(text);
   }
 
-  // Tells what somebody changed in a long text, so that the text is not sent again.
+  // Records the edit of a long text, so that the text is not sent again.
   note(text) {
     const [before, heldBefore] = this.last;
     const now = this.box.value;
@@ -117,7 +117,7 @@ export class TextBox {
     if (this.tooLong(added)) {
       event.preventDefault();
     } else if (added.length + box.value.length > MOST_SHOWN) {
-      event.preventDefault(); // the box never lays out what it does not show
+      event.preventDefault(); // so that the box never lays out hidden text
       this.put(box.value.slice(0, box.selectionStart) + added + box.value.slice(box.selectionEnd) + this.held);
     }
   }

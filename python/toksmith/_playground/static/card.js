@@ -1,4 +1,4 @@
-// What is known of one token: the card beside the rows, for the pointer and for the focus alike.
+// The facts about one token: the card next to the rows, for the pointer and for the focus.
 
 import { ask } from './api.js';
 import { count, h, hexBytes, num, spoken } from './dom.js';
@@ -9,7 +9,7 @@ const KINDS = {
 };
 
 export class Card {
-  // `look` is the label of the button that opens what more there is of a token.
+  // `look` is the label of the button that opens more about a token.
   constructor(app, look = 'Forest') {
     this.app = app;
     this.look = look;
@@ -38,7 +38,7 @@ export class Card {
       this.known.set(key, tree);
       if (now === this.now) this.draw(token, which, tree, null);
     } catch (problem) {
-      // A tokenizer that does not merge has no tree; what the token is can be said all the same.
+      // A tokenizer that does not merge has no tree, but the facts about the token exist.
       const found = await ask('search', null, { tokenizers: [name], of: name, query: String(token.id), by: 'id' }, { quiet: true }).catch(() => null);
       if (now === this.now) this.draw(token, which, null, problem, found?.found[0]);
     }

@@ -1,4 +1,4 @@
-// Copying tokens gives the text that they are, not the marks that they are drawn with.
+// Copying tokens gives their text, not the marks of the drawing.
 
 const utf8 = new TextEncoder();
 const lenient = new TextDecoder();
@@ -16,7 +16,7 @@ export function textBetween(text, start, end) {
 
 const fromHex = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (byte) => Number.parseInt(byte, 16));
 
-// What of the tokens in the rows is selected: [which tokenizer, first place, last place], or null.
+// The selected tokens in the rows: [which tokenizer, first place, last place], or null.
 function selectedPlaces(selection, rows) {
   const drawn = [...rows.querySelectorAll('.t[data-w]')].filter((each) => selection.containsNode(each, true));
   if (!drawn.length) return null;
@@ -25,7 +25,7 @@ function selectedPlaces(selection, rows) {
   return [Number(w), Math.min(...places), Math.max(...places)];
 }
 
-// `rows` are the rows of tokens, `text()` is their text, `chosen()` the token that has the focus there, or null.
+// `rows` are the rows of tokens, `text()` is their text, `chosen()` the token with the focus, or null.
 export function copyTexts(rows, text, chosen) {
   document.addEventListener('copy', (event) => {
     if (/^(input|textarea)$/i.test(document.activeElement?.tagName ?? '')) return;

@@ -1,4 +1,4 @@
-// What the text costs, by prices that its reader enters and this browser keeps. No price is built in, because prices go stale.
+// The cost of the text, by prices that the user enters and this browser stores. No price is built in, because prices change.
 
 import { h, say } from './dom.js';
 import { forget, keep, kept } from './kept.js';

@@ -1,4 +1,4 @@
-// Elements, numbers and words: what every view draws with. Text goes in as text nodes only, never as markup.
+// Elements, numbers and words for all views. Text becomes text nodes only, never markup.
 
 export function h(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -26,12 +26,12 @@ export function sayIn(element) {
 }
 
 export function say(words) {
-  // The same words twice in a row are said twice.
+  // A screen reader reads the same words again only if they differ, so a repetition gets a mark.
   saidLast = 1 - saidLast;
   live.textContent = words + (saidLast ? '\u200b' : '');
 }
 
-// What is wider than its place is scrolled, also by keys.
+// An element that scrolls content wider than its place, also by keys.
 function scrolled(label, inner) {
   const place = h('div', { className: 'scroll' }, inner);
   new ResizeObserver(() => {
@@ -55,14 +55,14 @@ export function table(heads, rows, caption) {
 
 export const hexBytes = (hex) => (hex.match(/../g) ?? []).join(' ').toUpperCase();
 
-// A token in words, for those who hear it: marks of white space, bytes and escapes are said.
+// A token in words, for screen readers: white space, bytes and escapes are spelled out.
 export function spoken(shown) {
   const said = shown.replaceAll('·', ' space ').replaceAll('↵', ' new line ').replaceAll('→', ' tab ')
     .replaceAll(/<([0-9A-F]{2})>/g, ' byte $1 ').replaceAll(/\\(?:x|u|U000)([0-9a-f]+)/g, ' character U+$1 ');
   return said.replaceAll(/ +/g, ' ').trim() || 'nothing';
 }
 
-// Tokens in a line, each with what the server says it looks like.
+// Tokens in a line, each with the drawn text from the server.
 export function chips(tokens, { onclick = null, label = 'tokens' } = {}) {
   return h('p', { className: 'chips', 'aria-label': label, role: 'group' }, tokens.map((token, place) => {
     const attributes = {

@@ -1,4 +1,4 @@
-// Earlier texts, kept in this browser until somebody forgets them.
+// Earlier texts, stored in this browser until the user deletes them.
 
 import { $, count, h, num, say } from './dom.js';
 import { forget, keep, kept } from './kept.js';
@@ -7,12 +7,12 @@ const NAME = 'texts';
 const MOST = 30;
 const LONGEST = 100_000; // characters of one
 const ROOM = 1_000_000; // characters of all
-const STILL = 3000; // milliseconds without a change, after which a text is one of them
+const STILL = 3000; // milliseconds without a change until a text is stored
 
 const fits = (each) => typeof each?.text === 'string' && Number.isFinite(each.at);
 
 export class Earlier {
-  // `page` has `replace(text, said)` and `example`, which is not worth keeping.
+  // `page` has `replace(text, said)` and `example`, which is not stored.
   constructor(page) {
     this.page = page;
     this.timer = null;
@@ -45,7 +45,7 @@ export class Earlier {
   remember(text) {
     if (!this.on.checked || !text?.trim() || text === this.page.example || text.length > LONGEST) return;
     const { texts } = this;
-    // A text that only grew, or lost its end, is the same one.
+    // A text that only grew, or lost its end, replaces its earlier version.
     const [last] = texts;
     const same = (each) => each.text === text || (each === last && (text.startsWith(each.text) || each.text.startsWith(text)));
     const rest = texts.filter((each) => !same(each));
@@ -56,7 +56,7 @@ export class Earlier {
 
   forget() {
     clearTimeout(this.timer);
-    this.text = null; // what is in the box now is kept when it changes again
+    this.text = null; // the text in the box is stored when it changes again
     forget(NAME);
     this.draw();
     say('all earlier texts are forgotten');

@@ -1,4 +1,4 @@
-// What a snapshot holds, in the place of the server: its answers have the form of the server's.
+// The data of a snapshot, in place of the server: its answers have the form of the server's.
 
 export const root = document.currentScript.closest('.toksmith-snapshot');
 export const data = JSON.parse(root.querySelector('script[type="application/json"]').textContent);
@@ -7,7 +7,7 @@ const KIND_NAMES = ['whole', 'starts inside', 'ends inside', 'inside', 'byte', '
 const named = new Map(data.tokenizers.map((own) => [own.name, own]));
 const key = (left, right) => `${JSON.stringify(left)} ${JSON.stringify(right)}`;
 
-// A token of the table; null where the snapshot does not have it.
+// A token of the table; null if the snapshot does not have it.
 export function known(own, id) {
   const row = own.table[id];
   if (!row) return null;
@@ -15,7 +15,7 @@ export function known(own, id) {
   return { id: Number(id), shown, hex, kind: KIND_NAMES[kind], rank, left, right, uses, derivable: derivable === 1 };
 }
 
-// A symbol is an id, or what it looks like and its bytes where no token has them.
+// A symbol is an id, or its drawn text and its bytes if no token has these.
 function symbol(own, found) {
   if (typeof found !== 'number') return { id: null, shown: found[0], hex: found[1] };
   const { id, shown, hex } = known(own, found);
@@ -31,7 +31,7 @@ function tree(own, id) {
   return { id, shown, hex, kind, special, nodes, roots: derivable && !special ? [nodes.length - 1] : [], is_derivable: derivable, is_leaf: uses === 0, children: [], children_total: uses };
 }
 
-// The merges were chosen when the snapshot was made, and are replayed here: a place is that of the left one of the two.
+// Replays the merges that were chosen when the snapshot was made; a place is that of the left symbol.
 function merges(own, piece) {
   const { shown, hex, cut, whole, ids, first, places } = own.merges.pieces[piece];
   const pairs = new Map(own.merges.pairs.map(([left, right, rank, id]) => [key(left, right), { rank, id }]));

@@ -1,4 +1,4 @@
-// Files that somebody drops or opens: a text, or a tokenizer in one file or in a folder.
+// Files that the user drops or opens: a text, or a tokenizer in one file or in a folder.
 
 import { ask } from './api.js';
 import { $, count, h, num, say } from './dom.js';
@@ -8,7 +8,7 @@ const TOKENIZER = /\.(toksmith|tiktoken|model|json|gguf|bpe|vocab|pkl|bin)$|(^|\
 const READ = /\.(toksmith|tiktoken|model|json|gguf|bpe|vocab|txt|jinja)$/i; // of a folder
 const WEIGHTS = /\.(safetensors|pt|pth|onnx|h5|msgpack)$/i;
 
-// The files that were dropped, those of folders with their paths.
+// The dropped files, and the files of dropped folders with their paths.
 export async function dropped(transfer) {
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean);
   if (!entries.some((entry) => entry.isDirectory)) return [...transfer.files];
@@ -36,7 +36,7 @@ export function base64(bytes) {
 }
 
 export class Files {
-  // `page` has `limit()`, the most bytes of a text, `text(text, name)`, `tokenizer(answer)` and `patterns()`.
+  // `page` has `limit()`, the maximum bytes of a text, `text(text, name)`, `tokenizer(answer)` and `patterns()`.
   constructor(page) {
     this.page = page;
     this.input = h('input', { type: 'file', multiple: true, hidden: true, id: 'file', 'aria-label': 'Open files', onchange: () => this.chosen(this.input) });
@@ -72,7 +72,7 @@ export class Files {
     this.offer(own);
   }
 
-  // Asks what the files are.
+  // Asks the user for the kind of the files.
   offer(files) {
     if (!files.length) return;
     this.files = files;

@@ -1,4 +1,4 @@
-// The ids of one tokenizer, linked with its tokens; only those in sight are in the page.
+// The ids of one tokenizer, linked with its tokens; only the visible ones are in the page.
 
 import { ask } from './api.js';
 import { copy, h, num, save, say, spoken } from './dom.js';
@@ -50,7 +50,7 @@ export class Ids {
       this.total = window.total;
     } catch {
       if (again()) return;
-      this.window = null; // the rows say why
+      this.window = null; // the rows show the reason
       this.total = 0;
     }
     this.draw();
@@ -132,7 +132,7 @@ export class Ids {
     const words = this.given.value.match(/[^\s,[\]]+/g) ?? [];
     const wrong = words.find((word) => !/^-?[0-9]{1,15}$/.test(word));
     try {
-      if (wrong !== undefined) throw new Error(`“${wrong}” is no id: expected whole numbers`);
+      if (wrong !== undefined) throw new Error(`“${wrong}” is not an id: expected whole numbers`);
       const { text, shown, bytes } = await ask('decode', null, { ...this.app.one(), ids: words.map(Number) });
       const use = text === null ? 'These bytes are not a text by themselves.' : h('button', { type: 'button', onclick: () => this.app.setText(text) }, 'Use as text');
       this.decoded.className = 'decoded';

@@ -1,19 +1,19 @@
-// What this page keeps in this browser, on this machine: the theme, earlier texts, and prices. Nothing of it is sent anywhere.
+// The page's storage in this browser: the theme, earlier texts, and prices. It is never sent anywhere.
 
 const PREFIX = 'toksmith-';
 
-// What was kept under a name; `otherwise` where nothing was, or it cannot be read.
+// The value stored under a name; `otherwise` if there is none or it cannot be read.
 export function kept(name, otherwise) {
   try {
     const found = localStorage.getItem(PREFIX + name);
     if (found === null) return otherwise;
     return typeof otherwise === 'string' ? found : JSON.parse(found);
   } catch {
-    return otherwise; // a browser that keeps nothing, or something that somebody else wrote
+    return otherwise; // a browser without storage, or a value of another program
   }
 }
 
-// Keeps a value; whether there was room for it.
+// Stores a value; returns whether there was room for it.
 export function keep(name, value) {
   try {
     localStorage.setItem(PREFIX + name, typeof value === 'string' ? value : JSON.stringify(value));
@@ -26,5 +26,5 @@ export function keep(name, value) {
 export function forget(name) {
   try {
     localStorage.removeItem(PREFIX + name);
-  } catch { /* it was not kept either */ }
+  } catch { /* it was not stored either */ }
 }

@@ -1,4 +1,4 @@
-// The keys of the page, as it tells them.
+// The list of the page's keys.
 
 import { $, h } from './dom.js';
 

@@ -1,7 +1,7 @@
-// Work that is asked for again while it runs.
+// Work that is requested again while it runs.
 
-// Runs `work` now; what runs already is given up, and what is asked in between is skipped. `work` gets a function that says
-// whether it was asked for again, and the signal that tells its questions so. The promise is kept when nothing is left to run.
+// Runs `work` now, cancels the running work, and skips requests in between. `work` gets a function that returns
+// whether it was requested again, and the abort signal for its requests. The promise resolves when no work is left.
 export function latest(work) {
   let running = null;
   let again = false;

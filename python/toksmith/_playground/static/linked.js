@@ -1,4 +1,4 @@
-// What the pointer is at, in the tokens and in the ids: each points out the other.
+// Links tokens and ids: the pointer at one highlights the other.
 
 export function link(at, which) {
   for (const element of document.querySelectorAll('.linked')) element.classList.remove('linked');

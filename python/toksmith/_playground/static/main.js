@@ -1,4 +1,4 @@
-// The page: its state, its parts, and what goes from one to the other. What a text becomes is the server's to say.
+// The page: its state, its parts, and the connections between them. The server computes all tokens.
 
 import { about, ask, Cancelled, connection, Gone, Refused } from './api.js';
 import { points, TextBox } from './box.js';
@@ -29,7 +29,7 @@ let page = { tokenizers: [], failed: {}, limits: { bytes: 0, tokenizers: 4 } };
 let saving = null;
 let savedOnce = false;
 let started = false;
-let earlier = null; // texts, once this one is there
+let earlier = null; // earlier texts, after the current text is loaded
 let compared = null; // the difference that was shown last
 const box = $('text');
 new Files({
@@ -46,7 +46,7 @@ const setText = (text) => texts.put(text);
 
 const app = {
   state,
-  // A question names its tokenizers: all that are compared, and the one that it is about. No place among them is sent.
+  // A request names its tokenizers: all compared ones, and the one that it is about; never an index.
   params: (which = state.which) => ({ tokenizers: state.toks, of: state.toks[which], special: state.special }),
   one: (which = state.which) => ({ tokenizers: [state.toks[which]], of: state.toks[which], special: state.special }),
   tokenizer: () => page.tokenizers.find((tok) => tok.name === state.toks[state.which]),
@@ -134,7 +134,7 @@ function saveSoon() {
   }, 300);
 }
 
-// An id that another tokenizer does not have is not asked of it.
+// An id is not requested from a tokenizer that does not have it.
 let lastTokenizer = null;
 function leaveForeignId() {
   const tok = app.tokenizer();
@@ -169,7 +169,7 @@ function refresh() {
   else proposals.prepare(views.get(tab)).then(() => panel.own.refresh());
 }
 
-// What the rows brought: counts, differences, or why there is nothing.
+// The result of the rows: counts, differences, or the reason for no rows.
 function shown(window, problem) {
   const line = $('problem');
   if (problem) {
@@ -201,7 +201,7 @@ function shown(window, problem) {
   } else if (state.selected !== null) queueMicrotask(() => showCard(state.which, state.selected));
 }
 
-// The figures of the whole text, which are known before its rows are.
+// The figures of the whole text, which come before its rows.
 function counted({ totals, bytes, chars }) {
   $('problem').hidden = true;
   const named = totals.map((total, place) => `${totals.length > 1 ? `${state.toks[place]} ` : ''}${count(total, 'token')}`);
@@ -216,7 +216,7 @@ function counted({ totals, bytes, chars }) {
 
 const PAUSE = 300; // milliseconds after a keystroke in a long text
 
-// How many stretches differ takes longer than the rows, and comes after them: in a long text, once nobody types.
+// The number of differences takes longer than the rows and comes after them; in a long text, after a pause in typing.
 const countDifferences = latest(async (again, signal) => {
   if (state.tab !== 'tokens' || state.toks.length < 2) return;
   const about = [state.text, state.special, ...state.toks];
@@ -356,7 +356,7 @@ document.addEventListener('keydown', (event) => {
   } else if (event.key === 'Escape' && !document.querySelector('dialog[open]')) box.focus();
 });
 
-// What the server has: its tokenizers, and those that it could not load.
+// The server's tokenizers, and those that it could not load.
 function meet(found) {
   page = found;
   const choices = page.tokenizers.map(({ name, entries, kind }) => h('label', { className: 'tokenizer', title: `${kind}, ${num(entries)} tokens` },
@@ -390,7 +390,7 @@ function choose(name, on) {
 
 const EXAMPLE = 'Egg. A countryman has a goose that lays a golden egg every day.\n계란. 한 시골 사람에게 매일 황금알을 낳는 거위 한 마리가 있다. 🥚\n\tfor x in range(12345): print("नमस्ते")  \n';
 
-// The state that a link asks for, as far as it can be had here.
+// The state of a link, as far as this page supports it.
 async function follow(otherwise, found) {
   const { state: linked, problem } = await fromFragment(location.hash.slice(1));
   if (problem && !otherwise) return problem;
@@ -408,11 +408,11 @@ async function start() {
   const problem = await follow({ text: EXAMPLE }, await about());
   started = true;
   earlier = new Earlier({ replace: (text, said) => texts.replace(text, said), example: EXAMPLE });
-  savedOnce = !problem; // a link that was not read stays until something is changed
+  savedOnce = !problem; // a link that could not be read stays until the user changes the page
   if (problem) notice(problem);
 }
 
-// An entry of this page has its view; an address that somebody entered has none, and is followed.
+// A history entry of this page has its view; an address that the user entered has none, and is followed.
 let walked = false;
 addEventListener('popstate', (event) => {
   walked = event.state !== null;

@@ -1,10 +1,10 @@
-// The tokenizers of models, by the models' names: those that are on this machine, and the line that gets each of the others.
+// The tokenizers of models, by the models' names: those on this machine, and the shell line that downloads each of the others.
 
 import { ask } from './api.js';
 import { $, copy, count, h } from './dom.js';
 
 export class Models {
-  // `came(answer)` takes a tokenizer that was added, `chosen(name)` one that was there.
+  // `came(answer)` is called for an added tokenizer, `chosen(name)` for one that the page already has.
   constructor(app) {
     this.app = app;
     this.rows = new Map(); // by source, where its state is drawn

@@ -1,10 +1,10 @@
-// A view that is a question and its answer, in the panel.
+// A view in the panel that is a request and its answer.
 
 import { ask } from './api.js';
 import { h } from './dom.js';
 import { latest } from './latest.js';
 
-// A view in the panel: asks again when what it is about has changed.
+// A view in the panel: requests again when its inputs have changed.
 export class ViewPanel {
   constructor(view, app) {
     this.view = view;

@@ -1,4 +1,4 @@
-// What several views draw: a token that leads to its forest, and a field with its label.
+// Elements of several views: a token that links to its forest, and a field with its label.
 
 import { h, spoken } from './dom.js';
 

@@ -1,4 +1,4 @@
-// The merge player: one piece, merge by merge; every pair that could merge, and the one that does.
+// The merge player: one piece, merge by merge, with all candidate pairs and the pair that merges.
 
 import { ask } from './api.js';
 import { calm, count, h, num, say, spoken } from './dom.js';
@@ -7,7 +7,7 @@ import { latest } from './latest.js';
 const PACE = 900; // milliseconds for a step
 
 export class Player {
-  // `piece` is the control that says which piece is played; its ids begin with the `prefix` of the app.
+  // `piece` is the control that chooses the piece; its ids begin with the `prefix` of the app.
   constructor(app, piece = h('input', { type: 'text', className: 'wide mono', spellcheck: false, maxLength: 512 })) {
     const own = (id) => `${app.prefix ?? ''}${id}`;
     this.app = app;
@@ -38,7 +38,7 @@ export class Player {
   async refresh() {
     const { state } = this.app;
     if (document.activeElement !== this.piece) this.piece.value = state.piece ?? '';
-    // Where somebody asked for less motion, nothing moves by itself.
+    // If the system asks for reduced motion, the steps do not advance by themselves.
     this.button.disabled = calm();
     this.button.title = calm() ? 'this system asks for less motion: step by hand' : '';
     await this.load();
@@ -64,7 +64,7 @@ export class Player {
     }
   }
 
-  // Step 0 is the look-up of the whole piece, where there is one; then each merge; then the end.
+  // Step 0 is the lookup of the whole piece, if there is one; then each merge; then the end.
   get stages() {
     const { found } = this;
     const stages = found.steps.map((step, at) => ({ ...step, said: `merge ${at + 1} of ${found.steps.length}` }));

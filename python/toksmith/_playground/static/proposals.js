@@ -1,4 +1,4 @@
-// What a view can be looked at with: pieces and tokens of the text, from which one is chosen where nobody chose.
+// Proposals for a view: pieces and tokens of the text; the first is chosen unless the user chooses.
 
 import { ask } from './api.js';
 import { h, spoken } from './dom.js';
@@ -13,7 +13,7 @@ export class Proposals {
     this.found = null;
   }
 
-  // Before a view is drawn: the chips, and a choice where there is none.
+  // Before a view is drawn: the chips, and a choice if there is none.
   async prepare({ name, proposes }) {
     if (!proposes) return;
     const { app } = this;

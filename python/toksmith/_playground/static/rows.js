@@ -1,18 +1,18 @@
-// The rows of tokens: only those in sight are in the page, whatever the length of the text.
-// The server says what stands in each row; here it is drawn, scrolled, and walked through by keys.
+// The rows of tokens: only the visible ones are in the page, at any length of the text.
+// The server gives the content of each row; this file draws it, scrolls it, and handles its keys.
 
 import { ask, isKnown, Refused } from './api.js';
 import { h, num, say, spoken } from './dom.js';
 import { latest } from './latest.js';
 
 export const ROW = 40; // pixels
-const SHAPED = 30; // the same of the line above tokens whose letters run from right to left
+const SHAPED = 30; // pixels of the line above tokens with right-to-left letters
 const LINES = 12; // rows in sight, at most
 const OVERSCAN = 2;
 const MOST_CELLS = 96;
-const MOST_NODES = 1500; // drawn at once: with what else is on the page below 3,000
+const MOST_NODES = 1500; // drawn at once; with the rest of the page below 3,000
 const TALLEST = 12_000_000; // pixels: browsers give up on elements that are much taller
-export const LONG = 100_000; // characters of a text of which the counts are asked first, and the differences last
+export const LONG = 100_000; // characters; for a longer text, the counts are requested first and the differences last
 const STARTS = 1;
 const ALONE = 2;
 const AGREES = 4;
@@ -21,11 +21,11 @@ export class TokenRows {
   // `app` has `state`, `params(cells)`, `select(which, place)` and `shown(window)`.
   constructor(app) {
     this.app = app;
-    this.window = null; // what the server said of some rows
+    this.window = null; // the server's answer for some rows
     this.first = 0;
     this.cells = 80;
     this.stacked = false;
-    this.kept = []; // of each column, its element and those of its rows
+    this.kept = []; // for each column, its element and the elements of its rows
     this.wanted = null; // a place that gets the focus as soon as it is drawn
     this.ruler = h('span', { className: 'ruler', 'aria-hidden': 'true' }, '0'.repeat(10));
     this.content = h('div', { className: 'rows-content' });
@@ -42,7 +42,7 @@ export class TokenRows {
     return this.scroller;
   }
 
-  // How many cells fit beside each other; true if that has changed.
+  // Measures the number of cells in a row; true if it has changed.
   measure() {
     const cell = this.ruler.getBoundingClientRect().width / 10 || 9;
     const room = this.scroller.clientWidth - 24;
@@ -68,7 +68,7 @@ export class TokenRows {
     return this.window?.right_to_left ? SHAPED : 0;
   }
 
-  // On paper there is no scrolling: every row that is here is drawn.
+  // On paper there is no scrolling: every row of the window is drawn.
   print(on) {
     this.printing = on;
     this.draw();
@@ -86,9 +86,9 @@ export class TokenRows {
   }
 
   async fetch(again, signal) {
-    if (!this.app.state.toks.length) return; // the server has not said yet what it has
+    if (!this.app.state.toks.length) return; // the server has not answered yet
     const asked = { text: this.app.state.text, toks: this.app.state.toks.join('\n'), cells: this.cells, special: this.app.state.special, stacked: this.stacked, marks: this.app.state.marks === 1 };
-    // What somebody waits for is in sight; the rows round it come when they are scrolled to, or after.
+    // The user waits for the visible rows; the rows around them are loaded later.
     const margin = asked.text === this.asked?.text ? 2 * LINES : OVERSCAN;
     const first = Math.max(0, this.first - margin);
     try {
@@ -124,7 +124,7 @@ export class TokenRows {
     }
   }
 
-  // Tells the server how wide characters are drawn here, each once; the rows are laid out again.
+  // Sends the measured widths of characters to the server, each once; the rows are laid out again.
   async measureCharacters(wanted, signal) {
     const style = getComputedStyle(this.scroller);
     const canvas = document.createElement('canvas').getContext('2d');
@@ -176,7 +176,7 @@ export class TokenRows {
     const room = Math.min(window.rows, Math.max(1, Math.floor(LINES / this.lines))) * this.height;
     this.scroller.style.height = `${Math.max(room, this.height) + 18}px`;
     this.content.style.height = `${Math.min(TALLEST, window.rows * this.height)}px`;
-    // In a text that is scrolled in proportion, rows stand where the view is.
+    // In a text that is scrolled in proportion, rows are placed at the view.
     const offset = this.scale === 1 ? 0 : this.scroller.scrollTop - this.first * this.height - ((this.scroller.scrollTop * this.scale) % this.height);
     if (this.scale !== 1) this.kept = [];
     const columns = app.state.toks.map((name, which) => this.column(name, which, offset));
@@ -189,11 +189,11 @@ export class TokenRows {
       if (found) {
         this.wanted = null;
         found.focus({ preventScroll: true });
-      } else if (focused && !this.scroller.contains(document.activeElement)) this.scroller.focus({ preventScroll: true }); // so that keys still lead on
+      } else if (focused && !this.scroller.contains(document.activeElement)) this.scroller.focus({ preventScroll: true }); // so that keys still work
     }
   }
 
-  // One tokenizer's rows: those that are drawn already stay.
+  // One tokenizer's rows: rows that are drawn already stay.
   column(name, which, offset) {
     const { window } = this;
     const cuts = window.cuts[which];
@@ -209,7 +209,7 @@ export class TokenRows {
     const above = Array.from({ length: Math.max(0, Math.min(to, this.first) - from) }, (_, step) => Math.min(to, this.first) - 1 - step);
     const wanted = new Map();
     let nodes = 0;
-    for (const row of [...below, ...above]) { // those in sight first
+    for (const row of [...below, ...above]) { // visible rows first
       if (nodes > MOST_NODES / beside) break;
       wanted.set(row, rows.get(row) ?? this.row(cuts, row, which, offset));
       nodes += wanted.get(row).nodes;
@@ -277,7 +277,7 @@ export class TokenRows {
     return this.content.querySelector(`.t[data-w="${which}"][data-i="${place}"][role="option"]`);
   }
 
-  // Points out the selected token, and lets the tabulator key lead to it.
+  // Highlights the selected token, and makes it reachable with the tab key.
   mark() {
     const { which, selected } = this.app.state;
     for (const element of this.content.querySelectorAll('.t.on, .t[tabindex="0"]')) {
@@ -317,7 +317,7 @@ export class TokenRows {
     this.app.select(which, place, { focus });
   }
 
-  // Shows a token, wherever in the text it stands, and gives it the focus if that is wanted.
+  // Scrolls to a token anywhere in the text, and gives it the focus on request.
   async show(which, place, focus) {
     const found = this.find(which, place);
     if (focus) this.wanted = { which, place };
@@ -371,7 +371,7 @@ export class TokenRows {
     return this.window.first + row;
   }
 
-  // The token that stands at about the same place some rows further.
+  // The token at about the same place some rows further.
   beside(rows) {
     const { which, selected } = this.app.state;
     const cuts = this.window.cuts[which];

@@ -1,4 +1,4 @@
-// What somebody else gets: a link, a frame for another page of this machine, and one file that needs no server.
+// Sharing: a link, a frame for another page of this machine, and one file that needs no server.
 
 import { ask, exported } from './api.js';
 import { $, copy, h, save, say } from './dom.js';
@@ -8,7 +8,7 @@ if (isEmbedded) document.documentElement.classList.add('embed');
 
 const TYPES = { svg: 'image/svg+xml', html: 'text/html', json: 'application/json' };
 
-// Saves what a view shows; `question` is what it asks, or null, or the promise of that.
+// Saves the result of a view; `question` is its request, or null, or a promise of either.
 export async function exportView(tab, question, format, notice) {
   const asked = await question;
   if (!asked) return;
@@ -24,7 +24,7 @@ export async function exportView(tab, question, format, notice) {
 
 const escaped = (text) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 
-// `page` has `state`, `params()`, `notice(words)` and `link()`, which puts the state into the address and gives whether all of it is there.
+// `page` has `state`, `params()`, `notice(words)` and `link()`, which puts the state into the address and returns whether all of it fits.
 export function startSharing(page) {
   const linked = async (url, what) => {
     const whole = await page.link();

@@ -1,4 +1,4 @@
-// A snapshot: its tokens are drawn already; here they are walked through, their merges played, and the vocabulary searched.
+// A snapshot with its tokens in the HTML: moves through the tokens, plays their merges, and searches the vocabulary.
 
 import { Card } from './card.js';
 import { count, h, hexBytes, num, say, sayIn, table } from './dom.js';
@@ -126,7 +126,7 @@ function openPiece(which, token) {
   player.slider.focus({ preventScroll: true });
 }
 
-// Which tokenizer a part is about, where there are several.
+// The choice of the tokenizer of a part, if there are several.
 function chooser(element, name) {
   const which = h('select', { id: `${app.prefix}${name}`, onchange: () => set({ which: Number(which.value), piece: null, step: 0 }) }, state.toks.map((tok, place) => h('option', { value: place }, tok)));
   if (several) element.append(h('p', { className: 'field' }, h('label', { htmlFor: which.id }, 'Tokenizer'), which));

@@ -2,12 +2,12 @@
 // `1.` and the state as JSON, deflated, in base64url. JSON escapes lone surrogates, so that they come back as they were.
 
 export const FORMAT = 1;
-export const MOST_LINK = 30_000; // characters: longer links are cut by what they are sent through
+export const MOST_LINK = 30_000; // characters: programs that send links cut longer ones
 
 export const initial = { text: '', toks: [], which: 0, special: 'text', tab: 'tokens', selected: null, piece: null, id: null, step: 0 };
 
-// Only what the page knows, each of its own type; the rest of a link is not looked at.
-// `text` is a string that a link leaves out where it would be too long.
+// The known parts of the state, with their types; the rest of a link is ignored.
+// `text` is a string that a link leaves out if it would be too long.
 const KINDS = {
   text: 'text', toks: 'names', which: 'number', special: 'string', tab: 'string', selected: 'number', piece: 'string', id: 'number', step: 'number',
 };
@@ -63,6 +63,6 @@ export async function fromFragment(fragment) {
     const known = Object.entries(read).filter(([name, value]) => name in KINDS && fits(KINDS[name], value));
     return { state: Object.fromEntries(known), problem: null };
   } catch {
-    return { state: {}, problem: 'The link is damaged: the part behind # cannot be read.' };
+    return { state: {}, problem: 'The link is damaged: the part after # cannot be read.' };
   }
 }

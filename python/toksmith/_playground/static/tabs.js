@@ -1,9 +1,9 @@
-// The tabs of the views in their groups, and in narrow windows a list in their place.
+// The tabs of the views in their groups, or a list in narrow windows.
 
 import { h } from './dom.js';
 
 export class Tabs {
-  // `groups` are [label, views]; `choose(name)` is called with the view that somebody chose.
+  // `groups` are [label, views]; `choose(name)` is called with the view that the user chose.
   constructor(element, list, groups, choose) {
     this.element = element;
     this.list = list;
@@ -32,7 +32,7 @@ export class Tabs {
     this.at = name;
   }
 
-  // The focus goes to the tab in sight, or to the list.
+  // Moves the focus to the visible tab, or to the list.
   focus() {
     const tab = this.element.querySelector('[aria-selected=true]');
     (tab.checkVisibility() ? tab : this.list).focus();

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as somebody chose.
+// Light or dark: the system's setting, or the user's choice.
 
 import { $ } from './dom.js';
 import { kept, keep } from './kept.js';

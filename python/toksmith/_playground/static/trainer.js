@@ -1,4 +1,4 @@
-// The live trainer: texts, a training of them at the largest size, and what a smaller size makes of them while it is dragged.
+// The live trainer: texts, a training on them at the largest size, and the figures of smaller sizes while the slider is dragged.
 
 import { ask, Cancelled, Gone } from './api.js';
 import { count, h, num, say } from './dom.js';
@@ -15,9 +15,9 @@ export class Trainer {
   constructor(app) {
     this.app = app;
     this.texts = new TrainerTexts(app, () => { this.corpus = null; this.about = null; this.refresh(); });
-    this.corpus = null; // its key, once it was sent
-    this.about = null; // the options of the training that is there
-    this.range = null; // what the server says of it
+    this.corpus = null; // its key, after it was sent
+    this.about = null; // the options of the current training
+    this.range = null; // the server's facts about it
     this.chosen = null; // the token whose tree is drawn; null for the newest
     this.asking = null;
     this.again = false;
@@ -62,7 +62,7 @@ export class Trainer {
     return Math.max(least, Math.min(most, this.app.state.trainSize));
   }
 
-  // What is exported, once it is trained.
+  // The request for an export, after training.
   async question() {
     await this.refresh();
     return this.range && this.about !== null ? ['trained', null, { ...this.values(), sentence: this.sentence }] : null;
@@ -109,7 +109,7 @@ export class Trainer {
     }
   }
 
-  // A question about the texts, which are sent where the server does not have them.
+  // A request about the texts, which are sent if the server does not have them.
   async sent(view, values, how) {
     for (let tries = 0; ; tries += 1) {
       this.corpus ??= (await ask('corpus', null, this.texts.body(), how)).corpus;
@@ -172,7 +172,7 @@ export class Trainer {
     this.step();
   }
 
-  // Asks for the size that is wanted now. While an answer is on its way no other is asked for, so that each is drawn.
+  // Requests the current size. There is no other request until the answer comes, so that each answer is drawn.
   step() {
     this.again = true;
     const { size } = this;

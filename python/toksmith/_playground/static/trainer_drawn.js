@@ -1,4 +1,4 @@
-// What the live trainer draws of one size.
+// The drawings of the live trainer for one size.
 
 import { bar, count, h, num } from './dom.js';
 
@@ -14,12 +14,12 @@ function svg(tag, attributes, ...children) {
   return made;
 }
 
-// Bytes per token by size, on a logarithmic scale, as the slider has.
+// Bytes per token by size, on the logarithmic scale of the slider.
 export class Curve {
   constructor() {
     this.line = svg('polyline', { class: 'curve' });
     this.mark = svg('line', { class: 'mark', y1: 0, y2: HIGH });
-    this.dot = svg('line', { class: 'dot' }); // of no length: its round ends keep their shape where the picture is stretched
+    this.dot = svg('line', { class: 'dot' }); // no length: round ends keep their shape when the picture is stretched
     this.picture = svg('svg', { viewBox: `-6 -6 ${WIDE + 12} ${HIGH + 12}`, role: 'img', preserveAspectRatio: 'none' }, this.mark, this.line, this.dot);
     this.ends = h('p', { className: 'curve-ends dim' });
     this.element = h('figure', { className: 'train-curve' }, h('figcaption', {}, 'Bytes per token by vocabulary size'), this.picture, this.ends);
@@ -46,7 +46,7 @@ export class Curve {
   }
 }
 
-// Tokens that are chosen to see their trees.
+// Buttons that choose the token whose tree is drawn.
 export function tokenButtons(tokens, choose, label, title = (token) => `id ${token.id}`) {
   return h('p', { className: 'chips', role: 'group', 'aria-label': label }, tokens.map((token, place) => [
     h('button', { type: 'button', className: `t c${token.colour ?? place % 5}`, title: title(token), 'aria-label': `${token.shown}, id ${token.id}`, 'data-id': token.id, onclick: () => choose(token.id) }, token.shown), h('wbr')]));

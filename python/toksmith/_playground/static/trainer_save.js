@@ -1,4 +1,4 @@
-// What becomes of a trained tokenizer: one of the page's, or a file.
+// The use of a trained tokenizer: on the page, or as a file.
 
 import { ask } from './api.js';
 import { h, num, saveBytes, say } from './dom.js';
@@ -6,7 +6,7 @@ import { h, num, saveBytes, say } from './dom.js';
 const saidOf = (fields) => fields.join(' and ').replaceAll('_', ' ');
 
 export class TrainerSave {
-  // `values()` says what was trained, and the size.
+  // `values()` gives the training and the size.
   constructor(app, values) {
     this.app = app;
     this.values = values;

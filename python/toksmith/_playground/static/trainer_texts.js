@@ -5,7 +5,7 @@ import { base64, dropped } from './files.js';
 
 const MOST_TEXTS = 40;
 
-// What is sent of a file: its text, or its bytes where they are not UTF-8.
+// The content of a file for the server: its text, or its bytes if they are not UTF-8.
 function sendable(name, bytes) {
   try {
     return { name, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
@@ -15,7 +15,7 @@ function sendable(name, bytes) {
 }
 
 export class TrainerTexts {
-  // `changed()` is called with every change.
+  // `changed()` is called after every change.
   constructor(app, changed) {
     this.app = app;
     this.changed = changed;
@@ -32,7 +32,7 @@ export class TrainerTexts {
     this.element.addEventListener('drop', async (event) => {
       if (!event.dataTransfer?.types.includes('Files')) return;
       event.preventDefault();
-      event.stopPropagation(); // the page would ask what the files are
+      event.stopPropagation(); // the page would ask for the kind of the files
       this.files(await dropped(event.dataTransfer));
     });
     this.draw();
@@ -46,7 +46,7 @@ export class TrainerTexts {
     return this.own.reduce((sum, each) => sum + each.bytes, 0);
   }
 
-  // What is sent to the server.
+  // The texts for the server.
   body() {
     return { sentences: this.sentences, texts: this.own.map((each) => each.sent) };
   }
@@ -80,7 +80,7 @@ export class TrainerTexts {
       const read = [];
       for (const file of files) read.push({ name: file.name.replace(/\.[^.]+$/, '') || file.name, bytes: file.size, sent: await file.arrayBuffer() });
       for (const each of read) each.sent = sendable(each.name, each.sent);
-      // Somebody who brings texts wants to see those.
+      // A user who adds texts wants to see those only.
       this.change(() => { if (!this.own.length) this.sentences = false; this.own.push(...read); });
       say(`${count(read.length, 'text')} added`);
     } catch {

@@ -15,14 +15,14 @@ import { view as tokens } from './views/tokens.js';
 import { view as trainer } from './views/trainer.js';
 import { view as vocabulary } from './views/vocabulary.js';
 
-// A view has a `name`, a `label` for its tab, and what it shows, in one of two ways:
-// - as a question and its answer: `ask(app)` gives [name, text or null, values], or null where there is nothing to ask, which
-//   `empty` says; `draw(answer, app)` gives elements. `controls(app)` is drawn above, `more(app)` below.
-// - as a `panel(app)` with `element`, `refresh()`, which gives a promise, and `question()`, what is exported, or null.
-// `one`: it is about one tokenizer, which is chosen above it; `several`: it is about all, and nothing is chosen.
+// A view has a `name`, a `label` for its tab, and its content, in one of two ways:
+// - as a request and its answer: `ask(app)` gives [name, text or null, values], or null if there is no request, which
+//   `empty` explains; `draw(answer, app)` gives elements. `controls(app)` is drawn above, `more(app)` below.
+// - as a `panel(app)` with `element`, `refresh()`, which gives a promise, and `question()`, the request for an export, or null.
+// `one`: it shows one tokenizer, which the user chooses above it; `several`: it shows all of them.
 // `state`: its own parts of the state: name: [kind, first value, whether Back and Forward walk through it]; see state.js.
-// `proposes`: `choose(found, state)` where nothing was chosen, and `chips(found, app, chip)`; see proposals.js.
-// `follows`: its controls are drawn again with every change of the text.
+// `proposes`: `choose(found, state)` if the user has not chosen, and `chips(found, app, chip)`; see proposals.js.
+// `follows`: its controls are drawn again after every change of the text.
 export const GROUPS = [
   ['This text', [tokens, merges, prompt, lint, specials]],
   ['Compared', [budget, edits, languages, fairness]],

@@ -1,11 +1,11 @@
-// What takes longer than a moment is said; what is seen meanwhile is of an earlier text, and dim.
+// Reports a request that takes longer than a moment; the page meanwhile shows an earlier text, dimmed.
 
 import { cancel, connection } from './api.js';
 import { $ } from './dom.js';
 
 const MOMENT = 150; // milliseconds
 
-// `current()` is what the counts say if they are those of this text.
+// `current()` returns the counts if they are those of this text.
 export function sayWaiting(current) {
   let waiting = null;
   connection.addEventListener('busy', () => {

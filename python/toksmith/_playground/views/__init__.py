@@ -1,9 +1,8 @@
-"""What the page asks for: one row for each view, a function of what was asked that gives JSON values.
+"""The views of the page: one row for each, a function from the checked request to a result.
 
-The rules: every answer is one of the library's results, or a window onto one; nothing here knows how a text is cut.
-A text is sent once and then named by its key; what was computed of it last is kept. Every argument is checked, and
-what is wrong with it is an `InvalidOption` that says what was expected. A new view is a file beside this one and its row
-in `VIEWS`. Left out: HTTP, which is `server`'s.
+Every answer is a result of the library, or a window onto one; no view cuts a text itself. The page sends a text once and then
+names it by its key; the latest results are cached. A wrong argument raises an `InvalidOption` with the expected values. A new
+view is a function in a file of this folder and its row in `VIEWS`. Left out: HTTP, which `server` handles.
 """
 
 from __future__ import annotations
@@ -14,36 +13,36 @@ from typing import Any
 
 import toksmith
 from toksmith import _render
-from toksmith._render import Shown, called
+from toksmith._render import Shown, with_tokenizer_name
 
 from ..live_training import TrainedAt
 from . import folder, models, opened, results, trainer, windows
-from .asked import KEPT, MOST_AT_ONCE, MOST_BYTES, Asked, AskerLeft, Session, UnknownText
+from .view_request import KEPT, MOST_AT_ONCE, MOST_BYTES, ClientLeft, Session, UnknownText, ViewRequest
 
 __all__ = [
     "EXPORTS",
     "KEPT",
     "MOST_BYTES",
     "VIEWS",
-    "Asked",
-    "AskerLeft",
-    "Named",
+    "ClientLeft",
+    "NamedResult",
     "Session",
     "UnknownText",
-    "exported",
+    "ViewRequest",
+    "answer_values",
+    "export_view",
     "is_long",
-    "listed",
-    "shown",
+    "page_values",
 ]
 
-VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
+VIEWS: Mapping[str, Callable[[ViewRequest], Shown | dict[str, Any]]] = {
     # windows and answers
     "counts": windows.counts,
     "rows": windows.rows,
     "differences": windows.differences,
-    "measured": windows.measured,
-    "opened": opened.opened,
-    "proposed": opened.proposed,
+    "measured": windows.store_widths,
+    "opened": opened.open_tokenizer,
+    "proposed": opened.propose,
     "ids": windows.ids,
     "all_ids": windows.all_ids,
     "decode": windows.decode,
@@ -53,7 +52,7 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "repair": results.repair,
     "models": models.models,
     "model": models.model,
-    "saved": results.saved,
+    "saved": results.save_snapshot,
     "folder_wanted": folder.folder_wanted,
     "folder_files": folder.folder_files,
     "folder_areas": folder.folder_areas,
@@ -80,11 +79,11 @@ VIEWS: Mapping[str, Callable[[Asked], Shown | dict[str, Any]]] = {
     "chat": results.chat,
     "stability": results.stability,
     "edit": results.edit,
-    "trained": trainer.trained,
+    "trained": trainer.measure_size,
 }
 
-# The most bytes of a text for all tokenizers together, where it is less than `MOST_AT_ONCE`: these draw every token, or look at
-# every place.
+# The maximum bytes of a text for all tokenizers together, for views that draw every token or look at every place; otherwise
+# `MOST_AT_ONCE`.
 MOST: Mapping[str, int] = {
     "tokens": 200_000,
     "merges": 200_000,
@@ -92,15 +91,15 @@ MOST: Mapping[str, int] = {
     "chat": 200_000,
     "stability": 2_000_000,
 }
-SHORT = 20_000  # bytes of a question, or characters of its text, up to which it is short
-# These take long for a short question too.
+SHORT = 20_000  # bytes of a request, and characters of its text; a longer request is long
+# These views take long for a short request too.
 LONG = frozenset(
     {"doctor", "folder", "folder_areas", "folder_wanted", "train", "trained", "trained_file", "trained_tokenizer"}
 )
 
 
 def is_long(session: Session, view: str, data: bytes) -> bool:
-    """Whether a view may take longer than a moment for the body of a question."""
+    """Whether a view can take long for a request."""
     if view in LONG or len(data) > SHORT:
         return True
     try:
@@ -108,43 +107,43 @@ def is_long(session: Session, view: str, data: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     key = values.get("base", values.get("key")) if isinstance(values, dict) else None
-    held = session.had("text", key) if isinstance(key, str) else None
-    return held is not None and len(held.text) > SHORT
+    stored = session.cached_value("text", key) if isinstance(key, str) else None
+    return stored is not None and len(stored.text) > SHORT
 
 
-def answered(view: str, asked: Asked) -> Shown | dict[str, Any]:
-    """What the view gives, under the name that the page has for the tokenizer."""
+def run_view(view: str, asked: ViewRequest) -> Shown | dict[str, Any]:
+    """The result of the view, with the page's name of the tokenizer."""
     asked.most = MOST.get(view, MOST_AT_ONCE)
     result = VIEWS[view](asked)
     asked.go_on()
-    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view may be about none of the page
+    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view without a tokenizer of the page
         return result
-    return called(result, asked.names[asked.which])
+    return with_tokenizer_name(result, asked.names[asked.which])
 
 
-def shown(view: str, asked: Asked) -> dict[str, Any]:
-    """The answer to a question: what the view gives, as JSON values, and the key of the text that it was asked of."""
-    result = answered(view, asked)
-    found = result if isinstance(result, dict) else listed(result.to_dict())
+def answer_values(view: str, asked: ViewRequest) -> dict[str, Any]:
+    """The answer to a request: the result of the view as JSON values, and the key of the text."""
+    result = run_view(view, asked)
+    values = result if isinstance(result, dict) else page_values(result.to_dict())
     asked.go_on()
-    return {"result": found, "key": asked.values.get("key")}
+    return {"result": values, "key": asked.values.get("key")}
 
 
-def exported(view: str, format: str, asked: Asked) -> tuple[str, str]:
+def export_view(view: str, format: str, asked: ViewRequest) -> tuple[str, str]:
     """The content type and the text of an exported view."""
-    result = answered(view, asked)
+    result = run_view(view, asked)
     if isinstance(result, dict):
-        raise toksmith.InvalidOption("view", view, "one that has a result of its own")
+        raise toksmith.errors.InvalidOption("view", view, "a view with a result to export")
     kind, make = EXPORTS[format]
     toks = result.toks if isinstance(result, TrainedAt) else asked.toks
-    return kind, make(Named(result, toks))
+    return kind, make(NamedResult(result, toks))
 
 
 MOST_LISTED = 600
 
 
-class Named(Shown):
-    """A result with the names and fingerprints of the tokenizers that it is about, as it is exported."""
+class NamedResult(Shown):
+    """A result for export, with the names and fingerprints of its tokenizers."""
 
     def __init__(self, result: Shown, toks: Mapping[str, toksmith.Tokenizer]) -> None:
         self.result, self.toks = result, toks
@@ -166,18 +165,18 @@ EXPORTS: Mapping[str, tuple[str, Callable[[Shown], str]]] = {
 }
 
 
-def listed(found: Any) -> Any:
-    """A result as the page takes it: what bytes look like beside them, and of long lists the beginning and the length."""
+def page_values(found: Any) -> Any:
+    """A result for the page: bytes also as drawn text, and long lists as their beginning and their length."""
     if isinstance(found, list):
-        return [listed(each) for each in found]
+        return [page_values(each) for each in found]
     if not isinstance(found, dict):
         return found
-    made: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in found.items():
         if isinstance(value, list) and len(value) > MOST_LISTED and isinstance(value[0], dict):
-            made[f"{name}_total"] = len(value)
+            values[f"{name}_total"] = len(value)
             value = value[:MOST_LISTED]
-        made[name] = listed(value)
+        values[name] = page_values(value)
     if isinstance(found.get("hex"), str):
-        made["shown"] = _render.token_text(bytes.fromhex(found["hex"]))
-    return made
+        values["shown"] = _render.token_text(bytes.fromhex(found["hex"]))
+    return values

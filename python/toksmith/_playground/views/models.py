@@ -1,7 +1,7 @@
-"""Models by their names: where the tokenizer of each comes from, the line that gets it, and which context lengths it has.
+"""Models by name: the source of each tokenizer, the shell line that downloads it, and its context lengths.
 
-The rules: a tokenizer is loaded only if its file is on this machine, and nothing is downloaded. A context length belongs to a
-tokenizer if it has the tokens of that model, whatever it is called. Context lengths are those of `explain.CONTEXTS`.
+A tokenizer is loaded only if its file is on this machine; the server downloads nothing. A context length of `explain.CONTEXTS`
+belongs to a tokenizer with the tokens of that model, under any name.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 import toksmith
 from toksmith import explain
 
-from .asked import Asked
-from .opened import added
+from .opened import add_tokenizer
+from .view_request import ViewRequest
 
 __all__ = ["MODELS", "SIZES", "ModelRow", "budget", "contexts_of", "line_for", "model", "models"]
 
 
-def models(asked: Asked) -> dict[str, Any]:
-    """The rows of models; `maker` keeps those of one maker."""
+def models(asked: ViewRequest) -> dict[str, Any]:
+    """The rows of models; `maker` selects those of one maker."""
     maker = asked.string("maker", "")
     rows = [{**row._asdict(), "line": line_for(row.source)} for row in MODELS if maker in ("", row.maker)]
     return {"models": rows}
 
 
-def model(asked: Asked) -> dict[str, Any]:
-    """Whether the tokenizer of a `source` is here; with `add` it becomes one of the page's, if it is not one already."""
+def model(asked: ViewRequest) -> dict[str, Any]:
+    """Whether the tokenizer of a `source` is on this machine; `add` adds it to the page if it is missing there."""
     source, session = asked.string("source"), asked.session
     row = next((row for row in MODELS if row.source == source), None)
     if row is None:
-        raise toksmith.UnknownName("model", source, [row.source for row in MODELS])
+        raise toksmith.errors.UnknownName("model", source, [row.source for row in MODELS])
     try:
         tok = session.once("model", source, lambda: toksmith.load(source, download=False))
     except toksmith.ToksmithError as error:
@@ -40,7 +40,7 @@ def model(asked: Asked) -> dict[str, Any]:
     name = next((name for name, other in session.toks.items() if other == tok), None)
     if name is not None:
         return {"here": True, "name": name, "about": session.about()}
-    return {"here": True, **added(session, row.name, tok)}
+    return {"here": True, **add_tokenizer(session, row.name, tok)}
 
 
 # Context lengths without a model, from 8k to 1M.
@@ -48,7 +48,7 @@ SIZES: Mapping[str, int] = {f"{kibi}k": kibi << 10 for kibi in (8, 16, 32, 64, 1
 
 
 class ModelRow(NamedTuple):
-    """One row: a model, who made it, and what `toksmith.load` takes for its tokenizer."""
+    """One row: the maker of a model, its name, and the argument of `toksmith.load` for its tokenizer."""
 
     maker: str
     name: str
@@ -76,7 +76,7 @@ MODELS = (
 
 
 def line_for(source: str) -> str:
-    """The line for a shell that brings the files of a source into a cache that `toksmith.load` reads.
+    """The shell line that downloads the files of a source into a cache that `toksmith.load` reads.
 
     >>> line_for("gpt-4o"), line_for("org/name")
     ('echo low | toksmith count -t gpt-4o', 'hf download org/name tokenizer.json')
@@ -84,7 +84,7 @@ def line_for(source: str) -> str:
     return f"hf download {source} tokenizer.json" if "/" in source else f"echo low | toksmith count -t {source}"
 
 
-# Tokenizers by a token and its id, which no other published one with so many tokens has, and the models of `CONTEXTS` that use them.
+# Tokenizers by their number of tokens, a token and its id, which together are unique among published ones, and their models.
 TOKENIZERS = (
     (50256, " the", 262, ("GPT-2", "GPT-3")),
     (100256, " the", 279, ("GPT-4 32k",)),
@@ -100,18 +100,18 @@ def contexts_of(tok: toksmith.Tokenizer) -> dict[str, int]:
         try:
             if tok.token_id(token) == id:
                 return {model: explain.CONTEXTS[model] for model in models}
-        except toksmith.NotInVocabulary:
+        except toksmith.errors.NotInVocabulary:
             continue
     return {}
 
 
-def budget(asked: Asked) -> explain.Budget:
-    """Tokens relative to context lengths: of each tokenizer those of its models, then sizes, and the user's own (`context`)."""
+def budget(asked: ViewRequest) -> explain.Budget:
+    """Tokens relative to context lengths: those of each tokenizer's models, general sizes, and the user's own (`context`)."""
     own = asked.number("context", 0, most=1 << 40)
     others = {**SIZES, **({"yours": own} if own else {})}
     text, special = asked.text, asked.special
     rows: list[explain.BudgetRow] = []
     for name, tok in asked.toks.items():
-        found = explain.budget({name: tok}, text, context={**contexts_of(tok), **others}, special=special)
-        rows += found.rows
-    return explain.Budget(found.bytes, found.chars, tuple(rows))
+        result = explain.budget({name: tok}, text, context={**contexts_of(tok), **others}, special=special)
+        rows += result.rows
+    return explain.Budget(result.bytes, result.chars, tuple(rows))

@@ -1,4 +1,4 @@
-"""The results of the library that the page shows, each a call with checked arguments."""
+"""Results of the library for the page: each view is a call with checked arguments."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from toksmith import explain
 from toksmith._render import Shown
 
 from ..snapshots import snapshot
-from .asked import Asked
-from .windows import compared
+from .view_request import ViewRequest
+from .windows import compare_texts
 
 __all__ = [
     "chat",
@@ -27,7 +27,7 @@ __all__ = [
     "pieces",
     "prompt",
     "repair",
-    "saved",
+    "save_snapshot",
     "search",
     "specials",
     "stability",
@@ -35,80 +35,82 @@ __all__ = [
 ]
 
 
-def repair(asked: Asked) -> dict[str, Any]:
+def repair(asked: ViewRequest) -> dict[str, Any]:
     """The text with findings of the lint repaired."""
     return {"text": explain.lint(asked.tok, asked.text).repaired(*asked.strings("names"))}
 
 
-def pieces(asked: Asked) -> Shown:
+def pieces(asked: ViewRequest) -> Shown:
     """One tokenizer on the text, or several compared."""
     if len(asked.names) > 1:
-        return compared(asked)
-    return explain.pieces(asked.tok, asked.text, special=asked.special)
+        return compare_texts(asked)
+    return explain.text(asked.tok, asked.text, special=asked.special)
 
 
-def parity(asked: Asked) -> Shown:
-    """What the same text costs in each language: the playground's own texts, or `lines` of `name: text`."""
+def parity(asked: ViewRequest) -> Shown:
+    """The cost of the same text in each language: the playground's own texts, or `lines` of `name: text`."""
     lines = asked.strings("lines")
     texts = dict(own_texts(lines)) if lines else asked.session.texts
-    return toksmith.parity(asked.tok, texts)
+    return toksmith.metrics.parity(asked.tok, texts)
 
 
 def own_texts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(lines, 1):
         name, colon, text = line.partition(":")
         if not colon or not name.strip():
-            raise toksmith.InvalidOption(f"line {number}", line[:40], "a language, a colon and a text in that language")
+            raise toksmith.errors.InvalidOption(
+                f"line {number}", line[:40], "a language, a colon and a text in that language"
+            )
         yield name.strip(), text.strip()
 
 
-def prompt(asked: Asked) -> Shown:
+def prompt(asked: ViewRequest) -> Shown:
     """The text up to `end` characters as a prompt."""
     text = asked.text
     end = asked.number("end", len(text), most=len(text))
     return explain.prompt(asked.tok, text, end, special=asked.special)
 
 
-def doctor(asked: Asked) -> Shown:
+def doctor(asked: ViewRequest) -> Shown:
     tok = asked.tok
     return asked.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
 
 
-def merges(asked: Asked) -> Shown:
+def merges(asked: ViewRequest) -> Shown:
     return explain.merges(asked.tok, asked.string("piece"))
 
 
-def tree(asked: Asked) -> Shown:
-    """What a token was merged from, and what is built from it."""
-    return explain.tree(asked.tok, asked.number("id"))
+def tree(asked: ViewRequest) -> Shown:
+    """The parts of a token, and the tokens that are merged from it."""
+    return explain.token(asked.tok, asked.number("id"))
 
 
-def history(asked: Asked) -> Shown:
-    """How a token came to be in training."""
+def history(asked: ViewRequest) -> Shown:
+    """The history of a token in training."""
     return explain.history(asked.tok, asked.number("id"))
 
 
-def lint(asked: Asked) -> Shown:
-    """What in the text costs tokens without being seen."""
+def lint(asked: ViewRequest) -> Shown:
+    """The characters of the text that cost tokens but are invisible or look like others."""
     return explain.lint(asked.tok, asked.text)
 
 
-def specials(asked: Asked) -> Shown:
-    """The special tokens in the text, as each of the three ways takes them."""
+def specials(asked: ViewRequest) -> Shown:
+    """The special tokens in the text, treated in each of the three ways."""
     return explain.specials(asked.tok, asked.text)
 
 
-def search(asked: Asked) -> Shown:
+def search(asked: ViewRequest) -> Shown:
     by: Any = asked.string("by", "text")
     return explain.search(asked.tok, asked.string("query"), by=by, most=200)
 
 
-def lengths(asked: Asked) -> Shown:
+def lengths(asked: ViewRequest) -> Shown:
     return explain.lengths(asked.toks)
 
 
-def saved(asked: Asked) -> dict[str, Any]:
-    """A snapshot of the text with the tokenizers that are compared, with a `title`: its HTML."""
+def save_snapshot(asked: ViewRequest) -> dict[str, Any]:
+    """The HTML of a snapshot of the text with the compared tokenizers and a `title`."""
     title = asked.string("title", "")
     return {"html": snapshot(asked.toks, asked.text, title=title or None, special=asked.special).html}
 
@@ -117,19 +119,19 @@ MOST_PLACES = 200
 MOST_TYPED = 100  # characters
 
 
-def stability(asked: Asked) -> explain.Stability:
-    """What typing changes along the text, by each tokenizer."""
+def stability(asked: ViewRequest) -> explain.Edits:
+    """The ids that typing changes along the text, by tokenizer."""
     text, typed = asked.text, asked.string("typed", "e")[:MOST_TYPED]
     key = (asked.key, typed, asked.special, *asked.names)
 
-    def make() -> explain.Stability:
-        return explain.stability(asked.toks, text, typed=typed, most=MOST_PLACES, special=asked.special)
+    def make() -> explain.Edits:
+        return explain.edits(asked.toks, text, typed=typed, most=MOST_PLACES, special=asked.special)
 
     return asked.once("stability", key, make)
 
 
-def edit(asked: Asked) -> explain.Edit:
-    """What typing at the place `at` changes, by each tokenizer."""
+def edit(asked: ViewRequest) -> explain.Edit:
+    """The ids that typing at the place `at` changes, by tokenizer."""
     text, typed = asked.text, asked.string("typed", "e")[:MOST_TYPED]
     at = asked.number("at", 0, most=len(text))
     return explain.edit(asked.toks, text, at, at, typed, special=asked.special)
@@ -139,32 +141,34 @@ MOST_LANGUAGES = 1000
 MOST_CHARS = 40_000_000  # of all texts
 
 
-def fairness(asked: Asked) -> toksmith.metrics.Fairness:
+def fairness(asked: ViewRequest) -> toksmith.metrics.Fairness:
     """The figures of all tokenizers; `texts` holds the same text by language."""
-    given = asked.values.get("texts") or asked.session.texts
-    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
-        raise toksmith.InvalidOption("texts", type(given).__name__, "texts by language")
-    if len(given) > MOST_LANGUAGES or sum(map(len, given.values())) > MOST_CHARS:
+    sent = asked.values.get("texts") or asked.session.texts
+    if not isinstance(sent, dict) or not all(isinstance(each, str) for each in sent.values()):
+        raise toksmith.errors.InvalidOption("texts", type(sent).__name__, "texts by language")
+    if len(sent) > MOST_LANGUAGES or sum(map(len, sent.values())) > MOST_CHARS:
         allowed = f"at most {MOST_LANGUAGES:,} languages and {MOST_CHARS:,} characters"
-        raise toksmith.InvalidOption("texts", f"{len(given):,} languages", allowed)
-    texts = {name.encode("utf-8", "replace").decode(): text for name, text in given.items()}
+        raise toksmith.errors.InvalidOption("texts", f"{len(sent):,} languages", allowed)
+    texts = {name.encode("utf-8", "replace").decode(): text for name, text in sent.items()}
     reference = asked.string("reference", "") or None
     return toksmith.metrics.fairness(asked.toks, texts, reference=reference if reference in texts else None)
 
 
 MOST_MESSAGES = 200  # the conversation is rendered for each message
-# What published tokenizers call the tokens that templates know as `bos_token` and `eos_token`, the usual ones first.
+# The names of `bos_token` and `eos_token` in published tokenizers, the usual ones first.
 BEGINNINGS = ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "[CLS]", "<|begin|>")
 ENDS = ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|end|>", "[SEP]")
 NEEDS = {"chatml": ("<|im_start|>", "<|im_end|>"), "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")}
 
 
-def chat(asked: Asked) -> explain.Conversation:
-    """The conversation; without a template, by the one whose control tokens the tokenizer has."""
+def chat(asked: ViewRequest) -> explain.Conversation:
+    """The conversation; without a template, by the first one whose control tokens the tokenizer has."""
     tok = asked.tok
-    template = asked.string("template", "") or fitting(tok)
-    if template not in explain.CHAT_TEMPLATES and "{" not in template:  # the name of a file, which no page may open
-        raise toksmith.InvalidOption("template", template, f"Jinja, or one of {', '.join(explain.CHAT_TEMPLATES)}")
+    template = asked.string("template", "") or fitting_template(tok)
+    if template not in explain.CHAT_TEMPLATES and "{" not in template:  # a file name; a page must not open files
+        raise toksmith.errors.InvalidOption(
+            "template", template, f"Jinja, or one of {', '.join(explain.CHAT_TEMPLATES)}"
+        )
     variables = {"bos_token": first_of(tok, BEGINNINGS), "eos_token": first_of(tok, ENDS)}
     try:
         return explain.chat(tok, messages_of(asked), template=template, variables=variables)
@@ -172,24 +176,26 @@ def chat(asked: Asked) -> explain.Conversation:
         raise toksmith.ToksmithError(str(error)) from None
 
 
-def messages_of(asked: Asked) -> list[Any]:
-    """The messages, which the page sends as they were written."""
+def messages_of(asked: ViewRequest) -> list[Any]:
+    """The messages, from the JSON text that the page sends."""
     text = asked.string("messages", "")
     try:
-        found = json.loads(text) if text.strip() else []
+        messages = json.loads(text) if text.strip() else []
     except (ValueError, RecursionError) as error:
         raise toksmith.ToksmithError(f"the messages are not JSON: {error}") from None
-    if isinstance(found, dict) and isinstance(found.get("messages"), list):
-        found = found["messages"]
-    if not isinstance(found, list):
+    if isinstance(messages, dict) and isinstance(messages.get("messages"), list):
+        messages = messages["messages"]
+    if not isinstance(messages, list):
         raise toksmith.ToksmithError('the messages: expected a list such as [{"role": "user", "content": "Hello"}]')
-    if len(found) > MOST_MESSAGES:
-        instead = "for a longer conversation, use `toksmith chat` or Python"
-        raise toksmith.InvalidOption("messages", f"{len(found):,} messages", f"at most {MOST_MESSAGES} here; {instead}")
-    return found
+    if len(messages) > MOST_MESSAGES:
+        instead = "for a longer conversation, use `toksmith explain chat` or Python"
+        raise toksmith.errors.InvalidOption(
+            "messages", f"{len(messages):,} messages", f"at most {MOST_MESSAGES} here; {instead}"
+        )
+    return messages
 
 
-def fitting(tok: toksmith.Tokenizer) -> str:
+def fitting_template(tok: toksmith.Tokenizer) -> str:
     """The name of the first template whose control tokens the tokenizer has."""
     has = tok.special_tokens
     return next((name for name, needs in NEEDS.items() if all(each in has for each in needs)), "plain")

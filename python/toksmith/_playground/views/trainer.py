@@ -1,7 +1,7 @@
-"""The live trainer: its texts, a training of them, and the tokenizer of a size, which can be kept and saved.
+"""The views of the live trainer: its texts, a training on them, and the tokenizer of a size to add or to save.
 
-The rule: texts are sent once and then named by their key, as a text is; a training is made once for its texts and options.
-Left out: what training and measuring is, which `_live_training` says.
+The page sends texts once and then names them by their key; there is one training for the same texts and options. Left out:
+training and measuring, which `live_training` does.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any, Literal
 
 import toksmith
 
-from ..live_training import LiveTexts, TrainedAt, Training, TrainingWatch, measured_at, trained_on
-from .asked import MOST_BYTES, Asked, UnknownText, decoded
-from .opened import added, new_name
+from ..live_training import LiveTexts, TrainedAt, Training, TrainingWatch, measure_at, train_on
+from .opened import add_tokenizer, new_name
+from .view_request import MOST_BYTES, UnknownText, ViewRequest, decode_file
 
-__all__ = ["corpus", "stop_training", "train", "trained", "trained_file", "trained_tokenizer"]
+__all__ = ["corpus", "measure_size", "stop_training", "train", "trained_file", "trained_tokenizer"]
 
 MOST_TEXTS = 40
 MOST_SENTENCE = 1000  # characters
@@ -30,39 +30,41 @@ Ties = Literal["lowest_ids", "first_seen"]
 TIES: dict[str, Ties] = {"lowest_ids": "lowest_ids", "first_seen": "first_seen"}
 
 
-def corpus(asked: Asked) -> dict[str, Any]:
-    """Keeps texts to train on: `texts` with a `name` and either `text` or `data`, and the sentences of the page if `sentences`.
+def corpus(asked: ViewRequest) -> dict[str, Any]:
+    """Stores texts for training: `texts` with a `name` and either `text` or `data`, and with `sentences` those of the page.
 
     Returns: their key, and the name and the length of each.
     """
-    listed = asked.values.get("texts", [])
-    if not isinstance(listed, list):
-        raise toksmith.InvalidOption("texts", type(listed).__name__, "a list of texts with their names")
+    sent = asked.values.get("texts", [])
+    if not isinstance(sent, list):
+        raise toksmith.errors.InvalidOption("texts", type(sent).__name__, "a list of texts with their names")
     by_name: dict[str, bytes] = {}
     if asked.values.get("sentences") is True:
         by_name |= {name: toksmith.reference.utf8(text) for name, text in asked.session.texts.items()}
-    for each in listed:
-        name, data = received(each)
+    for each in sent:
+        name, data = receive_text(each)
         by_name[new_name(name, by_name)] = data
     texts = LiveTexts(by_name)
     if not 1 <= len(by_name) <= MOST_TEXTS or not texts.length:
-        raise toksmith.InvalidOption("texts", len(by_name), f"1 to {MOST_TEXTS} texts, with at least one byte")
+        raise toksmith.errors.InvalidOption("texts", len(by_name), f"1 to {MOST_TEXTS} texts, with at least one byte")
     if texts.length > MOST_BYTES:
-        raise toksmith.InvalidOption("texts", f"{texts.length:,} bytes", f"at most {MOST_BYTES:,} bytes in all texts")
+        raise toksmith.errors.InvalidOption(
+            "texts", f"{texts.length:,} bytes", f"at most {MOST_BYTES:,} bytes in all texts"
+        )
     key = texts.key
     asked.once("corpus", key, lambda: texts)
     about = [{"name": name, "bytes": len(data), "whole": is_text(data)} for name, data in by_name.items()]
     return {"corpus": key, "bytes": texts.length, "texts": about}
 
 
-def received(each: object) -> tuple[str, bytes]:
+def receive_text(each: object) -> tuple[str, bytes]:
     expected = "for each text a name, and its text, or its bytes in base64 as data"
     if not isinstance(each, dict) or not isinstance(each.get("name"), str):
-        raise toksmith.InvalidOption("texts", type(each).__name__, expected)
+        raise toksmith.errors.InvalidOption("texts", type(each).__name__, expected)
     name, text, data = each["name"][:NAME], each.get("text"), each.get("data")
     if isinstance(text, str):
         return name, toksmith.reference.utf8(text)
-    return name, decoded(data, "texts", name, expected)
+    return name, decode_file(data, "texts", name, expected)
 
 
 def is_text(data: bytes) -> bool:
@@ -73,18 +75,18 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def training_of(asked: Asked) -> Training:
-    """The training of the texts with the options; made once."""
+def training_of(asked: ViewRequest) -> Training:
+    """The training on the texts with the options, cached."""
     session, key = asked.session, asked.string("corpus")
     pattern, ties = asked.values.get("pattern", "o200k"), asked.string("ties", "lowest_ids")
     if pattern is not None and asked.string("pattern", "o200k") not in toksmith.patterns():
-        raise toksmith.UnknownName("pattern", pattern, toksmith.patterns())
+        raise toksmith.errors.UnknownName("pattern", pattern, toksmith.patterns())
     if ties not in TIES:
-        raise toksmith.InvalidOption("ties", ties, " or ".join(TIES))
+        raise toksmith.errors.InvalidOption("ties", ties, " or ".join(TIES))
     special = asked.strings("special_tokens")
     if len(special) > MOST_SPECIAL:
-        raise toksmith.InvalidOption("special_tokens", len(special), f"at most {MOST_SPECIAL}")
-    texts: LiveTexts | None = session.had("corpus", key)
+        raise toksmith.errors.InvalidOption("special_tokens", len(special), f"at most {MOST_SPECIAL}")
+    texts: LiveTexts | None = session.cached_value("corpus", key)
     if texts is None:
         raise UnknownText("corpus", key, ())
     watch = session.once("watch", "trainer", TrainingWatch)
@@ -98,72 +100,72 @@ def training_of(asked: Asked) -> Training:
 
         documents = [*texts.by_name.values()]
         counts = asked.once(
-            "counts", (key, pattern), lambda: toksmith.count_pieces(documents, pattern=pattern, progress=check)
+            "counts", (key, pattern), lambda: toksmith.corpus.count(documents, pattern=pattern, progress=check)
         )
-        return trained_on(counts, texts, TIES[ties], special, check)
+        return train_on(counts, texts, TIES[ties], special, check)
 
-    found: Training = asked.once("training", (key, pattern, ties, *special), make)
-    return found
+    training: Training = asked.once("training", (key, pattern, ties, *special), make)
+    return training
 
 
-def train(asked: Asked) -> dict[str, Any]:
-    """Trains on kept texts; what sizes there are, and the tokens that the texts take at some of them.
+def train(asked: ViewRequest) -> dict[str, Any]:
+    """Trains on stored texts; returns the range of sizes, and the tokens of the texts at some of them.
 
-    `per_word` is what a full bar of tokens per word means: what the text in the middle needs without a merge.
+    `per_word` is the value of a full bar of tokens per word: the median of the texts without a merge.
     """
     training = training_of(asked)
-    first = measured_at(training, training.least, b"", 0)  # makes the table of merges too, which takes a moment
-    known = [each.per_word for each in first.languages if each.per_word]
-    return {**training.about(), "per_word": statistics.median(known) if known else 0}
+    first = measure_at(training, training.least, b"", 0)  # also makes the table of merges, which takes a moment
+    figures = [each.per_word for each in first.languages if each.per_word]
+    return {**training.about(), "per_word": statistics.median(figures) if figures else 0}
 
 
-def stop_training(asked: Asked) -> dict[str, Any]:
-    """Stops the training that runs, of whatever options; `corpus` may name its texts."""
+def stop_training(asked: ViewRequest) -> dict[str, Any]:
+    """Stops the running training; `corpus` can name its texts and is ignored."""
     asked.string("corpus", "")
     asked.session.once("watch", "trainer", TrainingWatch).stop()
     return {}
 
 
-def trained(asked: Asked) -> TrainedAt:
-    """What the tokenizer of a `size` makes of the texts and of a `sentence`, and the tree of one of its tokens (`id`)."""
+def measure_size(asked: ViewRequest) -> TrainedAt:
+    """The figures of a `size` for the texts and a `sentence`, and the tree of one of its tokens (`id`)."""
     sentence = asked.string("sentence", "")
     if len(sentence) > MOST_SENTENCE:
-        raise toksmith.InvalidOption("sentence", f"{len(sentence):,} characters", f"at most {MOST_SENTENCE:,}")
+        raise toksmith.errors.InvalidOption("sentence", f"{len(sentence):,} characters", f"at most {MOST_SENTENCE:,}")
     id = None if asked.values.get("id") is None else asked.number("id")
-    return measured_at(training_of(asked), asked.number("size"), toksmith.reference.utf8(sentence), id)
+    return measure_at(training_of(asked), asked.number("size"), toksmith.reference.utf8(sentence), id)
 
 
-def tokenizer_of(asked: Asked) -> toksmith.Tokenizer:
+def tokenizer_of(asked: ViewRequest) -> toksmith.Tokenizer:
     return toksmith.rewind(training_of(asked).largest, asked.number("size"))
 
 
-def trained_tokenizer(asked: Asked) -> dict[str, Any]:
-    """Makes the tokenizer of a `size` one of the page's; its name, and what the page then has to know."""
-    return added(asked.session, asked.string("name", "trained"), tokenizer_of(asked))
+def trained_tokenizer(asked: ViewRequest) -> dict[str, Any]:
+    """Adds the tokenizer of a `size` to the page; returns its name and the facts for the page."""
+    return add_tokenizer(asked.session, asked.string("name", "trained"), tokenizer_of(asked))
 
 
-def trained_file(asked: Asked) -> dict[str, Any]:
-    """The tokenizer of a `size` in a file of a `format`, in base64, several files in a ZIP; or why the format cannot hold it.
+def trained_file(asked: ViewRequest) -> dict[str, Any]:
+    """The tokenizer of a `size` in a file of a `format`, in base64 (several files as a ZIP), or the reasons against it.
 
-    `without` names the fields that may be left out. Where something else has to be left out, the answer has `cannot`,
-    the reasons, and as `without` the fields without which the format can hold the rest, or None.
+    `without` names the fields to leave out. If the format cannot hold the other fields, the answer has the reasons as
+    `cannot`, and as `without` the fields to leave out for this format, or None if it cannot hold the tokenizer.
     """
     tok, format = tokenizer_of(asked), asked.string("format")
     if format not in toksmith.formats():
-        raise toksmith.UnknownName("format", format, toksmith.formats())
+        raise toksmith.errors.UnknownName("format", format, toksmith.formats())
     without, reasons = asked.strings("without"), []
     while True:
         try:
-            name, data = saved(tok, format, without)
-        except toksmith.CannotRepresent as error:
-            reasons.append(said(error))
+            name, data = save_file(tok, format, without)
+        except toksmith.errors.CannotRepresent as error:
+            reasons.append(loss_reason(error))
             if error.field in without:
                 return {"cannot": reasons, "without": None}
             without = [*without, error.field]
-        except toksmith.InvalidOption:
+        except toksmith.errors.InvalidOption:
             if not reasons:
                 raise
-            return {"cannot": reasons, "without": None}  # a field that no file can do without
+            return {"cannot": reasons, "without": None}  # every file needs this field
         else:
             break
     if reasons:
@@ -171,13 +173,13 @@ def trained_file(asked: Asked) -> dict[str, Any]:
     return {"name": name, "data": base64.b64encode(data).decode()}
 
 
-def said(error: toksmith.CannotRepresent) -> str:
-    """Why a format cannot hold a field. What follows the semicolon is advice for programs."""
+def loss_reason(error: toksmith.errors.CannotRepresent) -> str:
+    """The reason why a format cannot hold a field, without the advice for programs after the semicolon."""
     return f"The format {error.format} cannot hold {error.field}: {error.problem.partition('; ')[0]}."
 
 
-def saved(tok: toksmith.Tokenizer, format: str, without: list[str]) -> tuple[str, bytes]:
-    """The name and the bytes of the file of a format; of several files a ZIP."""
+def save_file(tok: toksmith.Tokenizer, format: str, without: list[str]) -> tuple[str, bytes]:
+    """The name and the bytes of the file of a format; several files become a ZIP."""
     stem, suffix = f"trained-{tok.vocab_size}", toksmith.formats()[format].suffixes[0]
     name = f"{stem}{suffix}" if suffix[0] == "." else suffix.replace("*", "")
     with tempfile.TemporaryDirectory(prefix="toksmith-") as folder:

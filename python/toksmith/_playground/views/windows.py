@@ -1,6 +1,6 @@
-"""The text in rows of tokens, its ids, and the places that differ: windows, so that no answer grows with the text.
+"""Windows onto the rows, the ids and the differences of a text, so that no answer grows with the text.
 
-The rule: nothing here knows how a text is cut; of an edited text only what the edit can have changed is computed again.
+The library makes all cuts; after an edit, only the part that the edit can change is computed again.
 """
 
 from __future__ import annotations
@@ -14,160 +14,160 @@ import toksmith
 from toksmith import _render, explain
 from toksmith.explain import _compare
 
-from ..layout import Frame, moved_starts, row_starts
+from ..layout import Frame, row_starts, update_starts
 from ..rows import RIGHT_TO_LEFT, Rows, colours
-from ..texts import Cut, cut_of, edited_cut, looks_of
-from .asked import MOST_IDS, Asked, data_of, held_of
+from ..texts import Cut, encode_text, looks_of, update_cut
+from .view_request import MOST_IDS, ViewRequest, stored_text, text_bytes
 
 __all__ = [
     "all_ids",
-    "compared",
+    "compare_texts",
     "counts",
     "decode",
     "difference",
     "differences",
     "ids",
-    "measured",
     "piece",
     "place",
     "rows",
+    "store_widths",
 ]
 
 MOST_CELLS = 400  # in a row
 MOST_DECODED = 20_000  # bytes of decoded ids that are drawn
 MOST_ROWS = 200  # in one window
-NEAR = 20_000  # characters on each side that a piece is looked for in
+NEAR = 20_000  # bytes to search for a piece on each side
 
 
-def compared(asked: Asked) -> explain.Comparison:
+def compare_texts(asked: ViewRequest) -> explain.Differences:
     text, special = asked.text, asked.special
     key = (asked.key, *asked.names, special)
-    return asked.once("compare", key, lambda: explain.compare(asked.toks, text, special=special))
+    return asked.once("compare", key, lambda: explain.differences(asked.toks, text, special=special))
 
 
-def cut_by(asked: Asked, name: str) -> Cut:
-    """What a tokenizer makes of the text; of an edited one from what it made of the text before."""
+def cut_by(asked: ViewRequest, name: str) -> Cut:
+    """The cut of the text by a tokenizer; for an edited text, updated from the cut of the old text."""
     session, tok, special = asked.session, asked.session.toks[name], asked.special
-    data, held, key = data_of(asked), held_of(asked), asked.key
+    data, stored, key = text_bytes(asked), stored_text(asked), asked.key
     look = asked.once("looks", name, lambda: looks_of(tok))
 
     def make() -> Cut:
-        before = session.had("cut", (held.base, name, special)) if held.base else None
-        changed = edited_cut(tok, key, held, before, data) if before else None
-        return changed or cut_of(tok, key, held.text, special, look)
+        before = session.cached_value("cut", (stored.base, name, special)) if stored.base else None
+        updated = update_cut(tok, key, stored, before, data) if before else None
+        return updated or encode_text(tok, key, stored.text, special, look)
 
     return asked.once("cut", (key, name, special), make)
 
 
-def laid_out(asked: Asked) -> Rows:
+def lay_out(asked: ViewRequest) -> Rows:
     """The text in rows."""
     cells = asked.number("cells", 80, least=1, most=MOST_CELLS)
-    session, data, held, key = asked.session, data_of(asked), held_of(asked), asked.key
+    session, data, stored, key = asked.session, text_bytes(asked), stored_text(asked), asked.key
     cuts = [cut_by(asked, name) for name in asked.names]
     frame = Frame(cells, session.widths, cuts)
     about = (cells, session.widths.version, asked.special, *asked.names)
 
     def make() -> np.ndarray[Any, Any]:
-        before = session.had("starts", (held.base, *about)) if held.base else None
+        before = session.cached_value("starts", (stored.base, *about)) if stored.base else None
         stretches = [cut.changed for cut in cuts if cut.changed is not None]
-        if before is None or held.edit is None or len(stretches) < len(cuts):
+        if before is None or stored.edit is None or len(stretches) < len(cuts):
             return row_starts(data.decode(), frame)
-        at, size = held.edit.start, held.edit.size
-        begin = len(toksmith.reference.utf8(held.text[:at]))
-        end = begin + len(toksmith.reference.utf8(held.text[at : at + size]))
+        at, size = stored.edit.start, stored.edit.size
+        begin = len(toksmith.reference.utf8(stored.text[:at]))
+        end = begin + len(toksmith.reference.utf8(stored.text[at : at + size]))
         at, until = min(begin, *(at for at, _ in stretches)), max(end, *(until for _, until in stretches))
-        return moved_starts(before, data, frame, at, until)
+        return update_starts(before, data, frame, at, until)
 
     marks = asked.values.get("marks") is not False
     return Rows(data, asked.once("starts", (key, *about), make), cuts, marks=marks)
 
 
-def has_right_to_left(asked: Asked) -> bool:
-    """Whether the text has letters from right to left."""
-    session, held = asked.session, held_of(asked)
+def has_right_to_left(asked: ViewRequest) -> bool:
+    """Whether the text has right-to-left letters."""
+    session, stored = asked.session, stored_text(asked)
 
     def make() -> bool:
-        if held.edit is not None and session.had("right", held.base) is False:
-            start, size = held.edit.start, held.edit.size
-            return RIGHT_TO_LEFT.search(held.text[start : start + size]) is not None
-        return RIGHT_TO_LEFT.search(held.text) is not None
+        if stored.edit is not None and session.cached_value("right", stored.base) is False:
+            start, size = stored.edit.start, stored.edit.size
+            return RIGHT_TO_LEFT.search(stored.text[start : start + size]) is not None
+        return RIGHT_TO_LEFT.search(stored.text) is not None
 
     return asked.once("right", asked.key, make)
 
 
-def measured(asked: Asked) -> dict[str, Any]:
-    """Takes how wide the page draws characters."""
+def store_widths(asked: ViewRequest) -> dict[str, Any]:
+    """Stores the widths of characters that the page measured."""
     widths = asked.values.get("widths")
     if not isinstance(widths, dict):
-        raise toksmith.InvalidOption("widths", widths, "the width of each character")
+        raise toksmith.errors.InvalidOption("widths", widths, "the width of each character")
     asked.session.widths.take(widths)
-    return {"wanted": asked.session.widths.wanted()}
+    return {"wanted": asked.session.widths.unmeasured_chars()}
 
 
-def counts(asked: Asked) -> dict[str, Any]:
-    """How long the text is, in bytes, characters and tokens: the first answer to a long text."""
+def counts(asked: ViewRequest) -> dict[str, Any]:
+    """The length of the text in bytes, characters and tokens: the first answer to a long text."""
     totals = [tok.count(asked.text, special=asked.special) for tok in asked.toks.values()]
-    return {"bytes": len(data_of(asked)), "chars": len(asked.text), "totals": totals}
+    return {"bytes": len(text_bytes(asked)), "chars": len(asked.text), "totals": totals}
 
 
-def rows(asked: Asked) -> dict[str, Any]:
+def rows(asked: ViewRequest) -> dict[str, Any]:
     """The rows from `first` to `last`, with the figures of the whole text."""
-    laid = laid_out(asked)
+    laid = lay_out(asked)
     first, last = asked.number("first", 0), asked.number("last", 0)
     last = min(last, first + MOST_ROWS)
-    facts = {"bytes": len(laid.data), "chars": len(asked.text), "wanted": asked.session.widths.wanted()}
+    facts = {"bytes": len(laid.data), "chars": len(asked.text), "wanted": asked.session.widths.unmeasured_chars()}
     return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(asked)}
 
 
-def differences(asked: Asked) -> dict[str, Any]:
-    """How many stretches are cut differently, and how many cuts all tokenizers make."""
+def differences(asked: ViewRequest) -> dict[str, Any]:
+    """The number of ranges that are cut differently, and of cuts that all tokenizers make."""
     ends = [cut_by(asked, name).ends for name in asked.names]
-    shared = _compare.shared_ends(ends, len(data_of(asked)))
-    return {"total": len(_compare.differences(shared, ends)), "shared": len(shared)}
+    shared = _compare.shared_ends(ends, len(text_bytes(asked)))
+    return {"total": len(_compare.find_differences(shared, ends)), "shared": len(shared)}
 
 
-def ids(asked: Asked) -> dict[str, Any]:
-    """The ids from place `first` to `last` of one tokenizer, with what each token looks like."""
+def ids(asked: ViewRequest) -> dict[str, Any]:
+    """The ids `first` to `last` of one tokenizer, with the drawn text of each token."""
     cut = cut_by(asked, asked.names[asked.which])
     first = min(asked.number("first", 0), len(cut.ids))
     last = min(asked.number("last", 0), first + MOST_IDS, len(cut.ids))
-    shown = zip(cut.ids[first:last].tolist(), colours(cut.ends, first, last), strict=True)
-    tokens = [[id, cut.look(id)[0], colour] for id, colour in shown]
+    pairs = zip(cut.ids[first:last].tolist(), colours(cut.ends, first, last), strict=True)
+    tokens = [[id, cut.look(id)[0], colour] for id, colour in pairs]
     return {"total": len(cut.ids), "first": first, "tokens": tokens}
 
 
-def all_ids(asked: Asked) -> dict[str, Any]:
-    """All ids of one tokenizer, to be copied."""
+def all_ids(asked: ViewRequest) -> dict[str, Any]:
+    """All ids of one tokenizer, for copying."""
     return {"ids": asked.tok.encode(asked.text, special=asked.special)}
 
 
-def decode(asked: Asked) -> dict[str, Any]:
+def decode(asked: ViewRequest) -> dict[str, Any]:
     """The text of ids."""
     values = asked.values.get("ids")
     if not isinstance(values, list) or not all(type(id) is int for id in values):
-        raise toksmith.InvalidOption("ids", values, "a list of whole numbers")
+        raise toksmith.errors.InvalidOption("ids", values, "a list of whole numbers")
     size = sum(count * len(asked.tok.token_bytes(id)) for id, count in Counter(values).items())
     if size > asked.most:
         asked.refuse("ids", size, 1)
     data = asked.tok.decode_bytes(values)
-    text = data.decode() if not data or _render.is_whole(data) else None  # bytes that are no text are only shown
+    text = data.decode() if not data or _render.is_whole(data) else None  # invalid UTF-8 is only drawn
     return {"text": text, "shown": _render.token_text(data[:MOST_DECODED]), "bytes": len(data)}
 
 
-def place(asked: Asked) -> dict[str, Any]:
-    """The place of a token: its row and its bytes."""
-    laid, which = laid_out(asked), asked.which
+def place(asked: ViewRequest) -> dict[str, Any]:
+    """The row and the byte range of a token."""
+    laid, which = lay_out(asked), asked.which
     count = len(laid.cuts[which].ends)
     token = asked.number("token", least=0, most=max(0, count - 1))
     span = laid.span(which, token) if count else (0, 0)
     return {"row": laid.row_of(span[0]), "token": token, "span": span}
 
 
-def difference(asked: Asked) -> dict[str, Any]:
-    """The next stretch that is cut differently behind the byte `after`, or before it (`back`); round the end."""
-    laid = laid_out(asked)
+def difference(asked: ViewRequest) -> dict[str, Any]:
+    """The next range that is cut differently after the byte `after`, or before it (`back`); wraps around the end."""
+    laid = lay_out(asked)
     ends = [cut.ends for cut in laid.cuts]
-    differences = _compare.differences(_compare.shared_ends(ends, len(laid.data)), ends)
+    differences = _compare.find_differences(_compare.shared_ends(ends, len(laid.data)), ends)
     total = len(differences)
     if not total:
         return {"total": 0}
@@ -177,18 +177,18 @@ def difference(asked: Asked) -> dict[str, Any]:
         number = (int(starts.searchsorted(after, "left")) - 1) % total
     else:
         number = int(starts.searchsorted(after, "right")) % total
-    found = differences[number]
+    nearest = differences[number]
     tokens = []
-    for cut, stretch in zip(laid.cuts, found.places, strict=True):
+    for cut, stretch in zip(laid.cuts, nearest.places, strict=True):
         drawn = zip(stretch[:50], colours(cut.ends, stretch.start, stretch.stop), strict=False)
         tokens.append([[at, int(cut.ids[at]), cut.look(int(cut.ids[at]))[0], colour] for at, colour in drawn])
-    span = {"start": found.start, "end": found.end, "row": laid.row_of(found.start)}
+    span = {"start": nearest.start, "end": nearest.end, "row": laid.row_of(nearest.start)}
     return {"total": total, "number": number, **span, "tokens": tokens}
 
 
-def piece(asked: Asked) -> dict[str, Any]:
-    """The piece that contains a byte of the text; in a long text only its neighbourhood is examined."""
-    data = data_of(asked)
+def piece(asked: ViewRequest) -> dict[str, Any]:
+    """The piece that contains a byte of the text, by encoding only its neighbourhood in a long text."""
+    data = text_bytes(asked)
     byte = asked.number("byte", 0, most=len(data))
     start = 0 if byte <= NEAR else data.rfind(b"\n", 0, byte - NEAR // 2) + 1
     if byte - start > 2 * NEAR:
@@ -196,7 +196,7 @@ def piece(asked: Asked) -> dict[str, Any]:
         while start < byte and 0x80 <= data[start] < 0xC0:
             start += 1
     near = data[start : byte + NEAR].decode("utf-8", "ignore").encode()
-    for begin, end, _ in explain.pieces(asked.tok, near, special=asked.special).rows():
+    for begin, end, _ in explain.text(asked.tok, near, special=asked.special).rows():
         if start + begin <= byte < start + end:
             return {"piece": near[begin:end].decode("utf-8", "replace"), "start": start + begin, "end": start + end}
     return {"piece": "", "start": byte, "end": byte}

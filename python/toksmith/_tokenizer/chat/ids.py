@@ -1,4 +1,4 @@
-"""The ids of a text whose characters know their origins."""
+"""Encodes a text that records the origin of each character."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import UnknownName, first_of, number_of
+from ..._base.wording import number_of, preview_items
 from ..._model.model import AddedToken
+from ...errors import UnknownName
 from .marked import Marked, Origin
 
 if TYPE_CHECKING:
     from ..results import Encoding
 
-__all__ = ["ChatEncoding", "encoded"]
+__all__ = ["ChatEncoding", "encode_chat"]
 
 FIELDS = ("input_ids", "attention_mask", "assistant_masks")  # the names of transformers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChatEncoding:
-    """The ids of a conversation, and where each comes from.
+    """The ids of a conversation, each with its origin.
 
     Attributes:
         ids: uint32, shape (n,).
@@ -32,14 +33,14 @@ class ChatEncoding:
             characters.
         ends: int64, shape (n,).
         messages: int32, shape (n,): the number of the message that each id
-            comes from; -1 for what the template wrote.
-        assistant_mask: uint8, shape (n,): 1 for what the assistant wrote. That
-            is what the template has within `{% generation %}`; without such
-            a block it is the content of messages with the role `assistant`.
-        text: What the template wrote.
-        disarmed: Where messages, or text of unknown origin, spell an added
-            token, special or not, that stayed text: pairs of its start and
-            its content.
+            comes from; -1 for text of the template.
+        assistant_mask: uint8, shape (n,): 1 for text of the assistant: the
+            text within `{% generation %}`, or without such a block the
+            content of messages with the role `assistant`.
+        text: The text that the template wrote.
+        disarmed: The added tokens, special or not, that messages or text of
+            unknown origin spell, and that stayed text: pairs of start and
+            content.
 
     The names of transformers work too: `found["input_ids"]`,
     `["attention_mask"]` and `["assistant_masks"]` are lists.
@@ -67,54 +68,54 @@ class ChatEncoding:
         return ids if name == "input_ids" else [1] * len(ids) if name == "attention_mask" else mask
 
     def __repr__(self) -> str:
-        own = int(self.assistant_mask.sum())
-        return f"<ChatEncoding {number_of(len(self), 'id')}: {first_of(self.ids)}, {own:,} of the assistant>"
+        assistant_ids = int(self.assistant_mask.sum())
+        return f"<ChatEncoding {number_of(len(self), 'id')}: {preview_items(self.ids)}, {assistant_ids:,} of the assistant>"
 
 
-def encoded(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
+def encode_chat(tok: Any, text: Marked, roles: Sequence[str]) -> ChatEncoding:
     """The ids of the text, in which only trusted text can be a mark."""
     plain = str.__str__(text)
-    found = tok.encode_with_offsets(plain, special="allow")
-    disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, found)})
+    encoding = tok.encode_with_offsets(plain, special="allow")
+    disarmed = sorted({*find_spelled_marks(tok._marks, text), *find_untrusted_ids(tok, text, encoding)})
     if disarmed:
-        found = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
+        encoding = tok._trusted_encoder.encode_with_offsets(trusted_runs(text))
     origins = [origin for _, origin in text.ends] or [Origin()]
     blocks = any(origin.generated for origin in origins)
     mask = [
         origin.generated if blocks else origin.content and roles[origin.message] == "assistant" for origin in origins
     ]
-    own = runs_of(text, found.starts, found.ends)
+    run_of = runs_of(text, encoding.starts, encoding.ends)
     return ChatEncoding(
-        found.ids,
-        found.starts,
-        found.ends,
-        np.array([origin.message for origin in origins], np.int32)[own],
-        np.array(mask, np.uint8)[own],
+        encoding.ids,
+        encoding.starts,
+        encoding.ends,
+        np.array([origin.message for origin in origins], np.int32)[run_of],
+        np.array(mask, np.uint8)[run_of],
         plain,
         disarmed,
     )
 
 
 def runs_of(text: Marked, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each id, the number of the run that it comes from. One that a message and the template spell together is the message's."""
+    """For each id, the number of its run. An id that a message and the template spell together belongs to the message."""
     if not text.ends:
         return np.zeros(len(starts), np.int64)
     places = np.array([end for end, _ in text.ends], np.int64)
     first = np.minimum(np.searchsorted(places, starts, "right"), len(places) - 1)
     last = np.minimum(np.searchsorted(places, ends, "left"), len(places) - 1)
     for index in np.flatnonzero(last > first).tolist():
-        own = range(int(first[index]), int(last[index]) + 1)
-        first[index] = next((run for run in own if is_said(text.ends[run][1])), own[0])
+        runs = range(int(first[index]), int(last[index]) + 1)
+        first[index] = next((run for run in runs if is_from_conversation(text.ends[run][1])), runs[0])
     return first
 
 
-def is_said(origin: Origin) -> bool:
-    """Whether a message has the run, or the model wrote it."""
+def is_from_conversation(origin: Origin) -> bool:
+    """Whether the run comes from a message or the model."""
     return origin.generated or origin.message >= 0
 
 
 def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tuple[int, str]]:
-    """The marks that are not, or not completely, spelled by trusted text, with their places."""
+    """The marks that trusted text does not spell completely, with their places."""
     for content in {token.content for token in marks}:
         place = str.find(text, content)
         while place >= 0:
@@ -124,10 +125,10 @@ def find_spelled_marks(marks: Sequence[AddedToken], text: Marked) -> Iterator[tu
 
 
 def find_untrusted_ids(tok: Any, text: Marked, found: Encoding) -> Iterator[tuple[int, str]]:
-    """The ids of marks that are not, or not completely, spelled by trusted text, with their places.
+    """The marks among the ids that trusted text does not spell completely, with their places.
 
-    `find_spelled_marks` does not see all of them: a normalizer may make a token of another spelling, a lone surrogate becomes U+FFFD, and
-    merges may make one of ordinary text.
+    `find_spelled_marks` misses some: a normalizer can turn another spelling into a token, a lone surrogate becomes U+FFFD, and
+    merges can form a token from ordinary text.
     """
     tokens = {token.id: token for token in reversed(tok._marks) if token.id != tok.model.unknown_id}
     for index in np.flatnonzero(np.isin(found.ids, [*tokens])).tolist():
@@ -146,6 +147,6 @@ def is_trusted(text: Marked) -> bool:
 
 
 def trusted_runs(text: Marked) -> list[tuple[str, bool]]:
-    """The text in parts, each of which is trusted or not."""
+    """The text in runs, each with whether it is trusted."""
     runs = groupby(text.runs(), key=lambda run: run[1].trusted)
     return [("".join(part for part, _ in run), trusted) for trusted, run in runs]

@@ -1,8 +1,8 @@
-"""Text that knows where each part of it comes from, through everything that a chat template does with it.
+"""Text that records the origin of each character, through the operations of a chat template.
 
 A template mixes its own text with that of messages: `"<|user|>" + message["content"] | trim`. `Marked` is a `str` that keeps
-an `Origin` for each run of characters. An operation that is not followed here gives a plain `str`, whose origin is `UNKNOWN`
-from then on. No operation makes text trusted.
+an `Origin` for each run of characters. An operation without an implementation here gives a plain `str`, whose origin is
+`UNKNOWN` from then on. No operation makes text trusted.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, SupportsIndex
 
 from .budget import RUN, pay_text, spend
 
-__all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "everywhere", "marked"]
+__all__ = ["TEMPLATE", "UNKNOWN", "Marked", "Origin", "concat", "map_texts", "mark_text"]
 
 
 class Origin(NamedTuple):
-    """Where a run of characters comes from."""
+    """The origin of a run of characters."""
 
     trusted: bool = False  # the template wrote it
     message: int = -1  # the number of the message that holds it
-    content: bool = False  # whether it is the message's "content", and not its role or name
-    generated: bool = False  # whether it is within {% generation %}
+    content: bool = False  # it is in the message's "content", not in its role or name
+    generated: bool = False  # it is within {% generation %}
 
 
 Run = tuple[str, Origin]
@@ -33,15 +33,15 @@ UNKNOWN = Origin()
 
 
 class Marked(str):
-    """A text with its runs: each has the place where it ends, and its origin."""
+    """A text with the end and the origin of each of its runs."""
 
     ends: tuple[tuple[int, Origin], ...]
 
     def __new__(cls, text: object = "") -> Marked:  # noqa: PYI034 - `Self` came with Python 3.11
-        """The text, of unknown origin. Jinja's `format` makes one so."""
-        made = super().__new__(cls, text)
-        made.ends = ((len(made), UNKNOWN),) if made else ()
-        return made
+        """The text, of unknown origin; Jinja's `format` calls this."""
+        new = super().__new__(cls, text)
+        new.ends = ((len(new), UNKNOWN),) if new else ()
+        return new
 
     @staticmethod
     def of(runs: Iterable[Run]) -> Marked:
@@ -58,17 +58,17 @@ class Marked(str):
             ends.append((end, origin))
         if ends:
             spend(ends[-1][0] + RUN * len(texts))
-        made = Marked("".join(texts))
-        made.ends = tuple(ends)
-        return made
+        new = Marked("".join(texts))
+        new.ends = tuple(ends)
+        return new
 
     def runs(self) -> list[Run]:
         """The parts of the text with their origins, in order."""
-        found, start = [], 0
+        parts, start = [], 0
         for end, origin in self.ends:
-            found.append((str.__getitem__(self, slice(start, end)), origin))
+            parts.append((str.__getitem__(self, slice(start, end)), origin))
             start = end
-        return found
+        return parts
 
     def part(self, start: int, end: int) -> Marked:
         """`self[start:end]` for places in the text."""
@@ -76,20 +76,20 @@ class Marked(str):
 
     def runs_within(self, start: int, end: int) -> list[Run]:
         """The runs of a part."""
-        found: list[Run] = []
+        parts: list[Run] = []
         first = bisect_right(self.ends, start, key=itemgetter(0))
         for stop, origin in islice(self.ends, first, None):
             if start >= end:
                 break
-            found.append((str.__getitem__(self, slice(start, min(stop, end))), origin))
+            parts.append((str.__getitem__(self, slice(start, min(stop, end))), origin))
             start = stop
-        return found
+        return parts
 
     def changed(self, text: str) -> str:
-        """What an operation makes of the whole text: followed if it changed no length, or if there is one origin."""
+        """The result of an operation on the whole text: it keeps origins if the length is unchanged or the origin is single."""
         origins = {origin for _, origin in self.ends}
         if len(origins) == 1:
-            return marked(text, *origins)
+            return mark_text(text, *origins)
         if len(text) != len(self):
             return text
         starts = [0, *(end for end, _ in self.ends)]
@@ -153,7 +153,7 @@ class Marked(str):
         return tuple(self.pieces(str.rpartition(self, sep), ""))
 
     def pieces(self, texts: Iterable[str], between: str | None = None) -> list[Marked]:
-        """Parts of the text that follow each other, with a separator between them; None for white space, which no part begins with."""
+        """Consecutive parts of the text, with `between` separating them; None for white space, with which no part begins."""
         return [Marked.of(runs) for runs in self.runs_of_pieces(texts, between)]
 
     def runs_of_pieces(self, texts: Iterable[str], between: str | None) -> Iterator[list[Run]]:
@@ -177,7 +177,7 @@ class Marked(str):
             for number, part in enumerate(self.runs_of_pieces(str.split(self, old, most), old)):
                 runs += [*between, *part] if number else part
             return Marked.of(runs)
-        parts: list[object] = []  # it is before each character, and at the end
+        parts: list[object] = []  # an empty `old` matches before each character and at the end
         place = len(self) + 1 if most < 0 else min(most, len(self) + 1)
         for index in range(place):
             parts += [new, self.part(index, index + 1)]
@@ -204,13 +204,13 @@ class Marked(str):
         return self.changed(str.capitalize(self))
 
 
-def marked(text: str, origin: Origin) -> Marked:
+def mark_text(text: str, origin: Origin) -> Marked:
     """A text of one origin."""
     return Marked.of([(str.__str__(text), origin)])
 
 
 def concat(parts: Iterable[object]) -> Marked:
-    """The parts as one text; a part without marks is of unknown origin."""
+    """The parts as one text; a part that is not `Marked` is of unknown origin."""
     runs: list[Run] = []
     for part in parts:
         if isinstance(part, Marked):
@@ -221,12 +221,12 @@ def concat(parts: Iterable[object]) -> Marked:
     return Marked.of(runs)
 
 
-def everywhere(value: Any, change: Callable[[str], str]) -> Any:
-    """A value of JSON with each text in it changed, keys included."""
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with `change` applied to each text in it, including keys."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {everywhere(key, change): everywhere(each, change) for key, each in value.items()}
+        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [everywhere(each, change) for each in value]
+        return [map_texts(item, change) for item in value]
     return value

@@ -1,8 +1,8 @@
-"""A chat template of Hugging Face, rendered so that each character of the result keeps its origin.
+"""Renders a chat template of Hugging Face, so that each character of the result keeps its origin.
 
 The environment is that of transformers: a Jinja sandbox that trims blocks, with `tojson`, `raise_exception`, `strftime_now`,
-`break`, `continue` and `{% generation %}`. `RULES` change the template before Jinja compiles it: each text that the template
-itself spells becomes `Marked`, and `~` becomes our `concat`.
+`break`, `continue` and `{% generation %}`. `TemplateRewriter` changes the template before Jinja compiles it: each text that the
+template itself spells becomes `Marked`, and `~` becomes `marked.concat`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jinja2.runtime import Context
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
-from ..._base.errors import FormatError, InvalidOption
+from ...errors import FormatError, InvalidOption
 from .budget import (
     OPERATION,
     OverBudget,
@@ -36,9 +36,9 @@ from .budget import (
     size_of,
     spend,
 )
-from .marked import TEMPLATE, Marked, concat, marked
+from .marked import TEMPLATE, Marked, concat, mark_text
 
-__all__ = ["rendered"]
+__all__ = ["render_template"]
 
 MOST_CHARACTERS = 1 << 18
 COMPARING = {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
@@ -61,12 +61,12 @@ def pay_and_return(pay: Callable[[Any], None], value: Any) -> Any:
     return value
 
 
-class Refused(TemplateError):
+class TemplateRefusal(TemplateError):
     """The template refuses the messages."""
 
 
-class Rewritten(NodeTransformer):
-    """Marks the texts that the template spells, and makes the template pay for its loops and for what Python does in one go."""
+class TemplateRewriter(NodeTransformer):
+    """Marks the texts that the template spells, and adds payments for loops and for operations that Python does in one go."""
 
     def visit_TemplateData(self, node: nodes.TemplateData) -> nodes.Node:
         return self.call("own_text", [nodes.Const(node.data)], node)
@@ -116,14 +116,14 @@ class Rewritten(NodeTransformer):
         return nodes.ExprStmt(self.call("spend", [size], node)).set_lineno(node.lineno)
 
     def call(self, name: str, arguments: list[nodes.Expr], node: nodes.Node) -> nodes.Expr:
-        """A call of a function of the environment in the place of a node. No name that a template writes reaches it."""
-        made = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
-        made.set_lineno(node.lineno)
-        return made
+        """A call of a function of the environment in the place of a node. Names in templates cannot reach the function."""
+        call_node = nodes.Call(nodes.EnvironmentAttribute(name), arguments, [], None, None)
+        call_node.set_lineno(node.lineno)
+        return call_node
 
 
 class Generation(Extension):
-    """`{% generation %}`: what the model writes."""
+    """`{% generation %}`: text that the model writes."""
 
     tags = {"generation"}  # noqa: RUF012 - as Jinja declares it
 
@@ -139,10 +139,10 @@ class Generation(Extension):
 
 
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
-    """The environment, with texts that keep their origins."""
+    """The environment of templates, with texts that keep their origins and operations that are paid."""
 
     concat = staticmethod(concat)
-    own_text = staticmethod(partial(marked, origin=TEMPLATE))
+    own_text = staticmethod(partial(mark_text, origin=TEMPLATE))
     spend = staticmethod(spend)
     pay_operation = staticmethod(partial(pay_and_return, lambda _: spend(OPERATION)))
     pay_value = staticmethod(partial(pay_and_return, pay_value))
@@ -158,21 +158,21 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             "finalize": pay_output,
         }
         super().__init__(extensions=[Generation, loopcontrols], **options)
-        self.filters |= {"tojson": as_json, "join": joined}
+        self.filters |= {"tojson": as_json, "join": join_with_origins}
         self.filters = {name: wrap_filter(name, function) for name, function in self.filters.items()}
         tests: dict[str, Any] = dict(self.tests)
         comparing = (name for name, test in tests.items() if test in COMPARING or name == "in")
         self.tests |= {name: wrap_test(tests[name]) for name in comparing}
-        self.globals |= {"raise_exception": refuse, "strftime_now": now}
+        self.globals |= {"raise_exception": refuse_messages, "strftime_now": format_now}
         del self.globals["lipsum"]  # random text
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """A text has the methods of `str`, and not those that make text trusted; bytes can only be decoded."""
-        known = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
-        return known and super().is_safe_attribute(obj, attr, value)
+        """Whether a template can use an attribute: of a text only those of `str`, of bytes only `decode`."""
+        exists = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
+        return exists and super().is_safe_attribute(obj, attr, value)
 
     def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
-        """The result of a call, which is paid for before."""
+        """The result of a call, paid before it runs."""
         spend(OPERATION)
         method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
         values = [*args, *named.values()]
@@ -187,38 +187,38 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         return super().call(context, function, *args, **named)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """The result of an operator, which is paid for before."""
+        """The result of an operator, paid before it runs."""
         pay_operator(operator, left, right)
         return super().call_binop(context, operator, left, right)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        changed: nodes.Template = Rewritten().visit(super()._parse(source, name, filename))
-        changed.set_environment(self)
-        return changed
+        rewritten: nodes.Template = TemplateRewriter().visit(super()._parse(source, name, filename))
+        rewritten.set_environment(self)
+        return rewritten
 
 
 def pay_output(value: Any) -> Any:
-    """A value that the template writes, which is paid for before Jinja makes it a text."""
+    """A value that the template writes, paid before Jinja converts it to text."""
     if not isinstance(value, str):
         pay_text(value)
     return value
 
 
 def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that is paid for before it runs."""
+    """The filter with a payment before it runs."""
     first = 1 if hasattr(function, "jinja_pass_arg") else 0
 
     @wraps(function)
     def paying(*args: Any, **named: Any) -> Any:
         pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *named.values()])
-        found = function(*args, **named)
-        return pay_for_each(found) if isinstance(found, Iterator) else found
+        result = function(*args, **named)
+        return pay_for_each(result) if isinstance(result, Iterator) else result
 
     return paying
 
 
 def wrap_test(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A test that compares its arguments, and is paid for before it runs."""
+    """The test, which compares its arguments, with a payment before it runs."""
 
     @wraps(function)
     def paying(*args: Any) -> Any:
@@ -231,29 +231,29 @@ def wrap_test(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def pay_for_each(values: Iterator[Any]) -> Iterator[Any]:
-    """The values that a filter makes one by one."""
+    """The values of a filter's iterator, each paid."""
     for value in values:
         spend(OPERATION)
         yield value
 
 
-def refuse(message: str) -> None:
-    """What templates call when they cannot go on."""
-    raise Refused(message)
+def refuse_messages(message: str) -> None:
+    """The function `raise_exception` of templates."""
+    raise TemplateRefusal(message)
 
 
-def now(form: str) -> str:
-    """The time, as the template wants to see it."""
+def format_now(form: str) -> str:
+    """The local time in the given form (`strftime_now`)."""
     return datetime.now().astimezone().strftime(form)
 
 
 @pass_environment
-def joined(environment: Environment, value: Any, d: str = "", attribute: str | int | None = None) -> str:
-    """Jinja's filter `join`, which otherwise loses the origins."""
+def join_with_origins(environment: Environment, value: Any, d: str = "", attribute: str | int | None = None) -> str:
+    """The filter `join` with origins, which Jinja's own filter loses."""
     values = value if attribute is None else map(make_attrgetter(environment, attribute), value)
     parts: list[object] = []
-    for number, each in enumerate(values):
-        parts += [d, each] if number and d else [each]
+    for number, item in enumerate(values):
+        parts += [d, item] if number and d else [item]
     return concat(parts)
 
 
@@ -266,35 +266,35 @@ def as_json(
 ) -> str:
     """The filter `tojson`, without the escapes for HTML.
 
-    Its result has an origin if all texts that it is made of have the same. It is trusted only if it is made of nothing else.
+    The result has an origin if all texts in the value have the same. It is trusted only if the value consists of texts alone.
     """
     text = json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
     leaves = [*leaves_of([value, indent if isinstance(indent, str) else "", *(separators or ())])]
     origins = {origin for leaf in leaves if isinstance(leaf, str) for _, origin in concat([leaf]).runs()}
     if len(origins) != 1 or (next(iter(origins)).trusted and not all(isinstance(leaf, str) for leaf in leaves)):
         return text
-    return marked(text, *origins)
+    return mark_text(text, *origins)
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """What a value of JSON consists of, keys included."""
+    """The leaves of a JSON value, including keys."""
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             yield key
-            yield from leaves_of(each)
+            yield from leaves_of(item)
     elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from leaves_of(each)
+        for item in value:
+            yield from leaves_of(item)
     else:
         yield value
 
 
 @lru_cache(maxsize=16)
-def compiled(source: str) -> Any:
-    """The template.
+def compile_template(source: str) -> Any:
+    """The compiled template.
 
     Raises:
-        FormatError: It is no Jinja.
+        FormatError: It is not Jinja.
     """
     if len(source) > MOST_CHARACTERS:
         raise FormatError(
@@ -310,20 +310,20 @@ def compiled(source: str) -> Any:
         raise FormatError("the chat template", None, f"cannot be read: {error}") from error
 
 
-def rendered(source: str, variables: Mapping[str, object]) -> Marked:
-    """The text that the template makes of the variables.
+def render_template(source: str, variables: Mapping[str, object]) -> Marked:
+    """The text that the template writes with the variables.
 
     Raises:
-        FormatError: It is no Jinja, or fails.
+        FormatError: It is not Jinja, or fails.
         InvalidOption: It refuses the messages.
     """
-    template = compiled(source)
+    template = compile_template(source)
     size = len(source) + size_of(variables)
     try:
         with allow_work(size):
             return concat(template.root_render_func(template.new_context(dict(variables))))
-    except Refused as error:
-        raise InvalidOption("messages", variables["messages"], f"what the template accepts; it says: {error}") from None
+    except TemplateRefusal as error:
+        raise InvalidOption("messages", variables["messages"], f"what the template accepts; error: {error}") from None
     except OverBudget as error:
         advice = "pass a template that does less (docs/spec.md, Bounds)"
         raise FormatError("the chat template", None, f"{error}; {advice}") from error

@@ -1,4 +1,4 @@
-"""Counts in files: Parquet with everything, and lines for other tools. Left out: what counts mean."""
+"""Reads and writes files of counts: Parquet with all fields, and lines of text for other tools."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ... import _core
-from ..._base.errors import CorpusError, FormatError, InvalidOption
-from ..._base.paths import Room, read_file, reason, regular, shown, spelled
+from ..._base.paths import Room, check_regular, describe_error, path_or_url, printable_path, read_file
 from ..._corpus.encode_files import refuse_unpacked
-from ..._corpus.parquet import bounded_batches, bytes_at, flat, parquet_file, pyarrow
+from ..._corpus.parquet import bounded_batches, bytes_at, flatten_column, import_pyarrow, parquet_file
 from ..._storage.atomic_files import write_file
 from ..._storage.remote import input_at
+from ...errors import CorpusError, FormatError, InvalidOption
 
 __all__ = [
     "HEAD",
@@ -29,11 +29,11 @@ __all__ = [
     "SUFFIXES",
     "Facts",
     "facts_of_parquet",
-    "library",
-    "parsed",
+    "parse_facts",
     "read_counts",
-    "reading",
-    "suffix",
+    "read_errors",
+    "require_pyarrow",
+    "suffix_of",
     "write_counts",
     "write_parquet",
 ]
@@ -44,13 +44,13 @@ HEAD = b"# " + KEY + b": "
 SUFFIXES = (".parquet", ".tsv")
 MOST_BYTES = 1 << 33
 POSITIONS = ("document", "byte")
-# Of Parquet, so that a file can be read and written a part at a time.
+# Rows of a Parquet row group, so that a file can be read and written a part at a time.
 ROWS_IN_A_GROUP = 1 << 16
 
 
 @dataclass(frozen=True)
 class Facts:
-    """The facts in a file of counts, besides the pieces."""
+    """The facts in a file of counts, in addition to the pieces."""
 
     patterns: tuple[str, ...]
     documents: int = 0
@@ -68,16 +68,16 @@ class Facts:
         return self.documents, self.long, self.rare
 
 
-def parsed(data: bytes, path: str) -> Facts:
+def parse_facts(data: bytes, path: str) -> Facts:
     """The facts of a line of JSON."""
     try:
         fields = json.loads(data)
         if fields.pop("version") != VERSION:
             raise ValueError(f"its version is not {VERSION}")
-        pairs = [tuple(map(numbers, span)) for span in fields.pop("spans")]
+        pairs = [tuple(map(check_uint64s, span)) for span in fields.pop("spans")]
         patterns = tuple(map(str, fields.pop("patterns")))
-        documents, skipped = numbers([fields.pop("documents"), fields.pop("skipped")])
-        long, rare = numbers(fields.pop("long")), numbers(fields.pop("rare"))
+        documents, skipped = check_uint64s([fields.pop("documents"), fields.pop("skipped")])
+        long, rare = check_uint64s(fields.pop("long")), check_uint64s(fields.pop("rare"))
         if fields or len(long) != 2 or len(rare) != 3 or any(list(map(len, pair)) != [2, 2] for pair in pairs):
             raise ValueError("a field has an unexpected value")
     except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as problem:
@@ -85,42 +85,42 @@ def parsed(data: bytes, path: str) -> Facts:
     return Facts(patterns, documents, (long[0], long[1]), (rare[0], rare[1], rare[2]), pairs, skipped)
 
 
-def numbers(values: Any) -> tuple[int, ...]:
-    """Some numbers of 64 bits."""
-    found = tuple(values)
-    if not all(type(value) is int and 0 <= value < 1 << 64 for value in found):
-        raise ValueError(f"{found} are not numbers of 64 bits")
-    return found
+def check_uint64s(values: Any) -> tuple[int, ...]:
+    """The values as unsigned 64-bit integers."""
+    integers = tuple(values)
+    if not all(type(value) is int and 0 <= value < 1 << 64 for value in integers):
+        raise ValueError(f"{integers} are not numbers of 64 bits")
+    return integers
 
 
-def suffix(path: str) -> str:
+def suffix_of(path: str) -> str:
     """The suffix of a file's name."""
-    for known in SUFFIXES:
-        if path.endswith(known):
-            return known
+    for candidate in SUFFIXES:
+        if path.endswith(candidate):
+            return candidate
     raise FormatError(path, None, f"the suffix names no format; expected one of {', '.join(SUFFIXES)}")
 
 
 def write_counts(core: _core.CountedPieces, facts: Facts, path: str | os.PathLike[str]) -> None:
     """Writes counts to a file; see `PieceCounts.save`."""
-    if suffix(shown(path)) == ".tsv":
+    if suffix_of(printable_path(path)) == ".tsv":
         write_file(path, HEAD + facts.dump() + b"\n" + core.lines())
         return
     out = io.BytesIO()
-    write_parquet(core, facts, shown(path), out)
+    write_parquet(core, facts, printable_path(path), out)
     write_file(path, out.getvalue())
 
 
 def write_parquet(core: _core.CountedPieces, facts: Facts, name: str, out: BinaryIO) -> None:
-    """Writes counts to an open Parquet file of this name."""
-    arrow = library(name)
+    """Writes counts to an open Parquet file; errors name it `name`."""
+    arrow = require_pyarrow(name)
     blob, columns = core.columns()
-    ends, *kept = columns if core.positions else columns[:2]
+    ends, *rest = columns if core.positions else columns[:2]
     offsets = arrow.py_buffer(np.concatenate([[0], ends.astype(np.int64)]).astype(np.int64))
     pieces = arrow.Array.from_buffers(arrow.large_binary(), len(ends), [None, offsets, arrow.py_buffer(blob)])
-    names = ["piece", "count", *POSITIONS][: len(kept) + 1]
-    table = arrow.table([pieces, *map(arrow.array, kept)], names=names).replace_schema_metadata({KEY: facts.dump()})
-    # Pieces hardly repeat in one column: no dictionary.
+    names = ["piece", "count", *POSITIONS][: len(rest) + 1]
+    table = arrow.table([pieces, *map(arrow.array, rest)], names=names).replace_schema_metadata({KEY: facts.dump()})
+    # Without a dictionary, because pieces hardly repeat in a column.
     with arrow.parquet.ParquetWriter(out, table.schema, compression="zstd", use_dictionary=False) as writer:
         if len(table):
             writer.write_table(table, row_group_size=ROWS_IN_A_GROUP)
@@ -128,15 +128,15 @@ def write_parquet(core: _core.CountedPieces, facts: Facts, name: str, out: Binar
 
 def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a file; see `PieceCounts.load`."""
-    name = shown(path)
-    read = parquet if suffix(name) == ".parquet" else lines
-    with reading(name), input_at(spelled(path)).here(lambda size: None) as here:
-        return read(here, name, patterns)
+    name = printable_path(path)
+    reader = read_parquet if suffix_of(name) == ".parquet" else read_lines
+    with read_errors(name), input_at(path_or_url(path)).local_copy(lambda size: None) as local:
+        return reader(local, name, patterns)
 
 
 @contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Turns what goes wrong in reading a file of counts into errors that name it."""
+def read_errors(name: str) -> Iterator[None]:
+    """Turns errors of reading a file of counts into errors that name the file."""
     try:
         yield
     except MemoryError as problem:
@@ -146,15 +146,15 @@ def reading(name: str) -> Iterator[None]:
             raise FormatError(name, problem.place, problem.problem) from None
         if isinstance(problem, (FormatError, InvalidOption)):
             raise
-        raise FormatError(name, None, f"cannot be read: {reason(problem, name)}") from problem
+        raise FormatError(name, None, f"cannot be read: {describe_error(problem, name)}") from problem
 
 
-def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
+def read_lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a file of lines."""
     data = read_file(path, lambda ends: Room(MOST_BYTES, "counts"))
     if data.startswith(HEAD):
         head, _, data = data.partition(b"\n")
-        facts = parsed(head[len(HEAD) :], name)
+        facts = parse_facts(head[len(HEAD) :], name)
         if patterns is not None:
             raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
         return _core.CountedPieces.of_lines(facts.patterns, data, 2, facts.core()), facts
@@ -166,12 +166,12 @@ def lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core
     return _core.CountedPieces.of_lines(patterns, data, 1, facts.core()), facts
 
 
-def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
+def read_parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
     """The counts of a Parquet file."""
-    arrow = library(name)
-    regular(path)
+    arrow = require_pyarrow(name)
+    check_regular(path)
     try:
-        table, facts = table_of(path, name, arrow)
+        table, facts = read_table(path, name, arrow)
     except arrow.ArrowException as problem:
         raise FormatError(name, None, f"cannot be read: {problem}") from problem
     if patterns is not None:
@@ -180,30 +180,30 @@ def parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_co
         raise FormatError(name, None, f"has nulls in the columns {table.schema.names}; expected a value in every row")
     try:
         pieces = table.column(0).cast(arrow.large_binary()).combine_chunks()
-        kept = [column.cast(arrow.uint64()).to_numpy() for column in table.columns[1:]]
+        columns_of_numbers = [column.cast(arrow.uint64()).to_numpy() for column in table.columns[1:]]
     except arrow.ArrowException as problem:
         raise FormatError(name, None, f"has a column with a type that save() does not write: {problem}") from problem
-    blob, ends = flat(pieces)
+    blob, ends = flatten_column(pieces)
     none = np.empty(0, np.uint64)
-    columns = [np.ascontiguousarray(column) for column in [ends, *kept, none, none][:4]]
+    columns = [np.ascontiguousarray(column) for column in [ends, *columns_of_numbers, none, none][:4]]
     return _core.CountedPieces.kept(facts.patterns, blob, columns, facts.core()), facts
 
 
-def table_of(path: Any, name: str, arrow: Any) -> tuple[Any, Facts]:
+def read_table(path: Any, name: str, arrow: Any) -> tuple[Any, Facts]:
     """The rows of a Parquet file and its facts.
 
     Raises:
-        OSError: The rows unpack to too much.
+        OSError: The unpacked rows exceed the limit.
     """
-    found, unpacked = [], 0
+    batches, unpacked = [], 0
     with parquet_file(path, arrow) as file, bytes_at(path) as source:
         schema = file.schema_arrow
         facts, size = facts_of_parquet(schema, name), source.seek(0, SEEK_END)
         for batch in bounded_batches(source, file, schema.names, range(file.num_row_groups), arrow):
             unpacked += batch.nbytes
             refuse_unpacked(unpacked, size, "the file", "counts of fewer pieces")
-            found.append(batch)
-    return arrow.Table.from_batches(found, schema), facts
+            batches.append(batch)
+    return arrow.Table.from_batches(batches, schema), facts
 
 
 def facts_of_parquet(schema: Any, name: str) -> Facts:
@@ -218,12 +218,12 @@ def facts_of_parquet(schema: Any, name: str) -> Facts:
     expected = [["piece", "count", *POSITIONS], ["piece", "count"]]
     if schema.names not in expected:
         raise FormatError(name, None, f"has the columns {schema.names}; expected {expected[0]}")
-    return parsed(data, name)
+    return parse_facts(data, name)
 
 
-def library(path: str) -> Any:
-    """The module `pyarrow`."""
+def require_pyarrow(path: str) -> Any:
+    """The module `import_pyarrow`."""
     try:
-        return pyarrow(path)
+        return import_pyarrow(path)
     except CorpusError as missing:
         raise FormatError(path, None, missing.problem) from missing

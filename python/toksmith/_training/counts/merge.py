@@ -1,7 +1,7 @@
-"""Adds up files of counts in bounded memory: sorted files are read side by side, a few at a time, in several rounds.
+"""Adds up files of counts in bounded memory: a merge of sorted files in rounds.
 
-A round reads `MOST_OPEN` files at once and writes one, until so few are left. First positions stay right over shards that
-were counted apart, each from its own beginning: they are moved by the documents of the shards before (`moved`).
+A round reads `MOST_OPEN` files at once and writes one file, until at most `MOST_OPEN` files remain. Shards that were counted
+separately, each from document 0, get correct first positions: these are moved by the documents of earlier shards (`moved`).
 """
 
 from __future__ import annotations
@@ -23,25 +23,34 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ... import _core
-from ..._base.arguments import flag
-from ..._base.errors import FormatError, InvalidOption, JobError
-from ..._base.paths import shown
-from ..._storage.atomic_files import AtomicFiles, writable
+from ..._base.arguments import check_flag
+from ..._base.paths import printable_path
+from ..._storage.atomic_files import AtomicFiles, wrap_write_errors
 from ..._storage.folders import Folder, folder_at
-from .files import SUFFIXES, Facts, suffix
+from ...errors import FormatError, InvalidOption, JobError
+from .files import SUFFIXES, Facts, suffix_of
 from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
 
-__all__ = ["MOST_OPEN", "CountSums", "MovedFile", "files_in", "in_memory", "into_file", "joined", "moved_files"]
+__all__ = [
+    "MOST_OPEN",
+    "CountSums",
+    "MovedFile",
+    "find_count_files",
+    "join_spans",
+    "locate_count_files",
+    "merge_in_memory",
+    "merge_into_file",
+]
 
 MOST_OPEN = 32
 MOST = 1 << 64
-# The files of a job that counts, which `_jobs/make/count_shard.py` writes, and where a finished job lists them.
+# The files of a counting job, which `_jobs/make/count_shard.py` writes, and the files in which a finished job lists them.
 OF_JOBS = ".counts.parquet"
 JOB, MANIFEST, SUMS = "job.json", "manifest.json", "SHA256SUMS"
 
 
 class MovedFile(NamedTuple):
-    """A file of counts, whose first positions are to be moved by so many documents."""
+    """A file of counts, with the number of documents by which its first positions are moved."""
 
     file: CountFile
     moved: int
@@ -55,7 +64,7 @@ class MovedFile(NamedTuple):
 
 
 class CountSums(NamedTuple):
-    """What a merged file has: its facts, how many pieces, their bytes in the corpus, and the digest of the counts."""
+    """The facts of a merged file, its number of pieces, their bytes in the corpus, and the digest of the counts."""
 
     facts: Facts
     positions: bool
@@ -64,24 +73,24 @@ class CountSums(NamedTuple):
     digest: str
 
 
-def joined(spans: Sequence[Any]) -> tuple[Any, ...] | None:
+def join_spans(spans: Sequence[Any]) -> tuple[Any, ...] | None:
     """The stretches of a corpus that several shards cover together; None if two overlap."""
-    found: list[Any] = []
+    stretches: list[Any] = []
     for start, end in sorted(spans):
-        if found and start < found[-1][1]:
+        if stretches and start < stretches[-1][1]:
             return None
-        if found and start == found[-1][1]:
-            found[-1] = (found[-1][0], end)
+        if stretches and start == stretches[-1][1]:
+            stretches[-1] = (stretches[-1][0], end)
         else:
-            found.append((start, end))
-    return tuple(found)
+            stretches.append((start, end))
+    return tuple(stretches)
 
 
-def files_in(path: Path) -> tuple[list[Path], bool]:
-    """The files of counts that a path names, and whether each continues the corpus of the one before.
+def find_count_files(path: Path) -> tuple[list[Path], bool]:
+    """The files of counts that a path names, and whether each continues the corpus of the previous file.
 
     Raises:
-        FormatError: It is a folder of an unfinished job, or one without files of counts; or the job's files are not regular files.
+        FormatError: The folder has an unfinished job or no files of counts, or the job's files are not regular files.
     """
     folder = folder_at(path)
     if not folder.exists():
@@ -93,15 +102,15 @@ def files_in(path: Path) -> tuple[list[Path], bool]:
 
 
 def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
-    """As `files_in`, of a folder."""
+    """As `find_count_files`, for a folder."""
     if not folder.has(JOB):
-        found = [folder.path / name for name in folder.names(()) if name.endswith(SUFFIXES)]
-        if not found:
+        paths = [folder.path / name for name in folder.names(()) if name.endswith(SUFFIXES)]
+        if not paths:
             raise FormatError(folder, None, f"the folder has no file of counts ({' or '.join(SUFFIXES)})")
-        return found, False
+        return paths, False
     if not folder.has(SUMS):
-        said = "the job is not finished; run it again, or complete its parts with count-pieces --finish"
-        raise FormatError(folder, None, said)
+        message = "the job is not finished; run it again, or complete its parts with 'corpus count' --finish"
+        raise FormatError(folder, None, message)
     try:
         manifest = json.loads(folder.read(MANIFEST))
         is_of_counts = manifest["options"]["to"] == "counts"
@@ -114,53 +123,51 @@ def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
     size_of = folder.sizes()
     for name, size in names:
         if size_of(name) != size:
-            said = f"is missing, or does not have the {size:,} bytes that the job wrote; run verify on the folder"
-            raise FormatError(folder.path / name, None, said)
+            message = f"is missing, or does not have the {size:,} bytes that the job wrote; run verify on the folder"
+            raise FormatError(folder.path / name, None, message)
     return [folder.path / name for name, _ in names], True
 
 
-def moved_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:
-    """The files that paths name, each moved to where it is in the corpus.
+def locate_count_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:
+    """The files that paths name, each moved to its position in the corpus.
 
     Args:
-        in_order: Whether each file continues the corpus of the one before, also over paths.
+        in_order: Whether each file continues the corpus of the previous file, also across paths.
     Raises:
-        FormatError: One cannot be read.
-        InvalidOption: There are none, or they were split by different patterns.
+        FormatError: A file cannot be read.
+        InvalidOption: No file was found, or the patterns of files differ.
     """
-    flag(in_order, "in_order")
-    found: list[MovedFile] = []
+    check_flag(in_order, "in_order")
+    files: list[MovedFile] = []
     end = 0
     for path in paths:
-        names, continued = files_in(path)
+        names, continued = find_count_files(path)
         end = end if in_order else 0
         for name in names:
             file = count_file(name)
             spans = file.facts.spans
-            moved = end - spans[0][0][0] if spans and (continued or in_order) else 0
-            if found and file.facts.patterns != found[0].file.facts.patterns:
-                allowed = (
-                    f"counts with the same pattern; {shown(found[0].file.path)} has {found[0].file.facts.patterns}"
-                )
-                raise InvalidOption("counts", file.facts.patterns, f"{allowed}, and {shown(name)} another")
-            if spans and spans[-1][1][0] + moved >= 1 << 63:
-                raise InvalidOption("counts", spans[-1][1][0] + moved, "fewer than 2**63 documents")
-            found.append(MovedFile(file, moved))
-            end = spans[-1][1][0] + moved if spans else end
-    if not found:
-        named = ", ".join(map(shown, paths))
-        raise InvalidOption("counts", named, "at least one file of counts; a job of no documents has none")
-    return found
+            offset = end - spans[0][0][0] if spans and (continued or in_order) else 0
+            if files and file.facts.patterns != files[0].file.facts.patterns:
+                allowed = f"counts with the same pattern; {printable_path(files[0].file.path)} has {files[0].file.facts.patterns}"
+                raise InvalidOption("counts", file.facts.patterns, f"{allowed}, and {printable_path(name)} another")
+            if spans and spans[-1][1][0] + offset >= 1 << 63:
+                raise InvalidOption("counts", spans[-1][1][0] + offset, "fewer than 2**63 documents")
+            files.append(MovedFile(file, offset))
+            end = spans[-1][1][0] + offset if spans else end
+    if not files:
+        names_text = ", ".join(map(printable_path, paths))
+        raise InvalidOption("counts", names_text, "at least one file of counts; a job of no documents has none")
+    return files
 
 
-def summed(files: Sequence[MovedFile]) -> tuple[Facts, bool]:
-    """The facts of all files together, and whether first positions are known."""
+def sum_facts(files: Sequence[MovedFile]) -> tuple[Facts, bool]:
+    """The summed facts of all files, and whether first positions are known."""
     facts = [each.file.facts for each in files]
-    spans = joined([span for each in files for span in each.spans])
+    spans = join_spans([span for each in files for span in each.spans])
     long, rare = (
         tuple(map(sum, zip(*(getattr(each, name) for each in facts), strict=True))) for name in ("long", "rare")
     )
-    together = Facts(
+    sums = Facts(
         facts[0].patterns,
         sum(each.documents for each in facts),
         (long[0], long[1]),
@@ -168,18 +175,20 @@ def summed(files: Sequence[MovedFile]) -> tuple[Facts, bool]:
         spans or (),
         sum(each.skipped for each in facts),
     )
-    for number in (together.documents, together.skipped, *together.long, *together.rare):
+    for number in (sums.documents, sums.skipped, *sums.long, *sums.rare):
         refuse_sum(number)
-    return together, spans is not None and all(each.file.positions for each in files)
+    return sums, spans is not None and all(each.file.positions for each in files)
 
 
 def refuse_sum(number: int) -> None:
-    """Raises InvalidOption for a sum that 64 bits do not hold."""
+    """Raises InvalidOption for a sum that does not fit in 64 bits."""
     if number >= MOST:
         raise InvalidOption("counts", number, "sums below 2**64")
 
 
-def into_file(files: Sequence[MovedFile], path: Path, least: int, folder: str | os.PathLike[str] | None) -> CountSums:
+def merge_into_file(
+    files: Sequence[MovedFile], path: Path, least: int, folder: str | os.PathLike[str] | None
+) -> CountSums:
     """Writes the sums of files to one file, without pieces that occur fewer than `least` times.
 
     Args:
@@ -187,53 +196,53 @@ def into_file(files: Sequence[MovedFile], path: Path, least: int, folder: str | 
     Raises:
         FormatError: A file cannot be read or written.
     """
-    suffix(shown(path))
-    facts, positions = summed(files)
+    suffix_of(printable_path(path))
+    facts, positions = sum_facts(files)
     with temporary_folder(folder) as rounds:
-        few = in_rounds(files, rounds, positions=positions)
-        if least > 1:  # the facts come first in the file, and tell what is left out
-            facts = without_rare(facts, merged(few), least)
-        with AtomicFiles([path]) as together:
-            out = together.add(path)
+        remaining = merge_in_rounds(files, rounds, positions=positions)
+        if least > 1:  # the facts come first in the file, and record the left-out pieces
+            facts = add_rare_facts(facts, merge_rows(remaining), least)
+        with AtomicFiles([path]) as output:
+            out = output.add(path)
             sums = RunningSums(facts)
-            with CountWriter(out.file, shown(path), facts, positions=positions) as writer:
-                for rows in kept(merged(few), least):
+            with CountWriter(out.file, printable_path(path), facts, positions=positions) as writer:
+                for rows in frequent_rows(merge_rows(remaining), least):
                     sums.add(rows)
                     writer.add(rows)
-            together.place()
+            output.place()
     return CountSums(facts, positions, sums.pieces, sums.bytes, f"{sums.digest % (1 << 128):032x}")
 
 
-def in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
+def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Facts]:
     """The sums of files, for training."""
-    facts, positions = summed(files)
+    facts, positions = sum_facts(files)
     blob, ends = bytearray(), array("Q")
     columns = [array("Q") for _ in range(3)]
     with temporary_folder(None) as rounds:
-        for rows in merged(in_rounds(files, rounds, positions=positions)):
+        for rows in merge_rows(merge_in_rounds(files, rounds, positions=positions)):
             for piece in rows.pieces:
                 blob += piece
                 ends.append(len(blob))
-            for column, more in zip(columns, rows[1:] if positions else rows[1:2], strict=False):
-                column.extend(more)
+            for column, values in zip(columns, rows[1:] if positions else rows[1:2], strict=False):
+                column.extend(values)
     arrays = [np.frombuffer(column, np.uint64) if column else np.empty(0, np.uint64) for column in (ends, *columns)]
     return _core.CountedPieces.kept(facts.patterns, bytes(blob), arrays, facts.core()), facts
 
 
 @contextmanager
 def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """A folder in another, None for the system's, that is removed with what is in it.
+    """A temporary folder inside `folder` (None: the system's), removed at the end with its contents.
 
     Raises:
-        FormatError: It cannot be made.
+        FormatError: It cannot be created.
     """
-    with writable(folder or tempfile.gettempdir()):
-        made = tempfile.mkdtemp(prefix="toksmith-", dir=folder)
+    with wrap_write_errors(folder or tempfile.gettempdir()):
+        path = tempfile.mkdtemp(prefix="toksmith-", dir=folder)
     try:
-        yield Path(made)
+        yield Path(path)
     finally:
         with suppress(OSError):
-            shutil.rmtree(made)
+            shutil.rmtree(path)
 
 
 @contextmanager
@@ -243,62 +252,62 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     Raises:
         FormatError: It cannot be written.
     """
-    with writable(path):
-        file = open(path, "wb")  # noqa: SIM115 - closed below, where errors of closing are those of writing
+    with wrap_write_errors(path):
+        file = open(path, "wb")  # noqa: SIM115 - closed below, where errors of closing count as write errors
     try:
         yield file
-        with writable(path):
+        with wrap_write_errors(path):
             file.close()
     finally:
         with suppress(OSError):
             file.close()
 
 
-def in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool) -> list[MovedFile]:
-    """At most `MOST_OPEN` files with the sums of all; those of earlier rounds are removed as soon as they are read."""
-    lines = not positions and all(suffix(each.file.path.name) == ".tsv" for each in files)
-    made, number = list(files), 0
-    while len(made) > MOST_OPEN:
+def merge_in_rounds(files: Sequence[MovedFile], folder: Path, *, positions: bool) -> list[MovedFile]:
+    """At most `MOST_OPEN` files with the sums of all; a file of an earlier round is removed as soon as it is read."""
+    lines = not positions and all(suffix_of(source.file.path.name) == ".tsv" for source in files)
+    remaining, number = list(files), 0
+    while len(remaining) > MOST_OPEN:
         next_round = []
-        for first in range(0, len(made), MOST_OPEN):
-            some = made[first : first + MOST_OPEN]
+        for first in range(0, len(remaining), MOST_OPEN):
+            batch = remaining[first : first + MOST_OPEN]
             path = folder / f"{number}{'.tsv' if lines else '.parquet'}"
             number += 1
-            facts = replace(summed(some)[0], spans=[])
+            facts = replace(sum_facts(batch)[0], spans=[])
             with new_file(path) as file, CountWriter(file, str(path), facts, positions=positions) as writer:
-                for rows in merged(some):
+                for rows in merge_rows(batch):
                     writer.add(rows)
             next_round.append(MovedFile(CountFile(path, facts, positions, None), 0))
-            for each in some:
-                if each.file.path.parent == folder:
+            for source in batch:
+                if source.file.path.parent == folder:
                     with suppress(OSError):  # the folder is removed anyway
-                        each.file.path.unlink()
-        made = next_round
-    return made
+                        source.file.path.unlink()
+        remaining = next_round
+    return remaining
 
 
 class Head:
-    """The rows of a file that are next."""
+    """The next rows of a file."""
 
     def __init__(self, rows: Iterator[CountRows]) -> None:
         self._rows = rows
         self.place = 0
         self.rows = CountRows([], [], [], [])
 
-    def filled(self) -> bool:
-        """Reads on if all rows are taken; whether there are any."""
+    def fill(self) -> bool:
+        """Reads more rows if all are taken; False at the end of the file."""
         if self.place == len(self.rows.pieces):
             self.rows, self.place = next(self._rows, CountRows([], [], [], [])), 0
         return bool(self.rows.pieces)
 
-    def upto(self, last: bytes) -> CountRows:
+    def take_until(self, last: bytes) -> CountRows:
         """Takes the rows up to a piece."""
         start, self.place = self.place, bisect_right(self.rows.pieces, last, self.place)
         return self.rows.part(start, self.place)
 
 
-def merged(files: Sequence[MovedFile]) -> Iterator[CountRows]:
-    """The rows of files as one file, a part at a time.
+def merge_rows(files: Sequence[MovedFile]) -> Iterator[CountRows]:
+    """The summed rows of files in the order of the pieces, a part at a time.
 
     Raises:
         FormatError: A file cannot be read, or is not sorted.
@@ -306,18 +315,18 @@ def merged(files: Sequence[MovedFile]) -> Iterator[CountRows]:
     """
     with ExitStack() as open_files:
         heads = []
-        for each in files:
-            rows = rows_of(each.file, each.moved)
+        for moved_file in files:
+            rows = rows_of(moved_file.file, moved_file.moved)
             open_files.callback(rows.close)
             heads.append(Head(rows))
-        while heads := [head for head in heads if head.filled()]:
-            # No file has more rows up to this piece than those that are here.
+        while heads := [head for head in heads if head.fill()]:
+            # Every file has all its rows up to this piece in its head.
             last = min(head.rows.pieces[-1] for head in heads)
-            yield added([head.upto(last) for head in heads])
+            yield sum_rows([head.take_until(last) for head in heads])
 
 
-def added(parts: Sequence[CountRows]) -> CountRows:
-    """Some sorted rows as one, in the order of the pieces' bytes."""
+def sum_rows(parts: Sequence[CountRows]) -> CountRows:
+    """The sum of some sorted rows, in the order of the pieces' bytes."""
     totals: dict[bytes, int] = {}
     firsts: dict[bytes, tuple[int, int]] = {}
     for rows in parts:
@@ -334,8 +343,8 @@ def added(parts: Sequence[CountRows]) -> CountRows:
     return CountRows(pieces, counts, [place[0] for place in places], [place[1] for place in places])
 
 
-def kept(parts: Iterator[CountRows], least: int) -> Iterator[CountRows]:
-    """The rows whose counts are large enough."""
+def frequent_rows(parts: Iterator[CountRows], least: int) -> Iterator[CountRows]:
+    """The rows with counts of at least `least`."""
     for rows in parts:
         if least <= 1:
             yield rows
@@ -345,8 +354,8 @@ def kept(parts: Iterator[CountRows], least: int) -> Iterator[CountRows]:
         yield CountRows(list(compress(rows.pieces, enough)), *numbers)
 
 
-def without_rare(facts: Facts, parts: Iterator[CountRows], least: int) -> Facts:
-    """The facts without pieces that occur fewer times: how many those are, and the most of two bytes side by side."""
+def add_rare_facts(facts: Facts, parts: Iterator[CountRows], least: int) -> Facts:
+    """The facts with the pieces below `least` left out: their number, their bytes, and the highest count of two adjacent bytes."""
     pieces = size = 0
     pairs = np.zeros(1 << 16, np.uint64)
     for rows in parts:
@@ -355,15 +364,15 @@ def without_rare(facts: Facts, parts: Iterator[CountRows], least: int) -> Facts:
                 pieces, size = pieces + count, size + count * len(piece)
                 codes = np.frombuffer(piece, np.uint8).astype(np.intp)
                 np.add.at(pairs, codes[:-1] << 8 | codes[1:], np.uint64(count))
-    more = (pieces, size, int(pairs.max()))
-    rare = tuple(map(int.__add__, facts.rare, more))
+    added_facts = (pieces, size, int(pairs.max()))
+    rare = tuple(map(int.__add__, facts.rare, added_facts))
     for number in rare:
         refuse_sum(number)
     return replace(facts, rare=(rare[0], rare[1], rare[2]))
 
 
 class RunningSums:
-    """What rows add up to."""
+    """The sums over rows: pieces, bytes and digest."""
 
     def __init__(self, facts: Facts) -> None:
         self.pieces = self.digest = 0

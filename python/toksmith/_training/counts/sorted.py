@@ -1,6 +1,4 @@
-"""Files of counts a few thousand rows at a time: read in the order of the pieces' bytes, and written in it, with the bytes
-that `PieceCounts.save` gives the whole.
-"""
+"""Reads and writes sorted files of counts a few thousand rows at a time; the bytes equal those of `PieceCounts.save`."""
 
 from __future__ import annotations
 
@@ -13,12 +11,23 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from ... import _core
-from ..._base.errors import FormatError, InvalidOption
-from ..._base.paths import regular, shown
-from ..._corpus.encode_files import opened
+from ..._base.paths import check_regular, printable_path
+from ..._corpus.encode_files import open_unpacked
 from ..._corpus.parquet import bounded_batches, bytes_at, parquet_file
-from ..._storage.atomic_files import writable
-from .files import HEAD, KEY, POSITIONS, ROWS_IN_A_GROUP, Facts, facts_of_parquet, library, parsed, reading, suffix
+from ..._storage.atomic_files import wrap_write_errors
+from ...errors import FormatError, InvalidOption
+from .files import (
+    HEAD,
+    KEY,
+    POSITIONS,
+    ROWS_IN_A_GROUP,
+    Facts,
+    facts_of_parquet,
+    parse_facts,
+    read_errors,
+    require_pyarrow,
+    suffix_of,
+)
 
 __all__ = ["CountFile", "CountRows", "CountWriter", "count_file", "rows_of"]
 
@@ -27,7 +36,7 @@ BYTES_OF_LINES = 1 << 18
 
 
 class CountRows(NamedTuple):
-    """Some pieces with their counts, and their first positions or empty lists."""
+    """Some pieces with their counts and first positions; the lists of positions are empty if these are unknown."""
 
     pieces: list[bytes]
     counts: list[int]
@@ -42,9 +51,9 @@ class CountRows(NamedTuple):
 
 
 class CountFile(NamedTuple):
-    """A file of counts whose rows are not read yet.
+    """A file of counts before its rows are read.
 
-    Attributes: `facts` in it; `positions`, whether it has those of its pieces; `rows`, None if the file does not say.
+    Attributes: `facts` in it; `positions`, whether it has first positions; `rows`, their number, None if not recorded.
     """
 
     path: Path
@@ -58,39 +67,39 @@ def count_file(path: Path) -> CountFile:
 
     Raises:
         FormatError: It is not a file of counts.
-        InvalidOption: It is a file of lines without facts, whose pattern nobody knows.
+        InvalidOption: It is a file of lines without facts, whose pattern is unknown.
     """
-    name = shown(path)
-    with reading(name):
-        if suffix(name) == ".parquet":
-            arrow = library(name)
-            regular(path)
+    name = printable_path(path)
+    with read_errors(name):
+        if suffix_of(name) == ".parquet":
+            arrow = require_pyarrow(name)
+            check_regular(path)
             with parquet_file(path, arrow) as file:
                 facts = facts_of_parquet(file.schema_arrow, name)
                 rows = file.metadata.num_rows
                 return CountFile(path, facts, POSITIONS[0] in file.schema_arrow.names or not rows, rows)
-        with opened(path) as lines:
+        with open_unpacked(path) as lines:
             head = lines.readline()
     if not head.startswith(HEAD):
         allowed = f"the pattern that split the pieces of {name}; load it with PieceCounts.load(pattern=…), and save it"
         raise InvalidOption("pattern", None, allowed)
-    return CountFile(path, parsed(head[len(HEAD) :], name), positions=False, rows=None)
+    return CountFile(path, parse_facts(head[len(HEAD) :], name), positions=False, rows=None)
 
 
 def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]:
-    """The rows of a file, with first positions that are `moved` documents later.
+    """The rows of a file, with first positions `moved` documents later.
 
     Raises:
         FormatError: The file cannot be read, or its rows are not in the order of the pieces' bytes.
     """
-    name, last, before = shown(file.path), b"", 0
-    with reading(name):
-        for rows in of_parquet(file, name) if suffix(name) == ".parquet" else of_lines(file, name):
+    name, last, before = printable_path(file.path), b"", 0
+    with read_errors(name):
+        for rows in parquet_rows(file, name) if suffix_of(name) == ".parquet" else line_rows(file, name):
             previous = [last, *rows.pieces[:-1]]
             if not all(map(bytes.__lt__, previous, rows.pieces)):
-                wrong = next(n for n, (one, two) in enumerate(zip(previous, rows.pieces, strict=True)) if one >= two)
-                said = "the piece is empty, or not behind that of the row before in the order of their bytes"
-                raise FormatError(name, f"row {before + wrong + 1}", f"{said}; load and save the file to sort it")
+                place = next(n for n, (old, new) in enumerate(zip(previous, rows.pieces, strict=True)) if old >= new)
+                message = "the piece is empty, or does not follow the piece of the row before in byte order"
+                raise FormatError(name, f"row {before + place + 1}", f"{message}; load and save the file to sort it")
             if not all(rows.counts):
                 raise FormatError(
                     name, f"row {before + rows.counts.index(0) + 1}", "the count is 0; expected 1 or more"
@@ -99,9 +108,9 @@ def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]
             yield rows._replace(documents=[document + moved for document in rows.documents]) if moved else rows
 
 
-def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
+def parquet_rows(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a Parquet file."""
-    arrow = library(name)
+    arrow = require_pyarrow(name)
     with parquet_file(file.path, arrow) as table, bytes_at(file.path) as source:
         names, groups = table.schema_arrow.names, range(table.num_row_groups)
         for batch in bounded_batches(source, table, names, groups, arrow, most=ROWS_IN_A_BATCH):
@@ -113,9 +122,9 @@ def of_parquet(file: CountFile, name: str) -> Iterator[CountRows]:
                 yield CountRows(pieces, *[*numbers, [], []][:3])
 
 
-def of_lines(file: CountFile, name: str) -> Iterator[CountRows]:
+def line_rows(file: CountFile, name: str) -> Iterator[CountRows]:
     """The rows of a file of lines."""
-    with opened(file.path) as source:
+    with open_unpacked(file.path) as source:
         source.readline()
         number = 2
         while data := source.read(BYTES_OF_LINES) + source.readline():
@@ -127,26 +136,26 @@ def of_lines(file: CountFile, name: str) -> Iterator[CountRows]:
 
 
 class CountWriter:
-    """Writes a file of counts from rows in the order of the pieces' bytes; a block, whose end completes the file.
+    """Writes a file of counts from rows in the order of the pieces' bytes; the end of its `with` block completes the file.
 
     Args of the constructor: `file`, open for writing; `name`, whose suffix decides the format; `positions`, whether the rows
-    have them and a Parquet file gets them.
+    have first positions, which a Parquet file then stores.
     """
 
     def __init__(self, file: BinaryIO, name: str, facts: Facts, *, positions: bool) -> None:
         self._file, self._name, self._positions = file, name, positions
         self._held = CountRows([], [], [], [])
         self._writer: Any = None
-        if suffix(name) == ".tsv":
-            with writable(name):
+        if suffix_of(name) == ".tsv":
+            with wrap_write_errors(name):
                 file.write(HEAD + facts.dump() + b"\n")
             return
-        self._arrow = arrow = library(name)
+        self._arrow = arrow = require_pyarrow(name)
         numbers = ("count", *POSITIONS) if positions else ("count",)
         fields = [("piece", arrow.large_binary()), *((column, arrow.uint64()) for column in numbers)]
         self._schema = arrow.schema(fields).with_metadata({KEY: facts.dump()})
-        # Pieces hardly repeat in one column: no dictionary.
-        with writable(name):
+        # Without a dictionary, because pieces hardly repeat in a column.
+        with wrap_write_errors(name):
             self._writer = arrow.parquet.ParquetWriter(file, self._schema, compression="zstd", use_dictionary=False)
 
     def __enter__(self) -> CountWriter:  # noqa: PYI034 - `Self` came with Python 3.11
@@ -155,30 +164,30 @@ class CountWriter:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:
             self.close()
-        elif self._writer is not None:  # else it would write to the closed file later
+        elif self._writer is not None:  # otherwise its finalizer would write to the closed file
             with suppress(OSError, ValueError):
                 self._writer.close()
 
     def add(self, rows: CountRows) -> None:
-        """Writes rows behind those before."""
-        held = self._held
-        held.pieces.extend(rows.pieces)
-        held.counts.extend(rows.counts)
-        held.documents.extend(rows.documents)
-        held.bytes.extend(rows.bytes)
+        """Appends rows."""
+        buffer = self._held
+        buffer.pieces.extend(rows.pieces)
+        buffer.counts.extend(rows.counts)
+        buffer.documents.extend(rows.documents)
+        buffer.bytes.extend(rows.bytes)
         while len(self._held.pieces) >= ROWS_IN_A_GROUP:
-            with writable(self._name):
-                self._group(ROWS_IN_A_GROUP)
+            with wrap_write_errors(self._name):
+                self._write_group(ROWS_IN_A_GROUP)
 
     def close(self) -> None:
         """Completes the file, and leaves it open."""
-        with writable(self._name):
+        with wrap_write_errors(self._name):
             if self._held.pieces:
-                self._group(len(self._held.pieces))
+                self._write_group(len(self._held.pieces))
             if self._writer is not None:
                 self._writer.close()
 
-    def _group(self, size: int) -> None:
+    def _write_group(self, size: int) -> None:
         pieces, counts, documents, places = self._held.part(0, size)
         for column in (self._held.pieces, self._held.counts, self._held.documents, self._held.bytes):
             del column[:size]
@@ -189,5 +198,5 @@ class CountWriter:
             return
         arrow = self._arrow
         numbers = [counts, documents, places] if self._positions else [counts]
-        table = [arrow.array(pieces, arrow.large_binary()), *(arrow.array(each, arrow.uint64()) for each in numbers)]
+        table = [arrow.array(pieces, arrow.large_binary()), *(arrow.array(data, arrow.uint64()) for data in numbers)]
         self._writer.write_table(arrow.table(table, schema=self._schema), row_group_size=ROWS_IN_A_GROUP)

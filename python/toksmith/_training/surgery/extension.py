@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.errors import ModelError
-from ..._corpus import Corpus, batches, documents
+from ..._corpus import Corpus, batch_texts, iter_documents
 from ..._model.model import Model, TokenTable, is_regex_split
 from ..._render.progress import Reporter
 from ..._tokenizer.tokenizer import Tokenizer
+from ...errors import ModelError
 from .. import counts as _counts
-from .removal_order import apart
+from .removal_order import ids_without_text
 
-__all__ = ["Words", "counted", "refuse_other_kinds"]
+__all__ = ["Words", "count_encoded_pieces", "refuse_other_kinds"]
 
 BLOCK = "▁".encode()
 
@@ -37,7 +37,7 @@ def refuse_other_kinds(model: Model) -> None:
             raise ModelError(f"extend supports only byte-pair encodings: {reason}")
 
 
-class Counted(NamedTuple):
+class EncodedPieces(NamedTuple):
     """The distinct pieces of a corpus.
 
     Attributes:
@@ -51,28 +51,30 @@ class Counted(NamedTuple):
     contents: list[bytes]
 
 
-def counted(tok: Tokenizer, corpus: Corpus, threads: int) -> Counted:
+def count_encoded_pieces(tok: Tokenizer, corpus: Corpus, threads: int) -> EncodedPieces:
     """The pieces of a corpus with their counts."""
     model = tok.model
     if model.unit == "char" and not model.splitters:
         words = words_of(tok, corpus, threads)
-        return Counted([[*word] for word in words], [*words.values()], [])
+        return EncodedPieces([[*word] for word in words], [*words.values()], [])
     if model.normalizers or not all(map(is_regex_split, model.splitters)):
         pieces = pieces_of(model, corpus)
     else:
         patterns = [step["pattern"] for step in model.splitters]
-        pieces = _counts.counted(corpus, patterns, _counts.Limits(), Reporter(False), threads=threads).items()
+        pieces = _counts.count_within_limits(
+            corpus, patterns, _counts.Limits(), Reporter(False), threads=threads
+        ).items()
     bare: dict[str, Any] = dict.fromkeys(("normalizers", "splitters", "added_tokens", "post", "decoders"), ())
     contents = [piece for piece, _ in pieces]
     ids = Tokenizer(replace(model, **bare, training=None)).encode_batch(contents)
-    return Counted(ids, [count for _, count in pieces], contents if model.whole_piece else [])
+    return EncodedPieces(ids, [count for _, count in pieces], contents if model.whole_piece else [])
 
 
 def pieces_of(model: Model, corpus: Corpus) -> list[tuple[bytes, int]]:
     """The pieces and counts for a model whose steps are not only patterns."""
     splitter = Tokenizer(replace(model, added_tokens=(), post=(), decoders=(), training=None))
     pieces: Counter[bytes] = Counter()
-    for document in documents(corpus):
+    for document in iter_documents(corpus):
         pieces.update(splitter._engine.split(document))
     return sorted(pieces.items())
 
@@ -82,12 +84,12 @@ def words_of(tok: Tokenizer, corpus: Corpus, threads: int) -> Counter[tuple[int,
     tokens = zip(tok.model.ids.tolist(), tok.model.tokens, strict=True)
     begins = np.array([id for id, token in tokens if token.startswith(BLOCK)], np.uint32)
     words: Counter[tuple[int, ...]] = Counter()
-    for batch in batches(documents(corpus)):
-        found = tok.encode_ragged(batch, special="text", threads=threads)
+    for batch in batch_texts(iter_documents(corpus)):
+        ragged = tok.encode_ragged(batch, special="text", threads=threads)
         cuts = np.unique(
-            np.concatenate([[0], np.flatnonzero(np.isin(found.ids, begins)), found.ends]).astype(np.int64)
+            np.concatenate([[0], np.flatnonzero(np.isin(ragged.ids, begins)), ragged.ends]).astype(np.int64)
         ).tolist()
-        ids = found.ids.tolist()
+        ids = ragged.ids.tolist()
         words.update(tuple(ids[start:end]) for start, end in itertools.pairwise(cuts))
     return words
 
@@ -107,23 +109,23 @@ class Merger:
         self.id_of: dict[bytes, int] = {token: id for id, token in self.bytes_of.items()}
         self.parts: dict[int, tuple[int, int]] = {}
         self.contents = tuple(token.content.encode() for token in model.added_tokens)
-        self.apart = apart(model)
+        self.apart = ids_without_text(model)
         self.merges: dict[Any, tuple[float, int]] = {}
         self.rank, self.step = float(len(model.merges if self.by_pair else ids)), 1.0
         if self.by_pair:
-            listed = enumerate(model.merges.tolist())
-            self.merges = {(left, right): (rank, id) for rank, (left, right, id) in listed}
+            rows = enumerate(model.merges.tolist())
+            self.merges = {(left, right): (rank, id) for rank, (left, right, id) in rows}
         elif model.scores is None:
             self.merges = {token: (rank, id) for rank, (id, token) in enumerate(self.bytes_of.items())}
         else:
             scores = zip(model.scores.tolist(), self.bytes_of.items(), strict=True)
             self.merges = {token: (-score, id) for score, (id, token) in scores if id not in self.apart}
-            # Far enough below the lowest score that its type tells them apart.
+            # Far enough below the lowest score to differ from it in the type of the scores.
             self.step = max(1.0, 2 * float(np.spacing(np.abs(model.scores).max())))
             self.rank = self.step - float(model.scores.min())
 
     def key(self, left: int, right: int) -> Any:
-        """The key of the merge of two neighbours; None where bytes decide and one of the two has no text of its own."""
+        """The key of the merge of two neighbours; None if bytes decide and one of the two is `apart`."""
         if self.by_pair:
             return left, right
         return None if left in self.apart or right in self.apart else self.bytes_of[left] + self.bytes_of[right]
@@ -131,14 +133,14 @@ class Merger:
     def settle(self, ids: list[int]) -> list[int]:
         """The ids after all merges. The lowest rank merges first, the leftmost pair among equals."""
         while True:
-            found = [
+            candidates = [
                 (*merge, at)
                 for at in range(len(ids) - 1)
                 if (merge := self.merges.get(self.key(ids[at], ids[at + 1]))) is not None
             ]
-            if not found:
+            if not candidates:
                 return ids
-            _, id, at = min(found, key=lambda merge: (merge[0], merge[2]))
+            _, id, at = min(candidates, key=lambda merge: (merge[0], merge[2]))
             ids = [*ids[:at], id, *ids[at + 2 :]]
 
     def add(self, left: int, right: int, id: int) -> bytes:
@@ -150,7 +152,7 @@ class Merger:
         return token
 
     def can_join(self, left: int, right: int) -> bool:
-        """Whether two neighbours may become a token: both have a text, and so has the token."""
+        """Whether two neighbours can become a token: neither is `apart`, and the token is new and has no added content."""
         if left in self.apart or right in self.apart:
             return False
         token = self.bytes_of[left] + self.bytes_of[right]
@@ -182,7 +184,7 @@ class Merger:
                 raise ModelError(f"merging would not reach the added token {token!r}", id)
 
     def symbols(self, token: bytes) -> list[int]:
-        """The ids of a token's bytes or characters; negative for those without a token."""
+        """The ids of a token's bytes or characters; negative for a symbol without a token."""
         symbols = [token[at : at + 1] for at in range(len(token))]
         if self.model.unit == "char":
             text = token.decode()
@@ -197,7 +199,7 @@ class Merger:
 class Words:
     """The distinct pieces of a corpus as ids, and the count of each pair of neighbours."""
 
-    def __init__(self, model: Model, found: Counted) -> None:
+    def __init__(self, model: Model, found: EncodedPieces) -> None:
         self.merger = Merger(model)
         self.words, self.counts = found.words, found.counts
         self.place_of = {piece: place for place, piece in enumerate(found.contents)}
@@ -212,7 +214,7 @@ class Words:
 
     def count(self, place: int, sign: int) -> set[Any]:
         """Adds (or subtracts) the pairs of a piece, and returns them."""
-        ids, changed = self.words[place], set()
+        ids, keys = self.words[place], set()
         for at in range(len(ids) - 1):
             pair = ids[at], ids[at + 1]
             if not self.merger.can_join(*pair):
@@ -221,8 +223,8 @@ class Words:
             self.pairs[key] += sign * self.counts[place]
             self.where.setdefault(key, set()).add(place)
             self.first[key] = min(self.first.get(key, pair), pair)
-            changed.add(key)
-        return changed
+            keys.add(key)
+        return keys
 
     def push(self, key: Any) -> None:
         """Pushes a pair on the heap."""
@@ -230,7 +232,7 @@ class Words:
             heapq.heappush(self.heap, (-self.pairs[key], self.first[key], key))
 
     def best(self, min_count: int) -> Any:
-        """The pair with the highest count that makes a new token, with the lowest ids among equals; None if there is none."""
+        """The pair with the highest count that forms a new token, with the lowest ids among equals; None without any."""
         while self.heap:
             count, first, key = heapq.heappop(self.heap)
             if -count != self.pairs[key] or first != self.first[key]:
@@ -247,12 +249,12 @@ class Words:
             if (key := self.best(min_count)) is None:
                 return
             token = self.merger.add(*self.first[key], id)
-            changed = set()
+            keys = set()
             for place in sorted({*self.where.pop(key), *self.places_of(token)}):
-                changed |= self.count(place, -1)
+                keys |= self.count(place, -1)
                 self.words[place] = [id] if place in self.places_of(token) else self.merger.settle(self.words[place])
-                changed |= self.count(place, 1)
-            for other in changed:
+                keys |= self.count(place, 1)
+            for other in keys:
                 self.push(other)
             yield id
 

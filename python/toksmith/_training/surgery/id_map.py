@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..._base.arguments import whole_number
-from ..._base.errors import FormatError, InvalidOption, number_of
+from ..._base.arguments import check_int
 from ..._base.paths import Room, read_file
+from ..._base.wording import number_of
 from ..._formats.json import parse_json
 from ..._storage.atomic_files import write_file
+from ...errors import FormatError, InvalidOption
 
 __all__ = ["IdMap"]
 
@@ -34,9 +35,9 @@ class IdMap:
         old_to_new: The new id for each old id, without the ids of removed
             tokens.
         sources: For each new id, the old ids whose embedding rows are averaged
-            into its row: its own old id if the token stays, the ids of the
-            token's text under the old tokenizer if it is new.
-        fingerprint: That of the old tokenizer; None if nobody knows. `graft`
+            into its row: its old id if the token stays, the ids of the token's
+            text under the old tokenizer if it is new.
+        fingerprint: That of the old tokenizer; None if unknown. `graft`
             refuses a map of another tokenizer.
 
     >>> import numpy as np
@@ -56,16 +57,16 @@ class IdMap:
     fingerprint: str | None = None
 
     def __repr__(self) -> str:
-        kept = len(self.old_to_new)
-        made = len(self.sources) - len({*self.old_to_new.values()})
+        kept_count = len(self.old_to_new)
+        new_count = len(self.sources) - len({*self.old_to_new.values()})
         first = ", ".join(f"{old}: {new}" for old, new in islice(self.old_to_new.items(), 4))
-        more = ", …" if kept > 4 else ""
+        more = ", …" if kept_count > 4 else ""
         sizes = f"{number_of(self.old_size, 'id')} to {self.new_size:,}"
-        return f"<IdMap of {sizes}: {kept:,} kept, {made:,} new; {{{first}{more}}}>"
+        return f"<IdMap of {sizes}: {kept_count:,} kept, {new_count:,} new; {{{first}{more}}}>"
 
     def __getitem__(self, old: int) -> int | None:
         """The new id for an old id; None if the token was removed."""
-        return self.old_to_new.get(whole_number(old, "old"))
+        return self.old_to_new.get(check_int(old, "old"))
 
     def apply(self, rows: ArrayLike) -> NDArray[Any]:
         """Converts an array with a row for each old id (embeddings, biases) into
@@ -104,50 +105,50 @@ class IdMap:
         --id-map`.
 
         Raises:
-            FormatError: The file cannot be written. Nothing has changed.
+            FormatError: The file cannot be written, and is unchanged.
         """
-        made = {str(new): [*old] for new, old in self.sources.items() if not (len(old) == 1 and self[old[0]] == new)}
+        sources = {str(new): [*old] for new, old in self.sources.items() if not (len(old) == 1 and self[old[0]] == new)}
         value = {
             "toksmith_id_map": 1,
             "fingerprint": self.fingerprint,
             "old_size": self.old_size,
             "new_size": self.new_size,
             "id_map": [[*pair] for pair in self.old_to_new.items()],
-            "sources": made,
+            "sources": sources,
         }
         write_file(path, (json.dumps(value) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> IdMap:
-        """The map in a file that `save` wrote, or in what `toksmith convert
-        --renumber --json` printed.
+        """The map in a file that `save` wrote, or in the output of `toksmith
+        convert --renumber --json`.
 
         Raises:
             FormatError: The file cannot be read, or is not a map of ids.
         """
         try:
             value = parse_json(read_file(path, lambda ends: Room(MOST_BYTES, "a map of ids")), MOST_BYTES)
-            kept = {number(old): number(new) for old, new in value["id_map"]}
-            made = {number(int(new)): tuple(map(number, old)) for new, old in value.get("sources", {}).items()}
+            id_map = {check_id(old): check_id(new) for old, new in value["id_map"]}
+            rows = {check_id(int(new)): tuple(map(check_id, old)) for new, old in value.get("sources", {}).items()}
             sizes = [
-                number(value.get(key, 1 + max(ids, default=-1)))
-                for key, ids in (("old_size", kept), ("new_size", kept.values()))
+                check_id(value.get(key, 1 + max(ids, default=-1)))
+                for key, ids in (("old_size", id_map), ("new_size", id_map.values()))
             ]
             fingerprint = value.get("fingerprint")
         except FormatError:
             raise
         except (ValueError, TypeError, KeyError, AttributeError) as problem:
             raise FormatError(path, None, f"is not a map of ids: {problem!r}; IdMap.save writes one") from None
-        used = [id for old in made.values() for id in old]
-        if max([*kept, *used], default=-1) >= sizes[0] or max([*kept.values(), *made], default=-1) >= sizes[1]:
+        old_ids = [id for old in rows.values() for id in old]
+        if max([*id_map, *old_ids], default=-1) >= sizes[0] or max([*id_map.values(), *rows], default=-1) >= sizes[1]:
             raise FormatError(path, None, "is not a map of ids: an id is not below its vocabulary's size")
-        sources = {**{new: (old,) for old, new in kept.items()}, **made}
+        sources = {**{new: (old,) for old, new in id_map.items()}, **rows}
         return cls(
-            sizes[0], sizes[1], kept, dict(sorted(sources.items())), None if fingerprint is None else str(fingerprint)
+            sizes[0], sizes[1], id_map, dict(sorted(sources.items())), None if fingerprint is None else str(fingerprint)
         )
 
 
-def number(value: Any) -> int:
+def check_id(value: Any) -> int:
     """An id or a size."""
     if type(value) is not int or not 0 <= value <= MOST_ID:
         raise ValueError(f"expected a number from 0 to {MOST_ID}, not {value!r}")

@@ -8,30 +8,30 @@ from collections.abc import Iterator, Mapping
 
 from ..._model.model import BYTE_TOKENS, Model
 
-__all__ = ["Forest", "apart"]
+__all__ = ["Forest", "ids_without_text"]
 
 
 class Forest:
-    """The tokens that can be removed, and the parts from which each is merged."""
+    """The tokens that can be removed, and the parts from which each token is merged."""
 
     def __init__(self, model: Model) -> None:
         self.parts: dict[int, list[int]] = {}
         if model.kind == "bpe" and model.merge_rule == "bytes" and model.scores is not None:
-            self.parts = dict(derived(model))
+            self.parts = dict(last_merge_parts(model))
         elif model.kind == "bpe":
             for left, right, id in model.vocab.recover_merges().tolist():
                 self.parts.setdefault(id, []).extend((left, right))
         self.uses = Counter(part for parts in self.parts.values() for part in parts)
-        kept = {token.id for token in model.added_tokens} | {model.unknown_id}
+        needed = {token.id for token in model.added_tokens} | {model.unknown_id}
         base = (id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if is_base(token, model))
         self.scores = (
             None if model.scores is None else dict(zip(model.ids.tolist(), model.scores.tolist(), strict=True))
         )
-        self.kept = kept | set(base)
+        self.kept = needed | set(base)
         self.free = [id for id in model.ids.tolist() if id not in self.kept]
 
     def leaves(self, counts: Mapping[int, int] | None) -> Iterator[tuple[int, int]]:
-        """The tokens in the order of removal, with their counts. A count includes the tokens that are merged from it."""
+        """The tokens in the order of removal, with their counts, which include removed tokens merged from them."""
         total = Counter(dict(counts) if counts is not None else {})
 
         def entry(id: int) -> tuple[int, float, int]:
@@ -61,33 +61,33 @@ def is_base(token: bytes, model: Model) -> bool:
     return model.kind != "words" and len(content.removeprefix(model.continuing_subword_prefix)) <= 1
 
 
-def apart(model: Model) -> frozenset[int]:
-    """The ids without a text of their own: the unknown token, added tokens, and bytes of unknown characters."""
-    found = {token.id for token in model.added_tokens}
+def ids_without_text(model: Model) -> frozenset[int]:
+    """The ids that do not stand for their token's text: the unknown token, added tokens, and byte tokens of a fallback."""
+    ids = {token.id for token in model.added_tokens}
     if model.unknown_id is not None:
-        found.add(model.unknown_id)
+        ids.add(model.unknown_id)
     if model.byte_fallback:
-        found |= {id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token in BYTE_TOKENS}
-    return frozenset(found)
+        ids |= {id for id, token in zip(model.ids.tolist(), model.tokens, strict=True) if token in BYTE_TOKENS}
+    return frozenset(ids)
 
 
-def derived(model: Model) -> Iterator[tuple[int, list[int]]]:
+def last_merge_parts(model: Model) -> Iterator[tuple[int, list[int]]]:
     """Each token with the parts of its last merge, in a model whose scores order the merges.
 
-    Merging goes as in a text: the highest score first, the leftmost of equals. A character without a token can be a part.
+    Tokens merge as texts do: the highest score first, the leftmost of equals. A character without a token can be a part.
     """
     assert model.scores is not None
-    without_text = apart(model)
+    without_text = ids_without_text(model)
     rows = zip(model.tokens, model.ids.tolist(), model.scores.tolist(), strict=True)
-    own = {token: (id, score) for token, id, score in rows if id not in without_text}
-    for token, (id, _) in own.items():
+    row_of = {token: (id, score) for token, id, score in rows if id not in without_text}
+    for token, (id, _) in row_of.items():
         parts = [char.encode() for char in token.decode()]
         while len(parts) > 2:
-            joined = (parts[at] + parts[at + 1] for at in range(len(parts) - 1))
-            found = [(-own[both][1], at) for at, both in enumerate(joined) if both in own]
-            if not found:
+            texts = (parts[at] + parts[at + 1] for at in range(len(parts) - 1))
+            candidates = [(-row_of[both][1], at) for at, both in enumerate(texts) if both in row_of]
+            if not candidates:
                 break
-            at = min(found)[1]
+            at = min(candidates)[1]
             parts[at : at + 2] = [parts[at] + parts[at + 1]]
         if len(parts) == 2:
-            yield id, [own[part][0] for part in parts if part in own]
+            yield id, [row_of[part][0] for part in parts if part in row_of]

@@ -1,8 +1,8 @@
-"""SentencePiece's interface: `SentencePieceProcessor` (0.2.3), run by our engine.
+"""SentencePiece's interface: `SentencePieceProcessor` (0.2.3), on toksmith's engine.
 
-`from toksmith.compat import sentencepiece` replaces `import sentencepiece`. It reads byte-pair and unigram models. What is not
-here says so by name: training and normalizers of their own (`toksmith.train` trains, and saves `.model`), and what extends
-the binding itself.
+`from toksmith.compat import sentencepiece` replaces `import sentencepiece`. It reads byte-pair and unigram models. A
+missing name raises an error with advice: training and normalizers (`toksmith.train` trains, and saves `.model`), and
+extensions of the binding itself.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ SetRandomGeneratorSeed = set_random_generator_seed
 
 
 def set_min_log_level(level: int) -> None:
-    """Does nothing: this drop-in logs nothing."""
+    """Do nothing: this drop-in logs nothing."""
 
 
 SetMinLogLevel = set_min_log_level
 
 
 class Lacking:
-    """Stands for a class that is not here: each use of it says so."""
+    """A placeholder for a missing class: each use raises an error with advice."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -58,8 +58,8 @@ def __getattr__(name: str) -> Any:
         return Lacking(name)
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    spelt = name.replace("_", "").lower()
-    instead = {each.lower(): text for each, text in INSTEAD.items()}.get(spelt, f"it has {', '.join(__all__)}")
+    folded = name.replace("_", "").lower()
+    instead = {each.lower(): text for each, text in INSTEAD.items()}.get(folded, f"it has {', '.join(__all__)}")
     raise NotHere(name, instead, "sentencepiece")
 
 

@@ -1,4 +1,4 @@
-"""A SentencePiece model as its processor needs it: pieces by id, and the ways from texts to pieces and back."""
+"""A SentencePiece model for its processor: pieces by id, and the ways from texts to pieces and back."""
 
 from __future__ import annotations
 
@@ -13,32 +13,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._formats.protobuf import parse
-from ..._formats.sentencepiece import BYTE, CHARACTERS, CONTROL, UNIGRAM, UNKNOWN, UNUSED, USER_DEFINED, WORDS, model_of
+from ..._formats.protobuf import parse_model
+from ..._formats.sentencepiece import (
+    BYTE,
+    CHARACTERS,
+    CONTROL,
+    UNIGRAM,
+    UNKNOWN,
+    UNUSED,
+    USER_DEFINED,
+    WORDS,
+    read_message,
+)
 from ..._model.model import Step
 from ..._tokenizer.tokenizer import Tokenizer
 
 __all__ = ["Piece", "SpmModel", "Text"]
 
 SPACE = "▁".encode()
-LONGEST = 1 << 10  # bytes that the table rewrites as one
+LONGEST = 1 << 10  # bytes that the table rewrites at once
 MOST_WAYS = 512
 REPLACEMENT = "\ufffd".encode()
 AS_IT_IS = Step("sentencepiece", (("charsmap", ""), ("dummy", "nowhere"), ("escape", False), ("remove_extra", False)))
 
 
 class Piece(NamedTuple):
-    """One piece of a text: its content and id, the part of the text that it is of, and the bytes of that."""
+    """One piece of a text: its content and id, its part of the text, and the bytes of that part."""
 
     piece: bytes
     id: int
-    surface: bytes | None  # None for the bytes of a character but its last
+    surface: bytes | None  # None for all bytes of a character but its last
     begin: int
     end: int
 
 
 class Text(NamedTuple):
-    """A text with its pieces, and the score of this way of cutting it."""
+    """A text with its pieces, and the score of this segmentation."""
 
     text: bytes
     pieces: list[Piece]
@@ -46,16 +56,16 @@ class Text(NamedTuple):
 
 
 class Aligned(NamedTuple):
-    """A normalized text with where in the text each of its bytes comes from, and where it ends."""
+    """A normalized text, the source position of each of its bytes, and the end of the source."""
 
     text: bytes
     starts: list[int]
 
 
 class Rewriter:
-    """What a text becomes: SentencePiece's normalizer, or its denormalizer, from their options.
+    """SentencePiece's normalizer or denormalizer, from its options.
 
-    The table is a double array of the texts that are rewritten, and what each becomes.
+    The table is a double array of source texts, and their replacements.
     """
 
     def __init__(self, options: dict[str, str | bool], symbols: Iterable[str] = ()) -> None:
@@ -67,39 +77,39 @@ class Rewriter:
         self.symbols = sorted((symbol.encode() for symbol in symbols), key=len, reverse=True)
 
     def first(self, text: bytes, place: int) -> tuple[int, bytes]:
-        """How many bytes at a place are rewritten as one, and what they become."""
+        """The number of bytes at a place that are rewritten at once, and their replacement."""
         for symbol in self.symbols:
             if text.startswith(symbol, place):
                 return len(symbol), symbol
-        at, size, found = 0, 0, b""
+        at, size, replacement = 0, 0, b""
         if self.units:
-            at ^= offset(self.units[0])
+            at ^= child_offset(self.units[0])
             for width, byte in enumerate(text[place : place + LONGEST], 1):
                 at ^= byte
                 if at >= len(self.units) or self.units[at] & 0x800000FF != byte:
                     break
                 unit = self.units[at]
-                at ^= offset(unit)
+                at ^= child_offset(unit)
                 if unit >> 8 & 1:
                     start = self.units[at] & 0x7FFFFFFF
-                    size, found = width, self.texts[start : self.texts.index(b"\0", start)]
+                    size, replacement = width, self.texts[start : self.texts.index(b"\0", start)]
         if size:
-            return size, found
-        size = width_at(text, place)
+            return size, replacement
+        size = character_width(text, place)
         return (size, text[place : place + size]) if size else (1, REPLACEMENT)
 
     def rewrite(self, text: bytes) -> Aligned:
         """The rewritten text."""
         tidy, space = self.options["remove_extra"], SPACE if self.options["escape"] else b" "
         at = 0
-        while tidy and at < len(text) and (found := self.first(text, at))[1] == b" ":
-            at += found[0]
+        while tidy and at < len(text) and (leading := self.first(text, at))[1] == b" ":
+            at += leading[0]
         if at == len(text):
             return Aligned(b"", [])
-        shown, starts = bytearray(), list[int]()
+        output, starts = bytearray(), list[int]()
 
         def put(part: bytes) -> None:
-            shown.extend(part)
+            output.extend(part)
             starts.extend([at] * len(part))
 
         if self.options["dummy"] == "before":
@@ -111,22 +121,22 @@ class Rewriter:
             put(part.replace(b" ", space))
             after_space = tidy and part.endswith(b" ") if part else after_space
             at += size
-        while tidy and shown.endswith(space):
-            del shown[-len(space) :]
-            at = starts[len(shown)]
-            del starts[len(shown) :]
+        while tidy and output.endswith(space):
+            del output[-len(space) :]
+            at = starts[len(output)]
+            del starts[len(output) :]
         if self.options["dummy"] == "after":
             put(space)
-        return Aligned(bytes(shown), [*starts, at])
+        return Aligned(bytes(output), [*starts, at])
 
 
-def offset(unit: int) -> int:
-    """How far the children of a node are."""
+def child_offset(unit: int) -> int:
+    """The distance from a node to its children."""
     return (unit >> 10) << ((unit & 0x200) >> 6)
 
 
-def width_at(text: bytes, place: int) -> int:
-    """How many bytes the character at a place has; 0 if there is none."""
+def character_width(text: bytes, place: int) -> int:
+    """The bytes of the character at a place; 0 if the bytes there are not a character."""
     for width in (1, 2, 3, 4):
         try:
             return len(text[place : place + width].decode().encode())
@@ -140,8 +150,8 @@ class SpmModel:
 
     def __init__(self, data: bytes, path: str) -> None:
         self.data = data
-        message = parse(data, path)
-        self.model = model_of(message, path)
+        message = parse_model(data, path)
+        self.model = read_message(message, path)
         self.tok = Tokenizer(self.model)
         self.type = message.trainer_spec.model_type
         self.pieces = [piece.piece.decode() for piece in message.pieces]
@@ -158,32 +168,32 @@ class SpmModel:
         (normalizer,) = self.model.normalizers
         self.strip = str(self.model.decoders[0]["strip"])
         self.surface_of_unknown = str(self.model.decoders[0]["unknown"]).encode()
-        self.normalizer = Rewriter(dict(normalizer.options), self.of_type(USER_DEFINED))
+        self.normalizer = Rewriter(dict(normalizer.options), self.pieces_of_type(USER_DEFINED))
         self.denormalizer = next((Rewriter(dict(step.options)) for step in self.model.decoders[1:]), None)
         names = ("bos_piece", "eos_piece", "pad_piece")
         self.names = {name[:3]: getattr(message.trainer_spec, name).decode() for name in names}
-        self.around = {name: self.control(piece) for name, piece in self.names.items()}
+        self.around = {name: self.control_id(piece) for name, piece in self.names.items()}
 
     @cached_property
     def plain(self) -> Tokenizer:
-        """The same tokenizer for texts that are normalized already."""
+        """The same tokenizer for normalized texts."""
         return Tokenizer(dataclasses.replace(self.model, normalizers=(AS_IT_IS,)))
 
-    def of_type(self, kind: int) -> Iterator[str]:
+    def pieces_of_type(self, kind: int) -> Iterator[str]:
         """The pieces of a type."""
-        return (piece for piece, own in zip(self.pieces, self.types, strict=True) if own == kind)
+        return (piece for piece, piece_type in zip(self.pieces, self.types, strict=True) if piece_type == kind)
 
-    def control(self, piece: str) -> int:
+    def control_id(self, piece: str) -> int:
         """The id of a control piece; -1 for none."""
         id = self.ids.get(piece, -1)
         return id if id >= 0 and self.types[id] == CONTROL else -1
 
     def id_of(self, piece: str) -> int:
-        """The id of a piece, that of the unknown one for what is none."""
+        """The id of a piece; the unknown id for an unknown piece."""
         return self.ids.get(piece, self.unknown)
 
     def is_unknown(self, id: int) -> bool:
-        """Whether an id is the unknown one."""
+        """Whether an id is the unknown id."""
         return id == self.unknown or self.types[id] == UNKNOWN
 
     # Texts to pieces.
@@ -193,7 +203,7 @@ class SpmModel:
         return self.tok.encode_batch(texts, special="text")
 
     def sample(self, text: str | bytes, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
-        """The ids of a drawn way to cut a text."""
+        """The ids of a sampled segmentation of a text."""
         if not (math.isfinite(alpha) and alpha >= 0 and nbest_size <= MOST_WAYS):
             raise RuntimeError(f"alpha must be at least 0 and finite, and nbest_size at most {MOST_WAYS}")
         if self.type in (CHARACTERS, WORDS):
@@ -208,14 +218,14 @@ class SpmModel:
         return seed.choices([ids for ids, _ in ways], [math.exp(alpha * (score - best)) for _, score in ways])[0]
 
     def best(self, text: str | bytes, count: int) -> list[tuple[list[int], float]]:
-        """The best ways to cut a text, with their scores; the score of a single one is not computed."""
+        """The best segmentations of a text, with scores; the score of a single one is not computed."""
         if self.type != UNIGRAM or count > MOST_WAYS:
             raise RuntimeError(f"nbest_encode needs a unigram model, and an nbest_size of at most {MOST_WAYS}")
         (ids,) = self.encode([text])
         return [(ids, 0.0)] if count <= 1 or not ids else self.tok.encode_best(text, count)
 
     def cut(self, text: str | bytes, ids: Sequence[int] | None = None, score: float = 0.0) -> Text:
-        """A text with the pieces that have these ids; without them, with its own."""
+        """A text with the pieces of these ids; without ids, with its own pieces."""
         data = text if isinstance(text, bytes) else text.encode()
         whole = self.normalizer.rewrite(data)
         if ids is None:
@@ -223,38 +233,38 @@ class SpmModel:
             ids, ends = encoding.ids.tolist(), encoding.ends.tolist()
         else:
             ends = [*self.ends(whole.text, ids)]
-        found, first, missing = list[Piece](), 0, range(0)
+        pieces, first, missing = list[Piece](), 0, range(0)
         for id, at in zip(ids, ends, strict=True):
-            content, own = self.pieces[id].encode(), range(first, at)
+            content, span = self.pieces[id].encode(), range(first, at)
             if id in self.bytes:
-                # The bytes of a text without a token come from all of it, and the last has its surface.
+                # Byte pieces of text without a token cover all of that text; the last one has its surface.
                 if first >= missing.stop:
                     missing = range(first, self.end_of_missing(whole.text, first))
-                own = missing if at == missing.stop else range(missing.start, missing.start)
+                span = missing if at == missing.stop else range(missing.start, missing.start)
             elif id == self.unknown:
                 content = whole.text[first:at]
-            begin, end = whole.starts[own.start], whole.starts[own.stop]
-            surface = data[begin:end] if own else None
-            found.append(Piece(content, id, surface, begin, end))
+            begin, end = whole.starts[span.start], whole.starts[span.stop]
+            surface = data[begin:end] if span else None
+            pieces.append(Piece(content, id, surface, begin, end))
             first = at
-        return Text(data, found, score)
+        return Text(data, pieces, score)
 
     def end_of_missing(self, text: bytes, start: int) -> int:
-        """Where a text without a token ends that becomes bytes: the character, or the word."""
+        """The end of a text without a token that becomes bytes: the character, or the word."""
         if self.type == WORDS:
             end = text.find(SPACE, start + 1)
             return len(text) if end < 0 else end
-        return start + width_at(text, start)
+        return start + character_width(text, start)
 
     def ends(self, text: bytes, ids: Sequence[int]) -> Iterator[int]:
-        """Where the pieces of a normalized text end that have these ids; the unknown ones fill what the others leave."""
+        """The ends of the pieces of these ids in a normalized text; unknown pieces fill the gaps."""
         pattern = [b"."] * len(ids)
         for place, id in enumerate(ids):
             if id not in self.bytes:
                 pattern[place] = b".+?" if id == self.unknown else re.escape(self.pieces[id].encode())
-        found = re.fullmatch(b"".join(b"(%s)" % part for part in pattern), text, re.DOTALL)
-        assert found is not None  # the ids are those of the text
-        return (found.end(place + 1) for place in range(len(ids)))
+        match = re.fullmatch(b"".join(b"(%s)" % part for part in pattern), text, re.DOTALL)
+        assert match is not None  # the ids come from the text
+        return (match.end(place + 1) for place in range(len(ids)))
 
     # Pieces to texts.
 
@@ -265,30 +275,30 @@ class SpmModel:
         return self.tok.decode_bytes([id for id in ids if self.types[id] != CONTROL])
 
     def decode_pieces(self, pieces: Sequence[tuple[bytes, int]]) -> Text:
-        """The text of pieces, with the part that each gives."""
-        found: list[Piece] = []
+        """The text of pieces, with the part of each piece."""
+        parts: list[Piece] = []
         size, fresh = 0, True
         place = 0
         while place < len(pieces):
             content, id = pieces[place]
-            run = place
-            while run < len(pieces) and pieces[run][1] in self.bytes:
-                run += 1
-            if run > place:
-                surfaces = byte_surfaces([self.bytes[each] for _, each in pieces[place:run]])
+            stop = place
+            while stop < len(pieces) and pieces[stop][1] in self.bytes:
+                stop += 1
+            if stop > place:
+                surfaces = byte_surfaces([self.bytes[each] for _, each in pieces[place:stop]])
             else:
-                run, fresh = place + 1, fresh and not size
+                stop, fresh = place + 1, fresh and not size
                 surface, space = self.surface(content, id, fresh)
                 fresh, surfaces = fresh and not space, [surface]
-            for (piece, own), each in zip(pieces[place:run], surfaces, strict=True):
-                found.append(Piece(piece, own, each, size, size + len(each)))
+            for (piece, piece_id), each in zip(pieces[place:stop], surfaces, strict=True):
+                parts.append(Piece(piece, piece_id, each, size, size + len(each)))
                 size += len(each)
-            place = run
-        text = b"".join(each.surface or b"" for each in found)
-        return Text(text if self.denormalizer is None else self.denormalizer.rewrite(text).text, found)
+            place = stop
+        text = b"".join(each.surface or b"" for each in parts)
+        return Text(text if self.denormalizer is None else self.denormalizer.rewrite(text).text, parts)
 
     def surface(self, content: bytes, id: int, fresh: bool) -> tuple[bytes, bool]:
-        """The text of one piece, and whether it was the space that comes before a text."""
+        """The text of one piece, and whether it was the space before a text."""
         if id >= 0 and self.types[id] == CONTROL:
             return b"", False
         if id < 0 or self.is_unknown(id):
@@ -299,10 +309,10 @@ class SpmModel:
 
 
 def byte_surfaces(values: Sequence[int]) -> list[bytes]:
-    """The texts of bytes: of each character at its last byte, and U+FFFD for each byte of none."""
-    data, found, at = bytes(values), list[bytes](), 0
+    """The texts of bytes: each character at its last byte, and U+FFFD for each invalid byte."""
+    data, surfaces, at = bytes(values), list[bytes](), 0
     while at < len(data):
-        width = width_at(data, at)
-        found += [b""] * (width - 1) + [data[at : at + width]] if width else [REPLACEMENT]
+        width = character_width(data, at)
+        surfaces += [b""] * (width - 1) + [data[at : at + width]] if width else [REPLACEMENT]
         at += width or 1
-    return found
+    return surfaces

@@ -1,4 +1,4 @@
-"""`SentencePieceProcessor`: each method in both of its spellings, `EncodeAsIds` and `encode_as_ids`."""
+"""`SentencePieceProcessor`: each method with both of its names, `EncodeAsIds` and `encode_as_ids`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._formats.sentencepiece import CONTROL, UNUSED
 from ..tokenizers._parts import NotHere
-from ._model import SpmModel, Text, width_at
+from ._model import SpmModel, Text, character_width
 
 __all__ = ["SentencePieceProcessor", "ThreadPool", "set_random_generator_seed"]
 
@@ -20,7 +20,7 @@ RANDOM = random.Random()
 TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 AROUND = ("add_bos", "add_eos", "reverse", "emit_unk_piece")
 OPTIONS = (*AROUND, "enable_sampling", "nbest_size", "alpha", "num_threads")
-# The arguments of each method in their order, behind the first.
+# The arguments of each method in order, after the first.
 LAST = ("return_type", "out_type", "return_bytes")
 OF_A_PROCESSOR = ("model_proto", "out_type", *OPTIONS, "return_type")
 OF_ENCODE = (*OPTIONS, "thread_pool", *LAST)
@@ -35,22 +35,22 @@ def bind_arguments(
     """The arguments of a call by name.
 
     Raises:
-        TypeError: There is no such argument, or it is given twice.
+        TypeError: An argument is unknown, or is given twice.
     """
-    asked = dict(zip(names, given, strict=False))
-    wrong = [name for name in options if name not in names or name in asked]
+    arguments = dict(zip(names, given, strict=False))
+    wrong = [name for name in options if name not in names or name in arguments]
     if wrong or len(given) > len(names):
         raise TypeError(f"{method}: {[*wrong, 'one too many'][0]} is not one of its arguments, or is given twice")
-    return asked | dict(options)
+    return arguments | dict(options)
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Makes what is drawn from now on the same in each run."""
+    """Seed the random generator, so that sampling repeats in each run."""
     RANDOM.seed(seed)
 
 
 class ThreadPool:
-    """Says how many threads there are; the engine has its own."""
+    """Records a number of threads; the engine has its own."""
 
     def __init__(self, num_threads: int) -> None:
         self._count = num_threads
@@ -61,18 +61,18 @@ class ThreadPool:
 
 
 class SentencePieceProcessor:
-    """A model, and how calls encode unless they say otherwise."""
+    """A model, and the default options of its calls."""
 
     def __init__(self, model_file: str | os.PathLike[str] | None = None, *args: Any, **options: Any) -> None:
         usual = {"enable_sampling": False, "nbest_size": -1, "alpha": 0.1, "num_threads": -1}
-        given = (
+        settings = (
             dict.fromkeys(AROUND, False)
             | usual
             | bind_arguments("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
         )
-        model_proto = given.pop("model_proto", None)
-        self._return_type = self._kind(given.pop("return_type", None), given.pop("out_type", None), int)
-        self._options = given
+        model_proto = settings.pop("model_proto", None)
+        self._return_type = self._kind(settings.pop("return_type", None), settings.pop("out_type", None), int)
+        self._options = settings
         self._model: SpmModel | None = None
         if model_file or model_proto:
             self.Load(model_file=model_file, model_proto=model_proto)
@@ -84,7 +84,7 @@ class SentencePieceProcessor:
         return self._model
 
     def _kind(self, return_type: Any, out_type: Any, default: Any) -> Any:
-        """What a call returns."""
+        """The type of a call's result."""
         if out_type is not None and return_type is not None:
             raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
         kind = out_type if return_type is None else return_type
@@ -95,17 +95,17 @@ class SentencePieceProcessor:
 
     @classmethod
     def from_file(cls, model_file: str | os.PathLike[str], **kwargs: Any) -> SentencePieceProcessor:
-        """The processor of a file."""
+        """The processor of a model file."""
         return cls.loaded({"model_file": model_file}, kwargs)
 
     @classmethod
     def from_proto(cls, model_proto: Any, **kwargs: Any) -> SentencePieceProcessor:
-        """The processor of a file's bytes."""
+        """The processor of the bytes of a model file."""
         return cls.loaded({"model_proto": model_proto}, kwargs)
 
     @classmethod
     def loaded(cls, source: dict[str, Any], kwargs: dict[str, Any]) -> SentencePieceProcessor:
-        """The processor of one source, which the options do not name."""
+        """The processor of one source, which must not be repeated in the options."""
         if kwargs.keys() & {"model_file", "model_proto"}:
             raise ValueError("model_file and model_proto cannot be passed via kwargs")
         processor = cls(**kwargs)
@@ -113,7 +113,7 @@ class SentencePieceProcessor:
         return processor
 
     def Load(self, model_file: str | os.PathLike[str] | None = None, model_proto: Any = None) -> bool:
-        """Loads a file, or the bytes of one."""
+        """Load a file, or the bytes of a file."""
         if model_file and model_proto:
             raise ValueError("model_file and model_proto must be exclusive.")
         if model_proto:
@@ -123,39 +123,39 @@ class SentencePieceProcessor:
         raise ValueError("Either model_file or model_proto must be specified.")
 
     def LoadFromFile(self, filename: str | os.PathLike[str]) -> bool:
-        """Loads a file."""
+        """Load a file."""
         with open(filename, "rb") as file:
             self._model = SpmModel(file.read(), os.fspath(filename))
         return True
 
     def LoadFromSerializedProto(self, serialized: Any) -> bool:
-        """Loads the bytes of a file, or a message of them."""
+        """Load the bytes of a file, or a message that serializes to them."""
         data = serialized.SerializeToString() if hasattr(serialized, "SerializeToString") else serialized
         self._model = SpmModel(bytes(data), "the model")
         return True
 
     def Encode(self, input: Any, *args: Any, **options: Any) -> Any:
-        """A text as ids, pieces, protos or offsets; for a list, one of these for each."""
-        asked = self._asked(bind_arguments("encode", OF_ENCODE, args, options))
+        """A text as ids, pieces, protos or offsets; for a list, one result for each text."""
+        settings = self._asked(bind_arguments("encode", OF_ENCODE, args, options))
         texts = [text_of(each) for each in (input if isinstance(input, list) else [input])]
-        in_order = asked["kind"] in (int, str, bytes, "numpy")
+        in_order = settings["kind"] in (int, str, bytes, "numpy")
         if not in_order:
-            self._refuse_around(asked)
+            self._check_options(settings)
         ways: list[list[int] | None] = [None] * len(texts)
-        if asked["enable_sampling"]:
-            ways = [self._spm.sample(text, RANDOM, asked["nbest_size"], asked["alpha"]) for text in texts]
-        elif asked["kind"] in (int, "numpy"):
+        if settings["enable_sampling"]:
+            ways = [self._spm.sample(text, RANDOM, settings["nbest_size"], settings["alpha"]) for text in texts]
+        elif settings["kind"] in (int, "numpy"):
             ways = [*self._spm.encode(texts)]
         if in_order and texts:
-            self._refuse_around(asked)
+            self._check_options(settings)
         first = (input[:1] or [""])[0] if isinstance(input, list) else input
-        as_bytes = asked.get("return_bytes")
-        asked["return_bytes"] = isinstance(first, bytes) if as_bytes is None else as_bytes
-        found = [self._shown(text, ids, 0.0, asked) for text, ids in zip(texts, ways, strict=True)]
-        return found if isinstance(input, list) else found[0]
+        as_bytes = settings.get("return_bytes")
+        settings["return_bytes"] = isinstance(first, bytes) if as_bytes is None else as_bytes
+        results = [self._shown(text, ids, 0.0, settings) for text, ids in zip(texts, ways, strict=True)]
+        return results if isinstance(input, list) else results[0]
 
-    def _refuse_around(self, asked: dict[str, Any]) -> None:
-        """Raises for what a result with offsets cannot have, and for pieces that the model lacks."""
+    def _check_options(self, asked: dict[str, Any]) -> None:
+        """Refuse options that a result with offsets cannot have, and pieces that the model lacks."""
         if asked["kind"] in ("offset_mapping", "proto", "serialized_proto"):
             if any(asked[name] for name in AROUND):
                 raise RuntimeError(
@@ -170,61 +170,61 @@ class SentencePieceProcessor:
 
     def _asked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All options of a call."""
-        asked = self._options | {name: value for name, value in given.items() if value is not None}
-        asked["kind"] = self._kind(asked.pop("return_type", None), asked.pop("out_type", None), self._return_type)
-        if asked.get("return_bytes") is not None and asked["kind"] != "offset_mapping":
+        kwargs = self._options | {name: value for name, value in given.items() if value is not None}
+        kwargs["kind"] = self._kind(kwargs.pop("return_type", None), kwargs.pop("out_type", None), self._return_type)
+        if kwargs.get("return_bytes") is not None and kwargs["kind"] != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
-        if asked["enable_sampling"] and asked["nbest_size"] in (0, 1):
+        if kwargs["enable_sampling"] and kwargs["nbest_size"] in (0, 1):
             raise ValueError('When enable_sampling is True, we must specify "nbest_size > 1" or "nbest_size = -1"')
-        if not isinstance(asked["num_threads"], int):
+        if not isinstance(kwargs["num_threads"], int):
             raise TypeError("num_threads must be int")
-        return asked
+        return kwargs
 
     def _shown(self, text: str | bytes, ids: list[int] | None, score: float, asked: dict[str, Any]) -> Any:
-        """A text as it was asked for; with ids, they are those of the way to cut it."""
+        """A text in the requested form; `ids`, if given, are its segmentation."""
         kind, spm = asked["kind"], self._spm
         if kind in (int, "numpy"):
-            found = self._around([] if ids is None else ids, asked, spm.around)
-            return np.frombuffer(np.array(found, np.int32).tobytes(), np.int32) if kind == "numpy" else found
-        cut = spm.cut(text, ids, score)
+            ids_around = self._around([] if ids is None else ids, asked, spm.around)
+            return np.frombuffer(np.array(ids_around, np.int32).tobytes(), np.int32) if kind == "numpy" else ids_around
+        segmented = spm.cut(text, ids, score)
         if kind in (str, bytes):
-            plain = [each.piece for each in cut.pieces]
+            plain = [each.piece for each in segmented.pieces]
             if asked["emit_unk_piece"]:
                 unknown = spm.pieces[spm.unknown].encode()
                 plain = [unknown if spm.id_of(each.decode()) == spm.unknown else each for each in plain]
             plain = self._around(plain, asked, {name: content.encode() for name, content in spm.names.items()})
             return plain if kind is bytes else [each.decode() for each in plain]
         if kind == "offset_mapping":
-            return offset_mapping(cut, asked["return_bytes"], with_text=False)
-        proto = proto_of(cut)
+            return offset_mapping(segmented, asked["return_bytes"], with_text=False)
+        proto = proto_of(segmented)
         return proto if kind == "proto" else proto.SerializeToString()
 
     def _around(self, found: list[Any], asked: dict[str, Any], around: Mapping[str, Any]) -> list[Any]:
-        """Ids or pieces in their order, with those that begin and end a text."""
+        """Ids or pieces in order, with those that begin and end a text."""
         found = list(reversed(found)) if asked["reverse"] else found
         before, after = ([around[name]] if asked[f"add_{name}"] else [] for name in ("bos", "eos"))
         return [*before, *found, *after]
 
     def ParallelEncode(self, input: Any, *args: Any, **options: Any) -> Any:
-        """As `Encode`: the engine uses all processors for a long text, and the result does not depend on it."""
-        asked = bind_arguments("parallel_encode", OF_PARALLEL, args, options)
-        length = asked.pop("chunk_len", None)
+        """As `Encode`: the engine uses all processors for a long text, the result does not depend on their number."""
+        settings = bind_arguments("parallel_encode", OF_PARALLEL, args, options)
+        length = settings.pop("chunk_len", None)
         if not isinstance(length, int) or length <= 0:
             raise ValueError("chunk_len must be positive")
-        return self.Encode(input, **asked)
+        return self.Encode(input, **settings)
 
     def NBestEncode(self, input: Any, *args: Any, **options: Any) -> Any:
-        """The best ways to cut a text of a unigram model, the best first."""
-        asked = self._asked(bind_arguments("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
-        found = [self._ways(text_of(each), asked) for each in (input if isinstance(input, list) else [input])]
-        return found if isinstance(input, list) else found[0]
+        """The best segmentations of a text by a unigram model, best first."""
+        settings = self._asked(bind_arguments("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
+        results = [self._ways(text_of(each), settings) for each in (input if isinstance(input, list) else [input])]
+        return results if isinstance(input, list) else results[0]
 
     def _ways(self, text: str | bytes, asked: dict[str, Any]) -> Any:
-        """The best ways to cut one text."""
+        """The best segmentations of one text."""
         if asked["kind"] == "offset_mapping":
             raise ValueError("unknown return_type=offset_mapping")
         ways = self._spm.best(text, asked["nbest_size"])
-        self._refuse_around(asked)
+        self._check_options(asked)
         if asked["kind"] in ("proto", "serialized_proto"):
             from .sentencepiece_pb2 import NBestSentencePieceText
 
@@ -239,9 +239,10 @@ class SentencePieceProcessor:
         raise NotHere("SampleEncodeAndScore", "call nbest_encode_as_proto, which gives scores", "sentencepiece")
 
     def Decode(self, input: Any, *args: Any, **options: Any) -> Any:
-        """The text of ids or pieces, as it was asked for; for a list of lists, that of each."""
-        asked = bind_arguments("decode", OF_DECODE, args, options)
-        kind, as_bytes = self._kind(asked.get("return_type"), asked.get("out_type"), str), asked.get("return_bytes")
+        """The text of ids or pieces in the requested form; for a list of lists, one result for each."""
+        kwargs = bind_arguments("decode", OF_DECODE, args, options)
+        kind = self._kind(kwargs.get("return_type"), kwargs.get("out_type"), str)
+        as_bytes = kwargs.get("return_bytes")
         if kind in (int, "numpy") or (as_bytes is not None and kind != "offset_mapping"):
             raise ValueError(f"return_type {kind} does not fit; return_bytes is only supported with 'offset_mapping'")
         if input is None or (isinstance(input, (str, bytes)) and not input):
@@ -251,11 +252,11 @@ class SentencePieceProcessor:
         rows = [*input]
         if rows and hasattr(rows[0], "__len__") and not isinstance(rows[0], (str, bytes)):
             first = next((row[0] for row in rows if len(row)), 0)
-            return [self._decoded([*row], kind, as_bytes, type(first)) for row in rows]
-        return self._decoded(rows, kind, as_bytes, type(rows[0]) if rows else int)
+            return [self._decode_row([*row], kind, as_bytes, type(first)) for row in rows]
+        return self._decode_row(rows, kind, as_bytes, type(rows[0]) if rows else int)
 
-    def _decoded(self, row: Sequence[Any], kind: Any, as_bytes: bool | None, given: type) -> Any:
-        """The text of one list of ids or pieces, of which the first is of the type that was given."""
+    def _decode_row(self, row: Sequence[Any], kind: Any, as_bytes: bool | None, given: type) -> Any:
+        """The text of one list of ids or pieces; `given` is the type of its first item."""
         spm = self._spm
         if issubclass(given, (str, bytes)):
             pieces = [each if isinstance(each, bytes) else each.encode() for each in row]
@@ -275,7 +276,7 @@ class SentencePieceProcessor:
         return proto if kind == "proto" else proto.SerializeToString()
 
     def _checked(self, id: Any) -> int:
-        """An id of the model."""
+        """A valid id of the model, or an error."""
         if isinstance(id, bool) or not isinstance(id, (int, np.integer)):
             raise TypeError(f"expected an id, not {type(id).__name__}")
         if not 0 <= id < self._spm.size:
@@ -283,29 +284,29 @@ class SentencePieceProcessor:
         return int(id)
 
     def _of_ids(self, ids: Any, function: Callable[[int], Any]) -> Any:
-        """What a function gives for an id, or for each of a list."""
+        """The result of a function for an id, or for each id of a list."""
         if isinstance(ids, (list, tuple, np.ndarray)):
             return [function(self._checked(id)) for id in ids]
         return function(self._checked(ids))
 
     def Normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
-        """The normalized text, and where each of its characters comes from; for a list, that of each."""
+        """The normalized text, and the source of each of its characters; for a list, one result for each text."""
         if isinstance(input, list):
             return [self.Normalize(each, with_offsets) for each in input]
         text = text_of(input)
         data = text if isinstance(text, bytes) else text.encode()
-        found, starts = self._spm.normalizer.rewrite(data)
+        rewritten, starts = self._spm.normalizer.rewrite(data)
         if isinstance(text, bytes):
-            return (found, starts) if with_offsets else found
-        shown = found.decode()
-        return (shown, [*character_starts(data, found, starts)]) if with_offsets else shown
+            return (rewritten, starts) if with_offsets else rewritten
+        result = rewritten.decode()
+        return (result, [*character_starts(data, rewritten, starts)]) if with_offsets else result
 
     def GetPieceSize(self) -> int:
         """The number of pieces."""
         return self._spm.size
 
     def PieceToId(self, piece: Any) -> Any:
-        """The id of a piece, that of the unknown one for what is none; for a list, that of each."""
+        """The id of a piece, the unknown id for an unknown piece; for a list, one id for each."""
         if isinstance(piece, (list, tuple)):
             return [self.PieceToId(each) for each in piece]
         if not isinstance(piece, (str, bytes)):
@@ -313,15 +314,15 @@ class SentencePieceProcessor:
         return self._spm.id_of(piece if isinstance(piece, str) else piece.decode("utf-8", "replace"))
 
     def IdToPiece(self, id: Any) -> Any:
-        """The piece of an id; for a list, that of each."""
+        """The piece of an id; for a list, one piece for each."""
         return self._of_ids(id, self._spm.pieces.__getitem__)
 
     def GetScore(self, id: Any) -> Any:
-        """The score of an id; for a list, that of each."""
+        """The score of an id; for a list, one score for each."""
         return self._of_ids(id, self._spm.scores.__getitem__)
 
     def IsUnknown(self, id: Any) -> Any:
-        """Whether an id is the unknown one."""
+        """Whether an id is the unknown id."""
         return self._of_ids(id, self._spm.is_unknown)
 
     def IsControl(self, id: Any) -> Any:
@@ -329,7 +330,7 @@ class SentencePieceProcessor:
         return self._of_ids(id, lambda each: self._spm.types[each] == CONTROL)
 
     def IsUnused(self, id: Any) -> Any:
-        """Whether an id is unused: no text becomes it."""
+        """Whether an id is unused: no text encodes to it."""
         return self._of_ids(id, lambda each: self._spm.types[each] == UNUSED)
 
     def IsByte(self, id: Any) -> Any:
@@ -366,7 +367,7 @@ class SentencePieceProcessor:
         return {**self.__dict__, "_model": None if self._model is None else self._model.data}
 
     def __setstate__(self, state: Any) -> None:
-        if isinstance(state, bytes):  # of old versions
+        if isinstance(state, bytes):  # from old versions
             SentencePieceProcessor.__init__(self)
             state = {"_model": state}
         self.__dict__.update(state)
@@ -376,8 +377,8 @@ class SentencePieceProcessor:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or "_options" not in self.__dict__:
             raise AttributeError(name)
-        known = [each for each in dir(type(self)) if each[0].isupper()]
-        raise NotHere(f"SentencePieceProcessor.{name}", f"it has {', '.join(known)}", "sentencepiece")
+        methods = [each for each in dir(type(self)) if each[0].isupper()]
+        raise NotHere(f"SentencePieceProcessor.{name}", f"it has {', '.join(methods)}", "sentencepiece")
 
 
 def text_of(value: Any) -> str | bytes:
@@ -388,7 +389,7 @@ def text_of(value: Any) -> str | bytes:
 
 
 def proto_of(text: Text, scored: bool = False) -> Any:
-    """The message of a text with its pieces."""
+    """The message of a text and its pieces."""
     from .sentencepiece_pb2 import SentencePieceText
 
     proto = SentencePieceText(text=text.text)
@@ -400,39 +401,41 @@ def proto_of(text: Text, scored: bool = False) -> Any:
 
 
 def characters_before(text: bytes) -> list[int]:
-    """By byte: how many characters begin before it; those that are no text count one for each byte."""
+    """For each byte, the number of characters that begin before it; an invalid byte counts as one."""
     counts = [0]
     at = 0
     while at < len(text):
-        width = width_at(text, at) or 1
+        width = character_width(text, at) or 1
         counts += [counts[-1]] * (width - 1) + [counts[-1] + 1]
         at += width
     return counts
 
 
 def character_starts(text: bytes, shown: bytes, starts: Sequence[int]) -> Iterable[int]:
-    """By character of a normalized text: the character of the text that it comes from; and where the text ends."""
+    """The source character of each character of a normalized text, and the end of the source."""
     counts = characters_before(text)
     places = [at for at, byte in enumerate(shown) if byte & 0xC0 != 0x80]
     return [counts[starts[at]] for at in [*places, len(shown)]] if starts else [0]
 
 
 def offset_mapping(text: Text, as_bytes: bool, with_text: bool) -> dict[str, Any]:
-    """Ids, pieces and offsets by name: of characters and texts, or of bytes."""
-    shown = {"text": text.text if as_bytes else text.text.decode()} if with_text else {}
+    """Ids, pieces and offsets by name: offsets in characters with texts, or in bytes."""
+    result = {"text": text.text if as_bytes else text.text.decode()} if with_text else {}
     ids = [each.id for each in text.pieces]
     if as_bytes:
         pieces = [each.piece for each in text.pieces]
-        return {**shown, "ids": ids, "pieces": pieces, "offsets": [(each.begin, each.end) for each in text.pieces]}
+        return {**result, "ids": ids, "pieces": pieces, "offsets": [(each.begin, each.end) for each in text.pieces]}
     counts = characters_before(text.text)
     if any(each.end >= len(counts) for each in text.pieces):
         raise ValueError("the denormalizer made the text shorter than the offsets of its pieces")
     offsets = [(counts[each.begin], counts[each.end]) for each in text.pieces]
-    return {**shown, "ids": ids, "pieces": [each.piece.decode() for each in text.pieces], "offsets": offsets}
+    return {**result, "ids": ids, "pieces": [each.piece.decode() for each in text.pieces], "offsets": offsets}
 
 
-def variant(method: Callable[..., Any], kind: Any, names: Sequence[str] = (), **fixed: Any) -> Callable[..., Any]:
-    """A method that returns one type, with the names of the arguments that it takes by place, and those that are fixed."""
+def method_variant(
+    method: Callable[..., Any], kind: Any, names: Sequence[str] = (), **fixed: Any
+) -> Callable[..., Any]:
+    """A method that returns one type; `names` are its positional arguments, `fixed` its fixed ones."""
 
     def call(self: Any, input: Any, *args: Any, **options: Any) -> Any:
         if len(args) > len(names):
@@ -443,19 +446,21 @@ def variant(method: Callable[..., Any], kind: Any, names: Sequence[str] = (), **
 
 
 def name_methods() -> None:
-    """Gives the processor all methods whose names say what they return, and all names with underscores."""
+    """Add the methods named after their result, and all names with underscores, to the processor."""
     kinds = {"Pieces": str, "Ids": int, "Numpy": "numpy", "Proto": "proto", "OffsetMapping": "offset_mapping"}
     owner = SentencePieceProcessor
     for name, kind in kinds.items():
-        setattr(owner, f"EncodeAs{name}", variant(owner.Encode, kind))
+        setattr(owner, f"EncodeAs{name}", method_variant(owner.Encode, kind))
         setattr(
-            owner, f"SampleEncodeAs{name}", variant(owner.Encode, kind, ("nbest_size", "alpha"), enable_sampling=True)
+            owner,
+            f"SampleEncodeAs{name}",
+            method_variant(owner.Encode, kind, ("nbest_size", "alpha"), enable_sampling=True),
         )
-        setattr(owner, f"NBestEncodeAs{name}", variant(owner.NBestEncode, kind, ("nbest_size",)))
-        setattr(owner, f"ParallelEncodeAs{name}", variant(owner.ParallelEncode, kind))
+        setattr(owner, f"NBestEncodeAs{name}", method_variant(owner.NBestEncode, kind, ("nbest_size",)))
+        setattr(owner, f"ParallelEncodeAs{name}", method_variant(owner.ParallelEncode, kind))
     for name in ("Pieces", "Ids"):
         setattr(owner, f"Decode{name}", owner.Decode)
-        setattr(owner, f"Decode{name}AsProto", variant(owner.Decode, "proto"))
+        setattr(owner, f"Decode{name}AsProto", method_variant(owner.Decode, "proto"))
     owner.Tokenize, owner.Detokenize = owner.Encode, owner.Decode  # type: ignore[attr-defined]
     for name in [each for each in dir(owner) if each[0].isupper()]:
         snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.replace("NBest", "Nbest")).lower()

@@ -1,9 +1,9 @@
 """tiktoken's interface: `Encoding` with every method, keyword, attribute and error class of version 0.14, and `get_encoding`.
 
-`from toksmith.compat import tiktoken` replaces `import tiktoken`; `toksmith.compat.install("tiktoken")` does so for a whole
-process. What differs, because no text may get lost: text that a pattern does not match is a separate piece here, and
-tiktoken drops it; a vocabulary must hold all 256 bytes, and is refused when it is made, not when it is used; where
-tiktoken panics, ValueError is raised.
+`from toksmith.compat import tiktoken` replaces `import tiktoken`; `toksmith.compat.install("tiktoken")` replaces it for
+a whole process. Differences: text that the pattern does not match is a separate piece here, and tiktoken drops it; a
+vocabulary must hold all 256 bytes, and is refused when it is constructed, not when it is used; where tiktoken panics,
+ValueError is raised.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is below `tiktoken.Encoding`: ids of texts and pieces, and the completions of a text that goes on.
+"""The layer below `tiktoken.Encoding`: ids of texts and pieces, and the possible continuations of a text.
 
-Texts are split by the pattern and merged by the engine; bytes that are not UTF-8 are one piece here, which the engine
-would cut where they stop being UTF-8, and are merged in Python.
+Texts are split by the pattern and merged by the engine. Invalid UTF-8 is one piece here; the engine would cut it where
+it becomes invalid, so it is merged in Python.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from collections.abc import Iterable, Iterator
 from collections.abc import Set as AbstractSet
 
 from ... import _core
-from ..._base.errors import UnknownId
 from ..._tokenizer.tokenizer import Tokenizer
+from ...errors import UnknownId
 
-__all__ = ["CoreBPE", "alternatives"]
+__all__ = ["CoreBPE", "any_of_pattern"]
 
 SPACE = frozenset(b" \n\t")
 
 
 class CoreBPE:
-    """The methods of tiktoken's compiled class of this name."""
+    """The methods of tiktoken's compiled class with this name."""
 
     def __init__(self, tok: Tokenizer) -> None:
         self._tok = tok
@@ -33,7 +33,7 @@ class CoreBPE:
         self._engines: dict[frozenset[str], _core.Engine] = {}
 
     def engine(self, allowed: AbstractSet[str]) -> _core.Engine:
-        """The engine that finds these special tokens, and takes all others for ordinary text."""
+        """The engine that recognizes these special tokens, and takes all others for ordinary text."""
         names = frozenset(name for name in allowed if name in self._specials)
         if names not in self._engines:
             added = [(content, id, True) for content, id in self._specials.items() if content in names]
@@ -52,20 +52,20 @@ class CoreBPE:
 
     def encode_single_token(self, piece: bytes) -> int:
         """The id of one token, special tokens included."""
-        found = self._vocab.id(bytes(piece))
-        if found is None:
-            found = next((id for content, id in self._specials.items() if content.encode() == piece), None)
-        if found is None:
+        token_id = self._vocab.id(bytes(piece))
+        if token_id is None:
+            token_id = next((id for content, id in self._specials.items() if content.encode() == piece), None)
+        if token_id is None:
             raise KeyError(piece)
-        return found
+        return token_id
 
     def encode_single_piece(self, piece: bytes) -> list[int]:
-        """The ids of bytes that are not split: a token, or what merging gives."""
-        found = self._vocab.id(bytes(piece))
-        return [found] if found is not None else self.merged(bytes(piece))
+        """The ids of bytes without splitting: a token, or the result of merging."""
+        token_id = self._vocab.id(bytes(piece))
+        return [token_id] if token_id is not None else self.merged(bytes(piece))
 
     def merged(self, piece: bytes) -> list[int]:
-        """The ids that merging gives for a piece: of its neighbours that join to a token, the lowest rank first."""
+        """The ids of a piece by merging: among neighbours that join to a token, the lowest rank first."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         ranks = [self.rank(one + two) for one, two in itertools.pairwise(parts)]
         while ranks and min(ranks) < float("inf"):
@@ -78,25 +78,25 @@ class CoreBPE:
         return [self.encode_single_token(part) for part in parts]
 
     def rank(self, token: bytes) -> float:
-        """The rank of a token, infinite if there is no such token."""
-        found = self._vocab.id(token)
-        return float("inf") if found is None else found
+        """The rank of a token; infinite for an unknown token."""
+        token_id = self._vocab.id(token)
+        return float("inf") if token_id is None else token_id
 
     def encode_bytes(self, data: bytes) -> list[int]:
         """The ids of bytes: the valid text is split, and its last piece continues to the end."""
         try:
             return self.encode_ordinary(data.decode())
         except UnicodeDecodeError as error:
-            ids, last = self.with_last_piece(data[: error.start].decode(), frozenset())
+            ids, last = self.encode_with_unsettled(data[: error.start].decode(), frozenset())
             rest = data[error.start :]
         if last:
             rest = self._tok.decode_bytes(ids[-last:]) + rest
             del ids[-last:]
         return ids + self.encode_single_piece(rest)
 
-    def with_last_piece(self, text: str, allowed: AbstractSet[str]) -> tuple[list[int], int]:
-        """The ids of a text, and how many of the last are not settled: those of the last piece, and, where these begin with
-        white space, all before them that are nothing else. 0 after a special token."""
+    def encode_with_unsettled(self, text: str, allowed: AbstractSet[str]) -> tuple[list[int], int]:
+        """The ids of a text, and the number of last ids that are not settled: those of the last piece and, if it begins with
+        white space, all tokens of only white space before it. 0 after a special token."""
         ids = self.encode(text, allowed)
         tail = text[last_special_end(text, frozenset(name for name in allowed if name in self._specials)) :]
         pieces = self.engine(frozenset()).split(tail)
@@ -114,21 +114,21 @@ class CoreBPE:
         return token is not None and SPACE.issuperset(token)
 
     def encode_with_unstable(self, text: str, allowed_special: AbstractSet[str]) -> tuple[list[int], list[list[int]]]:
-        """The ids that no further text changes, and the ways in which those after them may go on."""
-        ids, last = self.with_last_piece(text, allowed_special)
+        """The ids that no further text changes, and the possible continuations of ids after them."""
+        ids, last = self.encode_with_unsettled(text, allowed_special)
         if last == 0:
             return ids, []
         unstable = self._tok.decode_bytes(ids[-last:])
         completions: set[tuple[int, ...]] = {(self.encode_single_token(token),) for token in self.tokens_from(unstable)}
-        completions.update(self.straddling(unstable))
-        # White space at the end may become a separate piece when a word follows it.
-        end = last_character(unstable)
+        completions.update(self.straddling_ids(unstable))
+        # White space at the end can become a separate piece when a word follows.
+        end = last_character_start(unstable)
         if 0 < end < len(unstable) and unstable[end:].decode("utf-8", "replace").isspace():
             completions.add((*self.merged(unstable[:end]), *self.merged(unstable[end:])))
         return ids[:-last], [list(ids) for ids in completions]
 
-    def straddling(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
-        """The ids that cover these bytes when a token that starts inside them goes on beyond their end."""
+    def straddling_ids(self, unstable: bytes) -> Iterator[tuple[int, ...]]:
+        """The ids that cover these bytes, for each token that starts inside them and ends after them."""
         texts: list[str] = []
         for start in range(1, len(unstable)):
             for token in self.tokens_from(unstable[start:]):
@@ -136,12 +136,12 @@ class CoreBPE:
                 try:
                     texts.append(longer.decode())
                 except UnicodeDecodeError:
-                    yield self.covering(self.merged(longer), len(unstable))
+                    yield self.covering_ids(self.merged(longer), len(unstable))
         for ids in self.engine(frozenset()).encode_batch(texts, "text", "strict", 1):
-            yield self.covering(ids, len(unstable))
+            yield self.covering_ids(ids, len(unstable))
 
-    def covering(self, ids: list[int], size: int) -> tuple[int, ...]:
-        """The first ids, as many as cover the given number of bytes."""
+    def covering_ids(self, ids: list[int], size: int) -> tuple[int, ...]:
+        """The first ids that cover the given number of bytes."""
         for count, id in enumerate(ids, 1):
             size -= len(self._vocab.token(id) or b"")
             if size <= 0:
@@ -170,17 +170,17 @@ class CoreBPE:
         try:
             return self._tok.decode_bytes(tokens)
         except UnknownId as error:
-            raise unknown_id(error.id) from error
+            raise unknown_id_error(error.id) from error
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one id."""
         try:
             return self._tok.token_bytes(token)
         except UnknownId as error:
-            raise unknown_id(error.id) from error
+            raise unknown_id_error(error.id) from error
 
 
-def unknown_id(id: int) -> Exception:
+def unknown_id_error(id: int) -> Exception:
     """The error of an id without a token."""
     if not 0 <= id < 1 << 32:
         return OverflowError(f"the token {id} is not an unsigned integer of 32 bits")
@@ -188,18 +188,18 @@ def unknown_id(id: int) -> Exception:
 
 
 @functools.lru_cache(maxsize=64)
-def alternatives(contents: frozenset[str]) -> re.Pattern[str]:
+def any_of_pattern(contents: frozenset[str]) -> re.Pattern[str]:
     """A regex that finds any of these contents, longer ones first."""
     return re.compile("|".join(map(re.escape, sorted(contents, key=len, reverse=True))))
 
 
 def last_special_end(text: str, allowed: frozenset[str]) -> int:
-    """Where the last of these special tokens ends in a text; 0 for none."""
-    return max((match.end() for match in alternatives(allowed).finditer(text)), default=0) if allowed else 0
+    """The end of the last of these special tokens in a text; 0 for none."""
+    return max((match.end() for match in any_of_pattern(allowed).finditer(text)), default=0) if allowed else 0
 
 
-def last_character(data: bytes) -> int:
-    """Where the last character starts; the last byte, if it is part of none."""
+def last_character_start(data: bytes) -> int:
+    """The start of the last character; of the last byte, if it is invalid."""
     for size in range(1, min(4, len(data)) + 1):
         try:
             data[-size:].decode()

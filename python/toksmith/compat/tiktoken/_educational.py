@@ -1,6 +1,6 @@
-"""`tiktoken._educational`: byte-pair encoding step by step, slow and shown.
+"""`tiktoken._educational`: byte-pair encoding step by step, slow and printed.
 
-`SimpleBytePairEncoding` has tiktoken's methods. Training asks `toksmith.train`, which merges the same pairs.
+`SimpleBytePairEncoding` has tiktoken's methods. Training calls `toksmith.train`, which merges the same pairs.
 """
 
 from __future__ import annotations
@@ -48,31 +48,31 @@ class SimpleBytePairEncoding:
 
     @staticmethod
     def train(training_data: str, vocab_size: int, pat_str: str) -> SimpleBytePairEncoding:
-        """Trains on a text."""
+        """Train on a text."""
         ranks = bpe_train(data=training_data, vocab_size=vocab_size, pat_str=pat_str)
         return SimpleBytePairEncoding(pat_str=pat_str, mergeable_ranks=ranks)
 
     @staticmethod
     def from_tiktoken(encoding: str | Encoding) -> SimpleBytePairEncoding:
-        """The same as an encoding, or as the published one of a name."""
-        found: Any = get_encoding(encoding) if isinstance(encoding, str) else encoding
-        return SimpleBytePairEncoding(pat_str=found._pat_str, mergeable_ranks=found._mergeable_ranks)
+        """The ranks and pattern of an encoding, or of a published one by its name."""
+        source: Any = get_encoding(encoding) if isinstance(encoding, str) else encoding
+        return SimpleBytePairEncoding(pat_str=source._pat_str, mergeable_ranks=source._mergeable_ranks)
 
 
 def bpe_encode(mergeable_ranks: Mapping[bytes, int], input: bytes, visualise: str | None = "colour") -> list[int]:
-    """The ids of a piece: of its neighbours that join to a token, the lowest rank merges first."""
+    """The ids of a piece: among neighbours that join to a token, the lowest rank merges first."""
     parts = [bytes([byte]) for byte in input]
     while True:
         if visualise:
             visualise_tokens(parts) if visualise in ("colour", "color") else print(parts)
-        found = [
+        candidates = [
             (mergeable_ranks[pair], at)
             for at in range(len(parts) - 1)
             if (pair := parts[at] + parts[at + 1]) in mergeable_ranks
         ]
-        if not found:
+        if not candidates:
             break
-        _, at = min(found)
+        _, at = min(candidates)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]
     if visualise:
         print()
@@ -80,7 +80,7 @@ def bpe_encode(mergeable_ranks: Mapping[bytes, int], input: bytes, visualise: st
 
 
 def bpe_train(data: str, vocab_size: int, pat_str: str, visualise: str | None = "colour") -> dict[bytes, int]:
-    """The ranks that training on a text gives; of pairs with equal counts, the one that is met first merges."""
+    """The ranks from training on a text; among pairs with equal counts, the first in the text merges."""
     if vocab_size < 256:
         raise ValueError("vocab_size must be at least 256, so we can encode all bytes")
     tok = train(data, vocab_size, pattern=pat_str, ties="first_seen", progress=False)
@@ -91,11 +91,11 @@ def bpe_train(data: str, vocab_size: int, pat_str: str, visualise: str | None = 
 
 
 def visualise_tokens(token_values: Sequence[bytes]) -> None:
-    """Prints tokens on backgrounds that alternate."""
-    used = 0
+    """Print tokens on alternating backgrounds."""
+    offset = 0
     for place, value in enumerate(token.decode("utf-8", "replace") for token in token_values):
-        print(f"\x1b[48;5;{COLOURS[(place + used) % len(COLOURS)]}m{escape_controls(value)}", end="")
-        used += len(value)
+        print(f"\x1b[48;5;{COLOURS[(place + offset) % len(COLOURS)]}m{escape_controls(value)}", end="")
+        offset += len(value)
     print("\x1b[0m")
 
 

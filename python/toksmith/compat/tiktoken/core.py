@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from ..._base.arguments import items, texts, whole_number
-from ..._base.errors import InvalidOption, ToksmithError
+from ..._base.arguments import check_int, check_items, check_texts
 from ..._base.threads import thread_count
 from ..._model.model import AddedToken, Model, TokenTable, regex_split
 from ..._tokenizer.tokenizer import Tokenizer
-from ._core_bpe import CoreBPE, alternatives
+from ...errors import InvalidOption, ToksmithError
+from ._core_bpe import CoreBPE, any_of_pattern
 
 __all__ = ["Encoding"]
 
@@ -29,12 +29,12 @@ class Encoding:
     r"""A drop-in for `tiktoken.Encoding`.
 
     Args:
-        name: What `repr` shows; no two different encodings should have the
-            same.
+        name: The name in `repr`; different encodings should have different
+            names.
         pat_str: The regex that splits texts.
-        mergeable_ranks: The rank of each token, which is its id.
+        mergeable_ranks: The rank of each token, which is also its id.
         special_tokens: The ids of special tokens.
-        explicit_n_vocab: How many tokens there must be, with no hole among
+        explicit_n_vocab: The required number of tokens, with no hole among
             their ids.
 
     >>> from toksmith.compat import tiktoken
@@ -44,7 +44,7 @@ class Encoding:
     [115, 257, 258]
     """
 
-    _by_name: Callable[[str], Encoding] | None = None  # what gives this encoding, if it is one of those by name
+    _by_name: Callable[[str], Encoding] | None = None  # finds this encoding by its name, if it has one
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Encoding:
         special_tokens: dict[str, int],
         explicit_n_vocab: int | None = None,
     ) -> None:
-        order = sorted(mergeable_ranks.items(), key=lambda item: whole_number(item[1], "mergeable_ranks"))
+        order = sorted(mergeable_ranks.items(), key=lambda item: check_int(item[1], "mergeable_ranks"))
         for _, rank in (*order[:1], *order[-1:]):  # the lowest and the highest
             if not 0 <= rank < 1 << 32:
                 raise InvalidOption("mergeable_ranks", rank, "ranks from 0 to 2**32 - 1")
         for content, id in special_tokens.items():
-            whole_number(id, f"special_tokens: the id of {content!r}")
+            check_int(id, f"special_tokens: the id of {content!r}")
         model = Model(
             TokenTable.of([token for token, _ in order]),
             np.array([rank for _, rank in order], np.uint32),
@@ -78,7 +78,7 @@ class Encoding:
             assert self.max_token_value == explicit_n_vocab - 1
 
     def _own(self, tok: Tokenizer) -> None:
-        """Takes a tokenizer for its own."""
+        """Run on this tokenizer."""
         self._tokenizer = tok
         self._pat_str: str = tok.model.splitters[0]["pattern"]
         self._special_tokens = tok.special_tokens
@@ -87,12 +87,12 @@ class Encoding:
 
     @classmethod
     def of(cls, name: str, tok: Tokenizer) -> Encoding:
-        """The encoding that a tokenizer of ranks, with one regex, is: tokens
-        merge by their bytes, whole pieces are found.
+        """The encoding of a tokenizer of ranks with one regex: tokens merge by
+        their bytes, whole pieces are found.
 
         Raises:
-            ValueError: The tokenizer is of another kind, and tiktoken would
-                give other ids.
+            ValueError: The tokenizer is of another kind, so that the ids of
+                tiktoken would differ.
         """
         model = tok.model
         plain = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "byte", "bytes", True)
@@ -119,8 +119,8 @@ class Encoding:
         return f"<Encoding {self.name!r}>"
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text, in which special tokens mean nothing."""
-        return self._core_bpe.encode_ordinary(repaired(text))
+        """The ids of a text, in which special tokens are ordinary text."""
+        return self._core_bpe.encode_ordinary(repair_surrogates(text))
 
     def encode(
         self,
@@ -132,7 +132,7 @@ class Encoding:
         """The ids of a text.
 
         Args:
-            allowed_special: The special tokens that become their ids; "all"
+            allowed_special: The special tokens that become ids; "all"
                 for all.
             disallowed_special: The texts that must not occur; "all" for the
                 special tokens that are not allowed.
@@ -140,20 +140,22 @@ class Encoding:
             ValueError: The text contains a disallowed special token.
         """
         allowed = self._checked(text, allowed_special, disallowed_special)
-        return self._core_bpe.encode(repaired(text), allowed)
+        return self._core_bpe.encode(repair_surrogates(text), allowed)
 
     def _checked(
         self, text: str, allowed_special: All | AbstractSet[str], disallowed_special: All | Collection[str]
     ) -> AbstractSet[str]:
-        """The allowed special tokens, after a look for the disallowed ones."""
+        """The allowed special tokens, after a check for disallowed ones."""
         if not isinstance(text, str):
             raise TypeError(f"text: expected str, not {type(text).__name__}")
-        allowed: Any = self.special_tokens_set if is_all(allowed_special) else allowed_special
-        refused: Any = self.special_tokens_set - set(allowed) if is_all(disallowed_special) else disallowed_special
+        allowed: Any = self.special_tokens_set if is_all_special(allowed_special) else allowed_special
+        refused: Any = (
+            self.special_tokens_set - set(allowed) if is_all_special(disallowed_special) else disallowed_special
+        )
         if refused:
-            contents = refused if isinstance(refused, str) else texts(refused, "disallowed_special")
-            if found := alternatives(frozenset(contents)).search(text):
-                raise DisallowedToken(found[0])
+            contents = refused if isinstance(refused, str) else check_texts(refused, "disallowed_special")
+            if match := any_of_pattern(frozenset(contents)).search(text):
+                raise DisallowedToken(match[0])
         if not isinstance(allowed, AbstractSet):
             raise TypeError(f"allowed_special must be a set, not {type(allowed).__name__}")
         return allowed
@@ -176,7 +178,7 @@ class Encoding:
         """The ids of each text; see `encode_ordinary`."""
         engine = self._core_bpe.engine(frozenset())
         return engine.encode_batch(
-            [repaired(each) for each in items(text, "text", "a list of str")],
+            [repair_surrogates(each) for each in check_items(text, "text", "a list of str")],
             "text",
             "strict",
             thread_count(num_threads),
@@ -191,12 +193,14 @@ class Encoding:
         disallowed_special: All | Collection[str] = "all",
     ) -> list[list[int]]:
         """The ids of each text; see `encode`."""
-        texts = items(text, "text", "a list of str")
+        texts = check_items(text, "text", "a list of str")
         allowed: AbstractSet[str] = frozenset()
         for each in texts:
             allowed = self._checked(each, allowed_special, disallowed_special)
         engine = self._core_bpe.engine(allowed)
-        return engine.encode_batch([repaired(each) for each in texts], "allow", "strict", thread_count(num_threads))
+        return engine.encode_batch(
+            [repair_surrogates(each) for each in texts], "allow", "strict", thread_count(num_threads)
+        )
 
     def encode_with_unstable(
         self,
@@ -205,7 +209,7 @@ class Encoding:
         allowed_special: All | AbstractSet[str] = frozenset(),
         disallowed_special: All | Collection[str] = "all",
     ) -> tuple[list[int], list[list[int]]]:
-        """The ids that no further text changes, and the ids that may come after
+        """The ids that no further text changes, and the ids that can follow
         them, in no particular order.
 
         Lone surrogates raise UnicodeEncodeError.
@@ -217,16 +221,16 @@ class Encoding:
         """The id of one token, special tokens included.
 
         Raises:
-            KeyError: There is no such token.
+            KeyError: The token is unknown.
         """
-        return self._core_bpe.encode_single_token(as_bytes(text_or_bytes))
+        return self._core_bpe.encode_single_token(token_bytes(text_or_bytes))
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
         """The bytes of ids.
 
         Raises:
             KeyError: An id belongs to no token.
-            OverflowError: It is negative.
+            OverflowError: An id is negative.
         """
         return self._core_bpe.decode_bytes(tokens)
 
@@ -243,7 +247,7 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of ids, and for each the first character that holds bytes of
+        """The text of ids, and for each id the first character with bytes of
         it.
 
         Raises:
@@ -262,13 +266,13 @@ class Encoding:
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """The text of each sequence of ids."""
-        return self._many(lambda tokens: self.decode(tokens, errors), batch, num_threads)
+        return self._map_on_threads(lambda tokens: self.decode(tokens, errors), batch, num_threads)
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of each sequence of ids."""
-        return self._many(self.decode_bytes, batch, num_threads)
+        return self._map_on_threads(self.decode_bytes, batch, num_threads)
 
-    def _many(
+    def _map_on_threads(
         self, function: Callable[[Sequence[int]], Any], batch: Iterable[Sequence[int]], threads: int
     ) -> list[Any]:
         thread_count(threads)  # refuses an invalid number of threads
@@ -289,7 +293,7 @@ class Encoding:
         return set(self._special_tokens)
 
     def is_special_token(self, token: int) -> bool:
-        """Whether an id is a special token's."""
+        """Whether an id belongs to a special token."""
         assert isinstance(token, int)
         return token in self._special_ids
 
@@ -303,16 +307,16 @@ class Encoding:
         return self.max_token_value + 1
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
-        """The ids of one piece, which is not split."""
-        return self._core_bpe.encode_single_piece(as_bytes(text_or_bytes))
+        """The ids of one piece, without splitting."""
+        return self._core_bpe.encode_single_piece(token_bytes(text_or_bytes))
 
     def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """The ids of a text that Python's `regex` splits, whose Unicode version may differ."""
+        """The ids of a text split by Python's `regex`, whose Unicode version can differ."""
         pieces = (match[0] for match in regex.compile(self._pat_str).finditer(text))
         return [id for piece in pieces for id in self._core_bpe.encode_single_piece(piece.encode())]
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes that may be invalid UTF-8."""
+        """The ids of bytes that can be invalid UTF-8."""
         return self._core_bpe.encode_bytes(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -322,20 +326,20 @@ class Encoding:
         return functools.partial(type(self), self.name, pat_str=self._pat_str, **options), ()
 
 
-def is_all(value: Any) -> bool:
-    """Whether a caller asks for all special tokens; a set or an array is never compared with a text."""
+def is_all_special(value: Any) -> bool:
+    """Whether a caller requests all special tokens; a set or an array is never compared with a text."""
     return isinstance(value, str) and value == "all"
 
 
-def as_bytes(text_or_bytes: str | bytes) -> bytes:
+def token_bytes(text_or_bytes: str | bytes) -> bytes:
     """The bytes of a token."""
     if not isinstance(text_or_bytes, (str, bytes)):
         raise TypeError(f"text_or_bytes: expected str or bytes, not {type(text_or_bytes).__name__}")
     return text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
 
 
-def repaired(text: str) -> str:
-    """The text with pairs of surrogates as the characters that they encode, and U+FFFD for lone ones."""
+def repair_surrogates(text: str) -> str:
+    """The text with surrogate pairs as the characters that they encode, and U+FFFD for lone surrogates."""
     if not isinstance(text, str):
         raise TypeError(f"text: expected str, not {type(text).__name__}")
     try:

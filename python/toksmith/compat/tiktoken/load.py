@@ -1,4 +1,4 @@
-"""`tiktoken.load`: ranks in files. URLs are those of published encodings, which are looked for where `toksmith.load` looks."""
+"""`tiktoken.load`: ranks in files. URLs must be those of published encodings, which `toksmith.load` finds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import json
 import os
 from collections.abc import Mapping
 
-from ..._formats.texts import spelt, unspelt
-from ..._sources.encodings import ENCODINGS, cached, downloaded
+from ..._formats.texts import from_gpt2_alphabet, to_gpt2_alphabet
+from ..._sources.encodings import ENCODINGS, cached_files, download_file
 
 __all__ = [
     "check_hash",
@@ -22,26 +22,26 @@ __all__ = [
 
 
 def read_file(blobpath: str) -> bytes:
-    """The bytes of a file, or of a published encoding's URL."""
+    """The bytes of a file, or of a published encoding by its URL."""
     if "://" not in blobpath:
         with open(blobpath, "rb") as file:
             return file.read()
     for row in ENCODINGS.values():
         if row.url == blobpath:
-            return (next(cached(row), None) or downloaded(row))[1]
+            return (next(cached_files(row), None) or download_file(row))[1]
     raise ValueError(f"{blobpath} is not the URL of a published encoding; download it, and pass the path of the file")
 
 
 def check_hash(data: bytes, expected_hash: str) -> bool:
-    """Whether the SHA-256 of bytes is this one, in hex."""
+    """Whether the bytes have this SHA-256, in hex."""
     return hashlib.sha256(data).hexdigest() == expected_hash
 
 
 def read_file_cached(blobpath: str, expected_hash: str | None = None) -> bytes:
-    """The bytes of a file or URL; tiktoken's cache is looked into first.
+    """The bytes of a file or URL; tiktoken's cache comes first.
 
     Raises:
-        ValueError: They have another SHA-256.
+        ValueError: The bytes have another SHA-256.
     """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", ""))
     place = os.path.join(folder, hashlib.sha1(blobpath.encode()).hexdigest())
@@ -70,7 +70,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str, expected_hash: str | None = None) 
 
 
 def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str) -> None:
-    """Writes ranks as a .tiktoken file."""
+    """Write ranks as a .tiktoken file."""
     with open(tiktoken_bpe_file, "wb") as file:
         file.writelines(
             base64.b64encode(token) + b" " + str(rank).encode() + b"\n"
@@ -87,15 +87,19 @@ def data_gym_to_mergeable_bpe_ranks(
 ) -> dict[bytes, int]:
     """The ranks in GPT-2's two files, which must agree."""
     lines = read_file_cached(vocab_bpe_file, vocab_bpe_hash).decode().split("\n")[1:-1]
-    first = [chr(byte).encode("latin-1") for byte in range(256) if spelt(bytes([byte])) == chr(byte)]
+    first = [chr(byte).encode("latin-1") for byte in range(256) if to_gpt2_alphabet(bytes([byte])) == chr(byte)]
     rest = [bytes([byte]) for byte in range(256) if bytes([byte]) not in first]
     ranks = {token: rank for rank, token in enumerate([*first, *rest])}
     for line in lines:
-        ranks[b"".join(unspelt(part) or b"" for part in line.split())] = len(ranks)
+        ranks[b"".join(from_gpt2_alphabet(part) or b"" for part in line.split())] = len(ranks)
     encoder = json.loads(read_file_cached(encoder_json_file, encoder_json_hash))
-    own = {unspelt(token): id for token, id in encoder.items() if token not in ("<|endoftext|>", "<|startoftext|>")}
+    ids = {
+        from_gpt2_alphabet(token): id
+        for token, id in encoder.items()
+        if token not in ("<|endoftext|>", "<|startoftext|>")
+    }
     if clobber_one_byte_tokens:
-        ranks |= {token: id for token, id in own.items() if token is not None and len(token) == 1}
-    if ranks != own:
+        ranks |= {token: id for token, id in ids.items() if token is not None and len(token) == 1}
+    if ranks != ids:
         raise ValueError(f"{encoder_json_file} and {vocab_bpe_file} do not agree about the ids of tokens")
     return ranks

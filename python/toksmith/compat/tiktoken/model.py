@@ -1,4 +1,4 @@
-"""`tiktoken.model`: which encoding a model of OpenAI's uses."""
+"""`tiktoken.model`: the encoding of each OpenAI model."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def encoding_name_for_model(model_name: str) -> str:
     """The name of the encoding that a model uses.
 
     Raises:
-        KeyError: It is not known.
+        KeyError: The model is unknown.
 
     >>> from toksmith.compat import tiktoken
     >>> tiktoken.encoding_name_for_model("gpt-4o-2024-08-06")
     'o200k_base'
     """
-    if found := encoding_of(model_name):
-        return found
+    if encoding := encoding_of(model_name):
+        return encoding
     raise KeyError(
         f"Could not automatically map {model_name} to a tokeniser; name the encoding with `get_encoding` instead"
     )

@@ -1,8 +1,8 @@
-"""The interface of `tokenizers` (0.23.3), run by our engine.
+"""The interface of `tokenizers` (0.23.3), on toksmith's engine.
 
-`from toksmith.compat import tokenizers` replaces `import tokenizers`. The parts of a pipeline are the JSON of tokenizer.json, so what
-is loaded is saved unchanged. What is not here says so by name: parts written in Python (`custom`), `NormalizedString` and
-`PreTokenizedString`, and dropout.
+`from toksmith.compat import tokenizers` replaces `import tokenizers`. The parts of a pipeline are the JSON of
+tokenizer.json, so a loaded file is saved unchanged. A missing name raises an error with advice: parts written in Python
+(`custom`), `NormalizedString` and `PreTokenizedString`, and dropout.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from . import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
 from ._added import AddedToken
 from ._encoding import Encoding
-from ._parts import Regex, refused
+from ._parts import Regex, raise_not_here
 from ._tokenizer import Tokenizer
 from .implementations import (
     BertWordPieceTokenizer,
@@ -54,7 +54,7 @@ NOT_HERE = {
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    refused(name, NOT_HERE.get(name, f"it has {', '.join(__all__)}"))
+    raise_not_here(name, NOT_HERE.get(name, f"it has {', '.join(__all__)}"))
 
 
 def __dir__() -> list[str]:

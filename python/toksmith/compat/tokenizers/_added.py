@@ -1,4 +1,4 @@
-"""`tokenizers.AddedToken`, and the added tokens of a tokenizer with the library's rules for ids and for what is new."""
+"""`tokenizers.AddedToken`, and the added tokens of a tokenizer with the library's rules for ids and new tokens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 class AddedToken:
-    """A token that is found in a text before anything else; its flags are those of tokenizer.json."""
+    """A token that is matched before anything else in a text; its flags are those of tokenizer.json."""
 
     def __init__(
         self,
@@ -30,12 +30,12 @@ class AddedToken:
 
     @property
     def normalized(self) -> bool:
-        """Whether it is found in the normalized text; by default where it is not special."""
+        """Whether it is matched in the normalized text; by default if it is not special."""
         return not self.special if self._normalized is None else self._normalized
 
     @classmethod
     def taken(cls, token: Any, special: bool) -> AddedToken:
-        """One of a text, which has no flags, or one with the flags of another, as the library's own."""
+        """An added token from a text, without flags, or from an added token of ours or the library's."""
         if isinstance(token, str):
             return cls(token, special=special)
         try:
@@ -44,12 +44,12 @@ class AddedToken:
             raise TypeError(f"Input must be a List[Union[str, AddedToken]], not of {type(token).__name__}") from None
         return cls(content, **flags)
 
-    def spelt(self) -> dict[str, Any]:
-        """Its content and flags as JSON has them."""
+    def to_json(self) -> dict[str, Any]:
+        """The content and flags as JSON."""
         return {"content": self.content, **{name: getattr(self, name) for name in FLAGS}}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.spelt(), "normalized": self._normalized}
+        return {**self.to_json(), "normalized": self._normalized}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         AddedToken.__init__(self, **state)
@@ -66,14 +66,14 @@ class AddedToken:
     def __eq__(self, other: object) -> bool:
         if type(other).__name__ != "AddedToken":
             return NotImplemented
-        return self.spelt() == AddedToken.taken(other, False).spelt()
+        return self.to_json() == AddedToken.taken(other, False).to_json()
 
     def __hash__(self) -> int:
         return hash(self.content)
 
 
 class AddedTokens:
-    """The added tokens by id, and which contents were ever special."""
+    """The added tokens by id, and all contents that were ever special."""
 
     def __init__(self) -> None:
         self.by_id: dict[int, AddedToken] = {}
@@ -81,7 +81,7 @@ class AddedTokens:
         self.special: set[str] = set()
 
     def add(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int]) -> int:
-        """Adds tokens, those of the vocabulary with its ids, and gives how many were not there with the same flags."""
+        """Add tokens, those of the vocabulary with its ids, and return the number of new or changed ones."""
         new = 0
         for token in tokens:
             id = self.ids.get(token.content)
@@ -98,6 +98,6 @@ class AddedTokens:
                 self.special.add(token.content)
         return new
 
-    def spelt(self) -> list[dict[str, Any]]:
-        """The tokens as tokenizer.json lists them."""
-        return [{"id": id, **self.by_id[id].spelt()} for id in sorted(self.by_id)]
+    def to_json(self) -> list[dict[str, Any]]:
+        """The tokens in the form of tokenizer.json."""
+        return [{"id": id, **self.by_id[id].to_json()} for id in sorted(self.by_id)]

@@ -1,7 +1,7 @@
-"""`tokenizers.Encoding`: ids with what is known of each.
+"""`tokenizers.Encoding`: ids, and their tokens, offsets, words and masks.
 
-An encoding is runs of sources: a part of an encoded text, what is put around it, or padding. Cutting and joining work on
-runs, and a column is made when it is asked for; so ids cost no offsets.
+An encoding is runs of sources: a part of an encoded text, tokens around it, or padding. Cutting and joining work on
+runs, and a column is computed on first use; so ids alone never compute offsets.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NOWHERE = (0, 0)
 
 
 class Fixed(NamedTuple):
-    """A source whose columns are there."""
+    """A source with computed columns."""
 
     ids: Sequence[int]
     tokens: Sequence[str]
@@ -28,20 +28,20 @@ class Fixed(NamedTuple):
     attention: int = 1
 
     @classmethod
-    def bare(cls, ids: Sequence[int]) -> Fixed:
-        """Ids of which nothing else is known."""
+    def from_ids(cls, ids: Sequence[int]) -> Fixed:
+        """Ids without known columns."""
         count = len(ids)
         return cls(ids, [""] * count, [NOWHERE] * count, [None] * count)
 
     @classmethod
     def put(cls, ids: Sequence[int], tokens: Sequence[str], attention: int = 1) -> Fixed:
-        """Tokens that no text holds."""
+        """Tokens that are not in a text."""
         count = len(ids)
         return cls(list(ids), list(tokens), [NOWHERE] * count, [None] * count, 1, attention)
 
 
 class Late:
-    """A source whose ids are there; the other columns are made when one of them is asked for."""
+    """A source with ids; the other columns are computed when one of them is first used."""
 
     def __init__(self, ids: Sequence[int], make: Callable[[], Fixed], special: int = 0, attention: int = 1) -> None:
         self.ids, self.make, self.special, self.attention = ids, make, special, attention
@@ -64,7 +64,7 @@ class Late:
 
 
 class Run(NamedTuple):
-    """The part of a source from `start` to `stop`, its type, and how far its offsets are moved."""
+    """The part of a source from `start` to `stop`, its type, and the shift of its offsets."""
 
     source: Fixed | Late
     start: int
@@ -73,13 +73,13 @@ class Run(NamedTuple):
     shift: int = 0
 
     def columns(self) -> Fixed:
-        """Its columns alone, which need no text and no tokenizer."""
-        part, own = slice(self.start, self.stop), self.source
-        columns = list(own.ids[part]), list(own.tokens[part]), list(own.offsets[part]), list(own.words[part])
-        return Fixed(*columns, own.special, own.attention)
+        """The columns of this run, independent of the text and tokenizer."""
+        part, src = slice(self.start, self.stop), self.source
+        columns = list(src.ids[part]), list(src.tokens[part]), list(src.offsets[part]), list(src.words[part])
+        return Fixed(*columns, src.special, src.attention)
 
     def with_columns(self, source: Fixed | Late) -> Run:
-        """The same of the whole of another source."""
+        """The same run over the whole of another source."""
         return self._replace(source=source, start=0, stop=len(source.ids))
 
 
@@ -96,7 +96,7 @@ class Encoding:
     ) -> None:
         self._runs = list(runs)
         self._overflowing = list(overflowing)
-        # The places of each text that has a number: none before post-processing.
+        # The range of each numbered text; empty before post-processing.
         self._ranges = dict(ranges or {})
 
     def __len__(self) -> int:
@@ -122,48 +122,48 @@ class Encoding:
     @property
     def type_ids(self) -> list[int]:
         """The type of each id."""
-        return self.repeated([run.type_id for run in self._runs])
+        return self.expand_runs([run.type_id for run in self._runs])
 
     @property
     def attention_mask(self) -> list[int]:
-        """0 for padding, 1 for all else."""
-        return self.repeated([run.source.attention for run in self._runs])
+        """0 for padding, 1 otherwise."""
+        return self.expand_runs([run.source.attention for run in self._runs])
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for what was put around texts, and for padding."""
-        return self.repeated([run.source.special for run in self._runs])
+        """1 for tokens around texts, and for padding; 0 otherwise."""
+        return self.expand_runs([run.source.special for run in self._runs])
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """Which text each id is of; None for what was put around texts."""
-        found: list[int | None] = [None] * len(self)
+        """The number of the text of each id; None for tokens around texts."""
+        numbers: list[int | None] = [None] * len(self)
         for sequence in range(self.n_sequences):
             start, stop = self.range_of(sequence)
-            found[start:stop] = [sequence] * (stop - start)
-        return found
+            numbers[start:stop] = [sequence] * (stop - start)
+        return numbers
 
     def range_of(self, sequence: int) -> tuple[int, int]:
-        """The places of a text: all, if no text has this number."""
+        """The range of a text; everything, if no text has this number."""
         return self._ranges.get(sequence, (0, len(self)))
 
-    def repeated(self, values: list[Any]) -> list[Any]:
-        """A value for each id, from one for each run."""
+    def expand_runs(self, values: list[Any]) -> list[Any]:
+        """A value for each id, from a value for each run."""
         return [value for run, value in zip(self._runs, values, strict=True) for _ in range(run.start, run.stop)]
 
     @property
     def offsets(self) -> list[Offsets]:
-        """The characters of the text that each id comes from."""
-        found: list[Offsets] = []
+        """The range of characters in the text for each id."""
+        offsets: list[Offsets] = []
         for run in self._runs:
-            own = run.source.offsets[run.start : run.stop]
+            columns = run.source.offsets[run.start : run.stop]
             moved = run.shift and not run.source.special
-            found += [(start + run.shift, end + run.shift) for start, end in own] if moved else own
-        return found
+            offsets += [(start + run.shift, end + run.shift) for start, end in columns] if moved else columns
+        return offsets
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The number of the piece, or of the given word, that each id is of."""
+        """The number of the piece, or of the input word, of each id."""
         return [word for run in self._runs for word in run.source.words[run.start : run.stop]]
 
     @property
@@ -174,7 +174,7 @@ class Encoding:
 
     @property
     def overflowing(self) -> list[Encoding]:
-        """What truncation cut off."""
+        """The encodings that truncation cut off."""
         return self._overflowing
 
     @property
@@ -183,34 +183,34 @@ class Encoding:
         return len(self._ranges) or 1
 
     def set_sequence_id(self, sequence_id: int) -> None:
-        """Says which text all ids are of."""
+        """Assign all ids to one text."""
         self._ranges[sequence_id] = (0, len(self))
 
     def copy(self) -> Encoding:
-        """The same, to be changed by itself; not so what overflows."""
+        """A copy with the same overflowing encodings."""
         return Encoding(self._runs, self._overflowing, self._ranges)
 
     def with_type(self, type_id: int) -> Encoding:
-        """The same of one type; what overflows keeps its types, as in the library."""
+        """A copy with one type; overflowing encodings keep their types, as in the library."""
         return Encoding([run._replace(type_id=type_id) for run in self._runs], self._overflowing, self._ranges)
 
     def typed(self, type_id: int, sequence: int) -> Encoding:
-        """The same with another type and text."""
-        found = self.with_type(type_id)
-        found._overflowing = [each.copy() for each in self._overflowing]
-        for each in (found, *found._overflowing):
+        """A copy with another type and text."""
+        typed_copy = self.with_type(type_id)
+        typed_copy._overflowing = [each.copy() for each in self._overflowing]
+        for each in (typed_copy, *typed_copy._overflowing):
             each.set_sequence_id(sequence)
-        return found
+        return typed_copy
 
     def token_to_sequence(self, token_index: int) -> int | None:
-        """Which text an id is of."""
+        """The number of the text of an id."""
         if token_index > len(self):
             return None
         ranges = self._ranges or {0: (0, len(self) + 1)}
         return next((sequence for sequence, (start, stop) in ranges.items() if start <= token_index < stop), None)
 
     def token_to_chars(self, token_index: int) -> Offsets | None:
-        """The characters of an id."""
+        """The range of characters of an id."""
         is_known = token_index < len(self) and self.token_to_sequence(token_index) is not None
         return self.offsets[token_index] if is_known else None
 
@@ -220,25 +220,25 @@ class Encoding:
         return self.word_ids[token_index] if is_known else None
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> tuple[int, int] | None:
-        """The first place of a word's ids, and the place behind the last."""
-        words, found = self.word_ids, []
+        """The first place of a word's ids, and the place after the last."""
+        words, places = self.word_ids, []
         for place in range(*self.range_of(sequence_index)):
             word = words[place]
             if word is not None and word > word_index:
                 break
-            found += [place] if word == word_index else []
-        return (found[0], found[-1] + 1) if found else None
+            places += [place] if word == word_index else []
+        return (places[0], places[-1] + 1) if places else None
 
     def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Offsets | None:
-        """The characters of a word."""
-        found = self.word_to_tokens(word_index, sequence_index)
-        if found is None:
+        """The range of characters of a word."""
+        places = self.word_to_tokens(word_index, sequence_index)
+        if places is None:
             return None
         offsets = self.offsets
-        return offsets[found[0]][0], offsets[found[1] - 1][1]
+        return offsets[places[0]][0], offsets[places[1] - 1][1]
 
     def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The place of the first id with a character."""
+        """The place of the first id at a character."""
         offsets = self.offsets
         for place in range(*self.range_of(sequence_index)):
             if offsets[place][0] <= char_pos < offsets[place][1]:
@@ -246,12 +246,12 @@ class Encoding:
         return None
 
     def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The word with a character."""
-        found = self.char_to_token(char_pos, sequence_index)
-        return None if found is None else self.token_to_word(found)
+        """The word at a character."""
+        place = self.char_to_token(char_pos, sequence_index)
+        return None if place is None else self.token_to_word(place)
 
     def part(self, start: int, stop: int) -> Encoding:
-        """The ids from one place to another, which no longer know of which text they are."""
+        """The ids from one place to another, without the numbers of their texts."""
         runs, before = [], 0
         for run in self._runs:
             first, last = max(start - before, 0), min(stop - before, run.stop - run.start)
@@ -261,7 +261,7 @@ class Encoding:
         return Encoding(runs)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Keeps so many ids; the rest goes to `overflowing`, in parts of that many that share `stride` ids."""
+        """Keep `max_length` ids; the rest goes to `overflowing`, in parts of that size that share `stride` ids."""
         if direction not in ("left", "right"):
             raise ValueError(f"Invalid truncation direction value : {direction}")
         size = len(self)
@@ -275,7 +275,7 @@ class Encoding:
                 f"`stride` must be strictly less than `max_len={max_length}` (note that `max_len` may be shorter than the max "
                 "length of the original model, as it subtracts the number of special characters)"
             )
-        first, *others = [self.part(*each) for each in ranges(size, max_length, stride, direction)]
+        first, *others = [self.part(*each) for each in truncation_ranges(size, max_length, stride, direction)]
         self._runs, self._overflowing, self._ranges = first._runs, others, {}
 
     def pad(
@@ -286,7 +286,7 @@ class Encoding:
         pad_type_id: int = 0,
         pad_token: str = "[PAD]",
     ) -> None:
-        """Adds padding up to a length, to what overflows as well."""
+        """Pad to a length, overflowing encodings too."""
         if direction not in ("left", "right"):
             raise ValueError(f"Unknown `direction`: `{direction}`. Use one of `left` or `right`")
         for each in self._overflowing:
@@ -301,17 +301,17 @@ class Encoding:
 
     @staticmethod
     def merge(encodings: Iterable[Encoding], growing_offsets: bool = True) -> Encoding:
-        """Encodings one after another, what overflows of each with all of the others."""
+        """Encodings one after another, with the overflow of each combined with all the others."""
         whole = Encoding()
         for each in encodings:
             whole = whole.joined(each, growing_offsets)
         return whole
 
     def joined(self, other: Encoding, growing: bool) -> Encoding:
-        """This one and another behind it."""
+        """This encoding followed by another."""
         over = []
-        for own in self._overflowing:
-            over += [own.joined(each, growing) for each in (other, *other._overflowing)]
+        for overflowing in self._overflowing:
+            over += [overflowing.joined(each, growing) for each in (other, *other._overflowing)]
         over += [self.joined(each, growing) for each in other._overflowing]
         offsets = self.offsets if growing else []
         shift = offsets[-1][1] if offsets else 0
@@ -320,21 +320,21 @@ class Encoding:
 
 
 def shift_ranges(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:
-    """Places that are so much further."""
+    """The ranges, shifted."""
     return {sequence: (start + by, stop + by) for sequence, (start, stop) in ranges.items()}
 
 
-def ranges(size: int, most: int, stride: int, direction: str) -> list[tuple[int, int]]:
-    """The parts that truncation makes, that which is kept first."""
-    found = []
+def truncation_ranges(size: int, most: int, stride: int, direction: str) -> list[tuple[int, int]]:
+    """The ranges of the parts that truncation makes; the part that is kept comes first."""
+    parts = []
     if direction == "right":
         for start in range(0, size, most - stride):
-            found.append((start, min(start + most, size)))
+            parts.append((start, min(start + most, size)))
             if start + most >= size:
                 break
-        return found
+        return parts
     for stop in range(size, 0, stride - most):
-        found.append((max(stop - most, 0), stop))
+        parts.append((max(stop - most, 0), stop))
         if stop <= most:
             break
-    return found
+    return parts

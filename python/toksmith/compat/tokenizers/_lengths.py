@@ -1,4 +1,4 @@
-"""Truncation and padding of encodings, with the library's options and words."""
+"""Truncation and padding of encodings, with the library's options and messages."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from typing import Any
 
 from ._encoding import Encoding
 
-__all__ = ["SIDES", "chosen", "padded", "padding_of", "truncated", "truncation_json", "truncation_of"]
+__all__ = [
+    "SIDES",
+    "json_choice",
+    "pad_together",
+    "padding_of",
+    "truncate_together",
+    "truncation_json",
+    "truncation_of",
+]
 
 STRATEGIES = {"longest_first": "LongestFirst", "only_first": "OnlyFirst", "only_second": "OnlySecond"}
 SIDES = {"left": "Left", "right": "Right"}
 Options = dict[str, Any]
 
 
-def chosen(name: str, value: Any, known: dict[str, str]) -> str:
-    """The name in JSON of a choice."""
+def json_choice(name: str, value: Any, known: dict[str, str]) -> str:
+    """The JSON name of a choice."""
     if value not in known:
         raise ValueError(f"Unknown `{name}`: `{value}`. Use one of {', '.join(f'`{each}`' for each in known)}")
     return known[value]
@@ -24,27 +32,27 @@ def chosen(name: str, value: Any, known: dict[str, str]) -> str:
 def truncation_json(
     max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
 ) -> Options:
-    """Truncation as JSON has it."""
+    """Truncation options in JSON form."""
     for name, value in (("max_length", max_length), ("stride", stride)):
         if not isinstance(value, int):
             raise TypeError(f"{name}: expected an int, not {type(value).__name__}")
         if value < 0:
             raise OverflowError(f"{name} is {value}; expected at least 0")
-    sides = {"direction": chosen("direction", direction, SIDES), "max_length": max_length}
-    return {**sides, "strategy": chosen("strategy", strategy, STRATEGIES), "stride": stride}
+    sides = {"direction": json_choice("direction", direction, SIDES), "max_length": max_length}
+    return {**sides, "strategy": json_choice("strategy", strategy, STRATEGIES), "stride": stride}
 
 
 def truncation_of(json: Options | None) -> Options | None:
-    """Truncation as a call has it."""
+    """Truncation options in call form."""
     if json is None:
         return None
-    strategy = next(name for name, own in STRATEGIES.items() if own == json["strategy"])
+    strategy = next(name for name, value in STRATEGIES.items() if value == json["strategy"])
     sides = {"strategy": strategy, "direction": json.get("direction", "Right").lower()}
     return {"max_length": json["max_length"], "stride": json.get("stride", 0), **sides}
 
 
 def padding_of(json: Options | None) -> Options | None:
-    """Padding as a call has it."""
+    """Padding options in call form."""
     if json is None:
         return None
     strategy = json["strategy"]
@@ -53,8 +61,8 @@ def padding_of(json: Options | None) -> Options | None:
     return {"length": length, **{name: json.get(name) for name in names}, "direction": json["direction"].lower()}
 
 
-def truncated(texts: Sequence[Encoding], most: int, options: Options) -> None:
-    """Cuts one text or two so that together they have at most so many ids."""
+def truncate_together(texts: Sequence[Encoding], most: int, options: Options) -> None:
+    """Truncate one text or two to `most` ids together."""
     stride, direction = options["stride"], options["direction"]
     total = sum(map(len, texts))
     if most == 0:
@@ -64,7 +72,7 @@ def truncated(texts: Sequence[Encoding], most: int, options: Options) -> None:
     if total <= most:
         return
     if options["strategy"] == "longest_first":
-        sizes = [most] if len(texts) == 1 else shares(len(texts[0]), len(texts[1]), most)
+        sizes = [most] if len(texts) == 1 else kept_lengths(len(texts[0]), len(texts[1]), most)
         for each, size in zip(texts, sizes, strict=True):
             each.truncate(size, stride, direction)
         return
@@ -76,8 +84,8 @@ def truncated(texts: Sequence[Encoding], most: int, options: Options) -> None:
     target.truncate(len(target) - (total - most), stride, direction)
 
 
-def shares(first: int, second: int, most: int) -> list[int]:
-    """How many ids of two texts stay: the shorter one keeps all if it can."""
+def kept_lengths(first: int, second: int, most: int) -> list[int]:
+    """The numbers of ids that stay of two texts: the shorter one keeps all if it can."""
     short, long = sorted((first, second))
     long = short if short > most else max(short, most - short)
     if short + long > most:
@@ -86,8 +94,8 @@ def shares(first: int, second: int, most: int) -> list[int]:
     return [long, short] if first > second else [short, long]
 
 
-def padded(encodings: Sequence[Encoding], options: Options) -> None:
-    """Pads encodings to one length."""
+def pad_together(encodings: Sequence[Encoding], options: Options) -> None:
+    """Pad encodings to one length."""
     length = options["length"]
     if length is None:
         length = max(map(len, encodings), default=0)

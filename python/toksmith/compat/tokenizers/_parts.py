@@ -1,7 +1,7 @@
-"""A part of a pipeline: a normalizer, pre-tokenizer, decoder, post-processor or model, which is its JSON object.
+"""A part of a pipeline (normalizer, pre-tokenizer, decoder, post-processor, model), held as its JSON object.
 
-A class is a row of fields: the name in Python, the name in `tokenizer.json`, the default, and how the value is spelt there.
-What a part does is asked of the engine, so a part that the engine does not run can be held and saved, and not run.
+A class is a row of fields: name in Python, name in `tokenizer.json`, default, and the form of the value there. The
+engine runs the parts, so a part that the engine does not support can be held and saved, but not run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
-from ..._base.errors import ToksmithError
+from ...errors import ToksmithError
 
 __all__ = [
     "MANY",
@@ -23,18 +23,18 @@ __all__ = [
     "Part",
     "PartSequence",
     "Regex",
-    "character",
-    "refused",
-    "shown",
+    "check_character",
+    "format_value",
+    "raise_not_here",
 ]
 
 REQUIRED: Any = Parameter.empty
 
 
 class NotHere(ToksmithError, NotImplementedError, AttributeError):
-    """A part of a library's interface that a drop-in does not have.
+    """A part of a library's interface that a drop-in lacks.
 
-    It is an AttributeError too, so that `hasattr` says no.
+    It is an AttributeError too, so that `hasattr` is False.
     """
 
     def __init__(self, name: str, instead: str, library: str = "tokenizers") -> None:
@@ -45,33 +45,33 @@ class NotHere(ToksmithError, NotImplementedError, AttributeError):
         return f"toksmith.compat.{self.library} does not have {self.name}; {self.instead}"
 
 
-def refused(name: str, instead: str) -> NoReturn:
-    """Raises for what this drop-in does not have."""
+def raise_not_here(name: str, instead: str) -> NoReturn:
+    """Raise the error for a feature that this drop-in lacks."""
     raise NotHere(name, instead)
 
 
-def same(value: Any) -> Any:
+def identity(value: Any) -> Any:
     return value
 
 
 class Field(NamedTuple):
-    """One field of a part: its name in Python and in JSON, its default, and the two ways of spelling its value."""
+    """One field of a part: its names in Python and in JSON, its default, and the conversions of its value."""
 
     name: str
     default: Any = REQUIRED
-    key: str = ""  # its name in JSON where that is another
-    write: Callable[[Any], Any] = same
-    read: Callable[[Any], Any] = same
+    key: str = ""  # its name in JSON, if different
+    write: Callable[[Any], Any] = identity
+    read: Callable[[Any], Any] = identity
     hidden: bool = False
-    saved: bool = True  # in files
+    saved: bool = True  # whether files hold it
 
     @property
     def json_name(self) -> str:
         return self.key or self.name
 
 
-def character(value: Any) -> Any:
-    """A text of one character."""
+def check_character(value: Any) -> Any:
+    """Check that a text is one character."""
     if not isinstance(value, str):
         raise TypeError(f"expected a string of length 1, not {type(value).__name__}")
     if len(value) != 1:
@@ -80,7 +80,7 @@ def character(value: Any) -> Any:
 
 
 class Regex:
-    """A regex of Oniguruma, for `Split` and `Replace`."""
+    """An Oniguruma regex, for `Split` and `Replace`."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -89,29 +89,29 @@ class Regex:
         return f"Regex({self.pattern!r})"
 
 
-def spelt_pattern(pattern: Any) -> dict[str, str]:
-    """A pattern as JSON: a text, or a regex of ours or of the library itself."""
+def pattern_to_json(pattern: Any) -> dict[str, str]:
+    """A pattern as JSON: a text, or a regex of this drop-in or of the library."""
     if isinstance(pattern, str):
         return {"String": pattern}
-    if isinstance(own := getattr(pattern, "pattern", None), str):
-        return {"Regex": own}
+    if isinstance(regex := getattr(pattern, "pattern", None), str):
+        return {"Regex": regex}
     if type(pattern).__name__ == "Regex":
-        refused("patterns that are the Regex of another library", "pass toksmith.compat.tokenizers.Regex")
+        raise_not_here("patterns that are the Regex of another library", "pass toksmith.compat.tokenizers.Regex")
     raise TypeError(f"pattern: expected a str or a Regex, not {type(pattern).__name__}")
 
 
-PATTERN = Field("pattern", write=spelt_pattern, hidden=True)
+PATTERN = Field("pattern", write=pattern_to_json, hidden=True)
 
 
 class Part:
     """One part. Its attributes are the fields of its class."""
 
     ROLE: ClassVar[str] = "part"
-    ROWS: ClassVar[dict[str, type[Part]]]  # of a role, by type
+    ROWS: ClassVar[dict[str, type[Part]]]  # the classes of a role, by type
     BASE: ClassVar[type[Part]]  # the class of the role
     TYPE: ClassVar[str] = ""
-    FIELDS: ClassVar[tuple[Field, ...]] = ()  # in the order of JSON
-    changes: ClassVar[int] = 0  # of any part, so that a tokenizer knows when to look whether its engine is still right
+    FIELDS: ClassVar[tuple[Field, ...]] = ()  # in JSON order
+    changes: ClassVar[int] = 0  # counts changes of all parts, so that a tokenizer knows when to check its engine
     __signature__: ClassVar[Signature]
     data: dict[str, Any]
 
@@ -123,7 +123,7 @@ class Part:
             cls.TYPE = cls.__name__
             cls.ROWS[cls.TYPE] = cls
             if cls.FIELDS or cls.__init__ is Part.__init__:
-                # A vocabulary comes last in JSON and first in calls.
+                # A vocabulary is last in JSON and first in calls.
                 fields = sorted(cls.FIELDS, key=lambda each: each.name not in ("vocab", "merges"))
                 cls.__signature__ = Signature(
                     [Parameter(each.name, Parameter.POSITIONAL_OR_KEYWORD, default=each.default) for each in fields]
@@ -135,33 +135,33 @@ class Part:
         if kwargs.get("type") == self.TYPE:
             del kwargs["type"]
         try:
-            given = self.__signature__.bind(*args, **kwargs)
+            bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}: {error}") from None
-        given.apply_defaults()
+        bound.apply_defaults()
         object.__setattr__(self, "data", {"type": self.TYPE})
         for each in self.FIELDS:
-            self._put(each, given.arguments[each.name])
+            self._put(each, bound.arguments[each.name])
 
     def _put(self, field: Field, value: Any) -> None:
-        held = self.data if field.saved else self.__dict__
-        held[field.json_name] = field.write(value)
+        fields = self.data if field.saved else self.__dict__
+        fields[field.json_name] = field.write(value)
 
     @classmethod
     def of(cls, data: dict[str, Any] | None) -> Any:
-        """The part that a JSON object describes, which it shares; None for null."""
+        """The part that a JSON object describes; it shares the object. None for null."""
         if data is None:
             return None
         kind = data.get("type")
         if kind not in cls.ROWS:
-            refused(f"the {cls.ROLE} {kind!r}", f"it has {', '.join(sorted(cls.ROWS))}")
-        made = object.__new__(cls.ROWS[str(kind)])
-        object.__setattr__(made, "data", data)
-        return made
+            raise_not_here(f"the {cls.ROLE} {kind!r}", f"it has {', '.join(sorted(cls.ROWS))}")
+        part = object.__new__(cls.ROWS[str(kind)])
+        object.__setattr__(part, "data", data)
+        return part
 
     @classmethod
     def taken(cls, part: Any) -> Any:
-        """A part of ours, as it is, or one of the library itself, which describes itself in JSON when it is pickled."""
+        """A part of this drop-in unchanged, or a copy of a part of the library, whose pickle is JSON."""
         if part is None or isinstance(part, cls.BASE):
             return part
         try:
@@ -175,11 +175,11 @@ class Part:
     def __getattr__(self, name: str) -> Any:
         for each in self.FIELDS:
             if each.name == name and not each.hidden:
-                held = each.json_name in self.data
-                return each.read(self.data[each.json_name]) if held else each.default
+                present = each.json_name in self.data
+                return each.read(self.data[each.json_name]) if present else each.default
         if name.startswith("__"):
             raise AttributeError(name)
-        refused(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
+        raise_not_here(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
 
     def __setattr__(self, name: str, value: Any) -> None:
         for each in self.FIELDS:
@@ -196,7 +196,7 @@ class Part:
         object.__setattr__(self, "data", json.loads(state))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return remade, (type(self), self.__getstate__())
+        return rebuild_part, (type(self), self.__getstate__())
 
     def __copy__(self) -> Any:
         return self.of(self.data)
@@ -210,27 +210,27 @@ class Part:
     __hash__ = None  # type: ignore[assignment]  # parts can be changed
 
     def __repr__(self) -> str:
-        return shown(self.data, MANY)
+        return format_value(self.data, MANY)
 
     def __str__(self) -> str:
-        return shown(self.data, MOST)
+        return format_value(self.data, MOST)
 
 
-def remade(kind: type[Part], state: bytes) -> Part:
+def rebuild_part(kind: type[Part], state: bytes) -> Part:
     """A part from its JSON."""
-    made: Part = object.__new__(kind)
-    made.__setstate__(state)
-    return made
+    part: Part = object.__new__(kind)
+    part.__setstate__(state)
+    return part
 
 
 class PartSequence(Part):
-    """Parts one after another; those that are taken out of it are the same ones."""
+    """A sequence of parts; items share its data."""
 
     KEY: ClassVar[str] = ""
 
     def __init__(self, parts: Sequence[Any] = (), **kwargs: Any) -> None:
-        listed = [self.taken(each).data for each in kwargs.pop(self.KEY, parts)]
-        object.__setattr__(self, "data", {"type": "Sequence", self.KEY: listed})
+        members = [self.taken(each).data for each in kwargs.pop(self.KEY, parts)]
+        object.__setattr__(self, "data", {"type": "Sequence", self.KEY: members})
 
     def __getitem__(self, index: int) -> Any:
         return self.of(self.data[self.KEY][index])
@@ -250,8 +250,8 @@ MOST, MANY = 5, 100
 BARE = {"prepend_scheme", "behavior", "direction", "strategy"}
 
 
-def shown(value: Any, most: int | None) -> str:
-    """A JSON value as the library itself shows it; of lists and mappings only the first members where `most` says so."""
+def format_value(value: Any, most: int | None) -> str:
+    """A JSON value in the form of the library's repr; `most` limits the members of lists and mappings."""
     if isinstance(value, bool) or value is None:
         return str(value)
     if isinstance(value, float):
@@ -259,26 +259,30 @@ def shown(value: Any, most: int | None) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     if isinstance(value, dict) and "type" in value:
-        return f"{value['type']}({', '.join(shown_fields(value, most))})"
+        return f"{value['type']}({', '.join(format_fields(value, most))})"
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("String", "Regex"):
         ((kind, pattern),) = value.items()
-        return f"{kind}({shown(pattern, most)})"
+        return f"{kind}({format_value(pattern, most)})"
     if isinstance(value, dict) and len(value) == 1 and next(iter(value)) in ("SpecialToken", "Sequence"):
         ((kind, fields),) = value.items()
-        name = fields["id"] if kind == "Sequence" else shown(fields["id"], None)
+        name = fields["id"] if kind == "Sequence" else format_value(fields["id"], None)
         return f"{kind}(id={name}, type_id={fields['type_id']})"
     if isinstance(value, dict) and value.keys() == {"id", "ids", "tokens"}:
-        return f"SpecialToken({', '.join(f'{name}={shown(each, most)}' for name, each in value.items())})"
+        return f"SpecialToken({', '.join(f'{name}={format_value(each, most)}' for name, each in value.items())})"
     if isinstance(value, dict):
-        return "{" + limited([f'"{key}":{shown(each, most)}' for key, each in value.items()], most) + "}"
+        return "{" + join_limited([f'"{key}":{format_value(each, most)}' for key, each in value.items()], most) + "}"
     if isinstance(value, tuple):
-        return f"({', '.join(shown(each, most) for each in value)})"
+        return f"({', '.join(format_value(each, most) for each in value)})"
     if isinstance(value, list):
-        return "[" + limited([shown(each, most) for each in (value if most is None else value[: most + 1])], most) + "]"
+        return (
+            "["
+            + join_limited([format_value(each, most) for each in (value if most is None else value[: most + 1])], most)
+            + "]"
+        )
     return str(value)
 
 
-def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
+def format_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
     """The fields of a part with a type."""
     for name, each in value.items():
         if name == "type":
@@ -286,15 +290,15 @@ def shown_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
         if name in BARE and isinstance(each, str):
             yield f"{name}={each}"
         elif name in ("sep", "cls"):
-            yield f"{name}={shown(tuple(each), most)}"
+            yield f"{name}={format_value(tuple(each), most)}"
         elif (name == "vocab" and isinstance(each, list)) or name == "merges":
-            yield f"{name}={shown([tuple(pair) for pair in each], most)}"
+            yield f"{name}={format_value([tuple(pair) for pair in each], most)}"
         else:
-            yield f"{name}={shown(each, most)}"
+            yield f"{name}={format_value(each, most)}"
 
 
-def limited(members: list[str], most: int | None) -> str:
-    """The members with commas; the first of them and three dots where there are too many."""
+def join_limited(members: list[str], most: int | None) -> str:
+    """The members with commas; above the limit the first ones and three dots."""
     if most is None or len(members) <= most:
         return ", ".join(members)
     return ", ".join([*members[:most], "..."])

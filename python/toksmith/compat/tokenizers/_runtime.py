@@ -1,7 +1,7 @@
-"""What runs a tokenizer as it is at one moment: our engine, and what it says of each id of a text.
+"""Runs a tokenizer in its current state: toksmith's engine, and the columns of each id.
 
-Single parts run on a model whose every piece is the unknown token. A byte-pair model without an unknown token leaves out
-what it does not know; our engine does that only for this drop-in.
+Single parts run on a model in which every piece is the unknown token. A byte-pair model without an unknown token drops
+unknown characters; the engine does so only for this drop-in.
 """
 
 from __future__ import annotations
@@ -13,44 +13,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from ... import _core
-from ..._base.errors import NotInVocabulary
-from ..._formats.tokenizer_json import read
+from ..._formats.tokenizer_json import read_tokenizer
 from ..._model.model import AddedToken as OwnToken
 from ..._model.model import Model
-from ..._model.steps import engine_stages, has_symbols, of_characters
+from ..._model.steps import engine_stages, has_symbols, is_whole_text
 from ..._tokenizer.tokenizer import Tokenizer
+from ...errors import NotInVocabulary
 from ._encoding import Fixed
 
-__all__ = ["Pieces", "Runtime", "decoded", "normalized", "pieces", "whole_json"]
+__all__ = ["Pieces", "Runtime", "decode_tokens", "normalize_text", "split_text", "tokenizer_json"]
 
 Json = Mapping[str, Any]
 UNKNOWN = "\0"
 WORDS = {"type": "WordLevel", "vocab": {UNKNOWN: 0}, "unk_token": UNKNOWN}
 
 
-def of_json(value: Json) -> Model:
-    """The model in the JSON of a tokenizer."""
-    return read(value, "the tokenizer")
+def model_from_json(value: Json) -> Model:
+    """The model in a tokenizer.json."""
+    return read_tokenizer(value, "the tokenizer")
 
 
-def whole_json(model: Json, **parts: Any) -> dict[str, Any]:
-    """A tokenizer.json of a model and the parts that are given."""
+def tokenizer_json(model: Json, **parts: Any) -> dict[str, Any]:
+    """A tokenizer.json with this model and these parts."""
     names = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     return {"version": "1.0", "added_tokens": [], **dict.fromkeys(names), **parts, "model": model}
 
 
 class Pieces:
-    """The pieces of texts: a normalizer and a pre-tokenizer without a model behind them."""
+    """The pieces of texts: a normalizer and a pre-tokenizer without a model."""
 
     def __init__(self, parts: str) -> None:
-        self.tok = Tokenizer(of_json(whole_json(WORDS, **json.loads(parts))))
+        self.tok = Tokenizer(model_from_json(tokenizer_json(WORDS, **json.loads(parts))))
 
     def texts(self, text: str) -> list[str]:
         """The pieces of a text."""
         return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
 
     def pieces_with_offsets(self, text: str) -> list[tuple[str, tuple[int, int]]]:
-        """The pieces of a text, each with the characters that it was made from."""
+        """The pieces of a text, each with its range of characters in the text."""
         _, _, _, offsets, places, written = _core.encode_in_pieces(self.tok._engine, text, "text")
         texts = [written[start:end].decode("utf-8", "replace") for start, end in places]
         return list(zip(texts, offsets, strict=True))
@@ -59,20 +59,20 @@ class Pieces:
 of_parts = functools.lru_cache(maxsize=64)(Pieces)
 
 
-def normalized(normalizer: Json, text: str) -> str:
-    """The text that a normalizer makes of a text."""
+def normalize_text(normalizer: Json, text: str) -> str:
+    """The normalized text."""
     return "".join(of_parts(json.dumps({"normalizer": normalizer})).texts(text))
 
 
-def pieces(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
-    """The pieces of a text, each with its characters in the text."""
+def split_text(pre_tokenizer: Json, text: str) -> list[tuple[str, tuple[int, int]]]:
+    """The pieces of a text, each with its range of characters."""
     if not any(flatten_members(pre_tokenizer)):
-        return [(text, (0, len(text)))]  # an empty text too
+        return [(text, (0, len(text)))]  # also an empty text
     return of_parts(json.dumps({"pre_tokenizer": pre_tokenizer})).pieces_with_offsets(text)
 
 
 def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
-    """The pre-tokenizers in one."""
+    """The pre-tokenizers in a pre-tokenizer."""
     if pre_tokenizer["type"] != "Sequence":
         yield pre_tokenizer
     for each in pre_tokenizer.get("pretokenizers", ()):
@@ -80,43 +80,45 @@ def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
 
 
 @functools.lru_cache(maxsize=64)
-def decoding(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
-    """A tokenizer of these tokens that decodes."""
+def decoding_tokenizer(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
+    """A tokenizer of these tokens, for decoding."""
     vocab = {token: id for id, token in enumerate(tokens)}
     return Tokenizer(
-        of_json(whole_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder)))
+        model_from_json(
+            tokenizer_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder))
+        )
     )
 
 
-def decoded(decoder: Json, tokens: Sequence[str]) -> str:
+def decode_tokens(decoder: Json, tokens: Sequence[str]) -> str:
     """The text of tokens."""
-    kept = [token for token in tokens if token]
-    if not kept:
+    nonempty = [token for token in tokens if token]
+    if not nonempty:
         return ""
-    distinct = tuple(dict.fromkeys(kept))
+    distinct = tuple(dict.fromkeys(nonempty))
     place = {token: id for id, token in enumerate(distinct)}
-    return decoding(json.dumps(decoder), distinct).decode([place[token] for token in kept])
+    return decoding_tokenizer(json.dumps(decoder), distinct).decode([place[token] for token in nonempty])
 
 
-def own_tokenizer(value: Json) -> Tokenizer:
-    """Our tokenizer of a tokenizer.json, which leaves out unknown characters where the library does.
+def build_tokenizer(value: Json) -> Tokenizer:
+    """The `toksmith.Tokenizer` of a tokenizer.json; it drops unknown characters where the library does.
 
-    A model that samples can still decode; who encodes with it is refused before.
+    A model that samples can still decode; encoding is refused earlier.
     """
     if value["model"].get("dropout"):
         value = {**value, "model": {**value["model"], "dropout": None}}
-    model = of_json(value)
+    model = model_from_json(value)
     flags = {token.content: token.normalized for token in model.added_tokens}
-    tokens = [OwnToken(**each) for each in value["added_tokens"]]  # with the ids that it says
-    kept = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
-    tok = Tokenizer(dataclasses.replace(model, added_tokens=kept))
+    tokens = [OwnToken(**each) for each in value["added_tokens"]]  # with the ids of the file
+    added = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
+    tok = Tokenizer(dataclasses.replace(model, added_tokens=added))
     if has_symbols(model) and value["model"].get("unk_token") is None:
-        leave_out_unknown(tok, tok.model)
+        drop_unknown(tok, tok.model)
     return tok
 
 
-def leave_out_unknown(tok: Tokenizer, model: Model) -> None:
-    """Makes a tokenizer of characters leave out those that have no token."""
+def drop_unknown(tok: Tokenizer, model: Model) -> None:
+    """Make a tokenizer of characters drop those without a token."""
     nothing: dict[str, Any] = {"normalizers": [], "splitters": [], "decoders": [], "flags": {}}
     symbols = (model.continuing_subword_prefix, model.end_of_word_suffix, None, False, model.byte_fallback, True)
     stages = {**(engine_stages(model) or nothing), "symbols": symbols}
@@ -126,28 +128,28 @@ def leave_out_unknown(tok: Tokenizer, model: Model) -> None:
 
 
 class Runtime:
-    """A tokenizer.json that runs. Immutable."""
+    """A tokenizer.json with its engine. Immutable."""
 
     def __init__(self, value: Json, tok: Tokenizer | None = None) -> None:
         self.value = value
-        self.tok = tok or own_tokenizer(value)
+        self.tok = tok or build_tokenizer(value)
         model = value["model"]
         self.unknown = model.get("unk_id") if model.get("type") == "Unigram" else None
 
     @functools.cached_property
-    def placed(self) -> Tokenizer:
-        """What says where ids are: SentencePiece's own form of a model does not."""
-        return own_tokenizer(self.value) if of_characters(self.tok.model) else self.tok
+    def offset_tokenizer(self) -> Tokenizer:
+        """The tokenizer that knows the places of ids; SentencePiece's form of a model does not."""
+        return build_tokenizer(self.value) if is_whole_text(self.tok.model) else self.tok
 
     def with_post(self, parts: Json) -> Tokenizer:
-        """Our tokenizer with post-processing."""
-        post = of_json(whole_json(WORDS, **parts)).post
+        """The `toksmith.Tokenizer` with post-processing."""
+        post = model_from_json(tokenizer_json(WORDS, **parts)).post
         return self.tok if self.tok.model.post == post else Tokenizer(dataclasses.replace(self.tok.model, post=post))
 
     def ids(self, texts: Sequence[str], as_text: bool) -> list[list[int]]:
         """The ids of texts."""
         try:
-            return self.tok.encode_batch(texts, special=special(as_text))
+            return self.tok.encode_batch(texts, special=special_policy(as_text))
         except NotInVocabulary as error:
             if self.value["model"].get("type") == "Unigram":
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
@@ -162,27 +164,27 @@ class Runtime:
 
     @functools.cached_property
     def written(self) -> dict[int, str]:
-        """The same, with added tokens as the normalizer writes them, if they are found in the normalized text."""
+        """The token of each id; added tokens that match normalized text are normalized."""
         normalizer, added = self.value["normalizer"], self.value["added_tokens"]
         normal = [each for each in added if each["normalized"]] if normalizer is not None else []
-        return self.tokens | {each["id"]: normalized(normalizer, each["content"]) for each in normal}
+        return self.tokens | {each["id"]: normalize_text(normalizer, each["content"]) for each in normal}
 
     def columns(self, text: str, as_text: bool) -> Fixed:
-        """What is known of the ids of a text."""
-        ids, words, added, offsets, places, written = _core.encode_in_pieces(
-            self.placed._engine, text, special(as_text)
+        """The columns of the ids of a text."""
+        ids, words, added, offsets, places, texts = _core.encode_in_pieces(
+            self.offset_tokenizer._engine, text, special_policy(as_text)
         )
-        return Fixed(ids, self.shown(ids, added, places, written), offsets, words)
+        return Fixed(ids, self.shown(ids, added, places, texts), offsets, words)
 
     def rows(self, text: str) -> list[tuple[int, str, tuple[int, int]]]:
-        """The ids of a text for the model alone: each with its token and its bytes."""
-        ids, _, added, _, places, written = _core.encode_in_pieces(self.placed._engine, text, "text")
-        return list(zip(ids, self.shown(ids, added, places, written), places, strict=True))
+        """The ids of a text by the model alone: each with its token and range of bytes."""
+        ids, _, added, _, places, texts = _core.encode_in_pieces(self.offset_tokenizer._engine, text, "text")
+        return list(zip(ids, self.shown(ids, added, places, texts), places, strict=True))
 
     def shown(
         self, ids: Sequence[int], added: Sequence[bool], places: Sequence[tuple[int, int]], written: bytes
     ) -> list[str]:
-        """The tokens of ids. Added tokens, and unknown text of a unigram model, are what the text has there."""
+        """The tokens of ids. Added tokens, and unknown text of a unigram model, appear as in the text."""
         tokens = [self.tokens[id] for id in ids]
         for place, (id, is_added) in enumerate(zip(ids, added, strict=True)):
             if is_added or id == self.unknown:
@@ -191,6 +193,6 @@ class Runtime:
         return tokens
 
 
-def special(as_text: bool) -> Literal["text", "allow"]:
-    """What the engine does with special tokens in a text."""
+def special_policy(as_text: bool) -> Literal["text", "allow"]:
+    """The engine's policy for special tokens in a text."""
     return "text" if as_text else "allow"

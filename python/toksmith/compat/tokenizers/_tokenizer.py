@@ -1,6 +1,6 @@
-"""`tokenizers.Tokenizer`: a tokenizer.json that can be changed, and runs on our engine.
+"""`tokenizers.Tokenizer`: a mutable tokenizer.json that runs on toksmith's engine.
 
-The JSON is what is held. The engine is made of it when it is first needed, and again when something was changed.
+The state is JSON. The engine is built from it on first use, and again after a change.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from ..._base.arguments import items
+from ..._base.arguments import check_items
 from ..._formats import FORMATS
 from ..._formats.hf_numbers import read_number
-from ..._sources.hub import downloaded_from_hub
+from ..._sources.hub import download_from_hub
 from ..._tokenizer.tokenizer import Tokenizer as OwnTokenizer
 from . import _lengths
 from ._added import AddedToken, AddedTokens
 from ._encoding import Encoding, Fixed, Late, Run
-from ._parts import MANY, MOST, Part, refused, shown
+from ._parts import MANY, MOST, Part, format_value, raise_not_here
 from ._runtime import Runtime
 from .decoders import Decoder
 from .models import BPE, Model, with_all_fields
@@ -43,7 +43,7 @@ ROLES: Mapping[str, Any] = {
 
 
 def part_property(name: str, doc: str) -> Any:
-    """The property of the part of a role."""
+    """The property for the part of a role."""
 
     def put(tok: Tokenizer, part: Any) -> None:
         tok._parts[name] = ROLES[name].taken(part)
@@ -53,7 +53,7 @@ def part_property(name: str, doc: str) -> Any:
 
 
 def in_thread(method: Callable[..., Any]) -> Any:
-    """The method that runs another in a thread."""
+    """The async method that runs another method in a thread."""
 
     @wraps(method)
     async def call(*args: Any, **options: Any) -> Any:
@@ -66,10 +66,9 @@ class Tokenizer:
     """A tokenizer with the interface of `tokenizers.Tokenizer`.
 
     Args:
-        model: A model; or a tokenizer of ours, which tokenizer.json must be
-            able to hold.
-        allow_loss: As in `toksmith.Tokenizer.save`; with it, what runs is what
-            tokenizer.json holds.
+        model: A model; or a `toksmith.Tokenizer` that tokenizer.json can hold.
+        allow_loss: As in `toksmith.Tokenizer.save`; the engine then runs the
+            content of tokenizer.json.
 
     >>> import toksmith
     >>> from toksmith.compat import tokenizers
@@ -84,13 +83,13 @@ class Tokenizer:
         self._truncation: dict[str, Any] | None = None
         self._padding: dict[str, Any] | None = None
         self._added = AddedTokens()
-        self.encode_special_tokens = False  # whether those in a text are ordinary text
+        self.encode_special_tokens = False  # whether special tokens in a text are ordinary text
         self._runtime: Runtime | None = None
         self._built: tuple[Any, ...] = ()
         self._seen = -1
         if isinstance(model, OwnTokenizer):
             data = cast("bytes", FORMATS["tokenizer_json"].save(model.model, allow_loss=allow_loss))
-            self._take(json.loads(data, parse_float=read_number))
+            self._load_json(json.loads(data, parse_float=read_number))
             if not allow_loss:
                 self._runtime, self._built = Runtime(self._json(), model), self._content()
             return
@@ -98,8 +97,8 @@ class Tokenizer:
         if self._model is None:
             raise TypeError("model: expected a model, not None")
 
-    def _take(self, value: Any) -> None:
-        """Takes the content of a tokenizer.json."""
+    def _load_json(self, value: Any) -> None:
+        """Take the content of a tokenizer.json."""
         if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
             raise ValueError("expected the JSON of a tokenizer, an object with a model")  # noqa: TRY004 - as there
         self._model = Model.of(with_all_fields(value["model"]))
@@ -112,9 +111,9 @@ class Tokenizer:
     @staticmethod
     def from_str(json: str) -> Tokenizer:
         """The tokenizer in a JSON text."""
-        made = object.__new__(Tokenizer)
-        made.__setstate__(json)
-        return made
+        tok = object.__new__(Tokenizer)
+        tok.__setstate__(json)
+        return tok
 
     @staticmethod
     def from_buffer(buffer: bytes) -> Tokenizer:
@@ -129,15 +128,15 @@ class Tokenizer:
 
     @staticmethod
     def from_pretrained(identifier: str, revision: str = "main", token: str | None = None) -> Tokenizer:
-        """The tokenizer of a folder here, or of a repository of the hub; its cache comes first."""
+        """The tokenizer of a local folder, or of a hub repository; its cache comes first."""
         path = os.path.join(identifier, "tokenizer.json")
         if os.path.isfile(path):
             return Tokenizer.from_file(path)
         if token is not None:
-            refused("the argument token of Tokenizer.from_pretrained", "set the variable HF_TOKEN")
-        file = downloaded_from_hub(identifier, revision)
+            raise_not_here("the argument token of Tokenizer.from_pretrained", "set the variable HF_TOKEN")
+        file = download_from_hub(identifier, revision)
         if file.name != "tokenizer.json":
-            refused(f"a way to read {file.name} of {identifier}", "call Tokenizer(toksmith.load(identifier))")
+            raise_not_here(f"a way to read {file.name} of {identifier}", "call Tokenizer(toksmith.load(identifier))")
         return Tokenizer.from_file(file)
 
     def _json(self) -> dict[str, Any]:
@@ -145,34 +144,34 @@ class Tokenizer:
         parts = {name: None if part is None else part.data for name, part in self._parts.items()}
         lengths = {"truncation": self._truncation, "padding": self._padding}
         model = self._model.data
-        return {"version": "1.0", **lengths, "added_tokens": self._added.spelt(), **parts, "model": model}
+        return {"version": "1.0", **lengths, "added_tokens": self._added.to_json(), **parts, "model": model}
 
     def _content(self) -> tuple[Any, ...]:
-        """What an engine is made of, to see whether it changed."""
+        """The inputs of the engine, to detect changes."""
         parts = [
             None if self._parts[name] is None else self._parts[name].data for name in ROLES if name != "post_processor"
         ]
         fields = {name: value for name, value in self._model.data.items() if name not in ("vocab", "merges")}
-        return json.dumps([parts, fields, self._added.spelt()]), self._model.data["vocab"]
+        return json.dumps([parts, fields, self._added.to_json()]), self._model.data["vocab"]
 
     def _running(self) -> Runtime:
-        """What runs this tokenizer as it is now."""
+        """The runtime of the current state."""
         if self._runtime is None or self._seen != Part.changes:
             content = self._content()
             same = self._built and self._built[0] == content[0] and self._built[1] is content[1]
             if self._runtime is None or not same:
                 others = {"truncation": None, "padding": None, "post_processor": None, "model": None}
-                copied = copy.deepcopy({**self._json(), **others})  # all but the vocabulary, which is never changed
+                copied = copy.deepcopy({**self._json(), **others})  # without the vocabulary, which is never changed
                 self._runtime, self._built = Runtime({**copied, "model": dict(self._model.data)}), content
             self._seen = Part.changes
         return self._runtime
 
     @property
     def own(self) -> OwnTokenizer:
-        """The tokenizer of ours that runs this one, with what it puts around texts."""
+        """The `toksmith.Tokenizer` that runs this one, with its post-processing."""
         around = self._json()["post_processor"]
         if around == TemplateProcessing().data:
-            around = None  # it puts nothing around texts
+            around = None  # no tokens around texts
         post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
         return self._running().with_post(post)
 
@@ -183,7 +182,7 @@ class Tokenizer:
 
     @property
     def model(self) -> Any:
-        """What makes ids of pieces."""
+        """The part that turns pieces into ids."""
         return self._model
 
     @model.setter
@@ -191,10 +190,10 @@ class Tokenizer:
         self._model = Model.taken(model)
         self._changed()
 
-    normalizer = part_property("normalizer", "What rewrites texts, or None.")
-    pre_tokenizer = part_property("pre_tokenizer", "What splits texts, or None.")
-    post_processor = part_property("post_processor", "What is put around texts, or None.")
-    decoder = part_property("decoder", "What makes texts of tokens, or None.")
+    normalizer = part_property("normalizer", "The part that rewrites texts, or None.")
+    pre_tokenizer = part_property("pre_tokenizer", "The part that splits texts, or None.")
+    post_processor = part_property("post_processor", "The part that puts tokens around texts, or None.")
+    decoder = part_property("decoder", "The part that turns tokens into texts, or None.")
 
     # Encoding.
 
@@ -220,7 +219,7 @@ class Tokenizer:
         return self._encoded(rows, is_pretokenized, add_special_tokens, only_ids=True)
 
     def _encoded(self, rows: list[list[Any]], words: bool, put: bool, *, only_ids: bool = False) -> list[Encoding]:
-        """The encodings of rows of one text or two."""
+        """The encodings of rows of one or two texts."""
         self._model.refuse_sampling()
         runtime = self._running()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
@@ -231,23 +230,23 @@ class Tokenizer:
             for place, text in enumerate(row):
                 source = source_of(runtime, text, ids, words, self.encode_special_tokens)
                 whole = Run(
-                    Fixed.bare(source.ids) if only_ids else source, 0, len(source.ids), 0 if only_ids else place
+                    Fixed.from_ids(source.ids) if only_ids else source, 0, len(source.ids), 0 if only_ids else place
                 )
                 runs.append(whole)
             texts.append([Encoding([run]) for run in runs])
-        encodings = [self._framed(row, put) for row in texts]
+        encodings = [self._post_process_texts(row, put) for row in texts]
         if self._padding is not None:
-            _lengths.padded(encodings, cast("dict[str, Any]", self.padding))
+            _lengths.pad_together(encodings, cast("dict[str, Any]", self.padding))
         return encodings
 
-    def _framed(self, texts: list[Encoding], put: bool) -> Encoding:
-        """Texts cut to their length, with what is put around them."""
+    def _post_process_texts(self, texts: list[Encoding], put: bool) -> Encoding:
+        """Texts truncated to their length, with tokens around them."""
         pair = texts[1] if len(texts) == 2 else None
         if self._truncation is not None:
             more = self.num_special_tokens_to_add(pair is not None) if put else 0
             most = self._truncation["max_length"] - more
-            if most >= 0:  # as there, nothing is cut where special tokens alone are too many
-                _lengths.truncated(texts, most, cast("dict[str, Any]", self.truncation))
+            if most >= 0:  # as in the library: no truncation where special tokens alone are too many
+                _lengths.truncate_together(texts, most, cast("dict[str, Any]", self.truncation))
         if self.post_processor is None and pair is None:
             return texts[0]
         if self.post_processor is None:
@@ -259,11 +258,11 @@ class Tokenizer:
     def post_process(
         self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True
     ) -> Encoding:
-        """An encoding, or two, cut to their length, with what is put around them, and padding."""
+        """One or two encodings, truncated, with tokens around them, and padded."""
         texts = [each.copy() for each in (encoding, pair) if each is not None]
-        framed = self._framed(texts, add_special_tokens)
+        framed = self._post_process_texts(texts, add_special_tokens)
         if self._padding is not None:
-            _lengths.padded([framed], cast("dict[str, Any]", self.padding))
+            _lengths.pad_together([framed], cast("dict[str, Any]", self.padding))
         return framed
 
     async_encode = in_thread(encode)
@@ -271,25 +270,25 @@ class Tokenizer:
     async_encode_batch_fast = in_thread(encode_batch_fast)
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """The number of ids that are put around a text, or around two."""
+        """The number of ids around one text, or around two."""
         return 0 if self.post_processor is None else int(self.post_processor.num_special_tokens_to_add(is_pair))
 
     # Decoding.
 
     def decode(self, ids: Iterable[int], skip_special_tokens: bool = True) -> str:
-        """The text of ids; those without a token are left out."""
+        """The text of ids; ids without a token are left out."""
         return self.decode_batch([ids], skip_special_tokens)[0]
 
     def decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
         """The text of each list of ids."""
         runtime = self._running()
-        kept = []
+        rows = []
         for ids in sequences:
-            given = map(operator.index, items(ids, "ids", "a list of int"))
-            tokens = [(id, runtime.written.get(id)) for id in given]
+            numbers = map(operator.index, check_items(ids, "ids", "a list of int"))
+            tokens = [(id, runtime.written.get(id)) for id in numbers]
             skipped = self._added.special if skip_special_tokens else ()
-            kept.append([id for id, token in tokens if token is not None and token not in skipped])
-        return runtime.tok.decode_batch(kept)
+            rows.append([id for id, token in tokens if token is not None and token not in skipped])
+        return runtime.tok.decode_batch(rows)
 
     async_decode_batch = in_thread(decode_batch)
 
@@ -301,8 +300,8 @@ class Tokenizer:
 
     def get_vocab_size(self, with_added_tokens: bool = True) -> int:
         """The number of tokens."""
-        known = self._model.ids
-        return len(known) + (sum(token not in known for token in self._added.ids) if with_added_tokens else 0)
+        vocab = self._model.ids
+        return len(vocab) + (sum(token not in vocab for token in self._added.ids) if with_added_tokens else 0)
 
     def get_added_tokens_decoder(self) -> dict[int, AddedToken]:
         """The added tokens by id."""
@@ -310,11 +309,11 @@ class Tokenizer:
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token."""
-        found = self._added.ids.get(token)
-        return self._model.token_to_id(token) if found is None else found
+        token_id = self._added.ids.get(token)
+        return self._model.token_to_id(token) if token_id is None else token_id
 
     def id_to_token(self, id: int) -> str | None:
-        """The token of an id; an added token as the normalizer writes it, if it is found in the normalized text."""
+        """The token of an id; an added token that matches normalized text is normalized."""
         if id < 0:
             raise OverflowError("can't convert negative int to unsigned")
         added = self._added.by_id.get(id)
@@ -324,49 +323,49 @@ class Tokenizer:
         return self.normalizer.normalize_str(added.content) if is_normalized else added.content
 
     def add_tokens(self, tokens: Sequence[Any]) -> int:
-        """Adds tokens, and gives how many are new."""
+        """Add tokens; return the number of new ones."""
         return self._add(tokens, special=False)
 
     def add_special_tokens(self, tokens: Sequence[Any]) -> int:
-        """Adds special tokens, and gives how many are new."""
+        """Add special tokens; return the number of new ones."""
         return self._add(tokens, special=True)
 
     def _add(self, tokens: Sequence[Any], *, special: bool) -> int:
-        taken = []
-        for token in items(tokens, "tokens", "a list of str or AddedToken"):
+        added = []
+        for token in check_items(tokens, "tokens", "a list of str or AddedToken"):
             if special and not isinstance(token, str):
                 token.special = True
-            taken.append(AddedToken.taken(token, special))
+            added.append(AddedToken.taken(token, special))
         self._changed()
-        return self._added.add(taken, self._model.ids)
+        return self._added.add(added, self._model.ids)
 
     # Truncation and padding.
 
     @property
     def truncation(self) -> dict[str, Any] | None:
-        """How texts are truncated, or None."""
+        """The truncation options, or None."""
         return _lengths.truncation_of(self._truncation)
 
     def enable_truncation(
         self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
     ) -> None:
-        """Truncates texts from now on."""
-        found = _lengths.truncation_json(max_length, stride, strategy, direction)
+        """Truncate texts from now on."""
+        options = _lengths.truncation_json(max_length, stride, strategy, direction)
         more = self.num_special_tokens_to_add(False)
         if max_length - more < stride and max_length >= more:
             raise ValueError(
                 f"tokenizer stride set to {stride}, which is greater than or equal to its effective max length of "
                 f"{max_length - more} (= {max_length} original max length - {more} added special tokens), "
             )
-        self._truncation = found
+        self._truncation = options
 
     def no_truncation(self) -> None:
-        """Truncates no more."""
+        """Stop truncating."""
         self._truncation = None
 
     @property
     def padding(self) -> dict[str, Any] | None:
-        """How encodings are padded, or None."""
+        """The padding options, or None."""
         return _lengths.padding_of(self._padding)
 
     def enable_padding(
@@ -379,10 +378,10 @@ class Tokenizer:
         length: int | None = None,
         pad_to_multiple_of: int | None = None,
     ) -> None:
-        """Pads encodings from now on."""
+        """Pad encodings from now on."""
         self._padding = {
             "strategy": "BatchLongest" if length is None else {"Fixed": length},
-            "direction": _lengths.chosen("direction", direction, _lengths.SIDES),
+            "direction": _lengths.json_choice("direction", direction, _lengths.SIDES),
             "pad_to_multiple_of": pad_to_multiple_of,
             "pad_id": pad_id,
             "pad_type_id": pad_type_id,
@@ -390,7 +389,7 @@ class Tokenizer:
         }
 
     def no_padding(self) -> None:
-        """Pads no more."""
+        """Stop padding."""
         self._padding = None
 
     # Files and training.
@@ -406,21 +405,21 @@ class Tokenizer:
         )
 
     def save(self, path: str | os.PathLike[str], pretty: bool = True) -> None:
-        """Writes the JSON of the tokenizer."""
+        """Write the JSON of the tokenizer."""
         with open(path, "w", encoding="utf-8", newline="\n") as file:
             file.write(self.to_str(pretty))
 
     def train_from_iterator(self, iterator: Iterable[Any], trainer: Any = None, length: int | None = None) -> None:
-        """Trains the model on texts, or lists of texts; the added tokens become those of the trainer."""
-        from ._training import trained
+        """Train the model on texts, or lists of texts; the trainer's special tokens become the added tokens."""
+        from ._training import train_model
 
-        self._model, tokens = trained(self, iterator, trainer)
+        self._model, tokens = train_model(self, iterator, trainer)
         self._added = AddedTokens()
         self._changed()
         self._add(tokens, special=False)
 
     def train(self, files: Sequence[str], trainer: Any = None) -> None:
-        """Trains the model on the lines of files."""
+        """Train the model on the lines of files."""
         self.train_from_iterator(lines(files), trainer)
 
     def __getstate__(self) -> bytes:
@@ -428,7 +427,7 @@ class Tokenizer:
 
     def __setstate__(self, state: str | bytes) -> None:
         Tokenizer.__init__(self, BPE())
-        self._take(json.loads(state, parse_float=read_number))
+        self._load_json(json.loads(state, parse_float=read_number))
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return ()
@@ -443,15 +442,15 @@ class Tokenizer:
     __copy__ = None
 
     def __repr__(self) -> str:
-        return shown({"type": "Tokenizer", **self._json()}, MANY)
+        return format_value({"type": "Tokenizer", **self._json()}, MANY)
 
     def __str__(self) -> str:
-        return shown({"type": "Tokenizer", **self._json()}, MOST)
+        return format_value({"type": "Tokenizer", **self._json()}, MOST)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        refused(f"Tokenizer.{name}", "docs/clients.md lists what there is")
+        raise_not_here(f"Tokenizer.{name}", "docs/clients.md lists what there is")
 
 
 LISTS = (list, tuple, np.ndarray)
@@ -496,14 +495,14 @@ def source_of(runtime: Runtime, text: Any, ids: Iterator[list[int]], words: bool
     """The columns of a text, or of words that were given one by one, which are numbered."""
     if not words:
         return Late(next(ids), partial(runtime.columns, text, as_text))
-    own = [source_of(runtime, word, ids, False, as_text) for word in text]
+    parts = [source_of(runtime, word, ids, False, as_text) for word in text]
 
-    all_ids = [id for each in own for id in each.ids]
+    all_ids = [id for each in parts for id in each.ids]
 
     def join_words() -> Fixed:
-        tokens = [token for each in own for token in each.tokens]
-        offsets = [place for each in own for place in each.offsets]
-        return Fixed(all_ids, tokens, offsets, [number for number, each in enumerate(own) for _ in each.ids])
+        tokens = [token for each in parts for token in each.tokens]
+        offsets = [place for each in parts for place in each.offsets]
+        return Fixed(all_ids, tokens, offsets, [number for number, each in enumerate(parts) for _ in each.ids])
 
     return Late(all_ids, join_words)
 

@@ -1,12 +1,12 @@
-"""`tokenizers.decoders`: what makes a text of tokens. The engine runs them; see `_runtime.py`."""
+"""`tokenizers.decoders`: parts that turn tokens into text. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence as Sequences
 from typing import Any
 
-from ._parts import PATTERN, Field, Part, PartSequence, character, refused
-from ._runtime import decoded
+from ._parts import PATTERN, Field, Part, PartSequence, check_character, raise_not_here
+from ._runtime import decode_tokens
 from .pre_tokenizers import BYTE_LEVEL, METASPACE
 
 
@@ -17,16 +17,16 @@ class Decoder(Part):
 
     def decode(self, tokens: Sequences[str]) -> str:
         """The text of these tokens."""
-        return decoded(self.data, tokens)
+        return decode_tokens(self.data, tokens)
 
     @staticmethod
     def custom(decoder: Any) -> Any:
         """Not here."""
-        refused("Decoder.custom", "use the decoders that a tokenizer.json can hold, such as Replace")
+        raise_not_here("Decoder.custom", "use the decoders that a tokenizer.json can hold, such as Replace")
 
 
 class BPEDecoder(Decoder):
-    """A space for the mark of the end of a word."""
+    """A space in place of the end-of-word mark."""
 
     FIELDS = (Field("suffix", "</w>"),)
 
@@ -36,7 +36,7 @@ class ByteFallback(Decoder):
 
 
 class ByteLevel(Decoder):
-    """The bytes of characters."""
+    """The bytes of byte-level characters."""
 
     FIELDS = BYTE_LEVEL
 
@@ -48,41 +48,45 @@ class CTC(Decoder):
 
 
 class Fuse(Decoder):
-    """The tokens in one."""
+    """All tokens joined into one."""
 
 
 class Metaspace(Decoder):
-    """Spaces for another character."""
+    """Spaces in place of another character."""
 
     FIELDS = METASPACE
 
 
 class Replace(Decoder):
-    """One text for each match of a pattern."""
+    """A replacement for each match of a pattern."""
 
     FIELDS = (PATTERN, Field("content"))
 
 
 class Strip(Decoder):
-    """Without so many of a character at the ends of each token."""
+    """Removes up to a number of one character from the ends of each token."""
 
-    FIELDS = (Field("content", " ", write=character), Field("left", 0, key="start"), Field("right", 0, key="stop"))
+    FIELDS = (
+        Field("content", " ", write=check_character),
+        Field("left", 0, key="start"),
+        Field("right", 0, key="stop"),
+    )
 
 
 class WordPiece(Decoder):
-    """Spaces between words, none before what continues one."""
+    """Spaces between words, and none before a token that continues a word."""
 
     FIELDS = (Field("prefix", "##"), Field("cleanup", True))
 
 
 class Sequence(PartSequence, Decoder):
-    """Decoders one after another."""
+    """Decoders in sequence."""
 
     KEY = "decoders"
 
 
 class DecodeStream:
-    """Gives the text that each further id adds; None while a character is not complete."""
+    """Returns the text that each further id adds; None while a character is incomplete."""
 
     def __init__(self, ids: Sequences[int] | None = None, skip_special_tokens: bool = False) -> None:
         self.skip_special_tokens = skip_special_tokens
@@ -104,9 +108,9 @@ class DecodeStream:
             return None
         if not text.startswith(self.prefix):
             raise ValueError("Invalid prefix encountered while decoding stream")
-        new, left = text[len(self.prefix) :], len(self.ids) - self.settled
+        new, remaining = text[len(self.prefix) :], len(self.ids) - self.settled
         self.ids = self.ids[self.settled :]
-        self.prefix, self.settled = self.text(tokenizer), left
+        self.prefix, self.settled = self.text(tokenizer), remaining
         return new
 
     def text(self, tokenizer: Any) -> str:

@@ -1,4 +1,4 @@
-"""`tokenizers.implementations`: ready-made tokenizers, each with its parts and its way to train."""
+"""`tokenizers.implementations`: ready-made tokenizers, each with its parts and its training."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
-from ._parts import Regex, refused
+from ._parts import Regex, raise_not_here
 from ._tokenizer import Tokenizer, lines
 
 __all__ = [
@@ -20,11 +20,11 @@ __all__ = [
 
 
 class BaseTokenizer:
-    """A tokenizer with its options; all else is asked of the tokenizer in it."""
+    """A tokenizer with its options; other attributes are those of the inner tokenizer."""
 
     TRAINER: ClassVar[type[trainers.Trainer] | None] = None
     USUAL: ClassVar[Mapping[str, Any]] = {}  # options of a training
-    RENAMED: ClassVar[Mapping[str, str]] = {}  # of these, those that the trainer knows by another name
+    RENAMED: ClassVar[Mapping[str, str]] = {}  # options that the trainer knows by another name
 
     def __init__(self, tokenizer: Tokenizer, parameters: dict[str, Any] | None = None) -> None:
         self._tokenizer = tokenizer
@@ -46,23 +46,23 @@ class BaseTokenizer:
         return f"Tokenizer({', '.join(f'{name}={value}' for name, value in fields.items())})"
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """The number of ids that are put around a text, or around two."""
+        """The number of ids around one text, or around two."""
         return self._tokenizer.num_special_tokens_to_add(is_pair)
 
     def train(self, files: str | Sequence[str], **options: Any) -> None:
-        """Trains on the lines of files."""
+        """Train on the lines of files."""
         self.train_from_iterator(lines([files] if isinstance(files, str) else files), **options)
 
     def train_from_iterator(self, iterator: Iterable[Any], length: int | None = None, **options: Any) -> None:
-        """Trains on texts or lists of texts."""
+        """Train on texts or lists of texts."""
         if self.TRAINER is None:
-            refused(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
-        given = {self.RENAMED.get(name, name): value for name, value in {**self.USUAL, **options}.items()}
-        self._tokenizer.train_from_iterator(iterator, self.TRAINER(**given), length)
+            raise_not_here(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
+        renamed = {self.RENAMED.get(name, name): value for name, value in {**self.USUAL, **options}.items()}
+        self._tokenizer.train_from_iterator(iterator, self.TRAINER(**renamed), length)
 
 
 class OfTwoFiles(BaseTokenizer):
-    """What the tokenizers of byte pairs have in common."""
+    """The common part of the byte-pair tokenizers."""
 
     @classmethod
     def from_file(cls, vocab_filename: str, merges_filename: str, **options: Any) -> Any:
@@ -70,19 +70,19 @@ class OfTwoFiles(BaseTokenizer):
         return cls(vocab_filename, merges_filename, **options)  # type: ignore[arg-type]  # the kinds take them
 
 
-def of_forms(unicode_normalizer: str | None, lowercase: bool) -> list[normalizers.Normalizer]:
-    """The normalizers of a form and of lower case."""
-    found = [] if unicode_normalizer is None else [normalizers.unicode_normalizer_from_str(unicode_normalizer)]
-    return [*found, normalizers.Lowercase()] if lowercase else found
+def form_normalizers(unicode_normalizer: str | None, lowercase: bool) -> list[normalizers.Normalizer]:
+    """The normalizers for a Unicode form and for lower case."""
+    forms = [] if unicode_normalizer is None else [normalizers.unicode_normalizer_from_str(unicode_normalizer)]
+    return [*forms, normalizers.Lowercase()] if lowercase else forms
 
 
-def joined(parts: list[normalizers.Normalizer]) -> normalizers.Normalizer | None:
+def join_normalizers(parts: list[normalizers.Normalizer]) -> normalizers.Normalizer | None:
     """Normalizers as one; None for none."""
     return None if not parts else parts[0] if len(parts) == 1 else normalizers.Sequence(parts)
 
 
 def merge_options(kind: type, options: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    """The options of a tokenizer of a kind, all of which it knows."""
+    """The options of a tokenizer class; an unknown option is an error."""
     if unknown := sorted(options.keys() - usual.keys()):
         raise TypeError(f"{kind.__name__}: {unknown[0]} is not one of its arguments, which are {', '.join(usual)}")
     return {**usual, **options}
@@ -103,13 +103,13 @@ class ByteLevelBPETokenizer(OfTwoFiles):
 
     def __init__(self, vocab: Any = None, merges: Any = None, **options: Any) -> None:
         usual = {"add_prefix_space": False, "lowercase": False, "unicode_normalizer": None, "trim_offsets": False}
-        given = {**usual, "dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, **options}
-        prefix, trim = given.pop("add_prefix_space"), given.pop("trim_offsets")
-        forms = of_forms(given.pop("unicode_normalizer"), given.pop("lowercase"))
-        marks = {name: given[name] or "" for name in ("continuing_subword_prefix", "end_of_word_suffix")}
-        model = models.BPE(vocab, merges, **{**given, **marks}) if vocab is not None else models.BPE()
+        settings = {**usual, "dropout": None, "continuing_subword_prefix": None, "end_of_word_suffix": None, **options}
+        prefix, trim = settings.pop("add_prefix_space"), settings.pop("trim_offsets")
+        forms = form_normalizers(settings.pop("unicode_normalizer"), settings.pop("lowercase"))
+        marks = {name: settings[name] or "" for name in ("continuing_subword_prefix", "end_of_word_suffix")}
+        model = models.BPE(vocab, merges, **{**settings, **marks}) if vocab is not None else models.BPE()
         tok = Tokenizer(model)
-        tok.normalizer = joined(forms)
+        tok.normalizer = join_normalizers(forms)
         tok.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix)
         tok.decoder = decoders.ByteLevel()
         tok.post_processor = processors.ByteLevel(trim_offsets=trim)
@@ -117,30 +117,30 @@ class ByteLevelBPETokenizer(OfTwoFiles):
 
 
 class CharBPETokenizer(OfTwoFiles):
-    """The first GPT's."""
+    """The first GPT's tokenizer."""
 
     TRAINER, USUAL = trainers.BpeTrainer, {**OF_CHARACTERS, "suffix": "</w>"}
     RENAMED: ClassVar[Mapping[str, str]] = {"suffix": "end_of_word_suffix"}
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"suffix": "</w>", "dropout": None, "lowercase": False, "unicode_normalizer": None}
-        given = merge_options(
+        kwargs = merge_options(
             type(self), options, {**usual, "bert_normalizer": True, "split_on_whitespace_only": False}
         )
         tok = Tokenizer(
             models.BPE(
-                vocab, merges, dropout=given["dropout"], unk_token=str(unk_token), end_of_word_suffix=given["suffix"]
+                vocab, merges, dropout=kwargs["dropout"], unk_token=str(unk_token), end_of_word_suffix=kwargs["suffix"]
             )
         )
         if tok.token_to_id(str(unk_token)) is not None:
             tok.add_special_tokens([str(unk_token)])
-        forms = of_forms(given["unicode_normalizer"], False)
-        forms += [normalizers.BertNormalizer(lowercase=False)] if given["bert_normalizer"] else []
-        tok.normalizer = joined([*forms, *of_forms(None, given["lowercase"])])
-        only = given["split_on_whitespace_only"]
+        forms = form_normalizers(kwargs["unicode_normalizer"], False)
+        forms += [normalizers.BertNormalizer(lowercase=False)] if kwargs["bert_normalizer"] else []
+        tok.normalizer = join_normalizers([*forms, *form_normalizers(None, kwargs["lowercase"])])
+        only = kwargs["split_on_whitespace_only"]
         tok.pre_tokenizer = pre_tokenizers.WhitespaceSplit() if only else pre_tokenizers.BertPreTokenizer()
-        tok.decoder = decoders.BPEDecoder(suffix=given["suffix"])
-        super().__init__(tok, {"model": "BPE", "unk_token": unk_token, **given})
+        tok.decoder = decoders.BPEDecoder(suffix=kwargs["suffix"])
+        super().__init__(tok, {"model": "BPE", "unk_token": unk_token, **kwargs})
 
 
 class BertWordPieceTokenizer(BaseTokenizer):
@@ -155,7 +155,7 @@ class BertWordPieceTokenizer(BaseTokenizer):
     RENAMED: ClassVar[Mapping[str, str]] = {"wordpieces_prefix": "continuing_subword_prefix"}
 
     def __init__(self, vocab: Any = None, **options: Any) -> None:
-        named = {
+        token_names = {
             "unk_token": "[UNK]",
             "sep_token": "[SEP]",
             "cls_token": "[CLS]",
@@ -163,21 +163,21 @@ class BertWordPieceTokenizer(BaseTokenizer):
             "mask_token": "[MASK]",
         }
         usual = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-        given = merge_options(type(self), options, {**named, **usual, "wordpieces_prefix": "##"})
-        prefix = given["wordpieces_prefix"]
-        tok = Tokenizer(models.WordPiece(vocab, unk_token=str(given["unk_token"])))
-        for name in named:
-            if tok.token_to_id(str(given[name])) is not None:
-                tok.add_special_tokens([str(given[name])])
-        tok.normalizer = normalizers.BertNormalizer(**{name: given[name] for name in usual})
+        settings = merge_options(type(self), options, {**token_names, **usual, "wordpieces_prefix": "##"})
+        prefix = settings["wordpieces_prefix"]
+        tok = Tokenizer(models.WordPiece(vocab, unk_token=str(settings["unk_token"])))
+        for name in token_names:
+            if tok.token_to_id(str(settings[name])) is not None:
+                tok.add_special_tokens([str(settings[name])])
+        tok.normalizer = normalizers.BertNormalizer(**{name: settings[name] for name in usual})
         tok.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         if vocab is not None:
-            ids = [(str(given[name]), tok.token_to_id(str(given[name]))) for name in ("sep_token", "cls_token")]
+            ids = [(str(settings[name]), tok.token_to_id(str(settings[name]))) for name in ("sep_token", "cls_token")]
             if missing := [token for token, id in ids if id is None]:
                 raise TypeError(f"{missing[0]} not found in the vocabulary")
             tok.post_processor = processors.BertProcessing(*ids)
         tok.decoder = decoders.WordPiece(prefix=prefix)
-        super().__init__(tok, {"model": "BertWordPiece", **given})
+        super().__init__(tok, {"model": "BertWordPiece", **settings})
 
     @classmethod
     def from_file(cls, vocab: str, **options: Any) -> BertWordPieceTokenizer:
@@ -186,28 +186,28 @@ class BertWordPieceTokenizer(BaseTokenizer):
 
 
 class SentencePieceBPETokenizer(OfTwoFiles):
-    """SentencePiece's byte pairs, as the library has them."""
+    """SentencePiece's byte pairs, as in the library."""
 
     TRAINER, USUAL = trainers.BpeTrainer, OF_CHARACTERS
 
     def __init__(self, vocab: Any = None, merges: Any = None, unk_token: str = "<unk>", **options: Any) -> None:
         usual = {"replacement": "▁", "add_prefix_space": True, "dropout": None, "fuse_unk": False}
-        given = merge_options(type(self), options, usual)
+        settings = merge_options(type(self), options, usual)
         model = models.BPE(
-            vocab, merges, dropout=given["dropout"], unk_token=unk_token, fuse_unk=bool(given["fuse_unk"])
+            vocab, merges, dropout=settings["dropout"], unk_token=unk_token, fuse_unk=bool(settings["fuse_unk"])
         )
         tok = Tokenizer(model)
         if tok.token_to_id(str(unk_token)) is not None:
             tok.add_special_tokens([str(unk_token)])
         tok.normalizer = normalizers.NFKC()
-        scheme = "always" if given["add_prefix_space"] else "never"
-        tok.pre_tokenizer = pre_tokenizers.Metaspace(given["replacement"], scheme)
-        tok.decoder = decoders.Metaspace(given["replacement"], scheme)
-        super().__init__(tok, {"model": "SentencePieceBPE", "unk_token": unk_token, **given})
+        scheme = "always" if settings["add_prefix_space"] else "never"
+        tok.pre_tokenizer = pre_tokenizers.Metaspace(settings["replacement"], scheme)
+        tok.decoder = decoders.Metaspace(settings["replacement"], scheme)
+        super().__init__(tok, {"model": "SentencePieceBPE", "unk_token": unk_token, **settings})
 
 
 class SentencePieceUnigramTokenizer(BaseTokenizer):
-    """SentencePiece's unigram models, as the library has them."""
+    """SentencePiece's unigram models, as in the library."""
 
     TRAINER = trainers.UnigramTrainer
 
@@ -223,11 +223,11 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
     @staticmethod
     def from_spm(filename: str) -> Any:
         """Not here."""
-        refused(
+        raise_not_here(
             "SentencePieceUnigramTokenizer.from_spm", "call tokenizers.Tokenizer(toksmith.load(path), allow_loss=...)"
         )
 
     def train_from_iterator(self, iterator: Iterable[Any], length: int | None = None, **options: Any) -> None:
-        """Trains on texts or lists of texts."""
-        given = {name: value for name, value in options.items() if value is not None}
-        super().train_from_iterator(iterator, length, **given)
+        """Train on texts or lists of texts."""
+        settings = {name: value for name, value in options.items() if value is not None}
+        super().train_from_iterator(iterator, length, **settings)

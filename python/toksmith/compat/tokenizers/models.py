@@ -1,4 +1,4 @@
-"""`tokenizers.models`: what makes ids of pieces."""
+"""`tokenizers.models`: parts that turn pieces into ids."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import trainers
-from ._parts import Field, Part, refused
-from ._runtime import Runtime, whole_json
+from ._parts import Field, Part, raise_not_here
+from ._runtime import Runtime, tokenizer_json
 
 __all__ = ["BPE", "Model", "Token", "Unigram", "WordLevel", "WordPiece"]
 
 
 class Token(NamedTuple):
-    """An id with its token and its bytes in the text."""
+    """An id with its token and its range of bytes in the text."""
 
     id: int
     value: str
@@ -32,7 +32,7 @@ class Model(Part):
     ROLE = "model"
 
     def refuse_sampling(self) -> None:
-        """Raises for a model that gives a text other ids each time."""
+        """Refuse a model whose ids for a text vary between calls."""
 
     def __deepcopy__(self, memo: object) -> Any:
         return self.of(dict(self.data))  # the vocabulary is never changed
@@ -40,8 +40,8 @@ class Model(Part):
     @property
     def ids(self) -> dict[str, int]:
         """The ids of its tokens."""
-        found: dict[str, int] = self.data["vocab"]
-        return found
+        vocab: dict[str, int] = self.data["vocab"]
+        return vocab
 
     def token_to_id(self, token: str) -> int | None:
         """The id of a token."""
@@ -50,21 +50,21 @@ class Model(Part):
     def id_to_token(self, id: int) -> str | None:
         """The token of an id."""
         if "_tokens" not in self.__dict__:  # the vocabulary is never changed
-            self.__dict__["_tokens"] = {own: token for token, own in reversed(self.ids.items())}
+            self.__dict__["_tokens"] = {number: token for token, number in reversed(self.ids.items())}
         found: str | None = self.__dict__["_tokens"].get(id)
         return found
 
     def tokenize(self, sequence: str) -> list[Token]:
         """The ids of a piece."""
         self.refuse_sampling()
-        return [Token(*row) for row in Runtime(whole_json(self.data)).rows(sequence)]
+        return [Token(*row) for row in Runtime(tokenizer_json(self.data)).rows(sequence)]
 
     def get_trainer(self) -> Any:
         """A trainer for this kind of model."""
         return next(kind for kind in trainers.Trainer.__subclasses__() if kind.MODEL == self.TYPE)()
 
     def save(self, folder: str, prefix: str | None = None, name: str | None = None) -> list[str]:
-        """Writes the vocabulary, and merges if there are any."""
+        """Write the vocabulary, and the merges if the model has any."""
         start = f"{prefix or name}-" if prefix or name else ""
         vocab = dict(sorted(self.ids.items(), key=lambda pair: pair[1]))
         files = {"vocab.json": json.dumps(vocab, ensure_ascii=False)}
@@ -83,22 +83,22 @@ class Model(Part):
 
 
 def with_all_fields(model: dict[str, Any]) -> dict[str, Any]:
-    """A model in JSON with its type and all its fields, which old files leave out."""
+    """A model in JSON with its type and all its fields, some of which old files omit."""
     kind = model.get("type")
     if kind is None:
         marks = {"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"}
         kind = next((each for name, each in marks.items() if name in model), "WordLevel")
     fields = {each.name: each for each in (Model.ROWS[kind].FIELDS if kind in Model.ROWS else ()) if each.saved}
     usual = {name: each.write(each.default) for name, each in fields.items() if name not in ("vocab", "merges")}
-    found = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
+    filled = {"type": kind, **usual, **{name: value for name, value in model.items() if name != "type"}}
     if kind == "BPE":
-        merges = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in found.get("merges", ())]
-        found["merges"] = [pair for pair in merges if pair[0] != "#version:"]
-    return {**{name: found[name] for name in ("type", *fields) if name in found}, **found}
+        merges = [pair.split(" ", 1) if isinstance(pair, str) else pair for pair in filled.get("merges", ())]
+        filled["merges"] = [pair for pair in merges if pair[0] != "#version:"]
+    return {**{name: filled[name] for name in ("type", *fields) if name in filled}, **filled}
 
 
 def write_vocab(value: Any) -> dict[str, int]:
-    """The ids by token, also from the path of a JSON file or of one token a line."""
+    """The ids by token; `value` can also be the path of a JSON file or of a file with one token a line."""
     if value is None:
         return {}
     if isinstance(value, (str, os.PathLike)):
@@ -117,13 +117,13 @@ def read_vocab(path: str) -> dict[str, int]:
     return {line.rstrip("\r"): id for id, line in enumerate(text.split("\n")) if line}
 
 
-def pairs(value: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Pairs as a call has them."""
+def as_tuples(value: Iterable[Any]) -> list[tuple[Any, ...]]:
+    """Pairs in call form."""
     return [tuple(pair) for pair in value]
 
 
 def read_merges(value: Any) -> list[list[str]]:
-    """Merges as pairs, also from the path of a file."""
+    """Merges as pairs; `value` can also be the path of a file."""
     if value is None:
         return []
     if isinstance(value, (str, os.PathLike)):
@@ -136,7 +136,7 @@ VOCAB = Field("vocab", None, write=write_vocab, read=dict)
 
 
 class VocabularyFile:
-    """What the models of a vocabulary alone have."""
+    """The common part of models with only a vocabulary."""
 
     @staticmethod
     def read_file(vocab: str) -> dict[str, int]:
@@ -146,7 +146,7 @@ class VocabularyFile:
     @classmethod
     def from_file(cls, vocab: str, **kwargs: Any) -> Any:
         """The model in a file."""
-        return cls(vocab, **kwargs)  # type: ignore[call-arg]  # of the model
+        return cls(vocab, **kwargs)  # type: ignore[call-arg]  # the model's arguments
 
 
 class BPE(Model):
@@ -161,7 +161,7 @@ class BPE(Model):
         Field("byte_fallback", False, write=bool),
         Field("ignore_merges", False, write=bool),
         VOCAB,
-        Field("merges", None, write=read_merges, read=pairs),
+        Field("merges", None, write=read_merges, read=as_tuples),
         Field("cache_capacity", None, saved=False),
     )
 
@@ -169,22 +169,22 @@ class BPE(Model):
         super().__init__(*args, **kwargs)
         if (dropout := self.data["dropout"]) is not None and not 0 <= dropout <= 1:
             raise ValueError("Error while initializing BPE: Dropout should be between 0 and 1, inclusive")
-        known = self.data["vocab"]
+        vocab = self.data["vocab"]
         skip = len(self.data["continuing_subword_prefix"] or "")
         for left, right in self.data["merges"]:
             for token in (left, right, left + right[skip:]):
-                if token not in known:
+                if token not in vocab:
                     raise ValueError(f"Error while initializing BPE: Token `{token}` out of vocabulary")
 
     def refuse_sampling(self) -> None:
-        """Raises for a model that drops merges."""
+        """Refuse a model that drops merges."""
         if self.dropout:
-            refused("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
+            raise_not_here("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
 
     @staticmethod
     def read_file(vocab: str, merges: str) -> tuple[dict[str, int], list[tuple[str, ...]]]:
         """The ids and merges in two files."""
-        return read_vocab(vocab), pairs(read_merges(merges))
+        return read_vocab(vocab), as_tuples(read_merges(merges))
 
     @classmethod
     def from_file(cls, vocab: str, merges: str, **kwargs: Any) -> BPE:
@@ -209,7 +209,7 @@ class WordLevel(VocabularyFile, Model):
     FIELDS = (VOCAB, Field("unk_token", "<unk>"))
 
     def tokenize(self, sequence: str) -> list[Token]:
-        """The ids of a piece; one without characters is unknown, as in the library."""
+        """The ids of a piece; an empty piece is unknown, as in the library."""
         if sequence:
             return super().tokenize(sequence)
         unknown = self.token_to_id(self.unk_token)
@@ -218,7 +218,7 @@ class WordLevel(VocabularyFile, Model):
         return [Token(unknown, self.unk_token, (0, 0))]
 
 
-def scored(value: Iterable[Any] | None) -> list[list[Any]]:
+def write_scores(value: Iterable[Any] | None) -> list[list[Any]]:
     """Tokens with their scores."""
     return [["<unk>", 0.0]] if value is None else [[token, float(score)] for token, score in value]
 
@@ -228,7 +228,7 @@ class Unigram(Model):
 
     FIELDS = (
         Field("unk_id", None),
-        Field("vocab", None, write=scored, read=pairs),
+        Field("vocab", None, write=write_scores, read=as_tuples),
         Field("byte_fallback", False, write=bool),
         Field("alpha", None, saved=False),
         Field("nbest_size", None, saved=False),
@@ -240,15 +240,15 @@ class Unigram(Model):
             raise ValueError("Error while loading Unigram: The `unk_id` is larger than vocabulary size")
 
     def refuse_sampling(self) -> None:
-        """Raises for a model that draws among the ways to cut a text."""
+        """Refuse a model that samples among segmentations."""
         if self.alpha is not None and self.nbest_size is not None:
             instead = "call toksmith.Tokenizer.encode_sampled(text, alpha=...)"
-            refused("models.Unigram(alpha=..., nbest_size=...)", instead)
+            raise_not_here("models.Unigram(alpha=..., nbest_size=...)", instead)
 
     @property
     def ids(self) -> dict[str, int]:
-        """The ids of its tokens, which are their places."""
+        """The ids of its tokens, which are their indices."""
         if "_ids" not in self.__dict__:
             self.__dict__["_ids"] = {token: id for id, (token, _) in enumerate(self.data["vocab"])}
-        found: dict[str, int] = self.__dict__["_ids"]
-        return found
+        vocab: dict[str, int] = self.__dict__["_ids"]
+        return vocab

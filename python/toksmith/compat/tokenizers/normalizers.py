@@ -1,11 +1,11 @@
-"""`tokenizers.normalizers`: what rewrites a text before it is split. The engine runs them; see `_runtime.py`."""
+"""`tokenizers.normalizers`: parts that rewrite a text before it is split. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ._parts import PATTERN, Field, Part, PartSequence, refused
-from ._runtime import normalized
+from ._parts import PATTERN, Field, Part, PartSequence, raise_not_here
+from ._runtime import normalize_text
 
 
 class Normalizer(Part):
@@ -14,17 +14,17 @@ class Normalizer(Part):
     ROLE = "normalizer"
 
     def normalize_str(self, sequence: str) -> str:
-        """The text that this makes of a text."""
-        return normalized(self.data, sequence)
+        """The normalized text."""
+        return normalize_text(self.data, sequence)
 
     def normalize(self, normalized: Any) -> None:
         """Not here."""
-        refused("Normalizer.normalize of a NormalizedString", "call normalize_str with the text")
+        raise_not_here("Normalizer.normalize of a NormalizedString", "call normalize_str with the text")
 
     @staticmethod
     def custom(normalizer: Any) -> Any:
         """Not here."""
-        refused("Normalizer.custom", "use the normalizers that a tokenizer.json can hold, such as Replace")
+        raise_not_here("Normalizer.custom", "use the normalizers that a tokenizer.json can hold, such as Replace")
 
 
 class NFC(Normalizer):
@@ -44,7 +44,7 @@ class NFKD(Normalizer):
 
 
 class Nmt(Normalizer):
-    """The clean-up of NMT."""
+    """NMT's clean-up."""
 
 
 class Lowercase(Normalizer):
@@ -71,19 +71,19 @@ class BertNormalizer(Normalizer):
 
 
 class Strip(Normalizer):
-    """Without white space at the ends."""
+    """Removes white space at the ends."""
 
     FIELDS = (Field("left", True, key="strip_left"), Field("right", True, key="strip_right"))
 
 
 class Prepend(Normalizer):
-    """A text before each text that is not empty."""
+    """Adds a text before each text that is not empty."""
 
     FIELDS = (Field("prepend", "▁"),)
 
 
 class Replace(Normalizer):
-    """One text for each match of a pattern."""
+    """A replacement for each match of a pattern."""
 
     FIELDS = (PATTERN, Field("content"))
 
@@ -95,7 +95,7 @@ class Precompiled(Normalizer):
 
 
 class Sequence(PartSequence, Normalizer):
-    """Normalizers one after another."""
+    """Normalizers in sequence."""
 
     KEY = "normalizers"
 

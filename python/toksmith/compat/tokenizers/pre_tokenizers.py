@@ -1,12 +1,12 @@
-"""`tokenizers.pre_tokenizers`: what splits a text into pieces. The engine runs them; see `_runtime.py`."""
+"""`tokenizers.pre_tokenizers`: parts that split a text into pieces. The engine runs them; see `_runtime.py`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..._formats.texts import spelt
-from ._parts import PATTERN, Field, Part, PartSequence, character, refused
-from ._runtime import pieces
+from ..._formats.texts import to_gpt2_alphabet
+from ._parts import PATTERN, Field, Part, PartSequence, check_character, raise_not_here
+from ._runtime import split_text
 
 BYTE_LEVEL = (Field("add_prefix_space", True), Field("trim_offsets", True), Field("use_regex", True))
 BEHAVIORS = {
@@ -19,28 +19,28 @@ BEHAVIORS = {
 SCHEMES = ("always", "never", "first")
 
 
-def scheme(value: Any) -> Any:
-    """A scheme of `Metaspace`, which JSON spells as Python does."""
+def check_scheme(value: Any) -> Any:
+    """A scheme of `Metaspace`, which is the same in JSON and in Python."""
     if value not in SCHEMES:
         raise ValueError(f"{value} is an unknown variant, should be one of {list(SCHEMES)}")
     return value
 
 
 def write_behavior(value: Any) -> str:
-    """A behavior in JSON."""
+    """The JSON form of a behavior."""
     if value not in BEHAVIORS:
         raise ValueError(f"Wrong value for behavior, expected one of: {', '.join(BEHAVIORS)}; found {value!r}")
     return BEHAVIORS[value]
 
 
 def read_behavior(value: Any) -> str:
-    """A behavior in Python."""
-    return next(name for name, own in BEHAVIORS.items() if own == value)
+    """The Python form of a behavior."""
+    return next(name for name, json_name in BEHAVIORS.items() if json_name == value)
 
 
 METASPACE = (
-    Field("replacement", "▁", write=character),
-    Field("prepend_scheme", "always", write=scheme),
+    Field("replacement", "▁", write=check_character),
+    Field("prepend_scheme", "always", write=check_scheme),
     Field("split", True),
 )
 BEHAVIOR = Field("behavior", write=write_behavior, read=read_behavior)
@@ -52,17 +52,17 @@ class PreTokenizer(Part):
     ROLE = "pre-tokenizer"
 
     def pre_tokenize_str(self, sequence: str) -> list[tuple[str, tuple[int, int]]]:
-        """The pieces of a text, each with its characters in the text."""
-        return pieces(self.data, sequence)
+        """The pieces of a text, each with its range of characters."""
+        return split_text(self.data, sequence)
 
     def pre_tokenize(self, pretok: Any) -> None:
         """Not here."""
-        refused("PreTokenizer.pre_tokenize of a PreTokenizedString", "call pre_tokenize_str with the text")
+        raise_not_here("PreTokenizer.pre_tokenize of a PreTokenizedString", "call pre_tokenize_str with the text")
 
     @staticmethod
     def custom(pretok: Any) -> Any:
         """Not here."""
-        refused(
+        raise_not_here(
             "PreTokenizer.custom", "use the pre-tokenizers that a tokenizer.json can hold, such as Split with a Regex"
         )
 
@@ -78,36 +78,36 @@ class ByteLevel(PreTokenizer):
 
     @staticmethod
     def alphabet() -> list[str]:
-        """The characters that bytes become, sorted."""
-        return sorted(spelt(bytes([byte])) for byte in range(256))
+        """The characters that stand for bytes, sorted."""
+        return sorted(to_gpt2_alphabet(bytes([byte])) for byte in range(256))
 
 
 class CharDelimiterSplit(PreTokenizer):
     """Split at a character."""
 
-    FIELDS = (Field("delimiter", write=character),)
+    FIELDS = (Field("delimiter", write=check_character),)
 
 
 class Digits(PreTokenizer):
-    """Digits apart from all else."""
+    """Separates digits from other text."""
 
     FIELDS = (Field("individual_digits", False),)
 
 
 class FixedLength(PreTokenizer):
-    """Pieces of so many characters."""
+    """Pieces of a fixed number of characters."""
 
     FIELDS = (Field("length", 5),)
 
 
 class Metaspace(PreTokenizer):
-    """Spaces as another character."""
+    """Another character in place of spaces."""
 
     FIELDS = METASPACE
 
 
 class Punctuation(PreTokenizer):
-    """Punctuation apart from all else."""
+    """Separates punctuation from other text."""
 
     FIELDS = (BEHAVIOR._replace(default="isolated"),)
 
@@ -131,7 +131,7 @@ class WhitespaceSplit(PreTokenizer):
 
 
 class Sequence(PartSequence, PreTokenizer):
-    """Pre-tokenizers one after another."""
+    """Pre-tokenizers in sequence."""
 
     KEY = "pretokenizers"
 

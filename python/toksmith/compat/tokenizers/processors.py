@@ -1,4 +1,4 @@
-"""`tokenizers.processors`: what is put around the ids of texts, and how offsets are trimmed."""
+"""`tokenizers.processors`: parts that put tokens around the ids of texts, or trim offsets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PostProcessor(Part):
     ROLE = "post-processor"
 
     def process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
-        """The encoding of a text, or of two, with what is put around."""
+        """The encoding of one or two texts, with tokens around them."""
         texts = [encoding.typed(0, 0)] + ([] if pair is None else [pair.typed(1, 1)])
         return Encoding.merge(self._processed(texts, add_special_tokens), growing_offsets=False)
 
@@ -36,32 +36,32 @@ class PostProcessor(Part):
         raise NotImplementedError
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """The number of ids that are put around a text, or around two."""
+        """The number of ids around one text, or around two."""
         texts = [Encoding(), Encoding()] if is_pair else [Encoding()]
         return sum(map(len, self._processed(texts, True)))
 
 
-def around(token: list[Any], type_id: int = 0) -> Run:
-    """One token that is put there."""
+def special_run(token: list[Any], type_id: int = 0) -> Run:
+    """A run of one token around texts."""
     return Run(Fixed.put([token[1]], [token[0]]), 0, 1, type_id)
 
 
 def frame_part(part: Encoding, place: int, before: list[Run], after: list[Run]) -> Encoding:
-    """A part between tokens, and so what overflows of it: all that is inside counts as its text."""
+    """A part between tokens, overflow included; everything inside is assigned to its text."""
     inner, start = [count_as_text(run) for run in part._runs], len(Encoding(before))
     over = [frame_part(each, place, before, after) for each in part.overflowing]
     return Encoding([*before, *inner, *after], over, {min(place, 1): (start, start + len(part))})
 
 
 def count_as_text(run: Run) -> Run:
-    """A run that counts as text, with attention."""
+    """A run without special-token marks, and with attention."""
     if not run.source.special and run.source.attention:
         return run
     return run.with_columns(run.columns()._replace(special=0, attention=1))
 
 
 def write_token(value: Any) -> list[Any]:
-    """A token with its id."""
+    """A token with its id, in JSON form."""
     content, id = value
     if not isinstance(content, str) or not isinstance(id, int):
         raise TypeError(f"expected a token and its id, not {value!r}")
@@ -81,7 +81,7 @@ class BertProcessing(PostProcessor):
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
         return [
-            frame_part(each, place, [] if place else [around(cls)], [around(sep, min(place, 1))])
+            frame_part(each, place, [] if place else [special_run(cls)], [special_run(sep, min(place, 1))])
             for place, each in enumerate(texts)
         ]
 
@@ -98,11 +98,11 @@ class RobertaProcessing(PostProcessor):
 
     def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if self.data["trim_offsets"]:
-            texts = [trimmed(each, self.data["add_prefix_space"]) for each in texts]
+            texts = [trim_offsets(each, self.data["add_prefix_space"]) for each in texts]
         texts = [each.with_type(0) for each in texts]
         if not put:
             return texts
-        cls, sep = around(self.data["cls"]), around(self.data["sep"])
+        cls, sep = special_run(self.data["cls"]), special_run(self.data["sep"])
         for each in texts:
             each._overflowing = [over.with_type(0) for over in each.overflowing]
         return [frame_part(each, place, [sep if place else cls], [sep]) for place, each in enumerate(texts)]
@@ -116,7 +116,7 @@ class ByteLevel(PostProcessor):
     def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if not self.data["trim_offsets"]:
             return texts
-        return [trimmed(each, self.data["add_prefix_space"]) for each in texts]
+        return [trim_offsets(each, self.data["add_prefix_space"]) for each in texts]
 
 
 class TemplateProcessing(PostProcessor):
@@ -128,35 +128,35 @@ class TemplateProcessing(PostProcessor):
         pair: str | Iterable[str] | None = None,
         special_tokens: Iterable[Any] | None = None,
     ) -> None:
-        known = dict(map(special_token, special_tokens or ()))
+        table = dict(map(parse_special_token, special_tokens or ()))
         parts = {
-            "single": template(["$A"] if single is None else single),
-            "pair": template(["$A:0", "$B:1"] if pair is None else pair),
+            "single": parse_template(["$A"] if single is None else single),
+            "pair": parse_template(["$A:0", "$B:1"] if pair is None else pair),
         }
-        used = [piece["SpecialToken"]["id"] for each in parts.values() for piece in each if "SpecialToken" in piece]
-        if missing := sorted(set(used) - known.keys()):
+        names = [piece["SpecialToken"]["id"] for each in parts.values() for piece in each if "SpecialToken" in piece]
+        if missing := sorted(set(names) - table.keys()):
             raise ValueError(f"Missing SpecialToken(s) with id(s) `{', '.join(missing)}`")
-        object.__setattr__(self, "data", {"type": self.TYPE, **parts, "special_tokens": dict(sorted(known.items()))})
+        object.__setattr__(self, "data", {"type": self.TYPE, **parts, "special_tokens": dict(sorted(table.items()))})
 
     def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if len(texts) not in (1, 2):
             raise ValueError(f"{self.TYPE} takes one part or two; the processors before it return {len(texts)}")
-        found = []
+        encodings = []
         for piece in self.data["single" if len(texts) == 1 else "pair"]:
             ((kind, each),) = piece.items()
             if kind == "Sequence":
                 place = "AB".index(each["id"])
                 if place == len(texts):
                     raise ValueError(f"{self.TYPE}: the template `single` names B, and there is no second text")
-                found.append(texts[place].typed(each["type_id"], place))
+                encodings.append(texts[place].typed(each["type_id"], place))
             elif put:
                 token = self.data["special_tokens"][each["id"]]
                 run = Run(Fixed.put(token["ids"], token["tokens"]), 0, len(token["ids"]), each["type_id"])
-                found.append(Encoding([run]))
-        return found
+                encodings.append(Encoding([run]))
+        return encodings
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """The number of ids that the template names."""
+        """The number of ids in the template."""
         names = [
             piece["SpecialToken"]["id"]
             for piece in self.data["pair" if is_pair else "single"]
@@ -166,7 +166,7 @@ class TemplateProcessing(PostProcessor):
 
 
 class Sequence(PartSequence, PostProcessor):
-    """Post-processors one after another."""
+    """Post-processors in sequence."""
 
     KEY = "processors"
 
@@ -176,11 +176,11 @@ class Sequence(PartSequence, PostProcessor):
         return texts
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
-        """The numbers of all members, each counted by itself."""
+        """The sum over all members, each counted alone."""
         return sum(each.num_special_tokens_to_add(is_pair) for each in self)
 
 
-def special_token(token: Any) -> tuple[str, dict[str, Any]]:
+def parse_special_token(token: Any) -> tuple[str, dict[str, Any]]:
     """A token of a template: its content and id in either order, or its name, ids and tokens."""
     if isinstance(token, Mapping):
         return token["id"], {"id": token["id"], "ids": list(token["ids"]), "tokens": list(token["tokens"])}
@@ -193,7 +193,7 @@ def special_token(token: Any) -> tuple[str, dict[str, Any]]:
 PIECE = re.compile(r"\$(?P<text>[AaBb]?)(?P<type>[0-9]*)(?::(?P<other>[0-9]+))?")
 
 
-def template(given: str | Iterable[str]) -> list[dict[str, Any]]:
+def parse_template(given: str | Iterable[str]) -> list[dict[str, Any]]:
     """The pieces of a template in JSON."""
     return [piece(each) for each in (given.split() if isinstance(given, str) else given)]
 
@@ -217,17 +217,17 @@ def piece(written: str) -> dict[str, Any]:
 BLANK = "Ġ"
 WHITE = "".join(
     chr(point) for point in range(0x3001) if chr(point).isspace() and not 0x1C <= point <= 0x1F
-)  # Unicode's
+)  # Unicode's white space
 
 
-def trimmed(encoding: Encoding, prefix: bool) -> Encoding:
-    """An encoding, and what overflows, whose offsets leave out the white space at the ends of byte-level tokens."""
+def trim_offsets(encoding: Encoding, prefix: bool) -> Encoding:
+    """An encoding, and its overflow, with offsets that leave out white space at the ends of byte-level tokens."""
     runs = []
     for place, run in enumerate(encoding._runs):
         ids = run.source.ids[run.start : run.stop]
         late = Late(ids, partial(trim_run, run, place == 0, prefix), run.source.special, run.source.attention)
         runs.append(run.with_columns(late))
-    return Encoding(runs, [trimmed(each, prefix) for each in encoding.overflowing], encoding._ranges)
+    return Encoding(runs, [trim_offsets(each, prefix) for each in encoding.overflowing], encoding._ranges)
 
 
 def trim_run(run: Run, is_first: bool, prefix: bool) -> Fixed:
@@ -238,7 +238,7 @@ def trim_run(run: Run, is_first: bool, prefix: bool) -> Fixed:
         blanks = token.replace(BLANK, " ")
         leading, trailing = len(token) - len(blanks.lstrip(WHITE)), len(token) - len(blanks.rstrip(WHITE))
         if leading == 1 and prefix and ((is_first and place == 0) or start == 0):
-            leading = 0  # what was added stays
+            leading = 0  # an added space stays
         start = min(start + leading, end)
         if trailing and end >= trailing:
             end = max(end - trailing, start)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from ._added import AddedToken
-from ._parts import refused
+from ._parts import raise_not_here
 
 __all__ = ["BpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
 
@@ -41,8 +41,8 @@ class Trainer:
         object.__setattr__(self, "options", {})
         unknown = sorted(options.keys() - self.OPTIONS.keys())
         if unknown:
-            known = ", ".join(self.OPTIONS)
-            raise TypeError(f"{type(self).__name__}: {unknown[0]} is not one of its arguments, which are {known}")
+            names = ", ".join(self.OPTIONS)
+            raise TypeError(f"{type(self).__name__}: {unknown[0]} is not one of its arguments, which are {names}")
         for name, default in self.OPTIONS.items():
             setattr(self, name, options.get(name, default))
 
@@ -50,7 +50,7 @@ class Trainer:
         if name not in self.OPTIONS:
             raise AttributeError(f"{type(self).__name__} has no option {name!r}; it has {', '.join(self.OPTIONS)}")
         if name == "special_tokens":
-            value = special(value)
+            value = make_special(value)
         elif name == "initial_alphabet":
             value = [each[0] for each in value if each]
         self.options[name] = value
@@ -59,12 +59,12 @@ class Trainer:
         if name.startswith("__") or "options" not in self.__dict__:
             raise AttributeError(name)
         if name not in self.options:
-            refused(f"{type(self).__name__}.{name}", f"its options are {', '.join(self.OPTIONS)}")
+            raise_not_here(f"{type(self).__name__}.{name}", f"its options are {', '.join(self.OPTIONS)}")
         return self.options[name]
 
     @classmethod
     def of(cls, trainer: Any) -> Trainer:
-        """A trainer of ours, as it is, or one of the library itself, which describes itself in JSON when it is pickled."""
+        """A trainer of this drop-in unchanged, or a copy of the library's, whose pickle is JSON."""
         if isinstance(trainer, Trainer):
             return trainer
         try:
@@ -75,14 +75,14 @@ class Trainer:
             state = {state["type"]: state}
         ((name, options),) = state.items()
         options = options.get("bpe_trainer", options)
-        made: Trainer = object.__new__({each.__name__: each for each in cls.__subclasses__()}[name])
-        made.__setstate__(json.dumps({name: options}).encode())
-        return made
+        result: Trainer = object.__new__({each.__name__: each for each in cls.__subclasses__()}[name])
+        result.__setstate__(json.dumps({name: options}).encode())
+        return result
 
     def __getstate__(self) -> bytes:
         options = {**self.options, "words": {}}
         if "special_tokens" in options:
-            options["special_tokens"] = [each.spelt() for each in self.options["special_tokens"]]
+            options["special_tokens"] = [each.to_json() for each in self.options["special_tokens"]]
         return json.dumps({type(self).__name__: options}, ensure_ascii=False, separators=(",", ":")).encode()
 
     def __setstate__(self, state: bytes) -> None:
@@ -94,16 +94,16 @@ class Trainer:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.options.items())})"
 
 
-def special(tokens: Iterable[Any]) -> list[AddedToken]:
+def make_special(tokens: Iterable[Any]) -> list[AddedToken]:
     """Special tokens from texts and added tokens."""
-    found = [copy.copy(each) if isinstance(each, AddedToken) else AddedToken.taken(each, True) for each in tokens]
-    for token in found:
+    added = [copy.copy(each) if isinstance(each, AddedToken) else AddedToken.taken(each, True) for each in tokens]
+    for token in added:
         token.special = True
-    return found
+    return added
 
 
 class BpeTrainer(Trainer):
-    """Of byte-pair encoding."""
+    """Options of byte-pair training."""
 
     MODEL = "BPE"
     OPTIONS: ClassVar[Mapping[str, Any]] = {**LETTERS, "max_token_length": None}
@@ -118,14 +118,14 @@ class WordPieceTrainer(Trainer):
 
 
 class WordLevelTrainer(Trainer):
-    """Of whole pieces."""
+    """Options of word-level training."""
 
     MODEL = "WordLevel"
     OPTIONS: ClassVar[Mapping[str, Any]] = {**COMMON, "special_tokens": ()}
 
 
 class UnigramTrainer(Trainer):
-    """Of unigram models."""
+    """Options of unigram training."""
 
     MODEL = "Unigram"
     OPTIONS: ClassVar[Mapping[str, Any]] = {

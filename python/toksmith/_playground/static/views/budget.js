@@ -1,11 +1,11 @@
-// The text against the context lengths of models and of sizes, and what it costs.
+// The text relative to the context lengths of models and to general sizes, and its cost.
 
 import { bar, count, h, num, table } from '../dom.js';
 import { Costs } from '../costs.js';
 import { field } from '../parts.js';
 
-const PERCENT = 10; // times that a context is filled, from which that is said in contexts
-let costs = null; // drawn once, because somebody writes in it
+const PERCENT = 10; // contexts; from this number on, contexts replace percent
+let costs = null; // drawn once, because the user writes in it
 
 function used(row) {
   if (!row) return '–';
@@ -36,7 +36,7 @@ export const view = {
   },
   more(app) {
     costs ??= new Costs(app);
-    costs.draw(); // with the tokenizers that are chosen now
+    costs.draw(); // with the current tokenizers
     return costs.element;
   },
 };

@@ -1,4 +1,4 @@
-// A conversation as its tokens: what the template writes, what each message costs, and what a cache can reuse.
+// A conversation as tokens: those of the template, the cost of each message, and the ids that a cache can reuse.
 
 import { ask } from '../api.js';
 import { count, h, num, table } from '../dom.js';
@@ -20,8 +20,8 @@ const sample = (control) => `[\n${[
 class ChatPanel {
   constructor(app) {
     this.app = app;
-    this.sampled = true; // nobody has edited the messages
-    // Not part of a link: a template of somebody else would run on the server of whoever opens it.
+    this.sampled = true; // the messages are still the sample
+    // Not part of a link: the server of the user who opens the link would run another person's template.
     this.own = h('textarea', { id: 'chat-own', rows: 6, spellcheck: false, className: 'mono', value: OWN, oninput: () => this.load() });
     this.ownRow = h('div', { hidden: true }, h('label', { htmlFor: 'chat-own' }, 'Template (Jinja), such as chat_template of a tokenizer_config.json; it is not part of links'), this.own);
     this.template = h('select', { id: 'chat-template', onchange: () => app.set({ chatTemplate: NAMES.indexOf(this.template.value) }) }, NAMES.map((name) => h('option', { value: name }, LABELS[name])));

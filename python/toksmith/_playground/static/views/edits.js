@@ -1,4 +1,4 @@
-// What a keystroke changes in the ids of the text: a figure over all of it, and the tokens around one place.
+// The ids that a keystroke changes: a figure for the whole text, and the tokens around one place.
 
 import { ask } from '../api.js';
 import { count, h, num, table } from '../dom.js';

@@ -1,4 +1,4 @@
-// What the same text costs in each language: a strip for each tokenizer, all on one scale.
+// The cost of the same text in each language: a strip for each tokenizer, all on one scale.
 
 import { ask } from '../api.js';
 import { count, h, num, say, table } from '../dom.js';
@@ -12,7 +12,7 @@ const MOST_BYTES = 20_000_000;
 class FairnessPanel {
   constructor(app) {
     this.app = app;
-    this.texts = null; // the files that somebody opened; null for the sentences of the page
+    this.texts = null; // the opened files; null for the sentences of the page
     this.asked = '';
     this.found = null;
     this.input = h('input', { type: 'file', multiple: true, hidden: true, id: 'fair-files', accept: '.txt', 'aria-label': 'Open parallel texts', onchange: () => this.open([...this.input.files]) });
@@ -51,7 +51,7 @@ class FairnessPanel {
     if (!files.length) return;
     const size = files.reduce((sum, file) => sum + file.size, 0);
     if (size > MOST_BYTES) {
-      this.tell(`The files have ${num(size)} bytes; the page takes at most ${num(MOST_BYTES)}. Use \`toksmith fairness\` instead.`, 'bad');
+      this.tell(`The files have ${num(size)} bytes; the page takes at most ${num(MOST_BYTES)}. Use \`toksmith compare\` instead.`, 'bad');
       return;
     }
     const texts = {};
@@ -72,7 +72,7 @@ class FairnessPanel {
   async fetch(again, signal) {
     const question = this.question();
     const about = JSON.stringify([question[2].tokenizers, question[2].reference, this.texts && Object.keys(this.texts)]);
-    if (about === this.asked && this.found) return; // the text of the page has no part in it
+    if (about === this.asked && this.found) return; // it does not depend on the text of the page
     try {
       const found = await ask(...question, { signal });
       if (again()) return;
@@ -107,7 +107,7 @@ class FairnessPanel {
     ];
   }
 
-  // One strip for each tokenizer; the scale is logarithmic, so that twice as dear is as far everywhere.
+  // One strip for each tokenizer; on the logarithmic scale, equal ratios have equal distances.
   strips(found, least, most) {
     const wide = this.wide - 8;
     const low = Math.log(least * 0.95);

@@ -1,15 +1,15 @@
-// A folder by tokens: a map of areas, two levels at a time, and what a prompt can do without. The browser reads the files.
+// A folder by tokens: a map of areas, two levels at a time, and the files that a prompt can omit. The browser reads the files.
 
 import { ask } from '../api.js';
 import { count, h, num, say, table } from '../dom.js';
 import { base64 } from '../files.js';
 import { latest } from '../latest.js';
 
-const BATCH = 6_000_000; // bytes that are sent at once
-const LARGEST = 20_000_000; // of a file that the page reads; `toksmith map` reads all
-const LOOKED_AT = 8000; // bytes in which a NUL says that a file is no text
+const BATCH = 6_000_000; // bytes of one request
+const LARGEST = 20_000_000; // bytes of a file; the page skips larger ones, which `toksmith explain folder` reads
+const LOOKED_AT = 8000; // bytes; a NUL among these marks a binary file
 const SCALE = ['4 bytes per token and more', '3 to 4', '2 to 3', 'less than 2'];
-const REACHED = 24; // pixels of both sides, from which an area is a button
+const REACHED = 24; // pixels of both sides; a larger area is a button
 
 const pathOf = (file) => file.webkitRelativePath.split('/').slice(1).join('/') || file.name;
 
@@ -58,7 +58,7 @@ class FolderPanel {
     if (words) say(words);
   }
 
-  // Sends what the folder's own rules leave: first the paths, then the files in parts.
+  // Sends the files that the folder's rules include: first the paths, then the files in parts.
   async send() {
     const { files } = this;
     const key = `${Date.now()}-${Math.random()}`;
@@ -89,7 +89,7 @@ class FolderPanel {
         batch[paths[at]] = bytes.subarray(0, LOOKED_AT).includes(0) ? null : base64(bytes);
         size += batch[paths[at]] ? bytes.length : 0;
       } catch {
-        missed += 1; // it is gone, or may not be read
+        missed += 1; // it is missing or unreadable
       }
       if (size > BATCH) {
         await flush();
@@ -99,7 +99,7 @@ class FolderPanel {
     await flush();
     this.key = key;
     const left = files.length - wanted.length;
-    const said = [left ? `${count(left, 'file')} left out by .gitignore or version control` : '', missed ? `${count(missed, 'file')} too large or unreadable: \`toksmith map\` counts them` : ''];
+    const said = [left ? `${count(left, 'file')} left out by .gitignore or version control` : '', missed ? `${count(missed, 'file')} too large or unreadable: \`toksmith explain folder\` counts them` : ''];
     this.tell(said.filter(Boolean).join('; '), missed ? 'warn' : 'dim');
   }
 
@@ -113,7 +113,7 @@ class FolderPanel {
         found = await ask('folder_areas', null, values(), { signal });
       } catch (problem) {
         if (problem.kind !== 'UnknownName' || !this.files.length || again()) throw problem;
-        await this.send(); // the server was started anew
+        await this.send(); // the server was restarted
         found = await ask('folder_areas', null, values(), { signal });
       }
       if (!again()) this.answer.replaceChildren(...this.draw(found, wide, high).flat().filter(Boolean));

@@ -1,4 +1,4 @@
-// A token, what it was merged from, and what is built from it.
+// A token, its parts, and the tokens that are merged from it.
 
 import { count, h, hexBytes, num, table } from '../dom.js';
 import { field, tokenLink } from '../parts.js';

@@ -1,4 +1,4 @@
-// What the same text costs in each language.
+// The cost of the same text in each language.
 
 import { bar, h, table } from '../dom.js';
 

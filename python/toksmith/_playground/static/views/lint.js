@@ -1,4 +1,4 @@
-// What in the text costs tokens without being seen.
+// Characters of the text that cost tokens but are invisible or look like others.
 
 import { ask } from '../api.js';
 import { count, h, num, say, table } from '../dom.js';

@@ -1,4 +1,4 @@
-// A prompt that ends here: its tokens, those of the longer text, and the prompt healed.
+// A prompt that ends here: its tokens, those of the longer text, and the healed prompt.
 
 import { chips, count, h } from '../dom.js';
 import { field } from '../parts.js';
@@ -20,7 +20,7 @@ export const view = {
       h('p', {}, `A prompt of ${count(found.bytes, 'byte')} and ${count(found.ids, 'token')}.`),
       found.ends_in_space ? h('p', { className: 'warn' }, 'It ends in white space, which prevents the token that a model would usually choose next.') : null,
       h('h3', {}, 'By itself'), chips(found.prompt, { onclick: open, label: 'The last tokens of the prompt' }),
-      followed ? [h('h3', {}, 'With the text behind it'), chips(found.followed, { onclick: open, label: 'The tokens of the text around the end of the prompt' })] : null,
+      followed ? [h('h3', {}, 'With the text after it'), chips(found.followed, { onclick: open, label: 'The tokens of the text around the end of the prompt' })] : null,
       !followed ? null : found.is_beginning ? h('p', { className: 'good' }, 'The longer text keeps every id of the prompt.') : h('p', { className: 'warn' }, `${count(found.ids - found.agree, 'id')} at its end ${found.ids - found.agree === 1 ? 'is not what the text has' : 'are not those that the text has'} there.`),
       h('h3', {}, 'Healed'), chips(found.healed.tokens, { onclick: open, label: 'The tokens that are kept' }),
       found.healed.rest.hex ? h('p', {}, 'The next token must begin with ', h('bdi', { className: 'mono boxed' }, found.healed.rest.shown), `: ${count(found.continuations, 'token')} do${found.continuations === 1 ? 'es' : ''}.`) : h('p', { className: 'good' }, 'Nothing needs to be cut off: every continuation of the prompt is possible.'),

@@ -1,4 +1,4 @@
-// The special tokens in the text, as each of the three ways takes them.
+// The special tokens in the text, treated in each of the three ways.
 
 import { chips, count, h, num, table } from '../dom.js';
 

@@ -1,4 +1,4 @@
-// A training whose vocabulary size is dragged.
+// A training with a slider for the vocabulary size.
 
 import { Trainer } from '../trainer.js';
 

@@ -22,7 +22,7 @@ export const view = {
   more: (app) => health(app),
 };
 
-// The doctor takes seconds for a large vocabulary, so that it comes by itself, below.
+// The doctor takes seconds for a large vocabulary, so its findings are requested separately, below.
 function health(app) {
   const place = h('section', { 'aria-label': 'Health' }, h('h3', {}, 'Health'), h('p', { className: 'dim' }, 'Searching the vocabulary …'));
   const name = app.state.toks[app.state.which];

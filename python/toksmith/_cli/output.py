@@ -1,6 +1,6 @@
-"""What commands print: a result is drawn in the terminal, printed as JSON, or written as a page or a picture.
+"""Output of commands: a result is drawn in the terminal, printed as JSON, or written as a page or picture.
 
-`_render.streams` has the lines. Everything that a command prints passes there, except what `decode` writes.
+All output of commands goes through `_render.streams`, except the bytes that `decode` writes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import toksmith
 
 from .. import _render
 from .._render import draw, print_json, print_lines
-from .inputs import working
+from .inputs import show_progress
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,64 +25,63 @@ if TYPE_CHECKING:
     from .._render import Shown
     from .arguments import Asked
 
-__all__ = ["merge_views", "prepared", "print_drawn", "print_shown", "refuse_other", "token_json"]
+__all__ = ["check_suffix", "merge_views", "prepare_result", "print_renderables", "print_result", "token_json"]
 
 
-def print_shown(
+def print_result(
     result: Callable[[], Shown], asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None
 ) -> None:
-    """Make one result, say that this goes on, and print it in the way that was asked for.
+    """Make a result with progress on stderr, and print it in the requested form.
 
     Args:
-        size: What the work is about, as of `working`, and so is `unit` and `total`.
+        size, unit, total: As in `show_progress`.
     """
-    with working(asked, size, unit, total=total):
-        show = prepared(result(), asked)
+    with show_progress(asked, size, unit, total=total):
+        show = prepare_result(result(), asked)
     show()
 
 
-def prepared(result: Shown, asked: Asked) -> Callable[[], None]:
-    """A result, drawn in the way that was asked for; the call of what this returns prints it, which takes no time."""
+def prepare_result(result: Shown, asked: Asked) -> Callable[[], None]:
+    """Draw a result in the requested form, and return the function that prints it, which takes no time."""
     html, svg, as_json = asked.get("html"), asked.get("svg"), asked["as_json"]
-    refuse_other(html, ("html", "htm"), "--html")
-    refuse_other(svg, ("svg",), "--svg")
-    written = []
+    check_suffix(html, ("html", "htm"), "--html")
+    check_suffix(svg, ("svg",), "--svg")
+    files = []
     for path, save in ((html, result.save_html), (svg, result.save_svg)):
         if path is not None:
             save(path)
-            written.append(path)
+            files.append(path)
     value = result.to_json() if as_json else None
-    drawn = "" if as_json or written else "".join(drawings([result]))
+    picture = "" if as_json or files else "".join(render_parts([result]))
 
     def show() -> None:
-        print_lines(*written)
+        print_lines(*files)
         if value is not None:
             print_json(value)
-        draw(drawn)
+        draw(picture)
 
     return show
 
 
-def refuse_other(path: str | None, suffixes: Sequence[str], flag: str) -> None:
-    """Refuse the name of another kind of file, such as .png: its content would be none."""
+def check_suffix(path: str | None, suffixes: Sequence[str], flag: str) -> None:
+    """Refuse the name of another kind of file, such as .png, which would not match the content."""
     suffix = "" if path is None else os.path.splitext(path)[1]
     if suffix and suffix[1:].lower() not in suffixes:
         raise click.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
 
 
-def print_drawn(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> None:
-    """Print what rich draws: coloured and as wide as the terminal is, plain and 80 cells wide elsewhere.
+def print_renderables(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> None:
+    """Print rich output: coloured and as wide as the terminal there, plain and 80 cells wide elsewhere.
 
     Args:
-        whole_lines: Whether no line is folded.
+        whole_lines: Whether lines are never folded.
     """
-    for text in drawings(drawn, whole_lines=whole_lines):
+    for text in render_parts(drawn, whole_lines=whole_lines):
         draw(text)
 
 
-def drawings(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> Iterator[str]:
-    """What rich draws, a part after another. Not written by rich, which has an exit code of its own for a reader that
-    leaves."""
+def render_parts(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> Iterator[str]:
+    """Render rich output as strings. Rich does not write them: its exit code for a closed pipe differs."""
     out = io.StringIO()
     terminal = sys.stdout.isatty()
     console = _render.make_console(out, force_terminal=terminal or None)
@@ -97,12 +96,12 @@ def drawings(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> I
 
 
 def token_json(token: bytes) -> dict[str, str]:
-    """Bytes as JSON values: `text` to read, `hex` exact."""
+    """Bytes as JSON values: readable `text`, exact `hex`."""
     return {"text": token.decode("utf-8", "replace"), "hex": token.hex()}
 
 
 def merge_views(tok: toksmith.Tokenizer) -> list[_render.MergeView]:
-    """The merges of a tokenizer that has the record of its training."""
+    """The merges of a tokenizer with a training record."""
     record = tok.model.training
     assert record is not None, "train() leaves a record, and save() keeps it"
     return _render.merge_views(tok.model.merges.tolist(), record.counts.tolist(), record.left.tolist(), tok.token_bytes)

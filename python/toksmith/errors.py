@@ -1,7 +1,7 @@
-"""The exceptions of toksmith: one tree, and each error carries its data as attributes.
+"""The exceptions of toksmith: one tree; each carries its data as attributes.
 
 ```
-ToksmithError                                     message: where, what, expected, what to do
+ToksmithError                       message: where, what, expected, advice
 ├── FormatError(ValueError)         path, place, problem
 │   └── CannotRepresent             format, field
 ├── ModelError(ValueError)          invariant, id
@@ -18,24 +18,26 @@ ToksmithError                                     message: where, what, expected
 └── CheckpointError(OSError)        errno, path, problem, tokenizer
 
 KeyboardInterrupt
-└── TrainingInterrupted             tokenizer, phase: no ToksmithError, so that `except Exception` lets Ctrl-C through
+└── TrainingInterrupted             tokenizer, phase
 ```
 
-An error takes a path as its caller has it, and holds it as text (`_base/paths.py`: `shown`).
-The message is built from the data, so an exception that was pickled, copied or re-raised has the same message. It
-quotes at most 200 characters of a refused value; the attributes hold the whole value.
+`TrainingInterrupted` is not a `ToksmithError`, so that `except Exception`
+lets Ctrl-C through. An error takes any kind of path, and stores it as text.
+The message is built from the data, so an exception that was pickled, copied
+or re-raised has the same message. It quotes at most 200 characters of a
+refused value; the attributes hold the whole value.
 """
 
 from __future__ import annotations
 
 import os
-import reprlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ._base.wording import MOST_CHOICES, close_names, list_some, printable_path, quote_value, shorten_middle
+
 __all__ = [
-    "OF_A_PLACE",
     "CannotRepresent",
     "CheckpointError",
     "CorpusError",
@@ -52,97 +54,28 @@ __all__ = [
     "TrainingInterrupted",
     "UnknownId",
     "UnknownName",
-    "close_names",
-    "first_of",
-    "moved",
-    "number_of",
-    "quoted",
-    "shortened",
-    "some_of",
 ]
-
-MOST_QUOTED = 200  # a message quotes at most this many characters of a value
-MOST_CHOICES = 5  # a message lists at most this many names to choose from
-MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quotation
-
-
-class Quoting(reprlib.Repr):
-    """Writes the value that a message quotes, in at most 200 characters; the value's own `repr` may fail."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxother = self.maxlong = MOST_QUOTED
-        self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 12
-
-    def quoted(self, value: object) -> str:
-        """The value as Python source."""
-        return shortened(self.repr(value), MOST_QUOTED)
-
-    def repr_str(self, x: str, level: int) -> str:
-        """A text; inside a container it is shorter, so that two texts fit."""
-        most = MOST_QUOTED - 2 if level == self.maxlevel else MOST_QUOTED // 2 - 8
-        return repr(shortened(x, most))
-
-    def repr_int(self, x: int, level: int) -> str:
-        """A number; Python refuses to write more than some thousand digits."""
-        return repr(x) if x.bit_length() < 640 else f"<int of {x.bit_length():,} bits>"
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        """Anything else; its own `repr` may raise."""
-        try:
-            return repr(x)
-        except Exception:  # noqa: BLE001 - the message is about something else
-            return f"<{type(x).__name__}>"
-
-
-def shown(path: str | os.PathLike[str]) -> str:
-    """The path as errors show it."""
-    from .paths import shown  # which raises errors of this module
-
-    return shown(path)
-
-
-def quoted(value: object) -> str:
-    """A value as messages quote it: as Python writes it, in at most 200 characters."""
-    return Quoting().quoted(value)
-
-
-def shortened(text: str, most: int = MOST_TOLD) -> str:
-    """The text, without its middle if it is long."""
-    return text if len(text) <= most else f"{text[: most // 2]}…{text[1 - most // 2 :]}"
-
-
-def number_of(count: int, noun: str) -> str:
-    """A number of things in words: "1 document", "2 documents"."""
-    return f"{count} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 class ToksmithError(Exception):
     """The root of every error that toksmith raises on purpose."""
-
-    __module__ = "toksmith"
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        # Tracebacks name the module to import the class from, not the file that defines it.
-        cls.__module__ = "toksmith"
 
 
 class FormatError(ToksmithError, ValueError):
     """A file violates its format.
 
     Attributes: `path` the file, `place` a line number, `"byte 17"` or a field
-    name (None for the whole file), `problem` what was found and what was
-    expected.
+    name (None for the whole file), `problem` the found and the expected
+    content.
     """
 
     def __init__(self, path: str | os.PathLike[str], place: int | str | None, problem: str) -> None:
-        super().__init__(shown(path), place, problem)
-        self.path, self.place, self.problem = shown(path), place, problem
+        super().__init__(printable_path(path), place, problem)
+        self.path, self.place, self.problem = printable_path(path), place, problem
 
     def __str__(self) -> str:
         where = self.path if self.place is None else f"{self.path}:{self.place}"
-        return f"{where}: {shortened(self.problem)}"
+        return f"{where}: {shorten_middle(self.problem)}"
 
 
 class CannotRepresent(FormatError):
@@ -150,16 +83,16 @@ class CannotRepresent(FormatError):
     silently.
 
     Attributes: `format` the format's name, `field` the model's field,
-        `problem` why, `file` the file that was to be written, or None.
+        `problem` the reason, `file` the file to be written, or None.
     """
 
     def __init__(self, format: str, field: str, problem: str, file: str | os.PathLike[str] | None = None) -> None:
         super().__init__(format, field, problem)
-        self.format, self.field, self.file = format, field, None if file is None else shown(file)
+        self.format, self.field, self.file = format, field, None if file is None else printable_path(file)
 
     def __str__(self) -> str:
         where = "" if self.file is None else f"{self.file}: "
-        return f"{where}the format {self.format!r} cannot hold {shortened(self.field)}: {shortened(self.problem)}"
+        return f"{where}the format {self.format!r} cannot hold {shorten_middle(self.field)}: {shorten_middle(self.problem)}"
 
 
 class ModelError(ToksmithError, ValueError):
@@ -174,14 +107,14 @@ class ModelError(ToksmithError, ValueError):
         self.invariant, self.id = invariant, id
 
     def __str__(self) -> str:
-        invariant = shortened(self.invariant)
+        invariant = shorten_middle(self.invariant)
         return invariant if self.id is None else f"id {self.id}: {invariant}"
 
 
 class PatternError(ToksmithError, ValueError):
     """The regex engine gave up on a text.
 
-    Attributes: `pattern` the regex, `problem` what the engine says; `offset`
+    Attributes: `pattern` the regex, `problem` the engine's message; `offset`
     where in the text the search began, in characters for `str` and in bytes
     for `bytes` and documents (None if the place is not in the caller's text);
     `index` the text's position in the batch, or None.
@@ -195,7 +128,7 @@ class PatternError(ToksmithError, ValueError):
         where = "" if self.index is None else f" in text {self.index}"
         where += "" if self.offset is None else f" at offset {self.offset}"
         return (
-            f"the regex engine gave up{where}: {shortened(self.problem)}; the pattern was {quoted(self.pattern)}. "
+            f"the regex engine gave up{where}: {shorten_middle(self.problem)}; the pattern was {quote_value(self.pattern)}. "
             "Cut the text into smaller documents, or use a pattern that backtracks less"
         )
 
@@ -237,9 +170,9 @@ class SpecialTokenInText(ToksmithError, ValueError):
         self.token, self.offset, self.index = token, offset, index
 
     def __str__(self) -> str:
-        token = quoted(self.token)
+        token = quote_value(self.token)
         return (
-            f"the text holds the special token {token} at {place(self.offset, self.index)}; pass special='text' to encode it as "
+            f"the text holds the special token {token} at {describe_place(self.offset, self.index)}; pass special='text' to encode it as "
             f"ordinary text, or special='allow' (or special=[{token}]) to turn it into its id"
         )
 
@@ -249,10 +182,10 @@ class SpecialTokenInText(ToksmithError, ValueError):
 
 
 class NotInVocabulary(ToksmithError, ValueError):
-    """A character, word or token is not in the vocabulary, and there is no
-    fallback for it.
+    """A character, word or token is not in the vocabulary and has no
+    fallback.
 
-    Attributes: `content` what is missing (`str`, or `bytes` that are not
+    Attributes: `content` the missing text (`str`, or `bytes` that are not
     UTF-8); `offset` where it starts in the text, in characters for `str` and
     in bytes for `bytes`, or None outside a text; `index` the text's place in
     the batch, or None.
@@ -263,8 +196,8 @@ class NotInVocabulary(ToksmithError, ValueError):
         self.content, self.offset, self.index = content, offset, index
 
     def __str__(self) -> str:
-        where = "" if self.offset is None else f" ({place(self.offset, self.index)})"
-        return f"{quoted(self.content)} is not in the vocabulary{where}"
+        where = "" if self.offset is None else f" ({describe_place(self.offset, self.index)})"
+        return f"{quote_value(self.content)} is not in the vocabulary{where}"
 
     def at(self, offset: int, index: int | None) -> NotInVocabulary:
         """The same error at another place."""
@@ -275,21 +208,21 @@ OF_A_PLACE = (SpecialTokenInText, NotInVocabulary, PatternError)
 
 
 @contextmanager
-def moved(move: Callable[[int], int]) -> Iterator[None]:
-    """Converts offsets in errors from a part of the caller's text to the whole; `move` converts one offset."""
+def shift_offsets(move: Callable[[int], int]) -> Iterator[None]:
+    """Converts offsets in errors from a part of the caller's text to the whole text; `move` converts one offset."""
     try:
         yield
     except OF_A_PLACE as error:
         raise error if error.offset is None else error.at(move(error.offset), error.index) from None
 
 
-def place(offset: int, index: int | None) -> str:
+def describe_place(offset: int, index: int | None) -> str:
     """The position in words."""
     return f"offset {offset}" if index is None else f"text {index}, offset {offset}"
 
 
 class UnknownId(ToksmithError, ValueError):
-    """An id belongs to no token.
+    """No token has the id.
 
     Attributes: `id`, `position` its position in the sequence (None outside
     one), `vocab_size` the largest id + 1, `index` the sequence's position in
@@ -305,37 +238,10 @@ class UnknownId(ToksmithError, ValueError):
         where += "" if self.index is None else f" of sequence {self.index}"
         if 0 <= self.id < self.vocab_size:
             return f"id {self.id}{where} is a hole: no token has it"
-        return f"id {quoted(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
+        return f"id {quote_value(self.id)}{where} is out of range; ids lie in [0, {self.vocab_size})"
 
 
-def some_of(names: Sequence[str]) -> str:
-    """Names to choose from, for a message: five at most.
-
-    >>> some_of(["a", "b"]), some_of(list("abcdefg"))
-    ('a, b', 'a, b, c, d, e and 2 more')
-    """
-    more = len(names) - MOST_CHOICES
-    return ", ".join(names[:MOST_CHOICES]) + (f" and {more} more" if more > 0 else "")
-
-
-def first_of(values: Any, most: int = 6) -> str:
-    """The first items of a result, as its `repr` shows them.
-
-    >>> first_of([1, 2, 3], 2), first_of([])
-    ('[1, 2, …]', '[]')
-    """
-    shown = [quoted(value) if isinstance(value, (str, bytes, tuple)) else str(value) for value in values[:most]]
-    return f"[{', '.join([*shown, '…'] if len(values) > most else shown)}]"
-
-
-def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """The known names that mean what a wrong one means in other programs, or else those that are spelt like it."""
-    from .suggestions import close_names  # a table that only errors need
-
-    return close_names(name, known)
-
-
-# Where the names of a kind are listed.
+# For each kind of name, the call that lists the names.
 LISTED = {
     "encoding or file": "toksmith.encodings() lists the names",
     "format": "toksmith.formats() lists the names",
@@ -346,8 +252,8 @@ LISTED = {
 class UnknownName(ToksmithError, LookupError):
     """A name is unknown.
 
-    Attributes: `kind` of thing, `name` as given, `matches` names that may be
-        meant. The message lists at most five.
+    Attributes: `kind` of thing, `name` as given, `matches` probable names.
+        The message lists at most five.
     """
 
     def __init__(self, kind: str, name: str, matches: Iterable[str] = ()) -> None:
@@ -356,24 +262,24 @@ class UnknownName(ToksmithError, LookupError):
         self.kind, self.name = kind, name
 
     def __str__(self) -> str:
-        names, listed = [*self.matches], LISTED.get(self.kind)
+        names, listing = [*self.matches], LISTED.get(self.kind)
         if names and set(names) <= set(close_names(self.name, names)):
-            hint = f"; did you mean {' or '.join(map(quoted, names[:MOST_CHOICES]))}?"
+            hint = f"; did you mean {' or '.join(map(quote_value, names[:MOST_CHOICES]))}?"
         elif names:
             verb = "the known one is" if len(names) == 1 else "the known ones are"
-            hint = f"; {verb} {some_of([*map(quoted, names)])}"
-            hint += f" ({listed})" if listed and len(names) > MOST_CHOICES else ""
+            hint = f"; {verb} {list_some([*map(quote_value, names)])}"
+            hint += f" ({listing})" if listing and len(names) > MOST_CHOICES else ""
         elif self.kind == "encoding or file" and "://" in self.name:
             hint = "; load reads files of this machine: download the file first"
         else:
-            hint = f"; {listed}" if listed else ""
-        return f"there is no {self.kind} named {quoted(self.name)}{hint}"
+            hint = f"; {listing}" if listing else ""
+        return f"there is no {self.kind} named {quote_value(self.name)}{hint}"
 
 
 class InvalidOption(ToksmithError, ValueError):
     """An argument has an invalid value.
 
-    Attributes: `argument`, `value` as given, `allowed` what it may be.
+    Attributes: `argument`, `value` as given, `allowed` its valid values.
     """
 
     def __init__(self, argument: str, value: object, allowed: str) -> None:
@@ -383,7 +289,7 @@ class InvalidOption(ToksmithError, ValueError):
     def __str__(self) -> str:
         if type(self.value).__name__ == "Unset":  # not given
             return f"{self.argument}= is missing; expected {self.allowed}"
-        return f"{self.argument}={quoted(self.value)} is not possible; expected {self.allowed}"
+        return f"{self.argument}={quote_value(self.value)} is not possible; expected {self.allowed}"
 
 
 class CorpusError(ToksmithError, ValueError):
@@ -394,35 +300,39 @@ class CorpusError(ToksmithError, ValueError):
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, record: int | None, problem: str) -> None:
-        self.path, self.record, self.problem = None if path is None else shown(path), record, problem
+        self.path, self.record, self.problem = None if path is None else printable_path(path), record, problem
         super().__init__(self.path, record, problem)
 
     def __str__(self) -> str:
-        parts = [self.path or "", "" if self.record is None else f"document {self.record}", shortened(self.problem)]
+        parts = [
+            self.path or "",
+            "" if self.record is None else f"document {self.record}",
+            shorten_middle(self.problem),
+        ]
         return ": ".join(part for part in parts if part)
 
 
 class JobError(ToksmithError, RuntimeError):
-    """A job that encodes a corpus cannot go on.
+    """A job that encodes a corpus cannot continue.
 
-    Attributes: `folder` of the job; `problem` what was found and what to do.
+    Attributes: `folder` of the job; `problem` the cause and the advice.
     """
 
     def __init__(self, folder: str | os.PathLike[str], problem: str) -> None:
-        super().__init__(shown(folder), problem)
-        self.folder, self.problem = shown(folder), problem
+        super().__init__(printable_path(folder), problem)
+        self.folder, self.problem = printable_path(folder), problem
 
     def __str__(self) -> str:
-        return f"{self.folder}: {shortened(self.problem)}"
+        return f"{self.folder}: {shorten_middle(self.problem)}"
 
 
 class DownloadError(ToksmithError, OSError):
     """A published file could not be downloaded, or differs from the published
     file.
 
-    Attributes: `url`, `expected` its sha256 in hex, `target` where to put the
-        file by hand (both empty for a repository of the Hugging Face hub),
-        `problem`.
+    Attributes: `url`, `expected` its sha256 in hex, `target` the path for a
+        file saved by hand (both empty for a repository of the Hugging Face
+        hub), `problem`.
     """
 
     def __init__(self, url: str, expected: str, target: str, problem: str) -> None:
@@ -446,38 +356,36 @@ class CheckpointError(ToksmithError, OSError):
     """The checkpoint file of a training cannot be read or written, for example on
     a full disk.
 
-    Attributes: `errno` as of any OSError, `path` the file, `problem` what the
-    system says, `tokenizer` with the merges learned so far (None before the
-    first).
+    Attributes: `errno` as in any OSError, `path` the file, `problem` the
+    system's message, `tokenizer` with the merges learned so far (None before
+    the first).
     """
 
     def __init__(self, errno: int | None, path: str | os.PathLike[str], problem: str, tokenizer: Any = None) -> None:
-        super().__init__(errno, problem, shown(path))
-        self.path, self.problem, self.tokenizer = shown(path), problem, tokenizer
+        super().__init__(errno, problem, printable_path(path))
+        self.path, self.problem, self.tokenizer = printable_path(path), problem, tokenizer
 
     def __reduce__(self) -> tuple[Any, ...]:
         return CheckpointError, (self.errno, self.path, self.problem, self.tokenizer)
 
     def __str__(self) -> str:
-        said = f"{self.path}: the checkpoint cannot be written: {self.problem}"
+        message = f"{self.path}: the checkpoint cannot be written: {self.problem}"
         if self.tokenizer is None:
-            return f"{said}; nothing was learned yet"
+            return f"{message}; nothing was learned yet"
         merges = len(self.tokenizer.model.merges)
         return (
-            f"{said}; merges learned so far: {merges}. The exception's `tokenizer` holds them and can be "
+            f"{message}; merges learned so far: {merges}. The exception's `tokenizer` holds them and can be "
             "saved. Repeat the call to continue from the merges in the file"
         )
 
 
 class TrainingInterrupted(KeyboardInterrupt):
-    """Training was stopped by Ctrl-C. Like every `KeyboardInterrupt`, it is no
+    """Ctrl-C stopped training. Like every `KeyboardInterrupt`, it is not an
     `Exception`.
 
     Attributes: `tokenizer` with the merges learned so far (None before the
         first), `phase` "counting" or "merging".
     """
-
-    __module__ = "toksmith"
 
     def __init__(self, tokenizer: Any, phase: str) -> None:
         super().__init__(tokenizer, phase)
@@ -491,3 +399,7 @@ class TrainingInterrupted(KeyboardInterrupt):
             f"training was interrupted while {self.phase}; merges learned so far: {merges}. The "
             "exception's `tokenizer` holds them and can be saved"
         )
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -1,4 +1,4 @@
-"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/ahead.py`)."""
+"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/prefetch.py`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from processors import LIMIT_S
 
-from toksmith._corpus.ahead import in_turn, made_in_order, wait_to_be_asked
+from toksmith._corpus.prefetch import chain_prefetched, map_ordered, wait_for_demand
 
 
 def never(value: int) -> bool:
@@ -19,7 +19,7 @@ def never(value: int) -> bool:
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_values_are_in_order(threads: int, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_SLOW", slow)
-    made = made_in_order(lambda value, own: value * value, range(100), threads, never)
+    made = map_ordered(lambda value, own: value * value, range(100), threads, never)
     assert list(made) == [value * value for value in range(100)]
 
 
@@ -33,7 +33,7 @@ def test_a_later_value_does_not_wait_for_an_earlier_one() -> None:
             raise AssertionError("the second value waited for the first")
         return value
 
-    assert list(made_in_order(make, range(2), 2, never)) == [0, 1]
+    assert list(map_ordered(make, range(2), 2, never)) == [0, 1]
 
 
 def test_a_large_value_is_made_alone_by_the_caller_with_all_threads() -> None:
@@ -47,7 +47,7 @@ def test_a_large_value_is_made_alone_by_the_caller_with_all_threads() -> None:
         busy.discard(value)
         return value
 
-    assert list(made_in_order(make, range(20), 3, lambda value: value % 5 == 4)) == list(range(20))
+    assert list(map_ordered(make, range(20), 3, lambda value: value % 5 == 4)) == list(range(20))
     assert found == [(3, True, {value}) for value in (4, 9, 14, 19)]
 
 
@@ -63,9 +63,9 @@ def test_an_error_comes_behind_the_values_before_it() -> None:
 
     found: list[int] = []
     with pytest.raises(OSError, match="the disk is gone"):
-        found.extend(made_in_order(lambda value, own: value, failing(), 2, never))
+        found.extend(map_ordered(lambda value, own: value, failing(), 2, never))
     with pytest.raises(ValueError, match="five"):
-        found.extend(made_in_order(make, failing(), 2, never))
+        found.extend(map_ordered(make, failing(), 2, never))
     assert found == [*range(7), *range(5)]
 
 
@@ -77,7 +77,7 @@ def test_few_values_are_taken_that_nobody_asked_for() -> None:
             taken.append(value)
             yield value
 
-    made = made_in_order(lambda value, own: value, counted(), 2, never)
+    made = map_ordered(lambda value, own: value, counted(), 2, never)
     assert next(made) == 0
     assert len(taken) == 4, "two that are made, one that waits, and the next"
     made.close()
@@ -92,11 +92,11 @@ def test_a_large_value_waits_until_those_before_it_are_used() -> None:
     def some(start: int) -> Iterator[int]:
         for value in range(start, start + 10):
             if value % 3 == 0:
-                wait_to_be_asked()
+                wait_for_demand()
                 seen.append((value, len(used)))
             yield value
 
-    found = in_turn(map(some, range(0, 50, 10)), 3)
+    found = chain_prefetched(map(some, range(0, 50, 10)), 3)
     while len(used) < 50:
         used.append(next(found))
     assert used == [*range(50)]
@@ -108,12 +108,12 @@ def test_who_waits_to_be_asked_ends_with_the_walk() -> None:
 
     def some() -> Iterator[int]:
         yield 1
-        wait_to_be_asked()
+        wait_for_demand()
         ended.set()
         yield 2
 
-    found = in_turn([some()], 1)
+    found = chain_prefetched([some()], 1)
     assert next(found) == 1
     found.close()
     assert ended.wait(LIMIT_S)
-    wait_to_be_asked()  # does nothing on a thread that makes no values ahead
+    wait_for_demand()  # does nothing on a thread that makes no values ahead

@@ -1,7 +1,7 @@
-"""The tokenizers of one page, what is kept of what was asked last, and what a view is asked, checked.
+"""The session of one page (its tokenizers and its cache), and the checked request of a view.
 
-The rules: every argument is checked where it is read, and what is wrong with it is an `InvalidOption` that says what was expected.
-A value is made once for each key, however many requests ask at the same time, and stays among the last few of its kind.
+Every argument is checked when it is read; a wrong one raises an `InvalidOption` with the expected values. A value is computed
+once for each key, even for concurrent requests, and stays cached while it is among the last few of its kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import toksmith
 from toksmith import explain
 
 from ..layout import Widths
-from ..texts import Held, edited, key_of
+from ..texts import StoredText, apply_edits, key_of
 
 __all__ = [
     "KEPT",
@@ -26,35 +26,35 @@ __all__ = [
     "MOST_IDS",
     "MOST_LOADED",
     "MOST_TOKENIZERS",
-    "Asked",
-    "AskerLeft",
+    "ClientLeft",
     "Session",
     "UnknownText",
-    "data_of",
-    "decoded",
-    "held_of",
+    "ViewRequest",
+    "decode_file",
+    "stored_text",
+    "text_bytes",
 ]
 
 MOST_BYTES = 10_000_000  # of one text
-MOST_TOKENIZERS = 4  # beside each other
+MOST_TOKENIZERS = 4  # in one comparison
 MOST_LOADED = 50  # on a page
 MOST_IDS = 2000
-# The last used of each kind; of cuts and rows those of an edited text and of the text before it.
+# The number of values in the cache, by kind; cuts and rows need those of an edited text and of the text before it.
 KEPT = {"text": 8, "data": 2, "cut": 8, "starts": 3, "right": 8, "compare": 2, "looks": 50, "doctor": 8}
 KEPT |= {"folder": 3, "folder_map": 8, "stability": 3}
 KEPT |= {"corpus": 2, "counts": 3, "training": 4, "watch": 1}  # of the live trainer
 KEPT |= {"model": 8}
-MOST_AT_ONCE = 20_000_000  # bytes of a text, as often as there are tokenizers to look at it
+MOST_AT_ONCE = 20_000_000  # bytes of a text, multiplied by the number of tokenizers
 T = TypeVar("T")
 
 
 class Session:
-    """The tokenizers of one page, and what was asked of them last.
+    """The tokenizers of one page, and a cache of the latest results.
 
     Attributes:
         toks: The tokenizers by name.
-        failed: What could not be loaded, with the reason.
-        texts: The same text in several languages, by name; see `toksmith.parity`.
+        failed: The names that could not be loaded, with the reason.
+        texts: The same text in several languages, by name; see `toksmith.metrics.parity`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Session:
         self.widths = Widths()
 
     def about(self) -> dict[str, Any]:
-        """What the page has to know before anything is asked."""
+        """The facts that the page needs before its first request."""
         toks = [
             {"name": name, "kind": tok.model.kind, "entries": len(tok), "vocab_size": tok.vocab_size}
             | {"fingerprint": tok.fingerprint, "special_tokens": [*tok.special_tokens][:50]}
@@ -83,24 +83,24 @@ class Session:
 
     def keep(self, text: str) -> str:
         key = key_of(text)
-        self.once("text", key, lambda: Held(text))
+        self.once("text", key, lambda: StoredText(text))
         return key
 
-    def had(self, kind: str, key: Any) -> Any:
-        """What is kept already; None where it is not."""
+    def cached_value(self, kind: str, key: Any) -> Any:
+        """The cached value, or None."""
         with self.lock:
             slot = self.kept[kind].get(key)
         return slot.value if slot is not None and slot.made else None
 
     def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
-        """What `make` gives, made once and kept as long as it is among the last of its kind that were used."""
-        kept = self.kept[kind]
+        """The result of `make`, computed once and cached while it is among the last of its kind."""
+        slots = self.kept[kind]
         with self.lock:
-            slot: Slot = kept.setdefault(key, Slot())
-            kept.move_to_end(key)
-            while len(kept) > KEPT[kind]:
-                kept.popitem(last=False)
-        with slot.lock:  # the same request waits for it
+            slot: Slot = slots.setdefault(key, Slot())
+            slots.move_to_end(key)
+            while len(slots) > KEPT[kind]:
+                slots.popitem(last=False)
+        with slot.lock:  # a concurrent request for the same value waits here
             if not slot.made:
                 slot.value, slot.made = make(), True
         value: T = slot.value
@@ -108,41 +108,41 @@ class Session:
 
 
 class Slot:
-    """Something that is kept, once it is made."""
+    """One value of the cache; `made` is true once it is computed."""
 
     def __init__(self) -> None:
         self.lock, self.made = threading.Lock(), False
         self.value: Any = None
 
 
-class AskerLeft(toksmith.ToksmithError):
-    """The asker has left, or the server stops."""
+class ClientLeft(toksmith.ToksmithError):
+    """The client has disconnected, or the server stops."""
 
     def __str__(self) -> str:
         return "the question was given up"
 
 
-class UnknownText(toksmith.UnknownName):
-    """A text that is not kept any more; the page sends it again."""
+class UnknownText(toksmith.errors.UnknownName):
+    """A text that is no longer in the cache; the page sends it again."""
 
 
-class Asked:
-    """What a view is asked, checked: the text, the tokenizers and the rest of the arguments.
+class ViewRequest:
+    """The checked request of a view: the text, the tokenizers and the other arguments.
 
     Attributes:
-        left: Set when the asker has left.
-        most: The most bytes of a text that the view takes, for all tokenizers together.
+        left: Set when the client has disconnected.
+        most: The maximum bytes of a text for the view, for all tokenizers together.
     """
 
     def __init__(self, session: Session, values: object, left: Event | None = None) -> None:
         if not isinstance(values, dict):
-            raise toksmith.InvalidOption("body", type(values).__name__, "a JSON object")
+            raise toksmith.errors.InvalidOption("body", type(values).__name__, "a JSON object")
         self.session, self.values, self.left, self.most = session, values, left, MOST_AT_ONCE
 
     def go_on(self, _: object = None) -> None:
-        """Raises `AskerLeft` if the asker has left; called between two steps."""
+        """Raises `ClientLeft` if the client has disconnected; called between two steps."""
         if self.left is not None and self.left.is_set():
-            raise AskerLeft
+            raise ClientLeft
 
     def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
         """As `Session.once`; each call is a step."""
@@ -152,38 +152,40 @@ class Asked:
     def string(self, name: str, default: str | None = None) -> str:
         value = self.values.get(name, default)
         if not isinstance(value, str):
-            raise toksmith.InvalidOption(name, value, "a text")
+            raise toksmith.errors.InvalidOption(name, value, "a text")
         if (size := size_of(value, self.most)) > self.most:
             self.refuse(name, size, 1)
         return value
 
     def refuse(self, name: str, size: int, times: int) -> None:
         """Raises the error of a text that is too long for the view."""
-        said = f"{size:,} bytes" if times == 1 else f"{size:,} bytes for each of {times} tokenizers"
+        amount = f"{size:,} bytes" if times == 1 else f"{size:,} bytes for each of {times} tokenizers"
         which = "fewer tokenizers or a shorter text" if times > 1 else "a shorter text"
         instead = f"choose {which}, or use the `toksmith` command or Python, which take longer ones"
-        raise toksmith.InvalidOption(name, said, f"at most {self.most:,} bytes here; {instead}")
+        raise toksmith.errors.InvalidOption(name, amount, f"at most {self.most:,} bytes here; {instead}")
 
     def number(self, name: str, default: int | None = None, *, least: int = 0, most: int = 1 << 53) -> int:
         """A whole number in a range."""
         value = self.values.get(name, default)
         if type(value) is not int or not least <= value <= most:
-            raise toksmith.InvalidOption(name, value, f"a whole number from {least:,} to {most:,}")
+            raise toksmith.errors.InvalidOption(name, value, f"a whole number from {least:,} to {most:,}")
         return value
 
     def strings(self, name: str) -> list[str]:
         value = self.values.get(name, [])
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise toksmith.InvalidOption(name, value, "a list of texts")
+            raise toksmith.errors.InvalidOption(name, value, "a list of texts")
         return value
 
     @property
     def text(self) -> str:
-        """The text: sent with the question, or sent before and named by its key."""
+        """The text: sent with the request, or sent before and named by its key."""
         if "text" in self.values:
             text = self.string("text")
             if len(text) > MOST_BYTES or len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-                raise toksmith.InvalidOption("text", f"{len(text):,} characters", f"at most {MOST_BYTES:,} bytes")
+                raise toksmith.errors.InvalidOption(
+                    "text", f"{len(text):,} characters", f"at most {MOST_BYTES:,} bytes"
+                )
             self.values["key"] = self.session.keep(text)
         else:
             text = self.held.text
@@ -199,14 +201,14 @@ class Asked:
         return self.string("key")
 
     @property
-    def held(self) -> Held:
-        """The text that is named by its key, or by `edits` of the text whose key is `base`."""
+    def held(self) -> StoredText:
+        """The stored text of `key`, or the result of `edits` of the text with the key `base`."""
         if "edits" in self.values:
             base = self.string("base")
             before = self.once("text", base, lambda: unknown_text(base))
-            key, held = edited(base, before.text, self.values.pop("edits"))
+            key, held = apply_edits(base, before.text, self.values.pop("edits"))
             if len(held.text) > MOST_BYTES or len(held.text.encode("utf-8", "surrogatepass")) > MOST_BYTES:
-                raise toksmith.InvalidOption("edits", key, f"a text of at most {MOST_BYTES:,} bytes")
+                raise toksmith.errors.InvalidOption("edits", key, f"a text of at most {MOST_BYTES:,} bytes")
             self.values["key"] = key
             return self.once("text", key, lambda: held)
         key = self.string("key")
@@ -216,10 +218,10 @@ class Asked:
     def names(self) -> list[str]:
         names = self.strings("tokenizers")
         if not 1 <= len(names) <= MOST_TOKENIZERS:
-            raise toksmith.InvalidOption("tokenizers", names, f"1 to {MOST_TOKENIZERS} names")
+            raise toksmith.errors.InvalidOption("tokenizers", names, f"1 to {MOST_TOKENIZERS} names")
         for name in names:
             if name not in self.session.toks:
-                raise toksmith.UnknownName("tokenizer", name, self.session.toks)
+                raise toksmith.errors.UnknownName("tokenizer", name, self.session.toks)
         return names
 
     @property
@@ -228,49 +230,49 @@ class Asked:
 
     @property
     def tok(self) -> toksmith.Tokenizer:
-        """The tokenizer that a question about one is for."""
+        """The tokenizer of a request about one tokenizer."""
         return self.session.toks[self.names[self.which]]
 
     @property
     def which(self) -> int:
-        """The place of that tokenizer among the names; the page gives its name as `of`, or it is the first."""
+        """The index of that tokenizer in the names; `of` gives its name, by default the first."""
         names = self.names
         name = self.string("of", names[0])
         if name not in names:
-            raise toksmith.UnknownName("tokenizer", name, names)
+            raise toksmith.errors.UnknownName("tokenizer", name, names)
         return names.index(name)
 
     @property
     def special(self) -> Any:
         value = self.string("special", "text")
         if value not in ("text", "allow", "raise"):
-            raise toksmith.InvalidOption("special", value, "text, allow or raise")
+            raise toksmith.errors.InvalidOption("special", value, "text, allow or raise")
         return value
 
 
 def size_of(text: str, most: int) -> int:
-    """The bytes of a text, or fewer where its characters alone show that it has at most `most`."""
+    """The bytes of a text, or the number of its characters if that proves that it has at most `most` bytes."""
     return len(text) if 4 * len(text) <= most else len(text.encode("utf-8", "surrogatepass"))
 
 
-def unknown_text(key: str) -> Held:
+def unknown_text(key: str) -> StoredText:
     raise UnknownText("text", key, ())
 
 
-def data_of(asked: Asked) -> bytes:
+def text_bytes(asked: ViewRequest) -> bytes:
     text = asked.text
     return asked.once("data", asked.key, lambda: toksmith.reference.utf8(text))
 
 
-def held_of(asked: Asked) -> Held:
+def stored_text(asked: ViewRequest) -> StoredText:
     key = asked.key
     return asked.once("text", key, lambda: unknown_text(key))
 
 
-def decoded(data: object, argument: str, name: str, allowed: str = "the bytes of each file in base64") -> bytes:
-    """The bytes of a file, which the page sends in base64."""
+def decode_file(data: object, argument: str, name: str, allowed: str = "the bytes of each file in base64") -> bytes:
+    """The bytes of a file from their base64."""
     try:
         name.encode()
         return base64.b64decode(data if isinstance(data, str) else "?", validate=True)
     except (binascii.Error, ValueError):
-        raise toksmith.InvalidOption(argument, name, allowed) from None
+        raise toksmith.errors.InvalidOption(argument, name, allowed) from None
