@@ -1,6 +1,7 @@
 """Exercises of the lesson. Fill in the functions, then run `python check.py` in this folder.
 
-Each docstring says what to write and after which chapter. Write plain Python; the checks compare it with toksmith.
+Each docstring says what to write, and after which chapter. Write plain Python; the checks compare it with toksmith.
+`toksmith.reference` has the rules in plain Python: one page of about 430 lines, then one page an idea.
 """
 
 from __future__ import annotations
