@@ -70,9 +70,11 @@ def test_an_unknown_metric_is_refused_before_any_text_is_encoded() -> None:
 
 
 def test_a_reference_needs_languages() -> None:
+    texts = iter(CORPUS)
     with pytest.raises(InvalidOption) as caught:
-        toksmith.compare(TOKS, CORPUS, reference="en")
+        toksmith.compare(SMALL, texts, reference="en")
     assert caught.value.argument == "reference"
+    assert [*texts] == CORPUS, "it is refused before a text is read"
 
 
 def test_a_number_is_no_tokenizer() -> None:

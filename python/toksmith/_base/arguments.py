@@ -8,7 +8,6 @@ reports.
 
 from __future__ import annotations
 
-import numbers
 import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +23,6 @@ __all__ = [
     "check_flag",
     "check_int",
     "check_items",
-    "check_number",
     "check_path",
     "check_special",
     "check_text",
@@ -55,16 +53,6 @@ def check_int(value: Any, name: str) -> int:
     numeric = isinstance(value, str) and value.strip().isdecimal() and len(value) < LONGEST_NUMBER
     integral = isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53
     raise_wrong_type(name, "an int", value, f"pass {int(value)}" if numeric or integral else "")
-
-
-def check_number(value: Any, name: str) -> float:
-    """A real number."""
-    if not isinstance(value, numbers.Real):
-        raise_wrong_type(name, "a number", value)
-    try:
-        return float(value)
-    except OverflowError:
-        raise InvalidOption(name, value, "a number that fits a float") from None
 
 
 def check_flag(value: Any, name: str) -> bool:

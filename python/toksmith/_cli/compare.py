@@ -71,9 +71,10 @@ def compare(files: list[str] | None, metric: list[str] | None, reference: str | 
         with show_progress(asked, total_bytes(texts.values()) if texts else None):
             found = toksmith.compare(toks, texts, **options)
     else:
-        items = corpus_of(asked, files, again=True)
+        several = len(toks) > 1
+        items = corpus_of(asked, files, again=several)
         with show_progress(asked, total=total_bytes(items)) as meter:
-            found = toksmith.compare(toks, items if len(toks) > 1 else advance_meter(items, meter), **options)
+            found = toksmith.compare(toks, items if several else advance_meter(items, meter), **options)
     for warning in found.warnings if asked["as_json"] else ():
         tell(f"warning: {warning}")
     prepare_result(found, asked)()

@@ -70,17 +70,13 @@ def check_suffix(path: str | None, suffixes: Sequence[str], flag: str) -> None:
         raise click.BadParameter(f"expected a name that ends in .{suffixes[0]}, not {path!r}", param_hint=flag)
 
 
-def print_renderables(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> None:
-    """Print rich output: coloured and as wide as the terminal there, plain and 80 cells wide elsewhere.
-
-    Args:
-        whole_lines: Whether lines are never folded.
-    """
-    for text in render_parts(drawn, whole_lines=whole_lines):
+def print_renderables(drawn: Iterable[RenderableType]) -> None:
+    """Print rich output: coloured and as wide as the terminal there, plain and 80 cells wide elsewhere."""
+    for text in render_parts(drawn):
         draw(text)
 
 
-def render_parts(drawn: Iterable[RenderableType], *, whole_lines: bool = False) -> Iterator[str]:
+def render_parts(drawn: Iterable[RenderableType]) -> Iterator[str]:
     """Render rich output as strings. Rich does not write them: its exit code for a closed pipe differs."""
     out = io.StringIO()
     terminal = sys.stdout.isatty()
@@ -88,7 +84,7 @@ def render_parts(drawn: Iterable[RenderableType], *, whole_lines: bool = False) 
     if not terminal:
         console.width = 80
     for part in drawn:
-        console.print(part, soft_wrap=whole_lines)
+        console.print(part)
         text = out.getvalue()
         yield text if terminal else "\n".join(line.rstrip() for line in text.split("\n"))
         out.seek(0)

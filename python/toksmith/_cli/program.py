@@ -70,9 +70,9 @@ class Command(click.Command):
         self.flags = {each.name: next((flag for flag in each.opts if flag.startswith("--")), "") for each in options}
         self.flags |= {name: self.flags[option] for name, option in COMMON.items() if option in self.flags} | flags
         self.params.append(click.Option(["--debug"], is_flag=True, help="Show the traceback of an error."))
-        self.panels = [*dict.fromkeys(each.panel for each in options if isinstance(each, Option))]
-        if len(self.panels) > 1:
-            text = f"Show all options: {', '.join(self.panels[1:])}."
+        panels = [*dict.fromkeys(each.panel for each in options if isinstance(each, Option))]
+        if len(panels) > 1:
+            text = f"Show all options: {', '.join(panels[1:])}."
             more = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": print_all_options}
             self.params.append(click.Option(["--help-all"], help=text, **more))
 

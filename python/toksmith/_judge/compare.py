@@ -12,8 +12,9 @@ from .._corpus import Corpus
 from .._render import Bars, Block, Cell, Line, Table, one_line
 from .._sources.named import Tokenizers, name_tokenizers
 from ..errors import InvalidOption, UnknownName
-from ..metrics import LANGUAGES, METRICS, Fairness, Parallel, Report, fairness, measure
+from ..metrics import LANGUAGES, METRICS, Fairness, Metric, Parallel, Report, fairness, measure
 from ..metrics._parity import documents_of
+from ..metrics._report import ARROWS
 
 __all__ = ["Comparison", "compare"]
 
@@ -103,7 +104,7 @@ class Comparison(_render.Shown):
             defined = [value for value in values if value is not None]
             best = {"higher": max, "lower": min}[row.better](defined) if row.better and len({*defined}) > 1 else None
             cells = [format_value(value) if value != best else Cell(format_value(value), "strong") for value in values]
-            rows.append([f"{name}{ARROWS[row.better]}", row.unit, *cells])
+            rows.append([metric_title(row), row.unit, *cells])
         return Table(("metric", "unit", *map(one_line, reports)), rows, left=(0, 1))
 
     def _table_by_text(self, metric: str) -> Table:
@@ -111,7 +112,7 @@ class Comparison(_render.Shown):
         row = METRICS[metric]
         texts = next(iter(self.reports.values()))
         rows = [[text, *(format_value(reports[text][metric]) for reports in self.reports.values())] for text in texts]
-        return Table(("text", *map(one_line, self.reports)), rows, f"{metric}{ARROWS[row.better]}: {row.unit}")
+        return Table(("text", *map(one_line, self.reports)), rows, f"{metric_title(row)}: {row.unit}")
 
     def plot(self) -> _render.Plot:
         """The premiums of languages, or the tokens of a corpus, as bars: a series for each tokenizer."""
@@ -123,7 +124,9 @@ class Comparison(_render.Shown):
     to_chart = _render.to_chart
 
 
-ARROWS = {"higher": " ↑", "lower": " ↓", "": ""}
+def metric_title(row: Metric) -> str:
+    """The name of a metric, with an arrow to the better direction."""
+    return f"{row.name} {ARROWS[row.better]}".rstrip()
 
 
 def format_value(value: float | None) -> str:
@@ -174,14 +177,15 @@ def compare(
         if name not in METRICS:
             raise UnknownName("metric", name, close_names(name, METRICS))
     if texts is not None and not isinstance(texts, Mapping):
-        corpus = list(texts) if isinstance(texts, Iterator) else texts  # each tokenizer reads it
-        reports = {name: {CORPUS: measure(tok, corpus, threads=threads)} for name, tok in named.items()}
         if reference is not None:
             raise InvalidOption("reference", reference, "None: a corpus has no languages; give texts by language")
+        several = len(named) > 1  # each of them reads the corpus
+        corpus = list(texts) if several and isinstance(texts, Iterator) else texts
+        reports = {name: {CORPUS: measure(tok, corpus, threads=threads)} for name, tok in named.items()}
         return Comparison(reports, None, tuple(METRICS if metrics is None else metrics))
     by_language = LANGUAGES if texts is None else texts
-    costs = fairness(named, by_language, reference=reference, threads=threads)
-    lines = {name: documents_of(text) for name, text in by_language.items()}
+    lines = {name: documents_of(text) for name, text in by_language.items()}  # a file is read once
+    costs = fairness(named, lines, reference=reference, threads=threads)
     reports = {
         name: {language: measure(tok, text, threads=threads) for language, text in lines.items()}
         for name, tok in named.items()
