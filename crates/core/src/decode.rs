@@ -298,22 +298,16 @@ impl Decoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawn::{Draw, bytes_vocab};
-    use crate::split::special::AddedTokenFlags;
+    use crate::drawn::{Draw, added_token, bytes_vocab};
 
-    fn decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
-        let added = added.iter().map(|&(content, id)| AddedToken {
-            content: content.into(),
-            id,
-            special: true,
-            flags: AddedTokenFlags::default(),
-        });
-        Decoder::new(Arc::new(bytes_vocab(tokens)), &added.collect::<Vec<_>>())
+    fn make_decoder(tokens: &[&str], added: &[(&str, u32)]) -> Decoder {
+        let added: Vec<_> = added.iter().map(|&(content, id)| added_token(content, id, true)).collect();
+        Decoder::new(Arc::new(bytes_vocab(tokens)), &added)
     }
 
     #[test]
     fn ids_decode_to_their_bytes_and_unknown_ids_are_named() {
-        let decoder = decoder(&["ab"], &[("<s>", 258), ("</s>", 258), ("", 259)]);
+        let decoder = make_decoder(&["ab"], &[("<s>", 258), ("</s>", 258), ("", 259)]);
         let mut out = Vec::new();
         decoder.decode(&[256, 259, 258, 99], &mut out).unwrap();
         assert_eq!(out, b"ab<s>c");
@@ -323,8 +317,8 @@ mod tests {
     }
 
     #[test]
-    fn many_ids_decode_in_parts_and_unknown_ones_keep_their_place() {
-        let decoder = decoder(&["ab"], &[]);
+    fn many_ids_decode_in_parts_and_unknown_ids_keep_their_position() {
+        let decoder = make_decoder(&["ab"], &[]);
         let mut ids = vec![256; IDS_PER_LOOK + 5];
         let (mut whole, mut parts) = (Vec::new(), Vec::new());
         decoder.decode(&ids, &mut whole).unwrap();
@@ -339,13 +333,13 @@ mod tests {
     }
 
     #[test]
-    fn slots_decode_as_spans_do() {
+    fn slots_decode_like_the_slow_path() {
         let lengths = [1, 2, 14, 15, 16, 17, 31, 254, 255, 256, 257, 1000];
         let tokens: Vec<String> = lengths.iter().map(|&length| "x".repeat(length - 1) + "y").skip(1).collect();
         let tokens: Vec<&str> = tokens.iter().map(String::as_str).collect();
         let added = [("<|a token of more than fifteen bytes|>", 300)];
         // One of them never makes its slots.
-        let (plain, decoder) = (decoder(&tokens, &added), decoder(&tokens, &added));
+        let (plain, decoder) = (make_decoder(&tokens, &added), make_decoder(&tokens, &added));
         let slots = decoder.slots().unwrap();
         let mut draw = Draw(1);
         for length in 0..400 {

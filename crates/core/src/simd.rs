@@ -146,18 +146,6 @@ impl Instructions {
         sets.into_iter().filter(|&set| set <= Self::best().0).map(Self).collect()
     }
 
-    /// The name in reports.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            InstructionSet::Words => "words",
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx2 => "AVX2",
-            #[cfg(target_arch = "x86_64")]
-            InstructionSet::Avx512 => "AVX-512",
-        }
-    }
-
     /// Does the work with these instructions.
     #[inline]
     pub fn run<W: MaskWork>(self, work: W) -> W::Result {
@@ -389,35 +377,35 @@ mod tests {
         Masks::new(equal, range, range(0x80, 0x80))
     }
 
-    fn all_are_plain(block: &[u8; BLOCK]) {
+    fn check_block(block: &[u8; BLOCK]) {
         let plain = masks_plain(block);
         for instructions in Instructions::all() {
-            assert_eq!(instructions.run(One(block)), plain, "{} on {block:?}", instructions.name());
+            assert_eq!(instructions.run(One(block)), plain, "{instructions:?} on {block:?}");
         }
     }
 
     #[test]
-    fn every_byte_at_every_place_is_what_it_is() {
+    fn every_byte_at_every_place_has_its_kinds() {
         for byte in 0..=255u8 {
             for place in 0..BLOCK {
                 let mut block = [b'a'; BLOCK];
                 block[place] = byte;
-                all_are_plain(&block);
+                check_block(&block);
                 let step = (place as u8).wrapping_mul(2).wrapping_add(1);
-                all_are_plain(&std::array::from_fn(|at| byte.wrapping_add((at as u8).wrapping_mul(step))));
+                check_block(&std::array::from_fn(|at| byte.wrapping_add((at as u8).wrapping_mul(step))));
             }
         }
     }
 
     #[test]
-    fn every_pair_of_bytes_is_what_it_is() {
+    fn every_pair_of_bytes_has_its_kinds() {
         let mut block = [0x97; BLOCK];
         for first in 0..=255u8 {
             for second in 0..=255u8 {
                 let place = usize::from(first ^ second) % (BLOCK - 1);
                 let before = (block[place], block[place + 1]);
                 (block[place], block[place + 1]) = (first, second);
-                all_are_plain(&block);
+                check_block(&block);
                 (block[place], block[place + 1]) = before;
             }
         }
@@ -435,7 +423,7 @@ mod tests {
             let base = draw.below(1 << 40);
             let plain: Vec<usize> = (0..BLOCK).filter(|at| bits >> at & 1 == 1).map(|at| base + at).collect();
             for instructions in Instructions::all() {
-                assert_eq!(instructions.run(Places(base, bits)), plain, "{} on {bits:#x}", instructions.name());
+                assert_eq!(instructions.run(Places(base, bits)), plain, "{instructions:?} on {bits:#x}");
             }
         }
         for instructions in Instructions::all() {
@@ -445,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_of_a_block_are_turned() {
+    fn planes_have_the_bits_of_a_block() {
         let block: [u8; BLOCK] = std::array::from_fn(|at| (at as u8).wrapping_mul(37) ^ 0x5A);
         for (bit, plane) in planes(&block).into_iter().enumerate() {
             for (at, byte) in block.iter().enumerate() {

@@ -36,7 +36,7 @@ type Target = fn(&[u8]);
 /// The function of each target that needs no external data; `encode_published` needs vocabularies.
 const TARGETS: &[(&str, Target)] = &[
     ("decode", encode::decode),
-    ("encode", encode::drawn),
+    ("encode", encode::check_drawn),
     ("scan", split::scanners),
     ("split", split::any),
     ("table", table::any),
@@ -44,7 +44,7 @@ const TARGETS: &[(&str, Target)] = &[
 ];
 
 #[test]
-fn every_seed_of_every_target_holds() {
+fn every_seed_of_every_target_passes() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
     // Without `fast` there are no scanners to compare.
     for (name, target) in TARGETS.iter().filter(|(name, _)| cfg!(feature = "fast") || *name != "scan") {
@@ -89,7 +89,7 @@ impl Draw {
 }
 
 /// An engine of `SentencePiece` with drawn tokens, and the parts of its texts.
-fn drawn_chars(draw: &mut Draw) -> (Encoder, Vec<String>) {
+fn draw_char_encoder(draw: &mut Draw) -> (Encoder, Vec<String>) {
     let mut pool: Vec<String> = ["a", "b", "c", "▁", "é", "日", "\u{301}"].map(str::to_owned).to_vec();
     for _ in 0..5 + draw.below(40) {
         let joined = draw.words(&pool, 2);
@@ -123,7 +123,7 @@ fn drawn_chars(draw: &mut Draw) -> (Encoder, Vec<String>) {
 
 /// Drawn tokenizers of every kind, drawn models of `SentencePiece`, and trainings on drawn texts with every pattern.
 #[test]
-fn ids_and_merges_are_those_of_the_build_without_fast() {
+fn ids_and_merges_equal_the_build_without_fast() {
     let (mut draw, mut digest, stop) = (Draw(1), Sha256::new(), Stop::default());
     let mut found = 0;
     for _ in 0..400 {
@@ -133,7 +133,7 @@ fn ids_and_merges_are_those_of_the_build_without_fast() {
     }
     assert!(found > 100, "{found}");
     for _ in 0..60 {
-        let (encoder, words) = drawn_chars(&mut draw);
+        let (encoder, words) = draw_char_encoder(&mut draw);
         for count in [3, 40, 40, 900] {
             let (text, mut ids) = (draw.words(&words, count), Vec::new());
             let done =
@@ -146,7 +146,7 @@ fn ids_and_merges_are_those_of_the_build_without_fast() {
         let texts: Vec<Text<'_>> = texts.iter().map(|text| Text::Bytes(text)).collect();
         let mut counts = PieceCounts::new(Splitter::new(row.regexes).expect("the regexes compile"));
         counts.add(&texts, 1, &stop).expect("the texts are counted");
-        let options = TrainOptions { limit: 80, ..TrainOptions::of_bytes() };
+        let options = TrainOptions { limit: 80, ..TrainOptions::for_bytes() };
         let trained = train(&counts, &options, &mut |_| std::ops::ControlFlow::Continue(())).expect("it trains");
         digest.update(format!("{:?}\n", trained.merges));
     }

@@ -134,7 +134,6 @@ impl<T> Parts<T> {
 pub struct BufferPool<T>(Mutex<Vec<Parts<T>>>);
 
 impl<T> BufferPool<T> {
-    /// An empty list of buffers.
     pub fn new() -> Self {
         Self(Mutex::default())
     }
@@ -146,20 +145,13 @@ impl<T> BufferPool<T> {
         Parts { share: load.share(job), ..used.unwrap_or_else(new) }
     }
 
-    /// Takes buffers back, except those of very long texts.
+    /// Takes buffers back, except buffers of very long texts.
     pub fn give(&self, results: impl IntoIterator<Item = Parts<T>>) {
         let usual = results.into_iter().filter(|parts| parts.all.capacity() <= 2 * LARGEST_JOB);
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(usual.map(|mut parts| {
             parts.clear();
             parts
         }));
-    }
-}
-
-impl BufferPool<u32> {
-    /// A buffer for the ids of a job.
-    pub fn for_ids(&self, load: &JobPlan, job: usize) -> Parts<u32> {
-        self.take(load, job, load.size(job) / 3)
     }
 }
 
@@ -242,7 +234,6 @@ impl<'s, T, F: for<'py> Fn(Python<'py>, &[T]) -> PyResult<Bound<'py, PyAny>>> Ob
         Self { waiting: Vec::new(), spare, count: 0, made: Vec::new(), make }
     }
 
-    /// Adds results.
     pub fn take(&mut self, results: Vec<Parts<T>>) -> PyResult<()> {
         self.count += results.iter().map(|parts| parts.all.len()).sum::<usize>();
         self.waiting.extend(results);

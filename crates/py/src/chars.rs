@@ -49,7 +49,6 @@ struct NormalizerOptions<'py> {
 }
 
 impl NormalizerOptions<'_> {
-    /// The normalizer.
     fn normalizer(&self, py: Python<'_>) -> PyResult<Normalizer> {
         let charsmap = self.charsmap.as_ref().map(|blob| Charsmap::new(blob.as_bytes())).transpose();
         let dummy = match &*self.dummy {
@@ -71,7 +70,6 @@ impl NormalizerOptions<'_> {
 }
 
 impl Chars<'_> {
-    /// The engine of `vocab`.
     pub fn engine(&self, py: Python<'_>, vocab: &Vocab) -> PyResult<toksmith_core::kinds::sentencepiece::CharEngine> {
         let normalizer = self.normalizer.normalizer(py)?;
         let scores = self.scores.as_ref().map(PyReadonlyArray1::as_slice).transpose()?;

@@ -64,7 +64,13 @@ impl TextBlock {
     /// The texts in the rows of a block of whole lines of `.jsonl`, with the names in the field `name` if given.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
-    fn of_rows(py: Python<'_>, block: &[u8], field: &str, name: Option<Arg<String>>, threads: usize) -> PyResult<Self> {
+    fn from_rows(
+        py: Python<'_>,
+        block: &[u8],
+        field: &str,
+        name: Option<Arg<String>>,
+        threads: usize,
+    ) -> PyResult<Self> {
         let name = name.as_ref().map(|name| name.0.as_str());
         let fields = Fields { text: field, name };
         let read = call(py, block.len(), |stop| Column::new(block, fields, threads, stop))?;
@@ -84,7 +90,7 @@ impl TextBlock {
     /// Texts one after another in `blob`, with their ends.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
-    fn of_values(blob: Bound<'_, PyBytes>, ends: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
+    fn from_values(blob: Bound<'_, PyBytes>, ends: PyReadonlyArray1<'_, u64>) -> PyResult<Self> {
         let ends = ends.as_slice()?.to_vec();
         check_ends(blob.as_bytes(), &ends).map_err(|error| errors::to_py(blob.py(), error))?;
         let count = ends.len() as u64;

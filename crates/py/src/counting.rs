@@ -193,7 +193,6 @@ pub fn line_feeds(py: Python<'_>, block: &[u8]) -> PyResult<usize> {
 pub struct CountedPieces(CoreCounts);
 
 impl CountedPieces {
-    /// The counts of the core.
     pub fn core(&self) -> &CoreCounts {
         &self.0
     }
@@ -207,11 +206,11 @@ impl CountedPieces {
 #[guarded]
 #[pymethods]
 impl CountedPieces {
-    /// Counts from their columns; the positions are those of all pieces, or empty if unknown. `facts` are the
-    /// documents, and the sums left out as too long and as too rare.
+    /// Counts from their columns; the positions of all pieces, or empty if unknown. `facts` are the documents, and the
+    /// sums left out as too long and as too rare.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
-    fn kept(
+    fn from_columns(
         py: Python<'_>,
         patterns: Arg<Vec<String>>,
         blob: &[u8],
@@ -233,7 +232,7 @@ impl CountedPieces {
     /// Counts from lines; `first_line` is the number of the first.
     #[staticmethod]
     #[allow(clippy::needless_pass_by_value)]
-    fn of_lines(
+    fn from_lines(
         py: Python<'_>,
         patterns: Arg<Vec<String>>,
         data: &[u8],
@@ -255,7 +254,7 @@ impl CountedPieces {
         call(py, WATCHED, |stop| CoreCounts::sum(&parts, comparable, stop)).map(Self)
     }
 
-    fn filtered(&self, py: Python<'_>, min_count: u64) -> PyResult<Self> {
+    fn drop_rare(&self, py: Python<'_>, min_count: u64) -> PyResult<Self> {
         call(py, WATCHED, |stop| self.0.drop_rare(min_count, stop)).map(Self)
     }
 
@@ -264,7 +263,7 @@ impl CountedPieces {
     }
 
     #[allow(clippy::needless_pass_by_value)]
-    fn within(&self, py: Python<'_>, alphabet: Arg<Vec<char>>) -> PyResult<Self> {
+    fn restrict_to(&self, py: Python<'_>, alphabet: Arg<Vec<char>>) -> PyResult<Self> {
         call(py, WATCHED, |stop| restrict_to(&self.0, &alphabet.0, stop)).map(Self)
     }
 

@@ -98,8 +98,8 @@ impl Engine {
             let added = AddedTokens::new(cut.collect())?;
             // A normalizer can change the characters that the rule for cuts looks at.
             let encoder = Encoder::new(pieces, added, splitter).with_chars(engine).with_stages(stages)?;
-            let cuts =
-                TextCuts::for_patterns(&patterns).filter(|_| plain && !encoder.has_chars() && !encoder.is_staged());
+            let cuts = TextCuts::for_patterns(&patterns)
+                .filter(|_| plain && encoder.chars().is_none() && !encoder.is_staged());
             Ok(Self { encoder, cuts, decoder, slow: slow() })
         })
     }
@@ -298,7 +298,6 @@ impl Engine {
 }
 
 impl Engine {
-    /// The decoder.
     pub fn decoder(&self) -> &Decoder {
         &self.decoder
     }
@@ -357,7 +356,7 @@ impl Engine {
         spare: &BufferPool<u32>,
         sink: impl FnMut(Vec<Parts<u32>>) -> PyResult<()> + Send,
     ) -> PyResult<()> {
-        let new = |load: &JobPlan, job| spare.for_ids(load, job);
+        let new = |load: &JobPlan, job| spare.take(load, job, load.size(job) / 3);
         let work = |text: CoreText<'_>, stop: &Stop, session: &mut Session, to: &mut Parts<u32>| {
             self.encoder.encode(text, allow, stop, session, &mut to.all)?;
             to.end();
@@ -472,7 +471,6 @@ fn threads_for(py: Python<'_>, size: usize, threads: Option<usize>) -> PyResult<
     }
 }
 
-/// The name of an error handler.
 fn handler_name(errors: &Bound<'_, PyAny>) -> PyResult<Cow<'static, CStr>> {
     let Ok(errors) = errors.cast::<PyString>() else {
         return Err(type_error(errors, "errors", "str"));

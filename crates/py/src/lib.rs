@@ -71,7 +71,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(unigram::train_unigram, module)?)?;
     module.add_function(wrap_pyfunction!(vocab::patterns, module)?)?;
     module.add_function(wrap_pyfunction!(sampling::sample, module)?)?;
-    module.add_function(wrap_pyfunction!(sampling::best_ways, module)?)?;
+    module.add_function(wrap_pyfunction!(sampling::best_encodings, module)?)?;
     module.add_function(wrap_pyfunction!(tally::always_cut, module)?)?;
     module.add_function(wrap_pyfunction!(tally::token_facts, module)?)?;
     #[cfg(feature = "fault")]

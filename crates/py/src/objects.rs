@@ -24,7 +24,6 @@ const MOST_SHARED: usize = 1 << 20;
 /// memory.
 static SHARED: [AtomicPtr<ffi::PyObject>; MOST_SHARED] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST_SHARED];
 
-/// A list of ids.
 pub fn list<'py>(py: Python<'py>, ids: &[u32]) -> PyResult<Bound<'py, PyList>> {
     switches::fault_point();
     let len = isize::try_from(ids.len()).map_err(|_| PyOverflowError::new_err("the list would be too long"))?;
@@ -74,8 +73,8 @@ pub fn read_list(list: &Bound<'_, PyList>, out: &mut Vec<u32>) -> bool {
         out.reserve(len);
         (0..len).all(|place| {
             // SAFETY: the interpreter is attached and the list locked, and nothing in this loop runs code of Python
-            // that could change it, so that `place` stays below its length and its items alive: an exact `int` has no
-            // `__index__` of its own.
+            // that could change it, so that `place` stays below its length and its items alive: an exact `int` does not
+            // override `__index__`.
             let number = unsafe {
                 let item = ffi::PyList_GET_ITEM(list.as_ptr(), place.cast_signed());
                 if ffi::PyLong_CheckExact(item) != 0 { ffi::PyLong_AsLongLong(item) } else { -1 }

@@ -42,7 +42,7 @@ pub fn sample<'py>(
 /// The best encodings of a text without added tokens, with their scores.
 #[guarded]
 #[pyfunction]
-pub fn best_ways<'py>(
+pub fn best_encodings<'py>(
     engine: &Bound<'py, Engine>,
     text: &Bound<'py, PyAny>,
     errors: &Bound<'py, PyAny>,

@@ -8,7 +8,6 @@ use toksmith_core::split::Splitter;
 use toksmith_core::split::special::AddedTokenFlags;
 use toksmith_core::steps::{DecoderChain, Spec, Value, decoders, normalizers, splitters};
 
-/// The value of an option.
 #[derive(FromPyObject)]
 enum OptionValue {
     Flag(bool),
@@ -35,7 +34,6 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// The flags of an added token.
     pub fn flags_of(&self, content: &str) -> AddedTokenFlags {
         let (lstrip, rstrip, single_word, normalized) = self.flags.get(content).copied().unwrap_or_default();
         AddedTokenFlags { lstrip, rstrip, single_word, normalized }

@@ -141,8 +141,8 @@ impl TextParts {
 #[pyfunction]
 pub fn find_cut(engine: &Bound<'_, Engine>, text: &[u8], start: usize, last: bool) -> PyResult<Option<usize>> {
     let (encoder, cuts) = engine.get().for_long_texts();
-    let settled = StableCuts::new(encoder, cuts);
+    let stable_cuts = StableCuts::new(encoder, cuts);
     call(engine.py(), text.len(), |_| {
-        Ok(if last { settled.last_cut(text, start) } else { settled.first_cut(text, start) })
+        Ok(if last { stable_cuts.last_cut(text, start) } else { stable_cuts.first_cut(text, start) })
     })
 }

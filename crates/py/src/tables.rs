@@ -12,7 +12,6 @@ use crate::memory::constant;
 
 type Array1<'py> = Bound<'py, PyArray1<u32>>;
 
-/// Adds the functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_tiktoken, module)?)?;
     module.add_function(wrap_pyfunction!(refuse_repeats, module)?)?;

@@ -72,14 +72,14 @@ impl Tally {
                     Ok(())
                 });
             });
-            self.locked().merge(counts);
+            self.lock().merge(counts);
         };
         load.run(py, work, |_| Ok(())).map_err(|problem| errors::with_batch_offset(py, &problem, &texts, Text::offset))
     }
 
     /// The counts by the names of `toksmith_core::measure::counts`.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let mut counts = self.locked().clone();
+        let mut counts = self.lock().clone();
         let all = PyDict::new(py);
         for (name, count) in counts.totals.entries() {
             all.set_item(name, *count)?;
@@ -94,7 +94,7 @@ impl Tally {
 }
 
 impl Tally {
-    fn locked(&self) -> MutexGuard<'_, Counts> {
+    fn lock(&self) -> MutexGuard<'_, Counts> {
         self.sum.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

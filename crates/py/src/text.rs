@@ -84,7 +84,7 @@ impl<'py> Text<'py> {
         }
     }
 
-    /// Converts numbers of characters of the repaired text to those of the caller's text.
+    /// Converts numbers of characters from the repaired text to the caller's text.
     pub fn number(&self, numbers: &mut [&mut [usize]]) -> PyResult<()> {
         switches::fault_point();
         let Self::Repaired(repaired, original) = self else { return Ok(()) };
@@ -164,7 +164,6 @@ pub fn items_room(items: &Bound<'_, PyAny>) -> usize {
     if exact { claimed } else { claimed.min(ROOM) }
 }
 
-/// An iterator over an argument.
 pub fn items<'py>(value: &Bound<'py, PyAny>, name: &str, expected: &str) -> PyResult<Bound<'py, PyIterator>> {
     value.try_iter().map_err(|problem| {
         // Any other error comes from the caller's code.
@@ -180,7 +179,6 @@ pub fn type_error(value: &Bound<'_, PyAny>, name: &str, expected: &str) -> PyErr
     }
 }
 
-/// The texts of a batch.
 pub fn texts<'py>(batch: &Bound<'py, PyAny>, errors: Errors) -> PyResult<Vec<Text<'py>>> {
     map_texts(batch, |text, index| Text::new(text, errors, Some(index)))
 }

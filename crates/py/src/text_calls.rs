@@ -29,7 +29,6 @@ impl<'py> FromPyObject<'_, 'py> for Given<'py> {
     }
 }
 
-/// The arguments of a call.
 struct Arguments<'a, 'py> {
     text: Given<'py>,
     more: &'a Bound<'py, PyTuple>,
@@ -158,7 +157,7 @@ impl<'py> Arguments<'_, 'py> {
 fn with_advice<'py>(slf: &Bound<'py, Calls>, error: PyErr, text: &Bound<'py, PyAny>) -> PyErr {
     let py = slf.py();
     let value = error.into_value(py);
-    match slf.call_method1(intern!(py, "_told"), (value, text)) {
+    match slf.call_method1(intern!(py, "_with_advice"), (value, text)) {
         Ok(advised) => PyErr::from_value(advised),
         Err(problem) => problem,
     }

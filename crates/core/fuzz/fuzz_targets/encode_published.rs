@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::encode::published(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| toksmith_fuzz::encode::check_published(data));

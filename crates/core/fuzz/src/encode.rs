@@ -152,7 +152,7 @@ fn drawn_vocab(data: &[u8]) -> Option<(Vocab, &[u8])> {
 ///
 /// # Panics
 /// If the ids differ from the slow twin's, or decoding does not return the text.
-pub fn drawn(data: &[u8]) {
+pub fn check_drawn(data: &[u8]) {
     let (Some(options), Some((vocab, [row, data @ ..]))) = (data.first(), drawn_vocab(data)) else { return };
     let row = usize::from(*row) % (PATTERNS.len() + 2);
     let twins = Twins::new(vocab, (row < PATTERNS.len()).then_some(row));
@@ -189,8 +189,8 @@ fn published_twins() -> &'static [Twins] {
 /// Checks the published vocabularies in the folder `TOKSMITH_TEST_DATA`, with one memory for all texts.
 ///
 /// # Panics
-/// If the folder is missing, and where [`drawn`] panics.
-pub fn published(data: &[u8]) {
+/// If the folder is missing, and where [`check_drawn`] panics.
+pub fn check_published(data: &[u8]) {
     let text = text_of(data);
     for twins in published_twins() {
         twins.check(&text);

@@ -83,10 +83,10 @@ const BEHAVIORS: &[&str] = &["removed", "isolated", "contiguous", "merged_with_p
 const MARKS: &[&str] = &["▁", " ", "a", "é", "😀"];
 
 /// Draws a tokenizer; None if the drawn tables are not a vocabulary.
-pub fn drawn(codes: &mut Codes<'_>) -> Option<Drawn> {
+pub fn draw_tokenizer(codes: &mut Codes<'_>) -> Option<Drawn> {
     let (pieces, symbols) = pieces(codes)?;
     let size = u32::try_from(pieces.vocab().size()).ok()?;
-    let added = added(codes, size);
+    let added = draw_added_tokens(codes, size);
     let steps = |codes: &mut Codes<'_>, one: fn(&mut Codes<'_>) -> Spec| {
         let count = codes.below(4);
         (0..count).map(|_| one(codes)).collect::<Vec<_>>()
@@ -115,7 +115,7 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
         tokens.retain(|token| distinct.insert(token.clone()));
     }
     let unknown_id = u32::try_from(tokens.len() - 1).ok().filter(|_| unknown && !of_bytes);
-    let merges = joined(codes, &mut tokens, prefix);
+    let merges = draw_merges(codes, &mut tokens, prefix);
     let rule = if kind == 1 { MergeRule::Bytes } else { MergeRule::Pair };
     let unit = [Unit::Byte, Unit::Byte, Unit::Char, Unit::Piece, Unit::Piece, Unit::Piece][kind];
     let merges = if rule == MergeRule::Pair && unit != Unit::Piece { merges } else { Vec::new() };
@@ -157,7 +157,7 @@ fn pieces(codes: &mut Codes<'_>) -> Option<(PieceEncoder, Option<HfCharacters>)>
 }
 
 /// Adds up to 31 tokens, each the concatenation of two, and returns the merges that make them.
-fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec<[u32; 3]> {
+fn draw_merges(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec<[u32; 3]> {
     let count = codes.below(32);
     let mut merges = Vec::new();
     for _ in 0..count {
@@ -167,8 +167,8 @@ fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec
             if code < 128 { code % (last + 1) } else { last - (code - 128) % last.min(16) }
         };
         let (left, right) = (place(), place());
-        let behind = tokens[right].strip_prefix(prefix.as_bytes()).unwrap_or(&tokens[right]);
-        let joined = [&tokens[left][..], behind].concat();
+        let rest = tokens[right].strip_prefix(prefix.as_bytes()).unwrap_or(&tokens[right]);
+        let joined = [&tokens[left][..], rest].concat();
         if joined.len() <= 100 && !tokens.contains(&joined) {
             merges.push([left, right, tokens.len()].map(|place| u32::try_from(place).unwrap_or(0)));
             tokens.push(joined);
@@ -177,7 +177,6 @@ fn joined(codes: &mut Codes<'_>, tokens: &mut Vec<Vec<u8>>, prefix: &str) -> Vec
     merges
 }
 
-/// The options of merging.
 struct Merging<'a> {
     unit: Unit,
     rule: MergeRule,
@@ -196,7 +195,7 @@ fn table(tokens: &[Vec<u8>], merges: &[[u32; 3]], merging: &Merging<'_>) -> Opti
     Vocab::with_prefix(unit, rule, whole_piece, tables, prefix.as_bytes()).ok()
 }
 
-fn added(codes: &mut Codes<'_>, size: u32) -> Vec<AddedToken> {
+fn draw_added_tokens(codes: &mut Codes<'_>, size: u32) -> Vec<AddedToken> {
     let mut added: Vec<AddedToken> = Vec::new();
     for past in 0..codes.below(5) {
         let content = codes.one(CONTENTS).to_owned();
@@ -219,7 +218,7 @@ fn text(text: &str) -> Value {
 }
 
 /// Draws a pattern with its dialect.
-fn searched(codes: &mut Codes<'_>) -> (Value, Value) {
+fn draw_search(codes: &mut Codes<'_>) -> (Value, Value) {
     match codes.below(3) {
         0 => (text(codes.one(REGEXES)), text("rust")),
         1 => (text(codes.one(REGEXES)), text("onig")),
@@ -231,7 +230,7 @@ fn normalizer(codes: &mut Codes<'_>) -> Spec {
     let plain = ["nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "nmt", "byte_characters"];
     match codes.below(plain.len() + 4) {
         0 => {
-            let ((pattern, dialect), content) = (searched(codes), text(codes.one(NEW)));
+            let ((pattern, dialect), content) = (draw_search(codes), text(codes.one(NEW)));
             spec("replace", [("pattern", pattern), ("dialect", dialect), ("content", content)])
         }
         1 => spec("prepend", [("prepend", text(codes.one(&NEW[1..])))]),
@@ -249,7 +248,7 @@ fn splitter(codes: &mut Codes<'_>) -> Spec {
     let cut = |codes: &mut Codes<'_>| [("behavior", text(codes.one(BEHAVIORS))), ("invert", Value::Flag(codes.flag()))];
     match codes.below(plain.len() + 7) {
         0 => {
-            let (pattern, dialect) = searched(codes);
+            let (pattern, dialect) = draw_search(codes);
             let [behavior, invert] = cut(codes);
             if dialect == text("literal") {
                 return spec("literal", [("pattern", pattern), behavior, invert]);
@@ -278,7 +277,7 @@ fn decoder(codes: &mut Codes<'_>) -> Spec {
     let plain = ["byte_characters", "byte_fallback", "fuse", "spaced"];
     match codes.below(plain.len() + 6) {
         0 => {
-            let ((pattern, dialect), content) = (searched(codes), text(codes.one(NEW)));
+            let ((pattern, dialect), content) = (draw_search(codes), text(codes.one(NEW)));
             spec("replace", [("pattern", pattern), ("dialect", dialect), ("content", content)])
         }
         1 => {

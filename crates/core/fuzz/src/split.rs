@@ -19,7 +19,7 @@ struct Twins {
     regex: Splitter,
 }
 
-fn chosen() -> &'static [Twins] {
+fn chosen_twins() -> &'static [Twins] {
     static TWINS: OnceLock<Vec<Twins>> = OnceLock::new();
     TWINS.get_or_init(|| {
         let only = std::env::var("TOKSMITH_ROW").ok();
@@ -35,7 +35,7 @@ fn chosen() -> &'static [Twins] {
 }
 
 /// Returns the ends of the pieces; None if the regex engine gives up.
-fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
+fn find_ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     let (mut ends, mut end) = (Vec::new(), 0);
     let whole = text.as_bytes();
     let stop = Stop::default();
@@ -50,17 +50,22 @@ fn ends(splitter: &Splitter, text: Text<'_>) -> Option<Vec<usize>> {
     Some(ends)
 }
 
-/// Splits by each row's scanner and regex, or only those of the row `TOKSMITH_ROW`.
+/// Splits by the scanner and regex of each row, or of the row `TOKSMITH_ROW` only.
 ///
 /// # Panics
 /// If their pieces differ on the text of `data`, or the row does not exist.
 pub fn scanners(data: &[u8]) {
     let text = text_of(data);
-    for twins in chosen() {
-        let expected = ends(&twins.regex, Text::Bytes(&text)).expect("a row's regex does not give up");
-        assert_eq!(ends(&twins.scanner, Text::Bytes(&text)), Some(expected), "{}", twins.row.name);
+    for twins in chosen_twins() {
+        let expected = find_ends(&twins.regex, Text::Bytes(&text)).expect("a row's regex does not give up");
+        assert_eq!(find_ends(&twins.scanner, Text::Bytes(&text)), Some(expected), "{}", twins.row.name);
         if let Ok(text) = std::str::from_utf8(&text) {
-            assert_eq!(ends(&twins.scanner, text.into()), ends(&twins.regex, text.into()), "{}", twins.row.name);
+            assert_eq!(
+                find_ends(&twins.scanner, text.into()),
+                find_ends(&twins.regex, text.into()),
+                "{}",
+                twins.row.name
+            );
         }
     }
 }
@@ -96,8 +101,8 @@ pub fn any(data: &[u8]) {
         }
     }
     let text = text_of(data);
-    let (scanners, engine) = &*compiled(&regexes);
-    assert_eq!(ends(scanners, Text::Bytes(&text)), ends(engine, Text::Bytes(&text)), "{regexes:?}");
+    let (scanners, engine) = &*compile_once(&regexes);
+    assert_eq!(find_ends(scanners, Text::Bytes(&text)), find_ends(engine, Text::Bytes(&text)), "{regexes:?}");
 }
 
 /// A splitter with scanners, and its twin without.
@@ -106,7 +111,7 @@ type Pair = Rc<(Splitter, Splitter)>;
 /// The number of regex lists kept, as compiling takes longer than all else.
 const KEPT: usize = 400;
 
-fn compiled(regexes: &[&'static str]) -> Pair {
+fn compile_once(regexes: &[&'static str]) -> Pair {
     thread_local! {
         static COMPILED: RefCell<HashMap<Vec<&'static str>, Pair>> = RefCell::default();
     }

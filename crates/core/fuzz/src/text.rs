@@ -128,11 +128,11 @@ pub fn text_of(data: &[u8]) -> Vec<u8> {
     match data {
         [] => Vec::new(),
         [mode, rest @ ..] if mode % 2 == 0 => rest.to_vec(),
-        [_, rest @ ..] => built(rest),
+        [_, rest @ ..] => build_text(rest),
     }
 }
 
-fn built(data: &[u8]) -> Vec<u8> {
+fn build_text(data: &[u8]) -> Vec<u8> {
     let (mut text, mut last) = (Vec::new(), &b"a"[..]);
     let mut codes = data.iter().copied();
     while let Some(code) = codes.next()

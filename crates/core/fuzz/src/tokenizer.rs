@@ -20,7 +20,7 @@ use toksmith_core::text::bounds::Bounds;
 use toksmith_core::threads::parallel::Stop;
 use toksmith_core::vocab::Unit;
 
-use crate::parts::{Codes, Drawn, drawn};
+use crate::parts::{Codes, Drawn, draw_tokenizer};
 use crate::text::text_of;
 
 /// The most that steps can grow a text: the factor, and the bytes added.
@@ -62,7 +62,7 @@ impl Twins {
         let decoder = Decoder::new(Arc::clone(pieces.vocab()), &shown).with_chain(chain);
         let added = AddedTokens::new(added).ok()?;
         let fast = Encoder::new(pieces.clone(), added, splitter).with_stages(stages).ok()?;
-        Some(Self { pieces, fast, splitters: compiled(&cuts)?, decoder, chain: has_chain, lossless })
+        Some(Self { pieces, fast, splitters: compile_once(&cuts)?, decoder, chain: has_chain, lossless })
     }
 
     fn encode(&self, text: Text<'_>, allow: &Allow) -> Ids {
@@ -120,7 +120,7 @@ impl Twins {
         let mut start = 0;
         for &end in &joined.ends {
             let piece = &joined.text[std::mem::replace(&mut start, end)..end];
-            let bytes: Vec<u8> = piece.chars().flat_map(|char| written(char, as_bytes)).collect();
+            let bytes: Vec<u8> = piece.chars().flat_map(|char| spell_char(char, as_bytes)).collect();
             self.piece(&bytes, ids)?;
         }
         Ok(())
@@ -137,17 +137,17 @@ impl Twins {
     /// Checks the text when new, when repeated, counted, in a batch, with offsets, and decoded.
     fn check(&self, text: Text<'_>) {
         for allow in [Allow::Text, Allow::All, Allow::Raise] {
-            let expected = plain(self.encode_slowly(text, &allow));
+            let expected = without_places(self.encode_slowly(text, &allow));
             let result = self.encode(text, &allow);
             check_error(&result, text);
-            assert_eq!(plain(result), expected, "new");
-            assert_eq!(plain(self.encode(text, &allow)), expected, "met before");
+            assert_eq!(without_places(result), expected, "new");
+            assert_eq!(without_places(self.encode(text, &allow)), expected, "met before");
             let stop = Stop::default();
             let count = self.fast.with_session(|session| {
                 let counted = self.fast.count(text, &allow, &stop, session, &mut Vec::new());
                 counted.map(|count| usize::try_from(count).expect("a few ids"))
             });
-            assert_eq!(plain(count), expected.as_ref().map(Vec::len).map_err(Clone::clone), "counted");
+            assert_eq!(without_places(count), expected.as_ref().map(Vec::len).map_err(Clone::clone), "counted");
             for count in [Count::Bytes, Count::Characters] {
                 self.check_offsets(text, (&allow, count), expected.as_ref());
             }
@@ -159,7 +159,7 @@ impl Twins {
             }
             let batch = self.fast.encode_batch(&[text, text], &allow, 2, &stop);
             let twice = expected.clone().map(|ids| vec![ids.clone(), ids]);
-            assert_eq!(plain(batch), twice, "in a batch");
+            assert_eq!(without_places(batch), twice, "in a batch");
         }
         if let Ok(pieces) = self.fast.pieces(text, &Stop::default()) {
             let most = GROWTH.0 * text.as_bytes().len() + GROWTH.1;
@@ -173,7 +173,7 @@ impl Twins {
         let outcome = self.fast.with_session(|session| {
             self.fast.encode_with_offsets(text, allow, &stop, session, PlacedIds { ids: &mut ids, spans: &mut spans })
         });
-        assert_eq!(plain(outcome.map(|()| &ids)), expected.map_err(Clone::clone), "with offsets");
+        assert_eq!(without_places(outcome.map(|()| &ids)), expected.map_err(Clone::clone), "with offsets");
         if expected.is_err() || ids.is_empty() {
             return;
         }
@@ -209,7 +209,7 @@ impl Twins {
 const KEPT: usize = 400;
 
 /// Compiles the splitters of the slow twin.
-fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<LocatedStep<steps::SplitStep>>>> {
+fn compile_once(cuts: &[Spec]) -> Option<Rc<Vec<LocatedStep<steps::SplitStep>>>> {
     thread_local! {
         static COMPILED: RefCell<HashMap<String, Rc<Vec<LocatedStep<steps::SplitStep>>>>> = RefCell::default();
     }
@@ -228,7 +228,7 @@ fn compiled(cuts: &[Spec]) -> Option<Rc<Vec<LocatedStep<steps::SplitStep>>>> {
 }
 
 /// A character unchanged, or the byte that it stands for.
-fn written(char: char, as_bytes: bool) -> Vec<u8> {
+fn spell_char(char: char, as_bytes: bool) -> Vec<u8> {
     match byte_of(char).filter(|_| as_bytes) {
         Some(byte) => vec![byte],
         None => char.to_string().into_bytes(),
@@ -237,9 +237,9 @@ fn written(char: char, as_bytes: bool) -> Vec<u8> {
 
 /// A result without the places of its errors: the slow twin knows places in pieces only.
 /// The digest in `tests/fuzz_seeds.rs` covers these texts.
-fn plain<T>(result: Result<T, Error>) -> Result<T, String> {
+fn without_places<T>(result: Result<T, Error>) -> Result<T, String> {
     result.map_err(|error| match error {
-        Error::InBatch { error, .. } => plain::<()>(Err(*error)).unwrap_err(),
+        Error::InBatch { error, .. } => without_places::<()>(Err(*error)).unwrap_err(),
         Error::SpecialTokenInText { token, .. } => format!("the special token {token:?}"),
         Error::NotInVocabulary { .. } => "something has no token".to_owned(),
         Error::Pattern { .. } => "a regex gave up".to_owned(),
@@ -267,9 +267,9 @@ fn check_error(result: &Ids, text: Text<'_>) {
 #[must_use]
 pub fn ids(data: &[u8]) -> Option<Result<Vec<u32>, String>> {
     let mut codes = Codes::new(data);
-    let twins = drawn(&mut codes).and_then(Twins::new)?;
+    let twins = draw_tokenizer(&mut codes).and_then(Twins::new)?;
     let text = text_of(codes.rest());
-    Some(plain(twins.encode(Text::Str(&String::from_utf8_lossy(&text)), &Allow::All)))
+    Some(without_places(twins.encode(Text::Str(&String::from_utf8_lossy(&text)), &Allow::All)))
 }
 
 /// Checks a tokenizer and a text, both made of `data`.
@@ -278,7 +278,7 @@ pub fn ids(data: &[u8]) -> Option<Result<Vec<u32>, String>> {
 /// If the ids differ from the slow twin's, or break a rule that docs/spec.md states.
 pub fn any(data: &[u8]) {
     let mut codes = Codes::new(data);
-    let Some(twins) = drawn(&mut codes).and_then(Twins::new) else { return };
+    let Some(twins) = draw_tokenizer(&mut codes).and_then(Twins::new) else { return };
     let text = text_of(codes.rest());
     let lossy = String::from_utf8_lossy(&text);
     twins.check(Text::Str(&lossy));

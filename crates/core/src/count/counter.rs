@@ -20,7 +20,7 @@ use crate::split::special::AddedTokens;
 use crate::split::text_cuts::{TextCuts, WINDOW};
 use crate::split::text_source::{TextPart, TextSource};
 use crate::split::{Splitter, Text};
-use crate::threads::parallel::{Stop, locked, map_items};
+use crate::threads::parallel::{Stop, lock, map_items};
 
 /// Batches of fewer bytes are counted by one thread.
 const ALONE: usize = 1 << 16;
@@ -232,12 +232,12 @@ impl Counter {
 
     /// Runs `work` with a separate table, one of `most`.
     fn with_table(&self, most: usize, work: impl FnOnce(&mut CountWorker)) {
-        let table = locked(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
+        let table = lock(&self.tables).pop().unwrap_or_else(|| TallyTable::new(self.seeds));
         let room = self.shared.limits.memory.map_or(usize::MAX, |memory| memory / most / 2);
         let mut worker = CountWorker::new(table, room);
         work(&mut worker);
         self.sums.add(&worker);
-        locked(&self.tables).push(worker.table);
+        lock(&self.tables).push(worker.table);
     }
 
     /// The sums so far.
@@ -248,17 +248,17 @@ impl Counter {
             documents: get(&self.sums.documents),
             bytes: get(&self.sums.bytes),
             long: LeftOut { pieces: get(&self.sums.long_pieces), bytes: get(&self.sums.long_bytes) },
-            runs: locked(&self.shared.runs).count,
+            runs: lock(&self.shared.runs).count,
         }
     }
 
     /// The approximate bytes of the pieces that [`Self::finish`] must sort.
     #[must_use]
     pub fn unsorted_bytes(&self) -> usize {
-        if locked(&self.shared.runs).count > 0 {
+        if lock(&self.shared.runs).count > 0 {
             return usize::MAX;
         }
-        locked(&self.tables).iter().map(TallyTable::memory).sum()
+        lock(&self.tables).iter().map(TallyTable::memory).sum()
     }
 
     /// The position of the next document.
@@ -313,7 +313,7 @@ fn merge_tables(mut tables: Vec<TallyTable>, threads: usize, stop: &Stop) -> Res
         let pairs: Vec<_> = (0..tables.len() / 2).map(|_| Mutex::new((tables.pop(), tables.remove(0)))).collect();
         map_items(pairs.len(), threads, stop, |items| {
             items.for_each_item(|pair| {
-                let (large, small) = &mut *locked(&pairs[pair]);
+                let (large, small) = &mut *lock(&pairs[pair]);
                 large.as_mut().map_or(Ok(()), |large| large.absorb(small))
             });
         })?;

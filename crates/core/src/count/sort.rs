@@ -9,7 +9,7 @@ use crate::count::arena::{Arena, ArenaRoom};
 use crate::count::tally::{FAR, Tally, TallyTable, pack_position};
 use crate::error::Result;
 use crate::simd::prefetch;
-use crate::threads::parallel::{Stop, locked, map_items};
+use crate::threads::parallel::{Stop, lock, map_items};
 
 /// Tables of fewer pieces are sorted by one thread.
 const ALONE: usize = 1 << 14;
@@ -56,7 +56,6 @@ impl<'t> TablePieces<'t> {
         self.table.short.len() + self.table.wide.len()
     }
 
-    /// The length of a piece in bytes.
     fn len<F>(&self, place: &PiecePlace<F>) -> usize {
         if place.len > 0 { place.len as usize } else { self.longs[place.number as usize - self.slot_count()].0.len() }
     }
@@ -114,7 +113,6 @@ impl<'t> TablePieces<'t> {
         (1..ranges).filter_map(|range| sample.get(sample.len() * range / ranges).copied()).collect()
     }
 
-    /// The pieces of all parts, one part after another.
     fn copy_parts<F: Sync>(&self, parts: &[Vec<PiecePlace<F>>], threads: usize, stop: &Stop) -> Result<Arena> {
         let size = |part: &Vec<PiecePlace<F>>| (part.len(), part.iter().map(|place| self.len(place)).sum());
         let sizes: Vec<_> = parts.iter().map(size).collect();
@@ -122,7 +120,7 @@ impl<'t> TablePieces<'t> {
         let rooms: Vec<_> = arena.rooms(&sizes).into_iter().map(Mutex::new).collect();
         map_items(parts.len(), threads, stop, |items| {
             items.for_each_item(|part| {
-                let (places, room) = (&parts[part], &mut *locked(&rooms[part]));
+                let (places, room) = (&parts[part], &mut *lock(&rooms[part]));
                 for (at, place) in places.iter().enumerate() {
                     if let Some(next) = places.get(at + AHEAD) {
                         self.prefetch_piece(next.number as usize);
@@ -166,7 +164,7 @@ mod tests {
     use crate::slots::key::{Seeds, Window};
 
     /// A table of `pieces` pieces, most of about `length` bytes, at drawn positions before `documents`.
-    fn drawn(pieces: usize, length: usize, documents: u64) -> TallyTable {
+    fn draw_table(pieces: usize, length: usize, documents: u64) -> TallyTable {
         let (mut draw, mut table) = (Draw(5), TallyTable::new(Seeds::default()));
         for piece in 0..pieces {
             let piece = format!("{piece:0$}", draw.below(length) + 1);
@@ -181,9 +179,9 @@ mod tests {
     }
 
     #[test]
-    fn any_number_of_threads_gives_what_sorting_the_whole_table_gives() {
+    fn sorting_on_threads_equals_sorting_the_whole_table() {
         for (length, documents) in [(12, 1 << 20), (60, 1 << 20), (60, u64::MAX)] {
-            let table = drawn(3 * ALONE, length, documents);
+            let table = draw_table(3 * ALONE, length, documents);
             for min_count in [1, 2, 4] {
                 let mut expected = Arena::default();
                 for (piece, tally) in
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn no_slot_need_hold_a_piece() {
+    fn a_table_of_only_long_pieces_is_sorted() {
         let mut table = TallyTable::new(Seeds::default());
         for piece in 0..=ALONE {
             let piece = format!("{piece:040}");

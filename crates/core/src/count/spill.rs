@@ -70,7 +70,6 @@ pub struct Run {
     pieces: u64,
 }
 
-/// A run being written.
 struct RunWriter {
     file: BufWriter<File>,
     folder: PathBuf,
@@ -118,7 +117,6 @@ impl Run {
     }
 }
 
-/// A run being read.
 struct RunReader {
     file: BufReader<File>,
     folder: PathBuf,
@@ -151,7 +149,6 @@ fn spill_error(folder: &Path, problem: &std::io::Error) -> Error {
     Error::Corpus { path: folder.display().to_string(), problem: message }
 }
 
-/// Merges the runs into one.
 fn merge_runs(runs: Vec<Run>, stop: &Stop) -> Result<Run> {
     let mut writer = RunWriter::new(&runs[0].folder)?;
     merge(runs, stop, |piece, tally| writer.push(piece, tally))?;
@@ -195,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_merge_in_the_order_of_their_bytes() {
+    fn runs_merge_in_byte_order() {
         let folder = std::env::temp_dir();
         let mut runs = Runs::default();
         for run in 0..150u64 {
@@ -220,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_said() {
+    fn a_missing_folder_is_named() {
         let problem = Run::write(&Arena::default(), Path::new("/nowhere/at all")).unwrap_err();
         assert!(matches!(problem, Error::Corpus { path, .. } if path == "/nowhere/at all"));
     }

@@ -71,7 +71,6 @@ impl<const K: usize> Tallies<K> {
         self.0.slots.used_count() * 8 >= self.0.slots.len() * 5
     }
 
-    /// The factor by which the table grows.
     fn growth(&self) -> usize {
         if self.0.slots.bytes() == SMALL { HUGE / SMALL } else { 2 }
     }
@@ -122,12 +121,10 @@ impl<const K: usize> Tallies<K> {
         }
     }
 
-    /// The number of slots.
     pub(super) fn len(&self) -> usize {
         self.0.slots.len()
     }
 
-    /// A slot.
     pub(super) fn slot(&self, at: usize) -> &KeyedSlot<K> {
         &self.0.slots[at]
     }
@@ -144,7 +141,6 @@ impl<const K: usize> Tallies<K> {
         self.0.slots.used_slots().try_for_each(|(at, _)| self.with_piece(at, far, each))
     }
 
-    /// Calls `each` with the piece in a slot.
     #[inline]
     pub(super) fn with_piece<T>(&self, at: usize, far: &FarPositions, each: &mut impl FnMut(&[u8], Tally) -> T) -> T {
         let [key, words] = &self.0.slots[at];

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_piece_comes_back() {
+    fn every_piece_survives_a_round_trip() {
         let mut arena = Arena::default();
         let mut pieces: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte, b'x', byte]).collect();
         pieces.extend([" é☀\u{2028}".into(), b"\\n\\".to_vec(), b"#\xE2\x98".to_vec()]);

@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
 
-    fn all(mut file: PackedFile, at_a_time: usize) -> io::Result<Vec<u8>> {
+    fn read_all(mut file: PackedFile, at_a_time: usize) -> io::Result<Vec<u8>> {
         let (mut found, mut buffer) = (Vec::new(), vec![0; at_a_time]);
         loop {
             let size = file.fill(&mut buffer)?;
@@ -151,29 +151,29 @@ mod tests {
         }
     }
 
-    fn member(text: &[u8]) -> Vec<u8> {
+    fn gzip_member(text: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text).unwrap();
         encoder.finish().unwrap()
     }
 
     #[test]
-    fn members_and_frames_follow_one_another() {
+    fn members_and_frames_are_joined() {
         let texts: [&[u8]; 4] = [b"low", b"", &b"lower ".repeat(50_000), b"lowest"];
         let whole = texts.concat();
-        let mut gzip: Vec<u8> = texts.iter().flat_map(|text| member(text)).collect();
+        let mut gzip: Vec<u8> = texts.iter().flat_map(|text| gzip_member(text)).collect();
         let frames: Vec<u8> = texts.iter().flat_map(|text| zstd::encode_all(*text, 1).unwrap()).collect();
         for at_a_time in [1 << 20, 7777] {
-            assert_eq!(all(PackedFile::gzip(Cursor::new(gzip.clone())), at_a_time).unwrap(), whole);
-            assert_eq!(all(PackedFile::zstd(Cursor::new(frames.clone())).unwrap(), at_a_time).unwrap(), whole);
+            assert_eq!(read_all(PackedFile::gzip(Cursor::new(gzip.clone())), at_a_time).unwrap(), whole);
+            assert_eq!(read_all(PackedFile::zstd(Cursor::new(frames.clone())).unwrap(), at_a_time).unwrap(), whole);
         }
         gzip.extend([0; 600]);
-        assert_eq!(all(PackedFile::gzip(Cursor::new(gzip.clone())), 4096).unwrap(), whole);
+        assert_eq!(read_all(PackedFile::gzip(Cursor::new(gzip.clone())), 4096).unwrap(), whole);
         gzip.extend(b"no member");
-        assert!(all(PackedFile::gzip(Cursor::new(gzip)), 4096).is_err());
-        assert!(all(PackedFile::gzip(Cursor::new(vec![0; 600])), 4096).is_err());
-        assert!(all(PackedFile::gzip(Cursor::new(Vec::new())), 4096).unwrap().is_empty());
-        assert!(all(PackedFile::zstd(Cursor::new(Vec::new())).unwrap(), 4096).unwrap().is_empty());
+        assert!(read_all(PackedFile::gzip(Cursor::new(gzip)), 4096).is_err());
+        assert!(read_all(PackedFile::gzip(Cursor::new(vec![0; 600])), 4096).is_err());
+        assert!(read_all(PackedFile::gzip(Cursor::new(Vec::new())), 4096).unwrap().is_empty());
+        assert!(read_all(PackedFile::zstd(Cursor::new(Vec::new())).unwrap(), 4096).unwrap().is_empty());
     }
 
     /// A reader that a signal interrupts before each of its buffers.
@@ -188,23 +188,23 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_loses_nothing() {
-        let packed = [member(b"low"), member(b"lower"), vec![0; 9], member(b"lowest")].concat();
+    fn a_signal_loses_no_byte() {
+        let packed = [gzip_member(b"low"), gzip_member(b"lower"), vec![0; 9], gzip_member(b"lowest")].concat();
         let file = BufReader::with_capacity(5, Interrupting(Cursor::new(packed), false));
-        assert_eq!(all(PackedFile::gzip(file), 4096).unwrap(), b"lowlowerlowest");
+        assert_eq!(read_all(PackedFile::gzip(file), 4096).unwrap(), b"lowlowerlowest");
     }
 
     #[test]
-    fn a_file_that_is_cut_short_is_an_error() {
+    fn a_truncated_file_is_an_error() {
         let text: Vec<u8> =
             (0..40_000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-        let (gzip, frame) = (member(&text), zstd::encode_all(&text[..], 1).unwrap());
+        let (gzip, frame) = (gzip_member(&text), zstd::encode_all(&text[..], 1).unwrap());
         for end in [1, 5, 12, gzip.len() / 2, gzip.len() - 9, gzip.len() - 1] {
-            let problem = all(PackedFile::gzip(Cursor::new(gzip[..end].to_vec())), 4096).unwrap_err();
+            let problem = read_all(PackedFile::gzip(Cursor::new(gzip[..end].to_vec())), 4096).unwrap_err();
             assert_eq!(problem.kind(), io::ErrorKind::UnexpectedEof, "{end}");
         }
         for end in [1, 5, 12, frame.len() / 2, frame.len() - 1] {
-            let problem = all(PackedFile::zstd(Cursor::new(frame[..end].to_vec())).unwrap(), 4096).unwrap_err();
+            let problem = read_all(PackedFile::zstd(Cursor::new(frame[..end].to_vec())).unwrap(), 4096).unwrap_err();
             assert_eq!(problem.kind(), io::ErrorKind::UnexpectedEof, "{end}");
         }
     }

@@ -17,7 +17,7 @@ use crate::slots::piece_walk::{PiecePart, PieceSink, PieceWalk, WaitingParts};
 use crate::split::scan::Ends;
 use crate::split::{Splitter, Text};
 use crate::text::bounds::Bounds;
-use crate::threads::parallel::{Stop, locked};
+use crate::threads::parallel::{Stop, lock};
 
 /// The limits of counting.
 #[derive(Debug, Clone, Default)]
@@ -48,7 +48,7 @@ impl CountShared {
     /// [`crate::Error::Corpus`] for a full disk, and [`crate::Error::Interrupted`].
     pub fn spill(&self, table: &mut TallyTable, stop: &Stop) -> Result<()> {
         let run = Run::write(&Arena::from_table(table), &self.limits.folder)?;
-        locked(&self.runs).push(run, stop)?;
+        lock(&self.runs).push(run, stop)?;
         table.clear();
         Ok(())
     }
@@ -112,7 +112,7 @@ struct CountSink<'c> {
 
 impl PieceSink for CountSink<'_> {
     #[inline(always)]
-    fn tables(&self) -> impl SlotTables {
+    fn tables(&self) -> SlotTables<'_> {
         (self.table.short.view(), self.table.wide.view())
     }
 

@@ -26,7 +26,7 @@ pub struct StableCuts<'e> {
 }
 
 impl<'e> StableCuts<'e> {
-    /// The cuts of an encoder's texts; `cuts` are those of its pattern.
+    /// The cuts of an encoder's texts; `cuts` are its pattern's cuts.
     #[must_use]
     pub fn new(encoder: &'e Encoder, cuts: Option<&'e TextCuts>) -> Self {
         Self { encoder, cuts }
@@ -101,47 +101,31 @@ fn ends_character(text: &[u8], at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawn::{Draw, bytes_vocab};
-    use crate::kinds::PieceEncoder;
+    use crate::drawn::{Draw, added_token, bytes_vocab, encode_text, plain_encoder};
+    use crate::split::Text;
     use crate::split::pattern::PATTERNS;
-    use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens, Allow};
-    use crate::split::{Splitter, Text};
-    use crate::threads::parallel::Stop;
-    use std::sync::Arc;
+    use crate::split::special::Allow;
 
-    fn encoder(regexes: &[&str]) -> Encoder {
+    fn make_encoder(regexes: &[&str]) -> Encoder {
         let tokens = ["ab", "abab", "a ", " a", "  ", "日", "本日", "\u{301}a", "12", "'s", "é", "éa", "aaaa"];
-        let token = |content: &str, id, special| AddedToken {
-            content: content.into(),
-            id,
-            special,
-            flags: AddedTokenFlags::default(),
-        };
-        let added = [token("<|end|>", 900, true), token("<|en", 901, false), token("a b", 902, true)];
-        let added = AddedTokens::new(added.to_vec()).unwrap();
-        Encoder::new(
-            Arc::new(PieceEncoder::plain(Arc::new(bytes_vocab(&tokens)))),
-            added,
-            Splitter::new(regexes).unwrap(),
-        )
+        let added = [("<|end|>", 900, true), ("<|en", 901, false), ("a b", 902, true)];
+        let added = added.map(|(content, id, special)| added_token(content, id, special));
+        plain_encoder(bytes_vocab(&tokens), added.into(), regexes)
     }
 
-    fn ids(encoder: &Encoder, text: &[u8], allow: &Allow) -> Vec<u32> {
-        let mut out = Vec::new();
-        let text = Text::Bytes(text);
-        encoder.with_session(|session| encoder.encode(text, allow, &Stop::default(), session, &mut out)).unwrap();
-        out
+    fn encode_bytes(encoder: &Encoder, text: &[u8], allow: &Allow) -> Vec<u32> {
+        encode_text(encoder, Text::Bytes(text), allow).unwrap()
     }
 
     #[test]
-    fn both_sides_of_a_cut_have_the_ids_of_the_whole_whatever_follows() {
+    fn a_cut_changes_no_id_whatever_text_follows() {
         let words = ["a", "ab", " ", "  ", "\n", "'", "s", "12", "日", "本", "é", "\u{301}", "<|en", "d|>", "!"]
             .map(str::as_bytes);
         let words = [&words[..], &[b"\xE6", b"\x97", b"\xFF"]].concat();
         let mut draw = Draw(5);
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&[] as &[&str]]) {
-            let (encoder, cuts) = (encoder(regexes), TextCuts::for_patterns(regexes));
-            let settled = StableCuts::new(&encoder, cuts.as_ref());
+            let (encoder, cuts) = (make_encoder(regexes), TextCuts::for_patterns(regexes));
+            let stable_cuts = StableCuts::new(&encoder, cuts.as_ref());
             let mut found = 0;
             for round in 0..3000 {
                 let count = 1 + draw.below(if round % 50 == 0 { 900 } else { 24 });
@@ -149,11 +133,13 @@ mod tests {
                 let allow = [Allow::All, Allow::Text][round % 2].clone();
                 let known = draw.below(text.len() + 1);
                 let from = draw.below(known + 1);
-                let cuts = [settled.last_cut(&text[..known], from), settled.first_cut(&text, from)];
+                let cuts = [stable_cuts.last_cut(&text[..known], from), stable_cuts.first_cut(&text, from)];
                 for cut in cuts.into_iter().flatten() {
                     assert!(cut > from && cut <= text.len());
-                    let sides = [ids(&encoder, &text[..cut], &allow), ids(&encoder, &text[cut..], &allow)].concat();
-                    assert_eq!(sides, ids(&encoder, &text, &allow), "{} at {cut}", text.escape_ascii());
+                    let sides =
+                        [encode_bytes(&encoder, &text[..cut], &allow), encode_bytes(&encoder, &text[cut..], &allow)]
+                            .concat();
+                    assert_eq!(sides, encode_bytes(&encoder, &text, &allow), "{} at {cut}", text.escape_ascii());
                     found += 1;
                 }
             }

@@ -67,13 +67,11 @@ impl<'e> EncodeCall<'e> {
         }
     }
 
-    /// The same call, which also appends the ranges of ids to `spans`.
     pub(crate) fn with_spans(mut self, spans: &'e mut Spans) -> Self {
         self.spans = Some(spans);
         self
     }
 
-    /// The same call with sampling.
     pub(crate) fn with_drawing(mut self, drawing: Drawing<'e>) -> Self {
         self.drawing = Some(drawing);
         self

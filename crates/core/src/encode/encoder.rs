@@ -88,12 +88,6 @@ impl Encoder {
         &self.stages
     }
 
-    /// Whether texts are pieces of characters.
-    #[must_use]
-    pub fn has_chars(&self) -> bool {
-        self.chars.is_some()
-    }
-
     /// Whether texts go through the stages.
     #[must_use]
     pub fn is_staged(&self) -> bool {

@@ -35,7 +35,6 @@ struct FilePart {
     ends: bool,
 }
 
-/// A file being read.
 #[derive(Debug)]
 struct SourceFile {
     file: File,
@@ -105,7 +104,7 @@ impl Stream {
     }
 
     /// Returns the ids of the next `limit` bytes or slightly more; of fed text, only ids that no later text can
-    /// change. The ends are those of the documents that end in it.
+    /// change. The ends are the ends of documents in it.
     ///
     /// # Errors
     /// As [`crate::encode::Encoder::encode`] (with a separator as [`Error::InBatch`]), with offsets in their document,
@@ -204,7 +203,6 @@ impl Stream {
         Ok(FilePart { text, document, offset, breaks, ends })
     }
 
-    /// Takes the rest of the text as a part.
     fn take_rest(&mut self) -> Result<FilePart> {
         let text = &self.buffer[self.start..];
         let breaks: Vec<_> = self.separators(text).collect();
@@ -240,7 +238,6 @@ impl Stream {
 }
 
 impl SourceFile {
-    /// Checks that the file is unchanged since it was opened.
     fn check_unchanged(&self) -> Result<()> {
         let now = self.file.metadata().map_err(|problem| corpus_error(&self.path, &problem))?;
         let same = now.modified().ok() == self.before.modified().ok() && now.len() == self.before.len();
@@ -268,15 +265,15 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::drawn::Draw;
+    use crate::drawn::{Draw, encode_text};
     use crate::encode::encoder::Encoder;
-    use crate::encode::long_text::tests::{drawn, encoder};
+    use crate::encode::long_text::tests::{draw_text, make_encoder};
     use crate::split::pattern::PATTERNS;
     use crate::split::special::Allow;
     use crate::split::text_cuts::TextCuts;
 
     /// The documents of a text, by the plainest reading of the rule.
-    fn documents<'t>(text: &'t [u8], separator: &[u8]) -> Vec<&'t [u8]> {
+    fn split_documents<'t>(text: &'t [u8], separator: &[u8]) -> Vec<&'t [u8]> {
         if separator.is_empty() {
             return vec![text];
         }
@@ -296,14 +293,11 @@ mod tests {
         all
     }
 
-    fn expected(encoder: &Encoder, text: &[u8], separator: &[u8], allow: &Allow) -> Result<RaggedIds> {
+    fn encode_documents(encoder: &Encoder, text: &[u8], separator: &[u8], allow: &Allow) -> Result<RaggedIds> {
         let mut ragged = RaggedIds::default();
-        for (index, document) in documents(text, separator).into_iter().enumerate() {
-            encoder
-                .with_session(|session| {
-                    encoder.encode(Text::Bytes(document), allow, &Stop::default(), session, &mut ragged.ids)
-                })
-                .map_err(|error| if separator.is_empty() { error } else { error.in_batch(index) })?;
+        for (index, document) in split_documents(text, separator).into_iter().enumerate() {
+            let ids = encode_text(encoder, Text::Bytes(document), allow);
+            ragged.ids.extend(ids.map_err(|error| if separator.is_empty() { error } else { error.in_batch(index) })?);
             ragged.ends.push(ragged.ids.len() as u64);
         }
         Ok(ragged)
@@ -328,7 +322,7 @@ mod tests {
 
     /// All results of a stream, `limit` bytes at a time, fed in blocks of `block` bytes or read from its file. Every
     /// eighth call uses three threads.
-    fn everything(
+    fn read_all(
         mut stream: Stream,
         text: &[u8],
         rules: &LongText<'_>,
@@ -354,20 +348,20 @@ mod tests {
         let mut draw = Draw(11);
         let none = ["[a-z]+| "];
         for regexes in PATTERNS.iter().map(|row| row.regexes).chain([&none[..], &[]]) {
-            let (encoder, cuts) = (encoder(regexes), TextCuts::for_patterns(regexes));
+            let (encoder, cuts) = (make_encoder(regexes), TextCuts::for_patterns(regexes));
             for round in 0..120 {
                 // Some texts are longer than the search for a cut, so that cuts are also missed.
-                let text = drawn(&mut draw, if round % 10 == 0 { 3000 } else { round % 60 });
+                let text = draw_text(&mut draw, if round % 10 == 0 { 3000 } else { round % 60 });
                 let separator: &[u8] = [&b""[..], b"\n", b"  ", b" a ", b"  a  a ", b"<|end|>"][round % 6];
                 let allow = [Allow::All, Allow::Text, Allow::Raise][round % 3].clone();
-                let wanted = expected(&encoder, &text, separator, &allow);
+                let wanted = encode_documents(&encoder, &text, separator, &allow);
                 let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &allow, part: 1 + round % 29 };
-                let fed = everything(Stream::new(separator), &text, &rules, (1 + round * 7, u64::MAX));
+                let fed = read_all(Stream::new(separator), &text, &rules, (1 + round * 7, u64::MAX));
                 assert_eq!(fed, wanted, "{:?} at {:?}", text.escape_ascii().to_string(), separator);
                 let file = Temporary::new("drawn.txt", &text);
                 for limit in [text.len() as u64 / 60 + 1, 50, u64::MAX] {
                     let stream = Stream::open(&file.0, separator).unwrap();
-                    assert_eq!(everything(stream, b"", &rules, (1, limit)), wanted);
+                    assert_eq!(read_all(stream, b"", &rules, (1, limit)), wanted);
                 }
             }
         }
@@ -376,7 +370,7 @@ mod tests {
     #[test]
     fn a_file_that_changes_is_an_error() {
         let row = PATTERNS[0].regexes;
-        let (encoder, cuts) = (encoder(row), TextCuts::for_patterns(row));
+        let (encoder, cuts) = (make_encoder(row), TextCuts::for_patterns(row));
         let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
         let text = b"a b ".repeat(5000);
         let file = Temporary::new("changing.txt", &text);
@@ -394,9 +388,9 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_parts_where_a_text_can_be_cut() {
+    fn memory_is_bounded_if_a_text_can_be_cut() {
         let row = PATTERNS[0].regexes;
-        let (encoder, cuts) = (encoder(row), TextCuts::for_patterns(row));
+        let (encoder, cuts) = (make_encoder(row), TextCuts::for_patterns(row));
         let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1000 };
         let file = Temporary::new("large.txt", &b"some text ".repeat(100_000));
         let mut stream = Stream::open(&file.0, b"").unwrap();

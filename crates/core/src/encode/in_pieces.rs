@@ -57,7 +57,6 @@ impl IdsInPieces {
         self.count += 1;
     }
 
-    /// Appends an added token.
     fn push_token(&mut self, id: u32, line: &Line<'_>) {
         let text = line.text().as_bytes();
         self.push_piece(text, line.origins().unwrap_or_default(), &[id], [text.len()].into_iter());
@@ -158,21 +157,19 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::drawn::{added_token, listed_vocab};
     use crate::encode::stages::Stages;
     use crate::kinds::{Kernel, PieceEncoder};
     use crate::split::Splitter;
     use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens};
     use crate::steps::{Spec, normalizers, splitters};
-    use crate::vocab::{MergeRule, Tables, Unit, Vocab};
+    use crate::vocab::Unit;
 
     #[test]
-    fn what_a_step_removes_is_left_out_and_pieces_may_share_a_character() {
-        let tokens = ["?", "e", "\u{301}"];
-        let blob = tokens.concat().into_bytes();
-        let tables = Tables { blob: &blob, ends: &[1, 2, 4], ids: &[0, 1, 2], merges: &[] };
-        let vocab = Vocab::new(Unit::Piece, MergeRule::Pair, false, tables).unwrap();
+    fn origins_exclude_removed_text_and_can_overlap() {
+        let vocab = listed_vocab(Unit::Piece, &["?", "e", "\u{301}"], &[], "");
         let flags = AddedTokenFlags { lstrip: true, ..AddedTokenFlags::default() };
-        let added = AddedToken { content: "<m>".into(), id: 3, special: true, flags };
+        let added = AddedToken { flags, ..added_token("<m>", 3, true) };
         let spec = |kind: &str| [Spec { kind: kind.into(), options: Vec::new() }];
         let length =
             Spec { kind: "fixed_length".into(), options: vec![("length".into(), crate::steps::Value::Number(1))] };

@@ -33,8 +33,7 @@ type CutPiece = (PiecePart, u32);
 /// Buffers that are reused from text to text.
 #[derive(Debug, Default)]
 pub struct LearnBuffers {
-    together: MergeBatch,
-    /// The parts to merge.
+    batch: MergeBatch,
     merging: Vec<PiecePart>,
     /// The stretches of cut pieces.
     stretches: Vec<PiecePart>,
@@ -70,7 +69,7 @@ pub struct Learner<'l> {
     merges: ByteMerges<'l>,
     window: &'l Window<'l>,
     memory: &'l mut PieceMemory,
-    kept: &'l mut LearnBuffers,
+    buffers: &'l mut LearnBuffers,
 }
 
 impl<'l> Learner<'l> {
@@ -79,10 +78,10 @@ impl<'l> Learner<'l> {
         encoder: &'l PieceEncoder,
         window: &'l Window<'l>,
         memory: &'l mut PieceMemory,
-        kept: &'l mut LearnBuffers,
+        buffers: &'l mut LearnBuffers,
     ) -> Option<Self> {
         let merges = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref()?, window);
-        Some(Self { encoder, merges, window, memory, kept })
+        Some(Self { encoder, merges, window, memory, buffers })
     }
 
     /// Learns the new pieces among these parts, at most [`WAITING`].
@@ -95,13 +94,13 @@ impl<'l> Learner<'l> {
         for batch in new[..count].chunks(LANES) {
             self.learn_some(batch.iter().map(|&at| &parts[usize::from(at)]));
         }
-        let mut stretches = std::mem::take(&mut self.kept.stretches);
+        let mut stretches = std::mem::take(&mut self.buffers.stretches);
         for part in stretches.drain(..) {
             if !self.memory.is_in_slot(self.window, &part) {
                 self.add_to_batch(part);
             }
         }
-        self.kept.stretches = stretches;
+        self.buffers.stretches = stretches;
         self.merge_batch();
         self.join_cut();
     }
@@ -135,17 +134,17 @@ impl<'l> Learner<'l> {
             return false;
         }
         let (start, end) = (part.start, part.start + part.len as usize);
-        let safe_cuts = self.kept.safe_cuts(self.encoder.merger(), &(start..end));
+        let safe_cuts = self.buffers.safe_cuts(self.encoder.merger(), &(start..end));
         let Some(safe_cuts) = safe_cuts else { return false };
         let (mut from, mut cuts) = (start, 0u32);
         for cut in safe_cuts.cuts(self.window.text, start, end) {
-            self.kept.stretches.push(self.window.part(self.memory.tables(), from, cut - from, STRETCH));
+            self.buffers.stretches.push(self.window.part(self.memory.tables(), from, cut - from, STRETCH));
             cuts |= 1 << (cut - start);
             from = cut;
         }
         if cuts != 0 {
-            self.kept.stretches.push(self.window.part(self.memory.tables(), from, end - from, STRETCH));
-            self.kept.cut.push((*part, cuts));
+            self.buffers.stretches.push(self.window.part(self.memory.tables(), from, end - from, STRETCH));
+            self.buffers.cut.push((*part, cuts));
         }
         cuts != 0
     }
@@ -153,27 +152,26 @@ impl<'l> Learner<'l> {
     /// Adds a part to the batch, unless it is known after all.
     fn add_to_batch(&mut self, part: PiecePart) {
         if !self.memory.contains(&PieceKey::new(self.window, &part)) {
-            self.kept.merging.push(part);
-            if self.kept.merging.len() == LANES {
+            self.buffers.merging.push(part);
+            if self.buffers.merging.len() == LANES {
                 self.merge_batch();
             }
         }
     }
 
-    /// Merges the pending batch.
     fn merge_batch(&mut self) {
-        let LearnBuffers { together, merging, ids, .. } = &mut *self.kept;
-        together.merge(self.merges, merging);
+        let LearnBuffers { batch, merging, ids, .. } = &mut *self.buffers;
+        batch.merge(self.merges, merging);
         for (place, part) in merging.drain(..).enumerate() {
             ids.clear();
-            ids.extend(together.ids(place));
+            ids.extend(batch.ids(place));
             self.memory.learn(&PieceKey::new(self.window, &part), ids);
         }
     }
 
     /// Learns the cut pieces, whose stretches are now known.
     fn join_cut(&mut self) {
-        let LearnBuffers { cut, ids, .. } = &mut *self.kept;
+        let LearnBuffers { cut, ids, .. } = &mut *self.buffers;
         for (part, mut cuts) in cut.drain(..) {
             ids.clear();
             let (mut from, end) = (part.start, part.start + part.len as usize);

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::split::Text;
 use crate::split::special::Allow;
 use crate::split::text_cuts::{TextCuts, text_parts};
-use crate::threads::parallel::{Jobs, Plan, Stop, locked, run_ordered};
+use crate::threads::parallel::{Jobs, Plan, Stop, lock, run_ordered};
 
 /// The minimum bytes of a part, unless it is the last. It is long enough to make the cost of starting a part
 /// negligible, and short enough that the threads end at about the same time.
@@ -68,7 +68,7 @@ pub fn encode_parts<P: Send>(
     let run = |parts: &mut Jobs<'_, P, RaggedIds>| {
         encoder.with_session(|session| {
             parts.for_each(|part| {
-                let mut room: RaggedIds = locked(&rooms).pop().unwrap_or_default();
+                let mut room: RaggedIds = lock(&rooms).pop().unwrap_or_default();
                 work(part, session, &mut room)?;
                 Ok(room)
             });
@@ -82,7 +82,7 @@ pub fn encode_parts<P: Send>(
             }
             all.append(&part);
             part.clear();
-            locked(&rooms).push(part);
+            lock(&rooms).push(part);
         }
         Ok(())
     })?;
@@ -141,43 +141,22 @@ pub fn count(rules: &LongText<'_>, text: Text<'_>, threads: usize, stop: &Stop) 
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::Error;
-    use crate::drawn::{Draw, bytes_vocab};
-    use crate::kinds::PieceEncoder;
-    use crate::split::Splitter;
+    use crate::drawn::{Draw, added_token, bytes_vocab, encode_text, plain_encoder};
     use crate::split::pattern::PATTERNS;
-    use crate::split::special::{AddedToken, AddedTokenFlags, AddedTokens};
 
     /// An encoder with overlapping added tokens, and words that are likely to be cut.
-    pub fn encoder(regexes: &[&str]) -> Encoder {
-        let token = |content: &str, id, special| AddedToken {
-            content: content.into(),
-            id,
-            special,
-            flags: AddedTokenFlags::default(),
-        };
-        let added = vec![token("<|end|>", 900, true), token("a b", 901, false), token("b 7", 902, true)];
-        let vocab = bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]);
-        Encoder::new(
-            Arc::new(PieceEncoder::plain(Arc::new(vocab))),
-            AddedTokens::new(added).unwrap(),
-            Splitter::new(regexes).unwrap(),
-        )
+    pub fn make_encoder(regexes: &[&str]) -> Encoder {
+        let added = [("<|end|>", 900, true), ("a b", 901, false), ("b 7", 902, true)];
+        let added = added.map(|(content, id, special)| added_token(content, id, special));
+        plain_encoder(bytes_vocab(&["ab", "abab", " a", "日本", "\n\n", "77", "  "]), added.into(), regexes)
     }
 
     /// A drawn text of `words` words, in which all kinds of cuts and of uncuttable places are near each other.
-    pub fn drawn(draw: &mut Draw, words: usize) -> Vec<u8> {
+    pub fn draw_text(draw: &mut Draw, words: usize) -> Vec<u8> {
         let all = ["a", "b", " ", "  ", "\n", "7", "日本", "。", "'s", "<|end|>", "<|en", "a b", "\u{301}", "/"];
         draw.bytes(&[&all.map(str::as_bytes)[..], &[b"\xFF\xE6"]].concat(), words)
-    }
-
-    fn serial(encoder: &Encoder, text: Text<'_>, allow: &Allow) -> Result<Vec<u32>> {
-        let mut ids = Vec::new();
-        encoder.with_session(|session| encoder.encode(text, allow, &Stop::default(), session, &mut ids))?;
-        Ok(ids)
     }
 
     #[test]
@@ -185,15 +164,15 @@ pub(crate) mod tests {
         let mut draw = Draw(5);
         let (mut errors, mut found) = (0, 0);
         for row in PATTERNS.iter().filter(|row| TextCuts::for_patterns(row.regexes).is_some()) {
-            let (encoder, cuts) = (encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
+            let (encoder, cuts) = (make_encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
             for round in 0..150 {
-                let bytes = drawn(&mut draw, round % 60);
+                let bytes = draw_text(&mut draw, round % 60);
                 let lossy = String::from_utf8_lossy(&bytes).into_owned();
                 for (text, allow) in [Allow::All, Allow::Text, Allow::Raise, Allow::Some(vec![0])]
                     .iter()
                     .flat_map(|allow| [(Text::Bytes(&bytes), allow), (Text::Str(&lossy), allow)])
                 {
-                    let expected = serial(&encoder, text, allow);
+                    let expected = encode_text(&encoder, text, allow);
                     errors += usize::from(expected.is_err());
                     for (threads, part) in [(1, 3), (2, 1), (3, 11), (5, 40)] {
                         let rules = LongText { encoder: &encoder, cuts: Some(&cuts), allow, part };
@@ -208,13 +187,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn first_parts_one_after_another_are_the_text() {
+    fn first_parts_together_have_the_ids_of_the_text() {
         let mut draw = Draw(7);
         let mut several = 0;
         for row in PATTERNS.iter().filter(|row| TextCuts::for_patterns(row.regexes).is_some()) {
-            let (encoder, cuts) = (encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
+            let (encoder, cuts) = (make_encoder(row.regexes), TextCuts::for_patterns(row.regexes).unwrap());
             for round in 0..60 {
-                let bytes = drawn(&mut draw, round);
+                let bytes = draw_text(&mut draw, round);
                 for allow in [Allow::All, Allow::Raise] {
                     let rules = LongText { encoder: &encoder, cuts: Some(&cuts), allow: &allow, part: 5 };
                     let (mut all, mut at, mut calls) = (Ok(Vec::new()), 0, 0);
@@ -233,7 +212,7 @@ pub(crate) mod tests {
                             }
                         }
                     }
-                    assert_eq!(all, serial(&encoder, Text::Bytes(&bytes), &allow), "{} {round}", row.name);
+                    assert_eq!(all, encode_text(&encoder, Text::Bytes(&bytes), &allow), "{} {round}", row.name);
                     several += usize::from(calls > 2);
                 }
             }
@@ -247,7 +226,7 @@ pub(crate) mod tests {
         stop.raise();
         let row = PATTERNS[0].regexes;
         let text = Text::Str("a b c");
-        let encoder = encoder(row);
+        let encoder = make_encoder(row);
         for cuts in [TextCuts::for_patterns(row), None] {
             let rules = LongText { encoder: &encoder, cuts: cuts.as_ref(), allow: &Allow::All, part: 1 };
             assert_eq!(super::encode(&rules, text, 2, &stop), Err(Error::Interrupted));
@@ -256,7 +235,7 @@ pub(crate) mod tests {
 
     #[test]
     fn results_keep_the_order_of_their_parts() {
-        let encoder = encoder(&[]);
+        let encoder = make_encoder(&[]);
         for threads in [1, 2, 9] {
             let mut numbers = 0..500u32;
             let next = || Ok(numbers.next());

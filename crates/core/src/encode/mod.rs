@@ -119,31 +119,13 @@ impl Encoder {
         threads: usize,
         stop: &Stop,
     ) -> Result<Vec<Vec<u32>>> {
-        self.map_texts(texts, threads, stop, |text, session| {
-            let mut ids = Vec::new();
-            self.encode(text, allow, stop, session, &mut ids)?;
-            Ok(ids)
-        })
-    }
-
-    /// Returns the number of ids of each text, in order.
-    ///
-    /// # Errors
-    /// As [`Self::encode_batch`].
-    pub fn count_batch(&self, texts: &[Text<'_>], allow: &Allow, threads: usize, stop: &Stop) -> Result<Vec<u64>> {
-        self.map_texts(texts, threads, stop, |text, session| self.count(text, allow, stop, session, &mut Vec::new()))
-    }
-
-    fn map_texts<T: Send>(
-        &self,
-        texts: &[Text<'_>],
-        threads: usize,
-        stop: &Stop,
-        work: impl Fn(Text<'_>, &mut Session) -> Result<T> + Sync,
-    ) -> Result<Vec<T>> {
         map_items(texts.len(), threads, stop, |next| {
             self.with_session(|session| {
-                next.for_each_item(|place| work(texts[place], session).map_err(|error| error.in_batch(place)));
+                next.for_each_item(|place| {
+                    let mut ids = Vec::new();
+                    let outcome = self.encode(texts[place], allow, stop, session, &mut ids);
+                    outcome.map(|()| ids).map_err(|error| error.in_batch(place))
+                });
             });
         })
     }
@@ -151,22 +133,11 @@ impl Encoder {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::drawn::{Draw, bytes_vocab};
-    use crate::kinds::PieceEncoder;
-    use crate::split::Splitter;
-    use crate::split::special::AddedTokens;
-    use crate::vocab::Vocab;
-
-    fn encoder(vocab: Vocab, patterns: &[&str]) -> Encoder {
-        let pieces = Arc::new(PieceEncoder::plain(Arc::new(vocab)));
-        Encoder::new(pieces, AddedTokens::default(), Splitter::new(patterns).unwrap())
-    }
+    use crate::drawn::{Draw, bytes_vocab, plain_encoder, vocab_of};
 
     /// The ids of a text with and without a memory, the memory new and filled.
-    fn encoded(encoder: &Encoder, text: Text<'_>) -> Vec<u32> {
+    fn encode_in_each_way(encoder: &Encoder, text: Text<'_>) -> Vec<u32> {
         let (mut slow, mut new, mut filled) = (Vec::new(), Vec::new(), Vec::new());
         let stop = Stop::default();
         let bounds = Bounds::new(text.as_bytes().len(), &stop);
@@ -187,33 +158,33 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_changes_no_id() {
+    fn the_memory_of_pieces_changes_no_id() {
         let long = "ab".repeat(16);
         let tokens = ["aa", "ab", "abab", "ba", "日", "日本", "本日", "aaaaaaaa", "x1", &long, "zzz"];
-        let encoder = |pattern: &[&str]| encoder(bytes_vocab(&tokens), pattern);
+        let encoder = |patterns: &[&str]| plain_encoder(bytes_vocab(&tokens), Vec::new(), patterns);
         let encoders = [encoder(&[]), encoder(&["[a-z]+|x"]), encoder(crate::split::pattern::PATTERNS[0].regexes)];
         let words = ["a", "b", "ab", "日本", "本", " ", "x1", "zzz", "\n", "\u{FF}"];
         let mut draw = Draw(1);
         for length in 0..600 {
             let text: String = (0..length % 90).map(|_| words[draw.below(words.len())]).collect();
             for encoder in &encoders {
-                encoded(encoder, Text::Str(&text));
-                encoded(encoder, Text::Bytes(&[text.as_bytes(), b"\xFF\xE6\x97"].concat()));
+                encode_in_each_way(encoder, Text::Str(&text));
+                encode_in_each_way(encoder, Text::Bytes(&[text.as_bytes(), b"\xFF\xE6\x97"].concat()));
             }
         }
     }
 
     #[test]
-    fn a_token_that_only_the_whole_piece_lookup_reaches_keeps_both_answers() {
-        let whole = encoder(crate::drawn::vocab_of(&["bc", "abcd"], true), &["[a-z]+"]);
+    fn a_piece_and_an_equal_stretch_can_have_different_ids() {
+        let whole = plain_encoder(vocab_of(&["bc", "abcd"], true), Vec::new(), &["[a-z]+"]);
         // `x` is in no token, so that `abcd` is a separate stretch, which merges to `a bc d`.
-        assert_eq!(encoded(&whole, Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
+        assert_eq!(encode_in_each_way(&whole, Text::Str("xabcdx abcd xabcdx")).len(), 5 + 1 + 1 + 1 + 5);
     }
 
     #[test]
-    fn a_full_memory_still_knows_every_piece() {
-        let encoder = encoder(bytes_vocab(&["12", "34", "1234"]), &["[0-9]+"]);
+    fn a_full_memory_changes_no_id() {
+        let encoder = plain_encoder(bytes_vocab(&["12", "34", "1234"]), Vec::new(), &["[0-9]+"]);
         let text = (0..60_000).map(|number| number.to_string()).collect::<Vec<_>>().join(" ");
-        assert!(encoded(&encoder, Text::Str(&text)).len() > 60_000);
+        assert!(encode_in_each_way(&encoder, Text::Str(&text)).len() > 60_000);
     }
 }

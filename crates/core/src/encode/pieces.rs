@@ -90,7 +90,7 @@ impl<'e> IdSink<'e> {
 
 impl PieceSink for IdSink<'_> {
     #[inline(always)]
-    fn tables(&self) -> impl SlotTables {
+    fn tables(&self) -> SlotTables<'_> {
         self.memory.tables()
     }
 

@@ -102,7 +102,9 @@ impl Encoder {
     fn split_by_steps(&self, line: Line<'_>, bounds: &Bounds<'_>) -> Result<WrittenPieces> {
         let splitters = &self.stages().splitters;
         let joined = split(splitters, line, bounds)?;
-        if self.vocab().unit() == Unit::Byte && splitters.iter().any(|splitter| writes_bytes(splitter)) {
+        if self.vocab().unit() == Unit::Byte
+            && splitters.iter().any(|splitter| matches!(**splitter, SplitStep::ByteCharacters))
+        {
             return Ok(decode_pieces(&joined));
         }
         Ok((joined.text.into_bytes(), joined.ends, joined.origins))
@@ -255,10 +257,6 @@ impl EncodeCall<'_> {
         }
         Ok(())
     }
-}
-
-fn writes_bytes(splitter: &SplitStep) -> bool {
-    matches!(splitter, SplitStep::ByteCharacters)
 }
 
 /// The bytes of pieces in which each byte is written as a character.

@@ -42,7 +42,6 @@ impl Stages {
         Ok(tokens)
     }
 
-    /// Whether a step needs origins.
     pub(crate) fn needs_origins(&self) -> bool {
         self.splitters.iter().any(|splitter| matches!(**splitter, SplitStep::Metaspace(_, Prepend::First)))
     }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_put_around_texts() {
+    fn ids_are_added_around_texts() {
         let (ids, ends) = ([1, 2, 3, 4], [2, 2, 3]);
         let both = Template { first: Some(8), last: Some(9), which: None };
         assert_eq!(both.apply(&ids, &ends), (vec![8, 1, 2, 9, 8, 9, 8, 3, 9, 4], vec![4, 6, 9]));

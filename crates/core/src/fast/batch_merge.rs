@@ -23,7 +23,6 @@ pub const LANES: usize = 16;
 /// The most pending lookups.
 const MAX_LOOKUPS: usize = 64;
 
-/// A pending lookup of a stretch.
 #[derive(Debug, Clone, Copy, Default)]
 struct PendingLookup {
     sought: LookupKey,
@@ -89,7 +88,7 @@ impl MergeBatch {
     /// Merges at most [`LANES`] stretches of the window's text, of 1 to [`LONGEST`] bytes each. [`Self::ids`] returns
     /// their ids.
     pub fn merge(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
-        with_masks(BatchWork { together: self, merges, stretches });
+        with_masks(BatchWork { batch: self, merges, stretches });
     }
 
     /// The ids of a stretch, by its place in the batch.
@@ -106,35 +105,35 @@ impl MergeBatch {
 
     #[inline(always)]
     fn run(&mut self, merges: ByteMerges<'_>, stretches: &[PiecePart]) {
-        let mut asks = 0;
+        let mut waiting = 0;
         for (lane, stretch) in stretches.iter().enumerate() {
-            asks = self.begin_stretch(merges, lane, stretch, asks);
+            waiting = self.begin_stretch(merges, lane, stretch, waiting);
         }
-        self.apply_lookups(merges, asks);
+        self.apply_lookups(merges, waiting);
         let mut active = stretches.len();
         for (lane, place) in (0..).zip(&mut self.active) {
             *place = lane;
         }
         while active > 0 {
-            let (mut left, mut asks) = (0, 0);
+            let (mut left, mut waiting) = (0, 0);
             for at in 0..active {
                 let lane = self.active[at];
                 if let Some(pairs) = self.lanes[usize::from(lane)].join_lowest() {
                     self.active[left] = lane;
                     left += 1;
                     for pair in pairs {
-                        asks = self.add_lookup(merges, usize::from(lane), pair, asks);
+                        waiting = self.add_lookup(merges, usize::from(lane), pair, waiting);
                     }
                 }
             }
-            self.apply_lookups(merges, asks);
+            self.apply_lookups(merges, waiting);
             active = left;
         }
     }
 
     /// Begins a stretch: joins its certain pairs, and adds lookups of its other pairs.
     #[inline(always)]
-    fn begin_stretch(&mut self, merges: ByteMerges<'_>, lane: usize, stretch: &PiecePart, mut asks: usize) -> usize {
+    fn begin_stretch(&mut self, merges: ByteMerges<'_>, lane: usize, stretch: &PiecePart, mut waiting: usize) -> usize {
         let ByteMerges { pairs, window, .. } = merges;
         let (start, bytes) = (stretch.start, &window.text[stretch.start..][..stretch.len as usize]);
         let len = bytes.len().min(LONGEST);
@@ -161,39 +160,38 @@ impl MergeBatch {
                     self.lanes[lane].set_merge(pair.start, merge);
                 }
             } else {
-                asks = self.add_lookup(merges, lane, pair, asks);
+                waiting = self.add_lookup(merges, lane, pair, waiting);
             }
         }
-        asks
+        waiting
     }
 
     /// Adds a lookup of the merge of two symbols of a stretch, unless they cannot merge.
     #[inline(always)]
-    fn add_lookup(&mut self, merges: ByteMerges<'_>, lane: usize, pair: Range<usize>, asks: usize) -> usize {
+    fn add_lookup(&mut self, merges: ByteMerges<'_>, lane: usize, pair: Range<usize>, waiting: usize) -> usize {
         let ByteMerges { vocab, lookup, window, .. } = merges;
         if vocab.merge_rule() == MergeRule::Pair {
             let [left, right] = self.lanes[lane].ids_at(pair.start);
             if let Some(merge) = vocab.pair(left, right).filter(|_| !pair.is_empty()) {
                 self.lanes[lane].set_merge(pair.start, merge);
             }
-            return asks;
+            return waiting;
         }
         let (sought, may_be) = lookup.prefetch(window, self.starts[lane] + pair.start, pair.len());
-        self.lookups[asks % MAX_LOOKUPS] =
+        self.lookups[waiting % MAX_LOOKUPS] =
             PendingLookup { sought, lane: lane as u8, at: pair.start as u8, end: pair.end as u8 };
-        let asks = asks + usize::from(may_be);
-        if asks == MAX_LOOKUPS {
-            self.apply_lookups(merges, asks);
+        let waiting = waiting + usize::from(may_be);
+        if waiting == MAX_LOOKUPS {
+            self.apply_lookups(merges, waiting);
             return 0;
         }
-        asks
+        waiting
     }
 
-    /// Passes the results of the lookups to the stretches.
     #[inline(always)]
-    fn apply_lookups(&mut self, merges: ByteMerges<'_>, asks: usize) {
+    fn apply_lookups(&mut self, merges: ByteMerges<'_>, waiting: usize) {
         let ByteMerges { lookup, window, .. } = merges;
-        for pending in &self.lookups[..asks] {
+        for pending in &self.lookups[..waiting] {
             let lane = usize::from(pending.lane);
             let start = self.starts[lane];
             let bytes = &window.text[start + usize::from(pending.at)..start + usize::from(pending.end)];
@@ -205,7 +203,7 @@ impl MergeBatch {
 }
 
 struct BatchWork<'m> {
-    together: &'m mut MergeBatch,
+    batch: &'m mut MergeBatch,
     merges: ByteMerges<'m>,
     stretches: &'m [PiecePart],
 }
@@ -215,7 +213,7 @@ impl MaskWork for BatchWork<'_> {
 
     #[inline(always)]
     fn run(self, _: impl Fn(&[u8; BLOCK]) -> Masks, _: impl Fn(usize, u64, &mut [usize; BLOCK])) {
-        self.together.run(self.merges, self.stretches);
+        self.batch.run(self.merges, self.stretches);
     }
 }
 
@@ -223,11 +221,11 @@ impl MaskWork for BatchWork<'_> {
 mod tests {
     use super::*;
     use crate::drawn::{Draw, bytes_vocab};
-    use crate::fast::windows::tests::{drawn, slowly};
+    use crate::fast::windows::tests::{draw_encoder, merge_slowly};
     use crate::kinds::PieceEncoder;
 
-    /// Compares the ids of stretches merged side by side with those of each merged alone by the rule.
-    fn agree(encoder: &PieceEncoder, stretches: &[Vec<u8>]) {
+    /// Compares the ids of stretches merged side by side with the ids of each merged alone by the rule.
+    fn check_stretches(encoder: &PieceEncoder, stretches: &[Vec<u8>]) {
         let text = stretches.concat();
         let window = Window::new(&text);
         let mut at = 0;
@@ -238,37 +236,36 @@ mod tests {
                 window.stretch(at - stretch.len(), at)
             })
             .collect();
-        let mut together = MergeBatch::default();
+        let mut batch = MergeBatch::default();
         for (some, stretches) in parts.chunks(LANES).zip(stretches.chunks(LANES)) {
-            together
-                .merge(ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window), some);
+            batch.merge(ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window), some);
             for (place, stretch) in stretches.iter().enumerate() {
-                let ids: Vec<u32> = together.ids(place).collect();
-                assert_eq!(ids, slowly(encoder, stretch), "{}", stretch.escape_ascii());
+                let ids: Vec<u32> = batch.ids(place).collect();
+                assert_eq!(ids, merge_slowly(encoder, stretch), "{}", stretch.escape_ascii());
             }
         }
     }
 
     #[test]
-    fn stretches_side_by_side_give_what_each_gives_alone() {
+    fn merging_side_by_side_equals_merging_alone() {
         let mut draw = Draw(23);
         for round in 0..400 {
             let letters: &[&str] = if round % 3 == 0 { &["a", "b"] } else { &["a", "b", "c", "d", "e"] };
             let rule = if round % 2 == 0 { MergeRule::Bytes } else { MergeRule::Pair };
             let (count, in_order) = (1 + draw.below(60), round % 4 < 2);
-            let encoder = drawn(&mut draw, letters, count, rule, in_order);
+            let encoder = draw_encoder(&mut draw, letters, count, rule, in_order);
             let stretches: Vec<Vec<u8>> = (0..=draw.below(3 * LANES))
                 .map(|_| (0..=draw.below(LONGEST)).map(|_| letters[draw.below(letters.len())].as_bytes()[0]).collect())
                 .collect();
-            agree(&encoder, &stretches);
+            check_stretches(&encoder, &stretches);
         }
     }
 
     #[test]
-    fn a_pair_is_not_certain_where_its_token_merges_at_a_lower_rank() {
+    fn a_pair_is_not_certain_if_its_token_merges_at_a_lower_rank() {
         // `yx` merges before `bc` does, and only then there would be `bc` for `x` to merge with.
         let encoder = PieceEncoder::plain(std::sync::Arc::new(bytes_vocab(&["xbc", "yx", "bc"])));
-        assert_eq!(slowly(&encoder, b"yxbc"), [257, 258]);
-        agree(&encoder, &[b"yxbc".to_vec()]);
+        assert_eq!(merge_slowly(&encoder, b"yxbc"), [257, 258]);
+        check_stretches(&encoder, &[b"yxbc".to_vec()]);
     }
 }

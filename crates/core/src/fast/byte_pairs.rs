@@ -10,10 +10,10 @@
 //! Then merging can begin with `bc` in place of `b` and `c`, and so for all certain pairs of a text at once, and gives
 //! the same symbols. Proof: as long as neither `b` nor `c` has merged, their pair waits with rank `r`, so every merge
 //! that happens has a rank up to `r`, and the first one that takes `b` or `c` is theirs, by 1 and 2. Two certain pairs
-//! do not share a byte for the same reason. If they are joined in advance, the pairs that can merge are those of the
-//! rule, and pairs of a joined symbol whose own merge has yet to come. By 3, the latter rank above that merge, which
-//! the rule has waiting. So the lowest of all is the one that the rule takes, until it takes the merge of the joined
-//! pair itself, which is already done.
+//! do not share a byte for the same reason. If they are joined in advance, the pairs that can merge are the
+//! rule's pairs, and pairs of a joined symbol whose own merge has yet to come. By 3, the latter rank above that merge,
+//! which the rule has waiting. So the lowest of all is the one that the rule takes, until it takes the merge of the
+//! joined pair itself, which is already done.
 //!
 //! Conditions 1 and 2 are two limits for each pair of bytes, by the byte that stays alone and its neighbour; pairs that
 //! violate 3 are never certain.
@@ -26,7 +26,7 @@ pub const NEVER: u32 = u32::MAX;
 /// Added to the rank of a pair that is never certain. Ranks are below.
 const UNCERTAIN: u32 = 1 << 31;
 
-/// The limit if no symbol merges so: above all ranks, and below those of pairs that are never certain.
+/// The limit if no symbol merges so: above all ranks, and below the ranks of pairs that are never certain.
 const NO_LIMIT: u32 = UNCERTAIN - 1;
 
 /// The facts about two bytes, `x` before `y`.

@@ -49,9 +49,6 @@ impl<'t> PieceKey<'t> {
     }
 }
 
-/// A view of the current slots of a table. Each word holds two ids.
-pub type MemoryView<'m, const K: usize> = KeyedView<'m, K>;
-
 /// Copies the slot's ids to `room` from `place` on, possibly writing past them. Returns their number, or `OVERFLOW` if
 /// the slot holds an overflow address.
 #[inline(always)]
@@ -74,14 +71,14 @@ impl<const K: usize> Default for MemoryTable<K> {
 }
 
 impl<const K: usize> MemoryTable<K> {
-    /// The sizes of the growing table in bytes: a small one for few pieces, then those of huge pages. Fewer pieces have
+    /// The sizes of the growing table in bytes: a small one for few pieces, then sizes of huge pages. Fewer pieces have
     /// wide keys, and some texts have none.
     const SIZES: [usize; 5] = [64 << 10, 2 << 20, if K == 2 { 8 << 20 } else { 4 << 20 }, 16 << 20, 32 << 20];
 
-    /// A view of the current table.
+    /// A view of the current table. Each value word holds two ids.
     #[inline(always)]
     #[must_use]
-    pub fn view(&self) -> MemoryView<'_, K> {
+    pub fn view(&self) -> KeyedView<'_, K> {
         self.0.view()
     }
 
@@ -255,7 +252,7 @@ impl PieceMemory {
     /// The slot tables.
     #[inline(always)]
     #[must_use]
-    pub fn tables(&self) -> impl SlotTables {
+    pub fn tables(&self) -> SlotTables<'_> {
         (self.short.view(), self.wide.view())
     }
 

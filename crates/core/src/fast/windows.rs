@@ -4,16 +4,17 @@
 //! bytes of both gives just these two. Merging a stretch gives the tokens `t1 … tn` exactly if they are made, their
 //! bytes are the stretch, and every place between two of them is a joint:
 //!
-//! - If merging gives `t1 … tn`, no merge crossed a place between them. Inside `ti` the merges are then those of its
-//!   bytes alone, and inside `ti t(i+1)` those of the bytes of both: a pair with the lowest rank, and the leftmost of
-//!   equals, among all pairs is so among the pairs of a part too. So each is made, and each place between two is a joint.
+//! - If merging gives `t1 … tn`, no merge crossed a place between them. Inside `ti` the merges are then the merges of
+//!   its bytes alone, and inside `ti t(i+1)` the merges of the bytes of both: a pair with the lowest rank, and the
+//!   leftmost of equals, among all pairs is so among the pairs of a part too. So each is made, and each place between
+//!   two is a joint.
 //! - If all places are joints, no merge crosses one: the first to do so would be the next merge of the bytes of its two
-//!   tokens alone as well, because inside these nothing else has happened than merging them alone does. So merging makes
+//!   tokens alone as well, because inside these the merges so far are the merges of them alone. So merging makes
 //!   each token from its own bytes. Two of them do not merge either, or their joint would not hold.
 //!
 //! So the result of merging a window consists of made tokens with joints between them. If two overlapping windows both
-//! have one token at the same bytes, then the tokens of the first up to this one and those of the second after it are
-//! again such a row. A row from the start of the stretch to its end is the result of merging the stretch.
+//! have one token at the same bytes, then the tokens of the first up to this one and the tokens of the second after it
+//! are again such a row. A row from the start of the stretch to its end is the result of merging the stretch.
 //!
 //! Windows are as long as [`crate::fast::batch_merge`] can merge side by side. Where two do not agree, a window across
 //! both can agree with each: first a short one, then a long one that is merged slowly. If there is still no agreement,
@@ -38,7 +39,6 @@ const LONG: usize = 1 << 10;
 /// Buffers that are reused from stretch to stretch.
 #[derive(Debug, Default)]
 pub struct Windows {
-    /// The windows of a batch.
     batch: MergeBatch,
     /// The short window across two windows that do not agree.
     across: MergeBatch,
@@ -72,7 +72,6 @@ impl Windows {
     }
 }
 
-/// The walk from window to window.
 struct WindowWalk<'m, S> {
     rule: ByteMerges<'m>,
     text: &'m [u8],
@@ -185,14 +184,14 @@ pub(crate) mod tests {
     use crate::vocab::{MergeRule, Tables, Unit, Vocab};
 
     /// The ids by the rule, merge after merge.
-    pub(crate) fn slowly(encoder: &PieceEncoder, text: &[u8]) -> Vec<u32> {
+    pub(crate) fn merge_slowly(encoder: &PieceEncoder, text: &[u8]) -> Vec<u32> {
         let mut scratch = MergeScratch::default();
         encoder.merger().merge(text, &Stop::default(), &mut scratch).unwrap();
         scratch.symbols.ids
     }
 
     /// The ids by windows, if these agree.
-    fn windowed(encoder: &PieceEncoder, text: &[u8], stop: &Stop) -> Result<Option<Vec<u32>>> {
+    fn merge_by_windows(encoder: &PieceEncoder, text: &[u8], stop: &Stop) -> Result<Option<Vec<u32>>> {
         let (mut windows, mut scratch, window) = (Windows::default(), MergeScratch::default(), Window::new(text));
         let rule = ByteMerges::new(encoder.vocab(), encoder.merger().byte_pairs.as_ref().unwrap(), &window);
         let could = windows.merge(rule, stop, |part, symbols| {
@@ -204,8 +203,8 @@ pub(crate) mod tests {
     }
 
     /// A vocabulary of `letters` and `count` tokens that join two drawn ones each. With `in_order`, each joins earlier
-    /// ones; otherwise they are shuffled, so that many merges rank below those of their parts.
-    pub(crate) fn drawn(
+    /// ones; otherwise they are shuffled, so that many merges rank below the merges of their parts.
+    pub(crate) fn draw_encoder(
         draw: &mut Draw,
         letters: &[&str],
         count: usize,
@@ -235,10 +234,10 @@ pub(crate) mod tests {
                 tokens.push(pair.concat());
             }
         }
-        vocab(unit, rule, &tokens, &merges)
+        make_encoder(unit, rule, &tokens, &merges)
     }
 
-    fn vocab(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> PieceEncoder {
+    fn make_encoder(unit: Unit, rule: MergeRule, tokens: &[Vec<u8>], merges: &[[Vec<u8>; 2]]) -> PieceEncoder {
         let blob = tokens.concat();
         let ends: Vec<u32> = tokens
             .iter()
@@ -258,21 +257,21 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn windows_give_what_merge_after_merge_does_on_drawn_vocabularies() {
+    fn windows_equal_the_rule_on_drawn_vocabularies() {
         let mut draw = Draw(5);
         let (mut could, mut could_not) = (0, 0);
         for round in 0..600 {
             let letters: &[&str] = if round % 3 == 0 { &["a", "b", "c", "d", "e"] } else { &["a", "b"] };
             let rule = if round % 2 == 0 { MergeRule::Pair } else { MergeRule::Bytes };
             let count = 2 + draw.below(24);
-            let encoder = drawn(&mut draw, letters, count, rule, round % 5 != 0);
+            let encoder = draw_encoder(&mut draw, letters, count, rule, round % 5 != 0);
             for _ in 0..10 {
                 let most = 16 << draw.below(9);
                 let length = draw.below(most);
                 let text: String = (0..length).map(|_| letters[draw.below(letters.len())]).collect();
-                match windowed(&encoder, text.as_bytes(), &Stop::default()).unwrap() {
+                match merge_by_windows(&encoder, text.as_bytes(), &Stop::default()).unwrap() {
                     Some(ids) => {
-                        assert_eq!(ids, slowly(&encoder, text.as_bytes()), "{text}");
+                        assert_eq!(ids, merge_slowly(&encoder, text.as_bytes()), "{text}");
                         could += 1;
                     }
                     None => could_not += 1,
@@ -283,30 +282,30 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_token_longer_than_a_window_is_found_all_the_same() {
+    fn a_token_longer_than_a_window_is_found() {
         let dashes = [2, 4, 8, 16, 32, 64].map(|count| "-".repeat(count));
         let encoder = PieceEncoder::plain(Arc::new(bytes_vocab(&dashes.each_ref().map(String::as_str))));
         // A wide window finds the token among other bytes; with too many of them, windows give up.
         let text = |between: usize| [&b"-".repeat(64)[..], &b"x".repeat(between)].concat().repeat(9);
-        let windowed = |text: &[u8]| windowed(&encoder, text, &Stop::default()).unwrap();
-        assert_eq!(windowed(&text(5_000)), Some(slowly(&encoder, &text(5_000))));
+        let windowed = |text: &[u8]| merge_by_windows(&encoder, text, &Stop::default()).unwrap();
+        assert_eq!(windowed(&text(5_000)), Some(merge_slowly(&encoder, &text(5_000))));
         assert_eq!(windowed(&text(1)), None);
     }
 
     #[test]
-    fn it_stops_when_asked() {
+    fn merging_stops_on_request() {
         let encoder = PieceEncoder::plain(Arc::new(bytes_vocab(&["ab"])));
         let stop = Stop::default();
         stop.raise();
         for text in [b"ab".repeat(1 << 17), [&b"ab".repeat(1 << 17)[..], b"x"].concat()] {
-            assert_eq!(windowed(&encoder, &text, &stop), Err(crate::Error::Interrupted));
+            assert_eq!(merge_by_windows(&encoder, &text, &stop), Err(crate::Error::Interrupted));
             let slowly = encoder.merger().merge(&text, &stop, &mut MergeScratch::default());
             assert_eq!(slowly, Err(crate::Error::Interrupted));
         }
     }
 
     /// A published vocabulary, if its file exists.
-    fn published(name: &str) -> Option<PieceEncoder> {
+    fn load_published(name: &str) -> Option<PieceEncoder> {
         let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
         let folder = std::env::var("TOKSMITH_TEST_DATA").unwrap_or_else(|_| beside.into());
         let Ok(data) = std::fs::read(format!("{folder}/vocab/{name}.tiktoken")) else {
@@ -319,15 +318,15 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn published_vocabularies_merge_hostile_stretches_alike() {
+    fn windows_equal_the_rule_on_published_vocabularies() {
         const UNITS: [&str; 14] =
             ["a", " ", "\n", "日", "é", "\u{1F600}", "0", "ab", "aab", "=", "-", "\u{301}", "한국", "\t "];
         const ALPHABETS: [&str; 5] = ["abcdefghijklmnopqrstuvwxyz", "0123456789", "ACGT", "+/aZ9", "{}[]\":,.5e"];
         let mut draw = Draw(9);
-        for encoder in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(published) {
+        for encoder in ["r50k_base", "cl100k_base", "o200k_base", "llama3"].into_iter().filter_map(load_published) {
             let check = |text: &[u8]| {
-                if let Some(ids) = windowed(&encoder, text, &Stop::default()).unwrap() {
-                    assert_eq!(ids, slowly(&encoder, text), "{}", text.escape_ascii());
+                if let Some(ids) = merge_by_windows(&encoder, text, &Stop::default()).unwrap() {
+                    assert_eq!(ids, merge_slowly(&encoder, text), "{}", text.escape_ascii());
                 }
             };
             for unit in UNITS {

@@ -87,7 +87,6 @@ impl WaitingPaths {
 /// The tokens of a path through a text, by number, and the sum of their scores.
 pub type BestPath = (Vec<usize>, f32);
 
-/// A search for the best paths through a text.
 #[derive(Debug)]
 struct PathSearch<'e> {
     edges: &'e [BestEdge],
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_ways_come_first_and_a_wide_search_is_given_up() {
+    fn the_best_paths_come_first_and_a_wide_search_gives_up() {
         let edge = |start, end, score| BestEdge { start, end, score };
         let edges = [edge(0, 1, -1.0), edge(0, 2, -1.5), edge(1, 2, -1.0)];
         let found = best_paths(&edges, 2, 9, &Stop::default()).unwrap().unwrap();

@@ -93,7 +93,7 @@ impl HfCharacters {
                     push(id, 1);
                 }
             } else if !self.drops_unknown {
-                let id = self.unknown.ok_or_else(|| missing(symbol, at))?;
+                let id = self.unknown.ok_or_else(|| missing_symbol(symbol, at))?;
                 if let Some((_, size)) = unknown.filter(|_| !self.fuse_unknown) {
                     push(id, size);
                     unknown = None;
@@ -115,7 +115,7 @@ impl HfCharacters {
     }
 }
 
-fn missing(symbol: &str, offset: usize) -> Error {
+fn missing_symbol(symbol: &str, offset: usize) -> Error {
     Error::NotInVocabulary { content: symbol.as_bytes().to_vec(), offset }
 }
 
@@ -124,31 +124,25 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::vocab::{MergeRule, Tables, Unit};
+    use crate::drawn::listed_vocab;
+    use crate::vocab::Unit;
 
-    fn vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &[u8]) -> Arc<Vocab> {
-        let blob = tokens.concat().into_bytes();
-        let ends = tokens.iter().scan(0, |end, token| {
-            *end += token.len() as u32;
-            Some(*end)
-        });
-        let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
-        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges };
-        Arc::new(Vocab::with_prefix(Unit::Char, MergeRule::Pair, false, tables, prefix).unwrap())
+    fn make_vocab(tokens: &[&str], merges: &[[u32; 3]], prefix: &str) -> Arc<Vocab> {
+        Arc::new(listed_vocab(Unit::Char, tokens, merges, prefix))
     }
 
-    fn encoded(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<Vec<u32>> {
-        placed(symbols, vocab, piece).map(|(ids, _)| ids)
+    fn encode_ids(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<Vec<u32>> {
+        encode_with_starts(symbols, vocab, piece).map(|(ids, _)| ids)
     }
 
-    fn placed(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
+    fn encode_with_starts(symbols: &HfCharacters, vocab: &Arc<Vocab>, piece: &str) -> Result<(Vec<u32>, Vec<u32>)> {
         let (mut ids, mut scratch) = (Vec::new(), MergeScratch::default());
         let merger = Merger::new(Arc::clone(vocab), None);
         symbols.encode(&merger, piece, &Stop::default(), &mut scratch, &mut ids)?;
         Ok((ids, scratch.symbols.starts))
     }
 
-    fn symbols(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> HfCharacters {
+    fn make_characters(unknown: Option<u32>, fuse_unknown: bool, byte_fallback: bool) -> HfCharacters {
         HfCharacters {
             prefix: String::new(),
             suffix: String::new(),
@@ -160,21 +154,23 @@ mod tests {
     }
 
     #[test]
-    fn characters_without_tokens() {
-        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "?a"], &[[0, 1, 4]], b"");
-        let ids = |unknown, fuse, fallback, piece| encoded(&symbols(unknown, fuse, fallback), &vocab, piece);
+    fn characters_without_tokens_become_bytes_or_the_unknown_id() {
+        let vocab = make_vocab(&["?", "a", "<0xC3>", "<0xA9>", "?a"], &[[0, 1, 4]], "");
+        let ids = |unknown, fuse, fallback, piece| encode_ids(&make_characters(unknown, fuse, fallback), &vocab, piece);
         assert_eq!(ids(Some(0), true, false, "xyaéx").unwrap(), [4, 0]);
         assert_eq!(ids(Some(0), false, false, "xya").unwrap(), [0, 4]);
         assert_eq!(ids(Some(0), true, true, "xéa").unwrap(), [2, 3, 4], "the unknown one waits");
-        assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing("x", 2));
-        let drops = HfCharacters { drops_unknown: true, ..symbols(None, false, false) };
-        assert_eq!(placed(&drops, &vocab, "x?éa").unwrap(), (vec![4], vec![0, 2]), "what is left merges");
+        assert_eq!(ids(None, true, true, "éx").unwrap_err(), missing_symbol("x", 2));
+        let drops = HfCharacters { drops_unknown: true, ..make_characters(None, false, false) };
+        assert_eq!(encode_with_starts(&drops, &vocab, "x?éa").unwrap(), (vec![4], vec![0, 2]), "what is left merges");
     }
 
     #[test]
-    fn places_of_bytes_unknown_characters_and_long_pieces() {
-        let vocab = vocab(&["?", "a", "<0xC3>", "<0xA9>", "aa"], &[[1, 1, 4]], b"");
-        let places = |fuse, fallback, piece| placed(&symbols(Some(0), fuse, fallback), &vocab, piece).unwrap();
+    fn bytes_and_unknown_characters_have_starts() {
+        let vocab = make_vocab(&["?", "a", "<0xC3>", "<0xA9>", "aa"], &[[1, 1, 4]], "");
+        let places = |fuse, fallback, piece| {
+            encode_with_starts(&make_characters(Some(0), fuse, fallback), &vocab, piece).unwrap()
+        };
         assert_eq!(places(true, true, "aaéa"), (vec![4, 2, 3, 1], vec![0, 2, 3, 4, 5]));
         assert_eq!(places(true, false, "xéaay"), (vec![0, 4, 0], vec![0, 3, 5, 6]));
         assert_eq!(places(false, false, "xé"), (vec![0, 0], vec![0, 1, 3]));
@@ -183,11 +179,11 @@ mod tests {
     }
 
     #[test]
-    fn marks_at_both_ends() {
+    fn characters_get_the_marks_of_their_place() {
         let tokens = ["a", "##b", "##c</w>", "a</w>", "ab", "abc</w>", "##bc</w>"];
-        let vocab = vocab(&tokens, &[[0, 1, 4], [4, 2, 5]], b"##");
-        let marks = HfCharacters { prefix: "##".into(), suffix: "</w>".into(), ..symbols(None, false, false) };
-        assert_eq!(encoded(&marks, &vocab, "abc").unwrap(), [5]);
-        assert_eq!(encoded(&marks, &vocab, "a").unwrap(), [3]);
+        let vocab = make_vocab(&tokens, &[[0, 1, 4], [4, 2, 5]], "##");
+        let marks = HfCharacters { prefix: "##".into(), suffix: "</w>".into(), ..make_characters(None, false, false) };
+        assert_eq!(encode_ids(&marks, &vocab, "abc").unwrap(), [5]);
+        assert_eq!(encode_ids(&marks, &vocab, "a").unwrap(), [3]);
     }
 }

@@ -356,7 +356,7 @@ impl Unigram {
         text: &[u8],
         path: &[(u32, u32)],
         out: &mut Vec<u32>,
-        mut ended: impl FnMut(usize),
+        mut on_end: impl FnMut(usize),
     ) -> Result<()> {
         let (mut at, mut missing) = (0, 0..0);
         for &(place, len) in path.iter().rev() {
@@ -364,17 +364,17 @@ impl Unigram {
             let id = self.entries.get(place as usize).map(|entry| entry.id);
             match id.filter(|id| !self.is_unknown(*id)) {
                 Some(id) => {
-                    self.push_missing(text, missing, out, &mut ended)?;
+                    self.push_missing(text, missing, out, &mut on_end)?;
                     out.push(id);
-                    ended(end);
+                    on_end(end);
                     missing = end..end;
                 }
-                None if self.single => self.push_missing(text, at..end, out, &mut ended)?,
+                None if self.single => self.push_missing(text, at..end, out, &mut on_end)?,
                 None => missing.end = end,
             }
             at = end;
         }
-        self.push_missing(text, missing, out, &mut ended)
+        self.push_missing(text, missing, out, &mut on_end)
     }
 
     /// Whether an id is a byte of text without tokens.
@@ -394,7 +394,7 @@ impl Unigram {
         text: &[u8],
         missing: Range<usize>,
         out: &mut Vec<u32>,
-        mut ended: impl FnMut(usize),
+        mut on_end: impl FnMut(usize),
     ) -> Result<()> {
         let (start, end) = (missing.start, missing.end);
         let run = &text[missing];
@@ -403,7 +403,7 @@ impl Unigram {
         }
         if let Some(place) = self.trie.find(run).filter(|_| !self.single) {
             out.push(self.entries[place as usize].id);
-            ended(end);
+            on_end(end);
             return Ok(());
         }
         let shown = |byte: &u8| -> &'static [u8] { if self.escape && *byte == b' ' { SPACE_MARK } else { b"" } };
@@ -416,13 +416,13 @@ impl Unigram {
                     };
                     for &byte in content {
                         out.push(ids[usize::from(byte)]);
-                        ended(at + 1);
+                        on_end(at + 1);
                     }
                 }
             }
             MissingRule::Unknown(id) => {
                 out.push(*id);
-                ended(end);
+                on_end(end);
             }
             MissingRule::Error => {
                 let char = &run[..char_len(run[0]).min(run.len())];

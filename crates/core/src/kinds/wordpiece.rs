@@ -96,19 +96,13 @@ fn chars(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocab::{MergeRule, Tables, Unit};
+    use crate::drawn::listed_vocab;
+    use crate::vocab::Unit;
 
     #[test]
-    fn the_longest_token_wins_and_a_piece_that_is_not_covered_is_unknown() {
+    fn the_longest_token_wins_and_an_uncovered_piece_is_unknown() {
         let tokens = ["?", "un", "##aff", "##able", "a", "##é", "##a", "##"];
-        let blob = tokens.concat().into_bytes();
-        let ends = tokens.iter().scan(0, |end, token| {
-            *end += token.len() as u32;
-            Some(*end)
-        });
-        let (ends, ids): (Vec<u32>, Vec<u32>) = ends.zip(0..).unzip();
-        let tables = Tables { blob: &blob, ends: &ends, ids: &ids, merges: &[] };
-        let vocab = Vocab::new(Unit::Piece, MergeRule::Pair, false, tables).unwrap();
+        let vocab = listed_vocab(Unit::Piece, &tokens, &[], "");
         let encoded = |piece: &str, unknown| {
             let mut ids = vec![9];
             let engine = WordPiece::new(&vocab, "##", Some(12), unknown);

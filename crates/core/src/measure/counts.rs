@@ -1,9 +1,9 @@
 //! Exact counts of texts and their ids, from which the metrics are computed as ratios.
 //!
-//! Counts of parts of a corpus add up to those of the whole, in any order. A *word* is a letter with the letters and
-//! marks after it. A space (U+0020) before a word counts with it, because a tokenizer puts it into the word's token if
-//! it can. A *number* is a run of ASCII digits. An *indented line* begins with spaces or tabs and has other text after
-//! them.
+//! Counts of parts of a corpus add up to the counts of the whole, in any order. A *word* is a letter with the letters
+//! and marks after it. A space (U+0020) before a word counts with it, because a tokenizer puts it into the word's token
+//! if it can. A *number* is a run of ASCII digits. An *indented line* begins with spaces or tabs and has other text
+//! after them.
 //!
 //! Left out: every ratio.
 
@@ -231,15 +231,14 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::drawn::bytes_vocab;
-    use crate::split::special::{AddedToken, AddedTokenFlags};
+    use crate::drawn::{added_token, bytes_vocab};
 
     /// A text, written as its tokens.
     type Written<'a> = &'a [&'a [u8]];
     /// Rows of [`Counts::indents`] by number.
     type Rows<'a> = &'a [(usize, [u64; 2])];
 
-    fn counted(tokens: Written<'_>) -> Counts {
+    fn count_tokens(tokens: Written<'_>) -> Counts {
         let mut long: Vec<&str> =
             tokens.iter().filter(|token| token.len() > 1).flat_map(|&token| str::from_utf8(token)).collect();
         long.sort_unstable();
@@ -268,7 +267,7 @@ mod tests {
             (&[b"\xC3", b"\xA9"], [1, 2, 1, 0, 0]),
         ];
         for (tokens, expected) in cases {
-            let TextTotals { words, word_tokens, cut_words, spaced, glued, .. } = counted(tokens).totals;
+            let TextTotals { words, word_tokens, cut_words, spaced, glued, .. } = count_tokens(tokens).totals;
             assert_eq!([words, word_tokens, cut_words, spaced, glued], expected, "{tokens:?}");
         }
     }
@@ -283,13 +282,13 @@ mod tests {
             (&[b"123456789012"], 1 << (DIGITS - 1)),
         ];
         for (tokens, row) in cases {
-            let counts = counted(tokens);
+            let counts = count_tokens(tokens);
             assert_eq!(
                 (counts.numbers[row], counts.numbers.iter().sum::<u64>(), counts.totals.long_numbers),
                 (1, 1, 0)
             );
         }
-        let counts = counted(&[b"1234567890123", b"a", b"99"]);
+        let counts = count_tokens(&[b"1234567890123", b"a", b"99"]);
         assert_eq!((counts.totals.long_numbers, counts.numbers[0b10], counts.numbers.iter().sum::<u64>()), (1, 1, 1));
     }
 
@@ -308,7 +307,7 @@ mod tests {
             (&[b"a ", b" b", b"\x0B c"], &[]),
         ];
         for (tokens, expected) in cases {
-            let indents = counted(tokens).indents;
+            let indents = count_tokens(tokens).indents;
             let found: Vec<_> = (0..).zip(indents).filter(|(_, row)| row[0] > 0).collect();
             let mut expected = expected.to_vec();
             expected.sort_unstable();
@@ -317,9 +316,8 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_its_tokens_do_not_spell_is_only_counted() {
-        let added = AddedToken { content: "<s>".into(), id: 300, special: true, flags: AddedTokenFlags::default() };
-        let decoder = Decoder::new(Arc::new(bytes_vocab(&["ab"])), &[added]);
+    fn a_text_that_differs_from_its_tokens_is_unplaced() {
+        let decoder = Decoder::new(Arc::new(bytes_vocab(&["ab"])), &[added_token("<s>", 300, true)]);
         let mut counts = Counts::default();
         counts.add(Text::Bytes(b"ab<s>b"), &[256, 300, 98], &decoder, true);
         assert_eq!((counts.totals.changed, counts.totals.unplaced, counts.totals.words), (0, 0, 3));

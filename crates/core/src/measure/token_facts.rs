@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_are_told_from_characters() {
+    fn flags_describe_cut_characters_and_white_space() {
         let cases: [(&[u8], u8); 12] = [
             (b"ab", 0),
             (" \t\u{3000}".as_bytes(), WHITE),

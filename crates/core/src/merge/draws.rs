@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_splitmix() {
+    fn numbers_equal_splitmix64() {
         let mut draws = Draws::new(1_234_567);
         assert_eq!([draws.next_number(), draws.next_number()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
     }

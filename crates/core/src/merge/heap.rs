@@ -129,7 +129,6 @@ impl Heap {
     }
 }
 
-/// The pairs of a piece.
 struct PairFinder<'s, L> {
     look: L,
     starts: &'s [u32],
@@ -163,7 +162,6 @@ fn unlink(links: &mut [Link], at: u32) -> u32 {
     before
 }
 
-/// Removes the merged symbols.
 fn remove_merged(symbols: &mut Symbols, links: &[Link]) {
     let mut left = links.iter();
     symbols.starts.retain(|_| left.next().is_none_or(|link| link.after != MERGED));
@@ -178,7 +176,7 @@ mod tests {
     use crate::merge::rule::rescan;
 
     #[test]
-    fn heap_equals_rescan() {
+    fn the_heap_equals_the_rule() {
         let vocab = bytes_vocab(&["aa", "ab", "ba", "aab", "aaaa", "abba", "baab", "bb", "aaaaaaaa"]);
         let mut draw = Draw(1);
         let (mut heap, stop) = (Heap::default(), Stop::default());
@@ -196,7 +194,7 @@ mod tests {
         }
     }
 
-    fn dropped(share: f64, seed: u64) -> Vec<u32> {
+    fn merge_with_dropout(share: f64, seed: u64) -> Vec<u32> {
         let vocab = bytes_vocab(&["ab", "abab", "ba", "cab"]);
         let (piece, mut symbols, stop) = (b"abababcab", Symbols::default(), Stop::default());
         symbols.start(&vocab, None, piece).unwrap();
@@ -208,10 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_all_and_some_merges_are_passed_over() {
-        assert_eq!(dropped(0.0, 1), [0, 4, 6, 9]);
-        assert_eq!(dropped(1.0, 1), (0..=9).collect::<Vec<_>>());
-        let drawn: std::collections::HashSet<_> = (0..100).map(|seed| dropped(0.5, seed)).collect();
-        assert!(drawn.len() > 10 && drawn.contains(&dropped(0.5, 7)));
+    fn dropout_skips_no_merge_all_or_some() {
+        assert_eq!(merge_with_dropout(0.0, 1), [0, 4, 6, 9]);
+        assert_eq!(merge_with_dropout(1.0, 1), (0..=9).collect::<Vec<_>>());
+        let drawn: std::collections::HashSet<_> = (0..100).map(|seed| merge_with_dropout(0.5, seed)).collect();
+        assert!(drawn.len() > 10 && drawn.contains(&merge_with_dropout(0.5, 7)));
     }
 }

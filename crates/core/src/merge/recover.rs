@@ -11,8 +11,8 @@ use crate::vocab::{MergeRule, Vocab};
 ///
 /// For [`MergeRule::Bytes`] a token's merge is the last one of encoding the token's bytes without the whole-piece
 /// lookup; tokens that merging alone does not reach have none. Replacing the rule by this list changes no id: inside
-/// the bytes of a token that was merged from two neighbours no merge crossed an edge, so the neighbours are those of
-/// the token alone.
+/// the bytes of a token that was merged from two neighbours no merge crossed an edge, so the token alone has the same
+/// neighbours.
 #[must_use]
 pub fn recover_merges(vocab: &Vocab) -> Vec<[u32; 3]> {
     if vocab.merge_rule() == MergeRule::Pair {

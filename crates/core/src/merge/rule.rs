@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::drawn::bytes_vocab;
 
-    fn merged(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
+    fn merge_piece(vocab: &Vocab, piece: &[u8]) -> Vec<u32> {
         let mut symbols = Symbols::default();
         symbols.start(vocab, None, piece).unwrap();
         rescan(vocab, piece, &mut symbols, &mut Vec::new(), 1);
@@ -121,9 +121,9 @@ mod tests {
     #[test]
     fn the_lowest_rank_merges_first_and_the_leftmost_of_equals() {
         // `ab` merges on the left before it merges on the right, because `aba`, which is then possible, ranks lower.
-        assert_eq!(merged(&bytes_vocab(&["aba", "ab"]), b"abab"), [256, 98]);
-        assert_eq!(merged(&bytes_vocab(&["ba", "ab"]), b"abab"), [97, 256, 98]);
-        assert_eq!(merged(&bytes_vocab(&["aa"]), b"aaa"), [256, 97]);
+        assert_eq!(merge_piece(&bytes_vocab(&["aba", "ab"]), b"abab"), [256, 98]);
+        assert_eq!(merge_piece(&bytes_vocab(&["ba", "ab"]), b"abab"), [97, 256, 98]);
+        assert_eq!(merge_piece(&bytes_vocab(&["aa"]), b"aaa"), [256, 97]);
     }
 
     #[test]

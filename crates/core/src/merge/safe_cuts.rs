@@ -205,17 +205,17 @@ mod tests {
     use super::*;
     use crate::drawn::Draw;
 
-    fn cuts(crossings: &SafeCuts, text: &[u8]) -> Vec<usize> {
+    fn list_cuts(crossings: &SafeCuts, text: &[u8]) -> Vec<usize> {
         crossings.cuts(text, 0, text.len()).collect()
     }
 
     #[test]
-    fn no_cut_is_inside_any_token_of_the_text() {
+    fn no_cut_is_inside_a_token() {
         let tokens: Vec<&[u8]> = vec![b"ab", "日本".as_bytes(), "本語".as_bytes(), b"\xAC\xE8", b"bc"];
         let crossings = SafeCuts::new(tokens.iter().copied());
-        assert_eq!(cuts(&crossings, b"abcxab"), [3, 4]);
+        assert_eq!(list_cuts(&crossings, b"abcxab"), [3, 4]);
         let text = "日本語日語".as_bytes();
-        let cuts = cuts(&crossings, text);
+        let cuts = list_cuts(&crossings, text);
         for token in tokens {
             for start in 0..text.len() {
                 if text[start..].starts_with(token) {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn no_cut_is_inside_a_token_of_bytes_that_are_no_text() {
+    fn no_cut_is_inside_a_token_of_invalid_bytes() {
         let mut draw = Draw(7);
         let mut all = 0;
         for _ in 0..2000 {
@@ -235,7 +235,7 @@ mod tests {
             let text: Vec<u8> = (0..40).map(|_| bytes[draw.below(bytes.len())]).collect();
             let tokens: Vec<&[u8]> =
                 (0..10).map(|_| (draw.below(37), 2 + draw.below(3))).map(|(at, len)| &text[at..at + len]).collect();
-            let cuts = cuts(&SafeCuts::new(tokens.iter().copied()), &text);
+            let cuts = list_cuts(&SafeCuts::new(tokens.iter().copied()), &text);
             all += cuts.len();
             for token in tokens {
                 for start in (0..text.len()).filter(|&start| text[start..].starts_with(token)) {

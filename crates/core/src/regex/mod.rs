@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use crate::threads::parallel::Stop;
 
-    fn matches(pattern: &str, text: &str, stop: &Stop) -> Result<Vec<(usize, usize)>> {
+    fn find_matches(pattern: &str, text: &str, stop: &Stop) -> Result<Vec<(usize, usize)>> {
         let mut all = Vec::new();
         RegexSearch::new(pattern)?.for_each_match(text, &Bounds::new(text.len(), stop), |start, end| {
             all.push((start, end));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_those_of_the_engine() {
+    fn matches_equal_the_engine() {
         let stop = Stop::default();
         for (pattern, text) in
             [(r"\w+(?!\w)|\s", "a bé  日本"), ("x*|b", "abxb"), (r"(?<=é)\w|\b", "éa aé"), ("(a)\\1", "aaaa")]
@@ -205,25 +205,25 @@ mod tests {
             let regex = RegexBuilder::new(pattern).find_not_empty(true).build().unwrap();
             let own: Vec<_> =
                 regex.find_iter(text).map(|found| found.map(|found| (found.start(), found.end())).unwrap()).collect();
-            assert_eq!(matches(pattern, text, &stop).unwrap(), own, "{pattern}");
+            assert_eq!(find_matches(pattern, text, &stop).unwrap(), own, "{pattern}");
         }
     }
 
     #[test]
-    fn a_search_without_end_is_ended() {
+    fn an_endless_search_is_ended() {
         let stop = Stop::default();
         let text = format!("b{}b", "a".repeat(40_000));
-        let found = matches(r"(?=(a|a)+?\1$)a|a|b", &text, &stop).unwrap_err();
+        let found = find_matches(r"(?=(a|a)+?\1$)a|a|b", &text, &stop).unwrap_err();
         assert!(matches!(found, Error::Pattern { offset: Some(1), .. }), "{found}");
         stop.raise();
-        assert_eq!(matches("(a|a)+?\\1$", &text, &stop), Err(Error::Interrupted));
+        assert_eq!(find_matches("(a|a)+?\\1$", &text, &stop), Err(Error::Interrupted));
     }
 
     #[test]
     fn long_and_deep_regexes_are_refused() {
         let stop = Stop::default();
         for pattern in ["a".repeat(LONGEST_PATTERN + 1), "(".repeat(30_000) + &")".repeat(30_000), "[".repeat(60_000)] {
-            assert!(matches!(matches(&pattern, "a", &stop), Err(Error::Option { .. })));
+            assert!(matches!(find_matches(&pattern, "a", &stop), Err(Error::Option { .. })));
         }
     }
 }

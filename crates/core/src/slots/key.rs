@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_hold_the_stretch_and_nothing_after_it() {
+    fn keys_hold_only_the_stretch() {
         let text: Vec<u8> = (1..=100).collect();
         for size in [0, 1, 15, 16, 31, 32, 33, 100] {
             let window = Window::new(&text[..size]);

@@ -92,25 +92,8 @@ impl<const K: usize> Keyed<K> {
     }
 }
 
-/// Two tables of slots, which prefetch a slot before its lookup.
-pub trait SlotTables: Copy {
-    /// Prefetches the slot of a key of two words and returns its expected place.
-    fn prefetch_short(self, key: &Key<2>) -> usize;
-    /// Prefetches the slot of a key of four words and returns its expected place.
-    fn prefetch_wide(self, key: &Key<4>) -> usize;
-}
-
-impl SlotTables for (KeyedView<'_, 2>, KeyedView<'_, 4>) {
-    #[inline(always)]
-    fn prefetch_short(self, key: &Key<2>) -> usize {
-        self.0.prefetch_slot(key)
-    }
-
-    #[inline(always)]
-    fn prefetch_wide(self, key: &Key<4>) -> usize {
-        self.1.prefetch_slot(key)
-    }
-}
+/// The tables of short and of wide keys, which prefetch a slot before its lookup.
+pub type SlotTables<'k> = (KeyedView<'k, 2>, KeyedView<'k, 4>);
 
 /// The place of the key if it is at the expected place or next to it, in the same line of memory; else another place.
 #[inline(always)]
@@ -223,7 +206,7 @@ mod tests {
     use crate::slots::key::Window;
 
     #[test]
-    fn what_is_known_of_stretches_is_what_a_map_holds() {
+    fn tables_of_stretches_equal_a_map() {
         let mut draw = Draw(11);
         let mut keyed = Keyed::<2>::new(4, Seeds::default());
         let (mut stretches, mut map) = (Stretches::default(), HashMap::new());
@@ -258,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_neighbour_of_a_slot_is_near() {
+    fn find_near_looks_at_the_neighbour_of_a_slot() {
         let slot = |byte: u8| [Window::new(&[byte]).key::<2>(0, 1), [u64::from(byte); 2]];
         let slots = [slot(b'a'), slot(b'b'), slot(b'c'), slot(b'd')];
         assert_eq!([2, 3].map(|at| find_near(&slots, at, &slot(b'c')[0])), [2, 2]);

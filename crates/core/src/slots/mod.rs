@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_is_found_and_nothing_else() {
+    fn a_table_of_slots_equals_a_map() {
         let mut draw = Draw(3);
         // With few hashes nearly all collide, and searches go round the end of the table.
         for (round, hashes) in [1, 2, 7, u64::MAX].into_iter().cycle().take(80).enumerate() {
@@ -200,7 +200,7 @@ mod tests {
     const MANY: usize = 1 << 17;
 
     #[test]
-    fn large_tables_begin_free_and_keep_what_they_have_when_they_grow() {
+    fn large_tables_start_free_and_keep_their_slots_when_they_grow() {
         let mut slots = Slots::<u128>::new(MANY - 1);
         assert_eq!((slots.len(), slots.used_slots().count()), (MANY, 0));
         for key in 1..=1000 {

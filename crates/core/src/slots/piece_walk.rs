@@ -9,14 +9,14 @@ impl Window<'_> {
     /// The part of the text from `start` on, with its slot prefetched.
     #[inline(always)]
     #[must_use]
-    pub fn part(&self, tables: impl SlotTables, start: usize, len: usize, stretch: u64) -> PiecePart {
+    pub fn part(&self, tables: SlotTables<'_>, start: usize, len: usize, stretch: u64) -> PiecePart {
         let mut part = PiecePart { start, len: len as u32, slot: 0, key: [0, stretch] };
         if len <= LONGEST_OF_TWO {
             part.key = self.key(start, len);
             part.key[1] |= stretch;
-            part.slot = tables.prefetch_short(&part.key) as u32;
+            part.slot = tables.0.prefetch_slot(&part.key) as u32;
         } else if len <= LONGEST {
-            part.slot = tables.prefetch_wide(&self.wide_key(&part)) as u32;
+            part.slot = tables.1.prefetch_slot(&self.wide_key(&part)) as u32;
         }
         part
     }
@@ -87,7 +87,7 @@ impl Default for WaitingParts {
 /// The consumer of the pieces of a text.
 pub trait PieceSink: Sized {
     /// The tables to look up parts in.
-    fn tables(&self) -> impl SlotTables;
+    fn tables(&self) -> SlotTables<'_>;
     /// Takes parts up to the first that is not in its slot, and returns their number.
     fn take_known(&mut self, window: &Window<'_>, parts: &[PiecePart]) -> usize;
     /// Takes the first of these parts, whose slot did not match. The sink can prepare for the others.

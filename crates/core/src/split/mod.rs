@@ -64,12 +64,6 @@ impl<'t> From<&'t str> for Text<'t> {
     }
 }
 
-impl<'t> From<&'t [u8]> for Text<'t> {
-    fn from(text: &'t [u8]) -> Self {
-        Self::Bytes(text)
-    }
-}
-
 /// The compiled regexes of a tokenizer, or the scanners that have their matches.
 #[derive(Debug)]
 pub struct Splitter {
@@ -153,11 +147,10 @@ impl Splitter {
     /// [`crate::Error::Pattern`] if the engine gives up, and the errors of `each`.
     pub fn split<'t>(
         &self,
-        text: impl Into<Text<'t>>,
+        text: Text<'t>,
         bounds: &Bounds<'_>,
         mut each: impl FnMut(&'t [u8]) -> Result<()>,
     ) -> Result<()> {
-        let text = text.into();
         let (bytes, mut start) = (text.as_bytes(), 0);
         self.split_ends(text, bounds, &mut Ends::default(), |ends| {
             ends.iter().try_for_each(|&end| each(&bytes[std::mem::replace(&mut start, end)..end]))
@@ -310,39 +303,35 @@ pub fn utf8_parts(text: &[u8]) -> impl Iterator<Item = (&[u8], bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::split_text;
     use crate::error::Error;
-    use crate::threads::parallel::Stop;
 
-    fn pieces(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
-        let mut pieces = Vec::new();
-        let splitter = Splitter::new(patterns).unwrap();
-        splitter
-            .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
-                pieces.push(piece.to_vec());
-                Ok(())
-            })
-            .unwrap();
+    fn split_losslessly(patterns: &[&str], text: &[u8]) -> Vec<Vec<u8>> {
+        let pieces = split_text(&Splitter::new(patterns).unwrap(), Text::Bytes(text));
         assert_eq!(pieces.concat(), text);
         pieces
     }
 
     #[test]
     fn text_between_matches_is_kept() {
-        assert_eq!(pieces(&["b+"], b"abbc"), [&b"a"[..], b"bb", b"c"]);
-        assert_eq!(pieces(&[], b"abbc"), [b"abbc"]);
-        assert_eq!(pieces(&["x*"], b"ab"), [b"ab"]);
-        assert!(pieces(&["x"], b"").is_empty());
+        assert_eq!(split_losslessly(&["b+"], b"abbc"), [&b"a"[..], b"bb", b"c"]);
+        assert_eq!(split_losslessly(&[], b"abbc"), [b"abbc"]);
+        assert_eq!(split_losslessly(&["x*"], b"ab"), [b"ab"]);
+        assert!(split_losslessly(&["x"], b"").is_empty());
     }
 
     #[test]
-    fn regexes_apply_to_the_pieces_of_the_one_before() {
-        assert_eq!(pieces(&[r"\d", r"a(?!.)"], b"ba1a"), [&b"b"[..], b"a", b"1", b"a"]);
+    fn each_regex_splits_the_pieces_of_the_regex_before() {
+        assert_eq!(split_losslessly(&[r"\d", r"a(?!.)"], b"ba1a"), [&b"b"[..], b"a", b"1", b"a"]);
     }
 
     #[test]
-    fn runs_of_bytes_that_are_no_text_are_pieces() {
-        assert_eq!(pieces(&[r"\w+"], b"a\xE2\x98b\xFF\xFE\xF0"), [&b"a"[..], b"\xE2\x98", b"b", b"\xFF\xFE\xF0"]);
-        assert_eq!(pieces(&[], b"a\xFFb"), [&b"a"[..], b"\xFF", b"b"]);
+    fn runs_of_invalid_bytes_are_pieces() {
+        assert_eq!(
+            split_losslessly(&[r"\w+"], b"a\xE2\x98b\xFF\xFE\xF0"),
+            [&b"a"[..], b"\xE2\x98", b"b", b"\xFF\xFE\xF0"]
+        );
+        assert_eq!(split_losslessly(&[], b"a\xFFb"), [&b"a"[..], b"\xFF", b"b"]);
     }
 
     #[test]

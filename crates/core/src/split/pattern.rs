@@ -4,7 +4,7 @@
 //! of tiktoken; the older spellings, which give the same ids with OpenAI's vocabularies but other merges in training,
 //! have separate rows. Each row is a file of `scan/rows/`.
 
-pub use crate::split::scan::{HardText, PATTERNS, Pattern};
+pub use crate::split::scan::{PATTERNS, Pattern};
 
 /// The row with exactly these regexes.
 #[must_use]

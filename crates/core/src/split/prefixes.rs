@@ -12,7 +12,7 @@ struct PrefixNode {
     /// The longest suffix of it that is also a node; for the empty node itself.
     suffix: Node,
     /// Whether a longer content begins with it.
-    goes_on: bool,
+    continues: bool,
 }
 
 /// The beginnings of some contents.
@@ -51,10 +51,10 @@ impl PrefixTrie {
     /// Finds the suffix of the node's child by `byte`, and returns that child.
     fn link(&mut self, node: Node, byte: u8) -> Node {
         let PrefixNode { bytes, suffix, .. } = self.branches[node as usize];
-        self.branches[node as usize].goes_on = true;
+        self.branches[node as usize].continues = true;
         let child = self.trie.step(node, byte).unwrap_or(ROOT);
         let suffix = if node == ROOT { ROOT } else { self.step(suffix, byte) };
-        self.branches[child as usize] = PrefixNode { bytes: bytes + 1, suffix, goes_on: false };
+        self.branches[child as usize] = PrefixNode { bytes: bytes + 1, suffix, continues: false };
         child
     }
 
@@ -78,7 +78,7 @@ impl PrefixTrie {
     pub fn open_suffix_len(&self, text: &[u8]) -> usize {
         let tail = &text[text.len() - text.len().min(self.longest.saturating_sub(1))..];
         let mut node = tail.iter().fold(ROOT, |node, &byte| self.step(node, byte));
-        while node != ROOT && !self.branches[node as usize].goes_on {
+        while node != ROOT && !self.branches[node as usize].continues {
             node = self.suffix(node);
         }
         self.branches[node as usize].bytes as usize
@@ -91,7 +91,7 @@ mod tests {
     use crate::drawn::Draw;
 
     /// The definition.
-    fn slowly(contents: &[Vec<u8>], text: &[u8]) -> usize {
+    fn open_suffix_slowly(contents: &[Vec<u8>], text: &[u8]) -> usize {
         let begins = |len: &usize| {
             let end = &text[text.len() - len..];
             contents.iter().any(|content| content.len() > *len && content.starts_with(end))
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_end_is_found_that_its_definition_finds() {
+    fn the_open_suffix_equals_its_definition() {
         let mut draw = Draw(1);
         let mut found = [0_usize; 8];
         for _ in 0..20_000 {
@@ -108,7 +108,7 @@ mod tests {
             let mut text = |most| (0..draw.below(most)).map(|_| b'a' + draw.below(letters) as u8).collect::<Vec<u8>>();
             let contents: Vec<Vec<u8>> = (0..4).map(|_| text(9)).collect();
             let text = text(16);
-            let expected = slowly(&contents, &text);
+            let expected = open_suffix_slowly(&contents, &text);
             let beginnings = PrefixTrie::new(contents.iter().map(Vec::as_slice));
             assert_eq!(beginnings.open_suffix_len(&text), expected, "{contents:?} {text:?}");
             found[expected.min(7)] += 1;

@@ -73,8 +73,8 @@ impl Spans {
             };
             if !stretch.contains(&last) {
                 let before = origins[..end].iter().rev().take_while(|&&other| other == origin).count();
-                let behind = origins[end..].iter().take_while(|&&other| other == origin).count();
-                stretch = end - before..end + behind;
+                let after = origins[end..].iter().take_while(|&&other| other == origin).count();
+                stretch = end - before..end + after;
             }
             let (to, touched) = if stretch.end == end {
                 (origin.1, origin.1)
@@ -124,12 +124,10 @@ impl Spans {
         self.ends.truncate(to);
     }
 
-    /// The number of ranges.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Begins a text.
     pub(crate) fn begin(&mut self) {
         (self.begun, self.at) = (self.ends.len(), 0);
     }

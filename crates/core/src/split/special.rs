@@ -322,20 +322,16 @@ pub fn build_automaton(contents: &[impl AsRef<str>], starts: StartKind) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::drawn::added_token;
 
-    fn tokens() -> AddedTokens {
-        let token = |content: &str, id, special| AddedToken {
-            content: content.into(),
-            id,
-            special,
-            flags: AddedTokenFlags::default(),
-        };
-        AddedTokens::new(vec![token("<a", 1, true), token("<ab", 2, true), token("##", 3, false)]).unwrap()
+    fn make_tokens() -> AddedTokens {
+        let tokens = [("<a", 1, true), ("<ab", 2, true), ("##", 3, false)];
+        AddedTokens::new(tokens.map(|(content, id, special)| added_token(content, id, special)).into()).unwrap()
     }
 
     fn cut(text: &str, allow: &Allow) -> Result<Vec<String>> {
         let mut parts = Vec::new();
-        tokens().cut(text.as_bytes(), allow, |segment| {
+        make_tokens().cut(text.as_bytes(), allow, |segment| {
             parts.push(match segment {
                 Segment::Text(start, end) => format!("{}@{start}", &text[start..end]),
                 Segment::Token(id, ..) => id.to_string(),
@@ -352,16 +348,16 @@ mod tests {
     }
 
     #[test]
-    fn contents_cross_a_place_that_lies_inside_them() {
+    fn contents_cross_the_places_inside_them() {
         let crossed =
-            |text: &str| (0..=text.len()).filter(|&at| tokens().crosses(text.as_bytes(), at)).collect::<Vec<_>>();
+            |text: &str| (0..=text.len()).filter(|&at| make_tokens().crosses(text.as_bytes(), at)).collect::<Vec<_>>();
         assert_eq!(crossed("<ab<a"), [1, 2, 4]);
         assert_eq!(crossed("x###"), [2, 3]);
         assert_eq!(crossed("x< a"), [0; 0]);
     }
 
     #[test]
-    fn white_space_and_words_around_a_token_count() {
+    fn flags_extend_a_token_or_refuse_it() {
         let token = |content: &str, id, lstrip, rstrip, single_word| AddedToken {
             content: content.into(),
             id,
@@ -405,7 +401,7 @@ mod tests {
         };
         let token = |content: &str, id, special| {
             let flags = AddedTokenFlags { normalized: true, ..AddedTokenFlags::default() };
-            AddedToken { content: content.into(), id, special, flags }
+            AddedToken { flags, ..added_token(content, id, special) }
         };
         let alike = AddedTokens::new(vec![token("a", 1, true), token("b", 2, false)]).unwrap();
         let alike = alike.normalize_contents(|_| Ok("c".into())).unwrap();
@@ -426,13 +422,13 @@ mod tests {
     }
 
     #[test]
-    fn contents_may_have_begun_at_the_end() {
-        let begun = |text: &str| tokens().partial_len(text.as_bytes());
+    fn the_end_of_a_text_can_begin_a_content() {
+        let begun = |text: &str| make_tokens().partial_len(text.as_bytes());
         assert_eq!((begun("x<"), begun("x<a"), begun("x<ab"), begun("##"), begun("a#"), begun("")), (1, 2, 0, 1, 1, 0));
     }
 
     #[test]
-    fn special_tokens_need_leave_and_the_others_do_not() {
+    fn only_special_tokens_need_permission() {
         let token = |token: &str, offset| Error::SpecialTokenInText { token: token.into(), offset };
         assert_eq!(cut("x##y<ab", &Allow::Raise).unwrap_err(), token("<ab", 4));
         assert_eq!(cut("x##y<ab", &Allow::Text).unwrap(), ["x@0", "3", "y<ab@3"]);

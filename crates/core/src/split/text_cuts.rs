@@ -8,13 +8,13 @@
 //!
 //! **Why the pieces stay the same.** The proof is for the rows with `has_cuts`, and only these are cut.
 //!
-//! - *No piece holds a followed by b*: read the branches of the regexes. White space other than CR and LF comes first in
-//!   a piece or after white space; nothing but numbers follows a number; what follows a letter in a piece is a letter, a
-//!   mark, or an apostrophe. So a piece of the whole text ends at the cut.
-//! - *The text before the cut has the same pieces alone.* A branch that could see the difference would have to reach the
-//!   cut. A run that ends there ends because b is not of its class; at the end of the text it ends too. The look-aheads
+//! - *No piece holds a followed by b*: read the branches of the regexes. White space other than CR and LF comes first
+//!   in a piece or after white space; nothing but numbers follows a number; what follows a letter in a piece is a
+//!   letter, a mark, or an apostrophe. So a piece of the whole text ends at the cut.
+//! - *The text before the cut has the same pieces alone.* A branch that depends on the difference would reach the cut.
+//!   A run that ends there ends because b is not of its class; at the end of the text it ends too. The look-aheads
 //!   `(?!\S)` and `$` come after white space, and a is not white space, so that they look at characters before the cut.
-//! - *So has the text after the cut*, because no pattern of the table looks behind.
+//! - *So has the text after the cut*, because no pattern of the table has a look-behind.
 //!
 //! The regex engine that runs the patterns also decides the classes of characters here, so that both use the same
 //! tables of Unicode. Added tokens are cut out before a text is split. A cut is never inside an occurrence of one. The
@@ -134,41 +134,28 @@ fn find_by(rule: &Regex, text: &str, allowed: impl Fn(usize) -> bool) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawn::Draw;
+    use crate::drawn::{Draw, added_token, split_text};
     use crate::split::pattern::{PATTERNS, Pattern};
-    use crate::split::special::{AddedToken, AddedTokenFlags};
     use crate::split::{Splitter, Text};
-    use crate::text::bounds::Bounds;
-    use crate::threads::parallel::Stop;
 
-    fn none() -> AddedTokens {
+    fn no_tokens() -> AddedTokens {
         AddedTokens::new(Vec::new()).unwrap()
     }
 
-    fn row(name: &str) -> &'static [&'static str] {
+    fn regexes_of(name: &str) -> &'static [&'static str] {
         PATTERNS.iter().find(|row| row.name == name).unwrap().regexes
     }
 
-    fn pieces(splitter: &Splitter, text: &[u8]) -> Vec<Vec<u8>> {
-        let mut pieces = Vec::new();
-        splitter
-            .split(Text::Bytes(text), &Bounds::new(text.len(), &Stop::default()), |piece| {
-                pieces.push(piece.to_vec());
-                Ok(())
-            })
-            .unwrap();
-        pieces
-    }
-
     /// Checks for every cut of `text` that both sides have the pieces of the whole, and returns the number of cuts.
-    fn check(cuts: &TextCuts, splitters: &[Splitter], text: &[u8]) -> usize {
+    fn check_cuts(cuts: &TextCuts, splitters: &[Splitter], text: &[u8]) -> usize {
         let mut found = 0;
         let mut from = 0;
-        while let Some(cut) = cuts.find(text, from, &none()) {
+        while let Some(cut) = cuts.find(text, from, &no_tokens()) {
             assert!(cut > from);
             for splitter in splitters {
-                let sides = [pieces(splitter, &text[..cut]), pieces(splitter, &text[cut..])].concat();
-                assert_eq!(sides, pieces(splitter, text), "{:?} at {cut}", text.escape_ascii().to_string());
+                let [left, right, whole] =
+                    [&text[..cut], &text[cut..], text].map(|text| split_text(splitter, Text::Bytes(text)));
+                assert_eq!([left, right].concat(), whole, "{:?} at {cut}", text.escape_ascii().to_string());
             }
             found += 1;
             from = cut;
@@ -177,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_of_a_cut_have_the_pieces_of_the_whole() {
+    fn a_cut_changes_no_piece() {
         // One character of each class that a row distinguishes, and bytes that are not UTF-8.
         let classes: [&[u8]; 16] = [
             b"a",
@@ -203,12 +190,12 @@ mod tests {
             let mut found = 0;
             for number in 0..16usize.pow(4) {
                 let text = (0..4).map(|place| classes[number >> (4 * place) & 15]).collect::<Vec<_>>().concat();
-                found += check(&cuts, &splitters[..], &text);
+                found += check_cuts(&cuts, &splitters[..], &text);
             }
             assert!(found > 30_000, "{name}: {found}");
             let mut draw = Draw(7);
             for _ in 0..3000 {
-                check(&cuts, &splitters, &draw.bytes(&classes, 24));
+                check_cuts(&cuts, &splitters, &draw.bytes(&classes, 24));
             }
         }
     }
@@ -217,33 +204,29 @@ mod tests {
     fn only_proven_rows_have_cuts() {
         assert!(TextCuts::for_patterns(&[] as &[&str]).is_none());
         assert!(TextCuts::for_patterns(&[r"\w+"]).is_none());
-        assert!(TextCuts::for_patterns(&[row("gpt2")[0], row("gpt2")[0]]).is_none());
+        assert!(TextCuts::for_patterns(&[regexes_of("gpt2")[0], regexes_of("gpt2")[0]]).is_none());
     }
 
     #[test]
-    fn a_cut_is_behind_where_it_was_asked_for_and_near() {
-        let cuts = TextCuts::for_patterns(row("o200k")).unwrap();
-        assert_eq!(cuts.find(b"ab cd ef", 0, &none()), Some(2));
-        assert_eq!(cuts.find(b"ab cd ef", 2, &none()), Some(5));
-        assert_eq!(cuts.find("日本 x".as_bytes(), 1, &none()), Some(6));
-        assert_eq!(cuts.find(b"ab cd ef", 6, &none()), None);
-        assert_eq!(cuts.find(b"ab", 9, &none()), None);
-        assert_eq!(cuts.find(b"a\xFF b", 0, &none()), None);
+    fn a_cut_is_after_the_requested_place_and_near() {
+        let cuts = TextCuts::for_patterns(regexes_of("o200k")).unwrap();
+        assert_eq!(cuts.find(b"ab cd ef", 0, &no_tokens()), Some(2));
+        assert_eq!(cuts.find(b"ab cd ef", 2, &no_tokens()), Some(5));
+        assert_eq!(cuts.find("日本 x".as_bytes(), 1, &no_tokens()), Some(6));
+        assert_eq!(cuts.find(b"ab cd ef", 6, &no_tokens()), None);
+        assert_eq!(cuts.find(b"ab", 9, &no_tokens()), None);
+        assert_eq!(cuts.find(b"a\xFF b", 0, &no_tokens()), None);
         let far = [&vec![b'x'; WINDOW][..], b" y"].concat();
-        assert_eq!(cuts.find(&far, 0, &none()), None);
-        assert_eq!(cuts.find(&far, 9, &none()), Some(WINDOW));
+        assert_eq!(cuts.find(&far, 0, &no_tokens()), None);
+        assert_eq!(cuts.find(&far, 9, &no_tokens()), Some(WINDOW));
     }
 
     #[test]
     fn no_added_token_is_cut() {
-        let token = |content: &str, special| AddedToken {
-            content: content.into(),
-            id: 300,
-            special,
-            flags: AddedTokenFlags::default(),
-        };
-        let added = AddedTokens::new(vec![token("a b c", true), token("c d", false), token("d e", true)]).unwrap();
-        let cuts = TextCuts::for_patterns(row("gpt2")).unwrap();
+        let added = [("a b c", true), ("c d", false), ("d e", true)];
+        let added =
+            AddedTokens::new(added.map(|(content, special)| added_token(content, 300, special)).into()).unwrap();
+        let cuts = TextCuts::for_patterns(regexes_of("gpt2")).unwrap();
         let all = |text: &[u8]| {
             let mut from = 0;
             std::iter::from_fn(|| cuts.find(text, from, &added).inspect(|&cut| from = cut)).collect::<Vec<_>>()

@@ -103,26 +103,14 @@ impl<U: CodeUnit> UnitText<'_, U> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drawn::Draw;
+    use crate::drawn::{Draw, split_text};
     use crate::split::Splitter;
     use crate::split::pattern::PATTERNS;
-    use crate::text::bounds::Bounds;
-    use crate::threads::parallel::Stop;
 
     const LEAST: usize = 100;
 
-    fn pieces(splitter: &Splitter, text: Text<'_>) -> Vec<Vec<u8>> {
-        let (mut pieces, stop) = (Vec::new(), Stop::default());
-        let bounds = Bounds::new(text.as_bytes().len(), &stop);
-        let split = splitter.split(text, &bounds, |piece| {
-            pieces.push(piece.to_vec());
-            Ok(())
-        });
-        split.map(|()| pieces).unwrap()
-    }
-
     /// Checks that the parts are the text, have correct places and give its pieces. Returns their number.
-    fn check<U: CodeUnit>(units: &[U], splitter: &Splitter, cuts: &TextCuts) -> usize {
+    fn check_parts<U: CodeUnit>(units: &[U], splitter: &Splitter, cuts: &TextCuts) -> usize {
         let (source, mut room) = (UnitText(units), Vec::new());
         let whole = source.read(&mut room).as_bytes().to_vec();
         let (mut written, mut split, parts) = (Vec::new(), Vec::new(), source.parts(Some(cuts), LEAST));
@@ -131,17 +119,17 @@ mod tests {
             let mut room = Vec::new();
             let text = source.read_part(part, &mut room);
             written.extend_from_slice(text.as_bytes());
-            split.extend(pieces(splitter, text));
+            split.extend(split_text(splitter, text));
         }
         assert_eq!(written, whole);
-        assert_eq!(split, pieces(splitter, Text::Bytes(&whole)));
+        assert_eq!(split, split_text(splitter, Text::Bytes(&whole)));
         assert_eq!((parts[0].start, parts[parts.len() - 1].end), (0, units.len()));
         assert!(parts.windows(2).all(|two| two[0].end == two[1].start && two[0].start < two[0].end));
         parts.len()
     }
 
     #[test]
-    fn parts_have_the_pieces_of_the_whole() {
+    fn parts_have_the_pieces_of_the_text() {
         let classes =
             ["a", "A", "é", "日", "\u{301}", "7", "²", "\u{1D7CE}", " ", "\t", "\u{3000}", "\n", "'", "/", "😀"];
         let mut draw = Draw(7);
@@ -152,11 +140,11 @@ mod tests {
                 let some = 1 + draw.below(classes.len());
                 let text: String = (0..draw.below(2000)).map(|_| classes[draw.below(some)]).collect();
                 let units: Vec<u32> = text.chars().map(u32::from).collect();
-                found += check(&units, &splitter, &cuts);
+                found += check_parts(&units, &splitter, &cuts);
                 let narrow: Vec<u16> = units.iter().filter_map(|&unit| unit.try_into().ok()).collect();
-                found += check(&narrow, &splitter, &cuts);
+                found += check_parts(&narrow, &splitter, &cuts);
                 let narrow: Vec<u8> = units.iter().filter_map(|&unit| unit.try_into().ok()).collect();
-                found += check(&narrow, &splitter, &cuts);
+                found += check_parts(&narrow, &splitter, &cuts);
             }
             assert!(found > 2_000, "{}: {found}", row.name);
         }

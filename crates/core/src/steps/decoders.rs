@@ -4,7 +4,7 @@ use super::bytes::byte_of;
 use super::find::Finder;
 use super::located::LocatedStep;
 use super::normalizers::replaced_len;
-use super::options::StepOptions;
+use super::options::StepRow;
 use crate::error::{Error, Result};
 use crate::regex::MatchSpan;
 use crate::text::bounds::Bounds;
@@ -35,11 +35,8 @@ pub enum DecodeStep {
     Spaced,
 }
 
-/// A row of the table: the name of a kind, and the function that makes its steps.
-pub type DecoderRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<DecodeStep>>);
-
 /// Every kind, by name.
-pub const ROWS: &[DecoderRow] = &[
+pub const ROWS: &[StepRow<DecodeStep>] = &[
     ("byte_characters", |_| Ok(vec![DecodeStep::ByteCharacters])),
     ("byte_fallback", |_| Ok(vec![DecodeStep::ByteFallback])),
     ("ctc", |options| {
@@ -65,14 +62,10 @@ pub const ROWS: &[DecoderRow] = &[
 /// Decoders, one after the other.
 #[derive(Debug)]
 pub struct DecoderChain {
-    decoders: Vec<LocatedStep<DecodeStep>>,
+    pub(super) decoders: Vec<LocatedStep<DecodeStep>>,
 }
 
 impl DecoderChain {
-    pub(super) fn new(decoders: Vec<LocatedStep<DecodeStep>>) -> Self {
-        Self { decoders }
-    }
-
     /// Whether a regex runs, which takes longer than the number of tokens suggests.
     #[must_use]
     pub fn uses_regex(&self) -> bool {
@@ -100,7 +93,6 @@ impl DecoderChain {
     }
 }
 
-/// The length of all tokens together.
 fn total_len(tokens: &[String]) -> usize {
     tokens.iter().map(String::len).sum()
 }
@@ -238,24 +230,27 @@ fn decode_ctc(mut tokens: Vec<String>, pad: &str, delimiter: &str, cleanup: bool
 mod tests {
     use super::*;
 
-    fn applied(decoder: &DecodeStep, tokens: &[&str]) -> Vec<String> {
+    fn apply_step(decoder: &DecodeStep, tokens: &[&str]) -> Vec<String> {
         decoder.apply(tokens.iter().map(ToString::to_string).collect(), &Stop::default()).unwrap()
     }
 
     #[test]
-    fn bytes_become_characters_where_they_are_some() {
-        assert_eq!(applied(&DecodeStep::ByteFallback, &["a", "<0xC3>", "<0xA9>", "b"]), ["a", "é", "b"]);
-        assert_eq!(applied(&DecodeStep::ByteFallback, &["<0xC3>", "b", "<0xc3>"]), ["\u{FFFD}", "b", "\u{FFFD}"]);
-        assert_eq!(applied(&DecodeStep::ByteCharacters, &["Ġa", "<｜b｜>", "Ã", "©"]), [" a<｜b｜>é"]);
+    fn bytes_become_characters_if_they_are_utf8() {
+        assert_eq!(apply_step(&DecodeStep::ByteFallback, &["a", "<0xC3>", "<0xA9>", "b"]), ["a", "é", "b"]);
+        assert_eq!(apply_step(&DecodeStep::ByteFallback, &["<0xC3>", "b", "<0xc3>"]), ["\u{FFFD}", "b", "\u{FFFD}"]);
+        assert_eq!(apply_step(&DecodeStep::ByteCharacters, &["Ġa", "<｜b｜>", "Ã", "©"]), [" a<｜b｜>é"]);
     }
 
     #[test]
     fn marks_become_spaces() {
-        assert_eq!(applied(&DecodeStep::Strip(' ', 2, 1), &["   a  ", "b", " "]), [" a ", "b", ""]);
-        assert_eq!(applied(&DecodeStep::Metaspace('▁', true), &["▁a▁b", "▁c"]), ["ab", " c"]);
-        assert_eq!(applied(&DecodeStep::WordEnd("</w>".into()), &["a</w>", "b</w>"]), ["a ", "b"]);
-        assert_eq!(applied(&DecodeStep::WordPiece("##".into(), true), &["a", "##b", "c", "."]), ["a", "b", " c", "."]);
+        assert_eq!(apply_step(&DecodeStep::Strip(' ', 2, 1), &["   a  ", "b", " "]), [" a ", "b", ""]);
+        assert_eq!(apply_step(&DecodeStep::Metaspace('▁', true), &["▁a▁b", "▁c"]), ["ab", " c"]);
+        assert_eq!(apply_step(&DecodeStep::WordEnd("</w>".into()), &["a</w>", "b</w>"]), ["a ", "b"]);
+        assert_eq!(
+            apply_step(&DecodeStep::WordPiece("##".into(), true), &["a", "##b", "c", "."]),
+            ["a", "b", " c", "."]
+        );
         let ctc = DecodeStep::Ctc("<pad>".into(), "|".into(), true);
-        assert_eq!(applied(&ctc, &["<pad>", "h", "h", "<pad>", "h", "|"]), ["h", "h", " "]);
+        assert_eq!(apply_step(&ctc, &["<pad>", "h", "h", "<pad>", "h", "|"]), ["h", "h", " "]);
     }
 }

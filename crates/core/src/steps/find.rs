@@ -162,7 +162,6 @@ impl CutRule {
     }
 }
 
-/// Joins matches with their neighbours.
 fn merge_matches(spans: &mut Vec<MatchSpan>, behavior: Behavior) {
     if matches!(behavior, Behavior::Removed | Behavior::Isolated) {
         return;
@@ -232,7 +231,7 @@ mod tests {
     use super::*;
     use crate::threads::parallel::Stop;
 
-    fn pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
+    fn cut_pieces(finder: Finder, behavior: Behavior, invert: bool, text: &str) -> Vec<String> {
         let mut pieces = Vec::new();
         let cut = CutRule { finder, behavior, invert };
         cut.for_each_piece(text, &Bounds::new(text.len(), &Stop::default()), |start, end| {
@@ -244,24 +243,25 @@ mod tests {
     }
 
     #[test]
-    fn each_behavior_does_something_else() {
-        let cut = |behavior| pieces(Finder::Char('-'), behavior, false, "the-final--countdown");
+    fn each_behavior_cuts_differently() {
+        let cut = |behavior| cut_pieces(Finder::Char('-'), behavior, false, "the-final--countdown");
         assert_eq!(cut(Behavior::Removed), ["the", "final", "countdown"]);
         assert_eq!(cut(Behavior::Isolated), ["the", "-", "final", "-", "-", "countdown"]);
         assert_eq!(cut(Behavior::MergedWithPrevious), ["the-", "final-", "-", "countdown"]);
         assert_eq!(cut(Behavior::MergedWithNext), ["the", "-final", "-", "-countdown"]);
         assert_eq!(cut(Behavior::Contiguous), ["the", "-", "final", "--", "countdown"]);
-        let inverted = pieces(Finder::Char('-'), Behavior::Removed, true, "a-b--");
+        let inverted = cut_pieces(Finder::Char('-'), Behavior::Removed, true, "a-b--");
         assert_eq!(inverted, ["-", "-", "-"]);
     }
 
     #[test]
     fn dialects_differ() {
-        let cut = |dialect| pieces(Finder::new("[0-9]{1,3}+", dialect).unwrap(), Behavior::Isolated, false, "1234567");
+        let cut =
+            |dialect| cut_pieces(Finder::new("[0-9]{1,3}+", dialect).unwrap(), Behavior::Isolated, false, "1234567");
         assert_eq!(cut("rust"), ["123", "456", "7"]);
         assert_eq!(cut("onig"), ["1234567"]);
         assert_eq!(cut("literal"), ["1234567"]);
-        assert_eq!(pieces(Finder::new("", "literal").unwrap(), Behavior::Isolated, false, "ab"), ["a", "b"]);
+        assert_eq!(cut_pieces(Finder::new("", "literal").unwrap(), Behavior::Isolated, false, "ab"), ["a", "b"]);
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl<'t> Line<'t> {
         self.origins = origins;
     }
 
-    /// Replaces each character by those that `each` emits, which get its origin.
+    /// Replaces each character by the characters that `each` emits, which get its origin.
     ///
     /// # Errors
     /// [`Error::Interrupted`].
@@ -254,7 +254,7 @@ impl Draft {
 
     /// An empty text with origins, whose source begins at `start`, and in which a space is spelled `space`.
     #[must_use]
-    pub fn tracked(start: usize, space: &'static [u8]) -> Self {
+    pub fn with_origins(start: usize, space: &'static [u8]) -> Self {
         Self { text: Vec::new(), space, origins: Some(Vec::new()), at: start }
     }
 
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_keep_their_places() {
+    fn invalid_bytes_keep_their_places() {
         let line = Line::with_replacements(b"\xC3\xA9\xE2\x98o", 10, true);
         assert_eq!(line.text(), "é\u{FFFD}\u{FFFD}o");
         let (e, first, second, o) = ((10, 12), (12, 13), (13, 14), (14, 15));
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_comes_from_the_end_of_what_was_found() {
+    fn a_replacement_has_the_origin_of_the_end_of_its_match() {
         let mut line = Line::with_origins("ab", 0);
         let found = |start, end, is_match| MatchSpan { start, end, is_match };
         line.replace(&[found(0, 0, true), found(0, 2, true)], "x");

@@ -6,7 +6,7 @@
 //! regexes and texts, [`bytes`], [`charsmap`], `scripts` (from `script_table`) and [`located`], a step with its place
 //! in the model.
 //!
-//! Left out: models in which no step rewrites a text, whose splitters are those of [`crate::split`]; and the order in
+//! Left out: models in which no step rewrites a text, which use the splitters of [`crate::split`]; and the order in
 //! which steps run, which [`crate::encode::staged`] has.
 
 pub mod bytes;
@@ -30,10 +30,7 @@ pub use splitters::{Joined, Pieces, SplitStep};
 
 use crate::error::Result;
 use crate::text::bounds::Bounds;
-use options::StepOptions;
-
-/// A row of a table of steps: the name of a kind, and the function that makes its steps.
-type StepRow<T> = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<T>>);
+use options::{StepOptions, StepRow};
 
 /// Makes the steps of `specs` by the rows of a table; `field` is the model's field that holds them.
 fn make_steps<T>(field: &'static str, specs: &[Spec], rows: &[StepRow<T>]) -> Result<Vec<LocatedStep<T>>> {
@@ -71,7 +68,7 @@ pub fn splitters(specs: &[Spec]) -> Result<Vec<LocatedStep<SplitStep>>> {
 /// # Errors
 /// As [`normalizers()`].
 pub fn decoders(specs: &[Spec]) -> Result<DecoderChain> {
-    Ok(DecoderChain::new(make_steps("decoders", specs, decoders::ROWS)?))
+    Ok(DecoderChain { decoders: make_steps("decoders", specs, decoders::ROWS)? })
 }
 
 /// Normalizes a line.

@@ -13,7 +13,7 @@ use super::bytes::byte_characters;
 use super::find::Finder;
 use super::line::Line;
 use super::located::LocatedStep;
-use super::options::StepOptions;
+use super::options::{StepOptions, StepRow};
 use crate::error::Result;
 use crate::regex::MatchSpan;
 use crate::steps::charsmap::Charsmap;
@@ -52,11 +52,8 @@ pub enum Form {
     Nfkd,
 }
 
-/// A row of the table: the name of a kind, and the function that makes its steps.
-pub type NormalizerRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<NormalizeStep>>);
-
 /// Every kind, by name.
-pub const ROWS: &[NormalizerRow] = &[
+pub const ROWS: &[StepRow<NormalizeStep>] = &[
     ("bert", bert),
     ("byte_characters", |_| Ok(vec![NormalizeStep::Chars(byte_characters)])),
     ("lowercase", |_| Ok(vec![NormalizeStep::Chars(lowercase)])),
@@ -182,7 +179,6 @@ fn precompiled(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     Ok(vec![NormalizeStep::Precompiled(Box::new(Charsmap::new(&blob)?))])
 }
 
-/// BERT's normalizer, as several steps.
 fn bert(options: &mut StepOptions<'_>) -> Result<Vec<NormalizeStep>> {
     let lowers = options.flag("lowercase")?;
     let strips = options.flag_or_nothing("strip_accents")?.unwrap_or(lowers);

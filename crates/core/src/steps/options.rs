@@ -25,7 +25,10 @@ pub struct Spec {
     pub options: Vec<(String, Value)>,
 }
 
-/// The options of a step that no one has taken yet.
+/// A row of a table of steps: the name of a kind, and the function that makes its steps.
+pub type StepRow<T> = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<T>>);
+
+/// The options of a step that are not taken yet.
 #[derive(Debug)]
 pub struct StepOptions<'s> {
     place: &'static str,
@@ -50,7 +53,6 @@ impl<'s> StepOptions<'s> {
             .ok_or_else(|| self.error(&format!("lacks the option {name:?}")))
     }
 
-    /// Takes an option that is a text.
     pub(super) fn text(&mut self, name: &str) -> Result<&'s str> {
         match self.take(name)? {
             Value::Text(text) => Ok(text),
@@ -58,7 +60,6 @@ impl<'s> StepOptions<'s> {
         }
     }
 
-    /// Takes an option that is one character.
     pub(super) fn char(&mut self, name: &str) -> Result<char> {
         let mut chars = self.text(name)?.chars();
         match (chars.next(), chars.next()) {
@@ -67,7 +68,6 @@ impl<'s> StepOptions<'s> {
         }
     }
 
-    /// Takes an option that is true or false.
     pub(super) fn flag(&mut self, name: &str) -> Result<bool> {
         self.flag_or_nothing(name)?.ok_or_else(|| self.error(&format!("needs true or false as the option {name:?}")))
     }
@@ -81,7 +81,6 @@ impl<'s> StepOptions<'s> {
         }
     }
 
-    /// Takes an option that is a count.
     pub(super) fn count(&mut self, name: &str) -> Result<usize> {
         match self.take(name)? {
             Value::Number(number) => {

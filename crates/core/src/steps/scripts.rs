@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spaces_go_with_any_script() {
+    fn spaces_fit_any_script() {
         assert!(RUNS.is_sorted_by_key(|&(first, _)| first) && RUNS[0].0 == 0);
         assert_eq!(script_starts(" ab cдe"), [1, 5, 7]);
         assert_eq!(script_starts("日ーかカ"), [0]);

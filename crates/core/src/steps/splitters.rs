@@ -6,7 +6,7 @@ use super::bytes::byte_characters;
 use super::find::{Behavior, CutRule, Finder, is_punctuation};
 use super::line::{Line, Origin};
 use super::located::LocatedStep;
-use super::options::StepOptions;
+use super::options::{StepOptions, StepRow};
 use super::scripts::script_starts;
 use crate::error::Result;
 use crate::text::bounds::Bounds;
@@ -39,11 +39,8 @@ pub enum Prepend {
     Never,
 }
 
-/// A row of the table: the name of a kind, and the function that makes its steps.
-pub type SplitterRow = (&'static str, fn(&mut StepOptions<'_>) -> Result<Vec<SplitStep>>);
-
 /// Every kind, by name.
-pub const ROWS: &[SplitterRow] = &[
+pub const ROWS: &[StepRow<SplitStep>] = &[
     ("bert", |_| Ok(vec![chars(char::is_whitespace, Behavior::Removed), chars(is_punctuation, Behavior::Isolated)])),
     ("byte_characters", |_| Ok(vec![SplitStep::ByteCharacters])),
     ("delimiter", |options| Ok(vec![cut(Finder::Char(options.char("delimiter")?), Behavior::Removed)])),
@@ -207,7 +204,7 @@ impl<'t> Pieces<'t> {
         bounds.resize(before, self.line.text().len(), || placed.name())
     }
 
-    /// Replaces each character by those that `each` emits.
+    /// Replaces each character by the characters that `each` emits.
     fn rewrite(&mut self, each: impl Fn(char, &mut dyn FnMut(char))) {
         let mut new = self.line.successor();
         let mut spans = Vec::with_capacity(self.spans.len());

@@ -232,7 +232,6 @@ fn token_line(line: &[u8], tokens: &mut Tokens) -> std::result::Result<(), Strin
     tokens.close(id)
 }
 
-/// Appends the bytes of an escaped token.
 fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), String> {
     let escaped = |&byte: &u8| byte <= b' ' || byte == b'\\' || byte == 0x7f;
     while let Some(plain) = rest.iter().position(escaped) {
@@ -249,8 +248,8 @@ fn unescape(mut rest: &[u8], out: &mut Vec<u8>) -> std::result::Result<(), Strin
     Ok(())
 }
 
-/// Writes the token lines of a table. Bytes are written unchanged, except for those that would be invisible or that an
-/// editor might change, which are written as `\xNN`: see [`is_hidden`].
+/// Writes the token lines of a table. Bytes that would be invisible or that an editor might change are written as
+/// `\xNN`, the others unchanged: see [`is_hidden`].
 ///
 /// # Errors
 /// [`Error::Model`] if the buffers do not fit together.
@@ -347,7 +346,7 @@ mod tests {
     use super::*;
     use crate::drawn::Draw;
 
-    fn place<T: std::fmt::Debug>(result: Result<T>) -> String {
+    fn place_of_error<T: std::fmt::Debug>(result: Result<T>) -> String {
         match result.unwrap_err() {
             Error::Format { place: Some(place), .. } => place,
             other => panic!("{other}"),
@@ -374,12 +373,17 @@ mod tests {
             ("3", b"YQ== 0\n\nYQ== 1\n"),
             ("3", b"YQ== 0\n\nYg== 0\n"),
         ] {
-            assert_eq!(place(refuse_repeats(data).map(|()| Tokens::default())), line, "{}", data.escape_ascii());
+            assert_eq!(
+                place_of_error(refuse_repeats(data).map(|()| Tokens::default())),
+                line,
+                "{}",
+                data.escape_ascii()
+            );
         }
     }
 
     #[test]
-    fn token_lines_come_back() {
+    fn token_lines_survive_a_round_trip() {
         let blob =
             " a\\é\u{200d}\u{feff}\u{e9}".as_bytes().iter().copied().chain([0xff, 0xe2, 0x82]).collect::<Vec<_>>();
         let (ends, ids) = (vec![2, 5, 8, blob.len() as u32], vec![0, 9, 1, u32::MAX]);
@@ -392,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_lines_are_read_as_all_lines_are() {
+    fn plain_lines_equal_the_walk_over_each_byte() {
         let mut draw = Draw(11);
         let parts =
             ["a", "\\x20", "\\xfF", "é", "日本", "abcdefghijklmnopqrstuvwxyz", "\\", " ", "\t", "\u{7f}", "\\x0g", ""];
@@ -434,22 +438,22 @@ mod tests {
             ("2", b"head\n0 \xff\n"),
         ] {
             let count = data.split(|&byte| byte == b'\n').count() - 2;
-            assert_eq!(place(parse_token_lines(data, 5, count.max(1))), line, "{}", data.escape_ascii());
+            assert_eq!(place_of_error(parse_token_lines(data, 5, count.max(1))), line, "{}", data.escape_ascii());
         }
-        assert_eq!(place(parse_token_lines(b"head\n0 a\n", 5, usize::MAX)), "2", "a huge claim");
+        assert_eq!(place_of_error(parse_token_lines(b"head\n0 a\n", 5, usize::MAX)), "2", "a huge claim");
         let long = format!("0 {}\n", "a".repeat(TOKEN_LIMIT + 1));
-        assert_eq!(place(parse_token_lines(long.as_bytes(), 0, 1)), "1", "a long token");
+        assert_eq!(place_of_error(parse_token_lines(long.as_bytes(), 0, 1)), "1", "a long token");
     }
 
     #[test]
-    fn number_lines_come_back() {
+    fn number_lines_survive_a_round_trip() {
         let table = [0, 1, 2, 10, 99, u64::MAX];
         let lines = dump_number_lines(&table, 3);
         assert_eq!(lines, b"0 1 2\n10 99 18446744073709551615\n");
         assert_eq!(parse_number_lines(&lines, 0, 2, 3).unwrap(), (table.to_vec(), lines.len()));
         for data in ["1 2\n", "1 2 3 4\n", "1  2\n", "1 2 x\n", "1 2 18446744073709551616\n", "1 2 3", "1 2 03\n"] {
-            assert_eq!(place(parse_number_lines(data.as_bytes(), 0, 1, 3)), "1", "{data}");
+            assert_eq!(place_of_error(parse_number_lines(data.as_bytes(), 0, 1, 3)), "1", "{data}");
         }
-        assert_eq!(place(parse_number_lines(b"1 2 3\n", 0, usize::MAX, 3)), "1", "a huge claim");
+        assert_eq!(place_of_error(parse_number_lines(b"1 2 3\n", 0, usize::MAX, 3)), "1", "a huge claim");
     }
 }

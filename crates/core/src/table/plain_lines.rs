@@ -25,10 +25,8 @@ struct PlainLines<'l> {
     tokens: &'l mut Tokens,
 }
 
-/// The current line.
 #[derive(Clone, Copy)]
 struct OpenLine {
-    /// Its start.
     start: usize,
     /// Its id, once parsed.
     id: Option<u32>,

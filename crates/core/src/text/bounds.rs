@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_end_and_a_raised_flag_is_seen() {
+    fn a_search_ends_without_steps_or_on_a_raised_flag() {
         let stop = Stop::default();
         let bounds = Bounds::new(1, &stop);
         let all = STEPS + STEPS_MORE;

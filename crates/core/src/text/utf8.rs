@@ -79,7 +79,6 @@ fn bytes_of<U: CodeUnit>(unit: U) -> u32 {
     1 + u32::from(unit >= 0x80) + u32::from(unit >= 0x800) + u32::from(unit >= 0x1_0000)
 }
 
-/// A text to write, and its destination.
 struct Utf8Job<'t, 'r, U> {
     units: &'t [U],
     room: &'r mut Vec<u8>,
@@ -124,7 +123,6 @@ pub fn exact_len<U: CodeUnit>(units: &[U]) -> Option<usize> {
     with_masks(LengthWork(units))
 }
 
-/// The computation of the length as work for [`crate::simd`].
 struct LengthWork<'t, U>(&'t [U]);
 
 impl<U: CodeUnit> MaskWork for LengthWork<'_, U> {
@@ -195,7 +193,6 @@ impl<U: CodeUnit> MaskWork for Utf8Job<'_, '_, U> {
     }
 }
 
-/// Writes the text with the best instructions of this machine.
 fn write_fastest<U: CodeUnit>(job: Utf8Job<'_, '_, U>) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     {
@@ -232,7 +229,7 @@ mod tests {
     use crate::simd::Instructions;
 
     /// Compares the results of all instructions of this machine with the standard library's.
-    fn agree<U: CodeUnit>(units: &[U]) {
+    fn check_units<U: CodeUnit>(units: &[U]) {
         let expected: Option<String> = units.iter().map(|&unit| char::from_u32(unit.into())).collect();
         assert_eq!(utf8(units), expected);
         assert_eq!(exact_len(units), expected.as_ref().map(String::len));
@@ -240,28 +237,28 @@ mod tests {
             let mut room = vec![0xFF; 100];
             let len = instructions.run(Utf8Job { units, room: &mut room });
             let written = len.map(|len| std::str::from_utf8(&room[..len]).unwrap());
-            assert_eq!(written, expected.as_deref(), "{}", instructions.name());
+            assert_eq!(written, expected.as_deref(), "{instructions:?}");
         }
     }
 
     #[test]
-    fn every_number_alone_and_among_others() {
+    fn every_number_is_encoded_or_refused() {
         for unit in 0..=0x0011_0000u32 {
             let text = [0x41, unit, 0x42];
             let expected: Option<String> = text.iter().map(|&unit| char::from_u32(unit)).collect();
             assert_eq!(utf8(&text), expected, "{unit:#x}");
         }
-        agree(&[u32::MAX]);
+        check_units(&[u32::MAX]);
         for unit in 0..=u16::MAX {
             assert_eq!(utf8(&[unit]), char::from_u32(unit.into()).map(String::from), "{unit:#x}");
         }
         for unit in 0..=u8::MAX {
-            agree(&[unit]);
+            check_units(&[unit]);
         }
     }
 
     #[test]
-    fn surrogates_are_repaired_and_room_is_used_again() {
+    fn surrogates_are_repaired_in_a_reused_buffer() {
         let mut room = Vec::new();
         assert_eq!(utf8_in(&[0x61u16, 0xD83D, 0xDE04, 0x62], &mut room), "a😄b");
         assert_eq!(
@@ -273,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_characters_tell_about_how_long_a_text_is() {
+    fn the_first_characters_give_an_estimate_of_the_length() {
         assert_eq!(
             (estimate_len::<u8>(&[]), estimate_len(&[0x61u8, 0xE9]), estimate_len(&[0x65E5u16; 1000])),
             (0, 3, 3000)
@@ -281,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_texts_of_every_length() {
+    fn drawn_texts_equal_the_standard_library() {
         let mut draw = Draw(51);
         let limits = [0x80, 0x100, 0x800, 0x3000, 0xD800, 0x0011_0000];
         for round in 0..4000 {
@@ -293,9 +290,9 @@ mod tests {
                 if unit & 0xFFFF_F800 == 0xD800 && round % 7 != 0 { unit & 0x7FF } else { unit }
             });
             let drawn: Vec<u32> = drawn.collect();
-            agree(&drawn);
-            agree(&drawn.iter().map(|&unit| unit as u16).collect::<Vec<u16>>());
-            agree(&drawn.iter().map(|&unit| unit as u8).collect::<Vec<u8>>());
+            check_units(&drawn);
+            check_units(&drawn.iter().map(|&unit| unit as u16).collect::<Vec<u16>>());
+            check_units(&drawn.iter().map(|&unit| unit as u8).collect::<Vec<u8>>());
         }
     }
 }

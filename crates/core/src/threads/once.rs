@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A value that is made at first use. Two threads can both make it. No thread waits for another, because that one can
-/// be missing in a forked child.
+/// A value that is made at first use. Two threads can both make it. No thread waits for another, because the
+/// other can be missing in a forked child.
 #[derive(Debug)]
 pub struct Once<T> {
     value: OnceLock<T>,

@@ -79,7 +79,6 @@ impl<T> Jobs<'_, Range<usize>, Vec<T>> {
 /// The source of the jobs, and the finished results.
 struct JobQueue<F, T> {
     next: F,
-    /// The number of jobs started.
     started: usize,
     /// The number of results delivered to the sink.
     delivered: usize,
@@ -97,7 +96,6 @@ impl<F, T> JobQueue<F, T> {
         self.started < self.end && self.started - self.delivered >= IN_FLIGHT
     }
 
-    /// The next job; None if there are no more.
     fn next_job<J>(&mut self, stop: &Stop) -> Option<Numbered<J>>
     where
         F: FnMut() -> Result<Option<J>>,
@@ -141,7 +139,7 @@ struct Scheduler<'a, F, T> {
 impl<F, T> Scheduler<'_, F, T> {
     /// Stores the result of a job. A failed one ends the run there.
     fn finish_job(&self, result_of_job: Option<Numbered<T>>) -> MutexGuard<'_, JobQueue<F, T>> {
-        let mut queue = locked(&self.queue);
+        let mut queue = lock(&self.queue);
         if let Some((number, result)) = result_of_job {
             if result.is_err() {
                 queue.end = queue.end.min(number);
@@ -168,7 +166,7 @@ impl<F, T> Scheduler<'_, F, T> {
 
     /// Ends the run, including jobs already started.
     fn abort(&self) {
-        locked(&self.queue).end = 0;
+        lock(&self.queue).end = 0;
         self.room.notify_all();
         self.stop.raise();
     }
@@ -182,7 +180,7 @@ impl<F, T> Drop for ThreadEnd<'_, F, T> {
         if std::thread::panicking() {
             self.0.abort();
         }
-        locked(&self.0.queue).working -= self.1;
+        lock(&self.0.queue).working -= self.1;
         self.0.news.notify_all();
     }
 }
@@ -207,9 +205,9 @@ pub fn run_ordered<J: Send, T: Send>(
         let work = &work;
         let _panics = ThreadEnd(scheduler, 0);
         let start = |_| {
-            locked(&scheduler.queue).working += 1;
+            lock(&scheduler.queue).working += 1;
             let started = std::thread::Builder::new().spawn_scoped(scope, move || scheduler.run(work)).ok();
-            locked(&scheduler.queue).working -= usize::from(started.is_none());
+            lock(&scheduler.queue).working -= usize::from(started.is_none());
             started
         };
         let count = if watched { threads.max(1) } else { threads.saturating_sub(1) };
@@ -217,7 +215,7 @@ pub fn run_ordered<J: Send, T: Send>(
         // Passes the finished results to the sink, perhaps none; after an error, nothing more. Returns whether more can
         // come.
         let mut hand_over = |waits: bool| {
-            let mut queue = locked(&scheduler.queue);
+            let mut queue = lock(&scheduler.queue);
             if waits {
                 let nothing =
                     |queue: &mut JobQueue<_, T>| queue.working > 0 && !queue.results.contains_key(&queue.delivered);
@@ -232,7 +230,7 @@ pub fn run_ordered<J: Send, T: Send>(
                     scheduler.abort();
                 }
             }
-            locked(&scheduler.queue).delivered = first;
+            lock(&scheduler.queue).delivered = first;
             scheduler.room.notify_all();
             more
         };
@@ -243,7 +241,7 @@ pub fn run_ordered<J: Send, T: Send>(
                     hand_over(false);
                 }
                 loop {
-                    let mut queue = locked(&scheduler.queue);
+                    let mut queue = lock(&scheduler.queue);
                     if !queue.is_full() {
                         return queue.next_job(stop);
                     }
@@ -286,7 +284,7 @@ pub fn map_items<T: Send>(
 }
 
 /// Locks a mutex, also after a panic of another thread.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -300,7 +298,7 @@ mod tests {
     const THREADS: [(usize, bool); 5] = [(1, false), (1, true), (2, true), (7, false), (7, true)];
 
     /// A thousand jobs, each its number.
-    fn thousand<T: Send>(
+    fn run_thousand<T: Send>(
         (threads, watched): (usize, bool),
         stop: &Stop,
         work: impl Fn(usize) -> Result<T> + Sync,
@@ -310,7 +308,7 @@ mod tests {
         run_ordered(Plan { threads, watched, stop }, || Ok(jobs.next()), |jobs| jobs.for_each(&work), sink)
     }
 
-    fn fails_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
+    fn fail_at(places: impl Fn(usize) -> bool) -> impl Fn(usize) -> Result<usize> {
         move |job| if places(job) { Err(Error::model(job.to_string(), None)) } else { Ok(job) }
     }
 
@@ -322,7 +320,7 @@ mod tests {
                 all.extend(ready);
                 Ok(())
             };
-            thousand(threads, &Stop::default(), |job| Ok(job * job), sink).unwrap();
+            run_thousand(threads, &Stop::default(), |job| Ok(job * job), sink).unwrap();
             assert!(all.len() == 1000 && all.iter().enumerate().all(|(job, &square)| square == job * job));
         }
     }
@@ -336,12 +334,12 @@ mod tests {
                 assert!(ready.iter().all(|&own| if watched { !own } else { own || threads > 1 }));
                 Ok(())
             };
-            thousand((threads, watched), &Stop::default(), work, sink).unwrap();
+            run_thousand((threads, watched), &Stop::default(), work, sink).unwrap();
         }
     }
 
     #[test]
-    fn the_sink_is_called_while_a_job_takes_long() {
+    fn the_sink_is_called_during_a_long_job() {
         let looked = AtomicUsize::new(0);
         let work = |job| {
             while job == 0 && looked.load(Ordering::Relaxed) < 3 {
@@ -353,7 +351,7 @@ mod tests {
             looked.fetch_add(1, Ordering::Relaxed);
             Ok(())
         };
-        thousand((1, true), &Stop::default(), work, sink).unwrap();
+        run_thousand((1, true), &Stop::default(), work, sink).unwrap();
     }
 
     #[test]
@@ -366,27 +364,27 @@ mod tests {
                     std::thread::yield_now();
                 }
                 late.fetch_add(usize::from(job == 1), Ordering::Relaxed);
-                fails_at(|job| job == 1 || first_fails)(job)
+                fail_at(|job| job == 1 || first_fails)(job)
             };
-            let outcome = thousand((2, false), &Stop::default(), work, |_| Ok(()));
+            let outcome = run_thousand((2, false), &Stop::default(), work, |_| Ok(()));
             assert_eq!(outcome, Err(Error::model(failed, None)));
         }
     }
 
     #[test]
     fn the_first_error_wins_and_ends_the_work() {
-        let fail = fails_at(|job| job % 300 == 299);
+        let fail = fail_at(|job| job % 300 == 299);
         for threads in THREADS {
             let mut taken = 0;
             let sink = |ready: Vec<usize>| {
                 taken += ready.len();
                 Ok(())
             };
-            let outcome = thousand(threads, &Stop::default(), &fail, sink);
+            let outcome = run_thousand(threads, &Stop::default(), &fail, sink);
             assert_eq!((outcome, taken), (Err(Error::model("299", None)), 299));
             let refusing = |ready: Vec<usize>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };
             let stop = Stop::default();
-            let outcome = thousand(threads, &stop, &fail, refusing);
+            let outcome = run_thousand(threads, &stop, &fail, refusing);
             assert_eq!((outcome, stop.check()), (Err(Error::Interrupted), Err(Error::Interrupted)));
             let items = map_items(1000, threads.0, &Stop::default(), |items| items.for_each_item(&fail));
             assert_eq!(items, Err(Error::model("299", None)));
@@ -403,7 +401,7 @@ mod tests {
                 }
                 Ok(job)
             };
-            assert_eq!(thousand((threads, watched), &stop, raise, |_| Ok(())), Err(Error::Interrupted));
+            assert_eq!(run_thousand((threads, watched), &stop, raise, |_| Ok(())), Err(Error::Interrupted));
             let (mut given, mut taken) = (0, 0);
             let next = || {
                 given += 1;
@@ -420,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_so_many_jobs_wait_for_the_first() {
+    fn the_number_of_undelivered_jobs_is_bounded() {
         let (given, handed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let next = || {
             let number = given.fetch_add(1, Ordering::Relaxed);
@@ -445,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_any_thread_is_the_callers() {
+    fn a_panic_of_any_thread_reaches_the_caller() {
         for (threads, watched) in THREADS {
             let mut jobs = 0..4 * IN_FLIGHT;
             let work = |job: usize| if job == 500 { panic!("job {job}") } else { Ok(job) };
@@ -458,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn no_jobs_are_done_at_once() {
+    fn a_run_without_jobs_ends() {
         let stop = Stop::default();
         let plan = Plan { threads: 3, watched: true, stop: &stop };
         let sink = |ready: Vec<()>| if ready.is_empty() { Ok(()) } else { Err(Error::Interrupted) };

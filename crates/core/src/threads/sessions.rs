@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_are_kept_and_no_more_than_there_is_room_for() {
+    fn the_largest_sessions_stay_within_the_bounds() {
         let kept = Pool::<Bytes>::default();
         let put = |size: usize| {
             let dropped = kept.give_back(Box::new(Bytes(vec![0; size])), 3, 100);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_last_comes_first_and_is_shrunk() {
+    fn the_session_returned_last_comes_first_and_is_shrunk() {
         let kept = Pool::<Bytes>::default();
         kept.with_session(|session| {
             kept.with_session(|other| other.0.resize(7, 0));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_is_held_for_ever_is_not_waited_for() {
+    fn no_call_waits_for_a_lock_that_stays_held() {
         let kept = Pool::<Bytes>::default();
         kept.with_session(|session| session.0.push(1));
         let held = kept.0.lock().unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_leave_as_many_as_there_are_processors() {
+    fn many_calls_leave_at_most_one_session_for_each_processor() {
         let kept = Pool::<Bytes>::default();
         let barrier = std::sync::Barrier::new(2 * MOST);
         std::thread::scope(|scope| {

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_ends_when_a_look_fails() {
+    fn work_ends_when_polling_fails() {
         let endless = |stop: &Stop| -> Result<()> {
             loop {
                 stop.check()?;

@@ -166,7 +166,7 @@ fn merge_word(word: &mut Vec<u32>, pair: IdPair, id: u32, mut changed: impl FnMu
 mod tests {
     use super::*;
 
-    fn trained(words: &[(&str, u64)], given: &[&str], rules: TextRules<'_>) -> (Vec<String>, Vec<IdPair>) {
+    fn train_words(words: &[(&str, u64)], given: &[&str], rules: TextRules<'_>) -> (Vec<String>, Vec<IdPair>) {
         let mut tokens: Vec<String> = given.iter().map(|&token| token.to_owned()).collect();
         let id = |char: char| given.iter().position(|&token| token == char.to_string()).unwrap() as u32;
         let symbols = words.iter().map(|(word, _)| word.chars().map(id).collect()).collect();
@@ -178,21 +178,21 @@ mod tests {
     const ALL: TextRules<'static> = TextRules { size: 99, min_count: 1, prefix: "", longest: None };
 
     #[test]
-    fn two_pairs_of_one_text_make_one_token() {
+    fn pairs_with_equal_texts_make_one_token() {
         // `ab` and `bc` merge in other words, so that both `ab c` and `a bc` become `abc`.
-        let (tokens, merges) = trained(&[("ab", 9), ("abc", 2), ("bc", 12)], &["a", "b", "c"], ALL);
+        let (tokens, merges) = train_words(&[("ab", 9), ("abc", 2), ("bc", 12)], &["a", "b", "c"], ALL);
         assert_eq!((tokens, merges), (vec!["bc".into(), "ab".into(), "abc".into()], vec![(1, 2), (0, 1), (0, 3)]));
     }
 
     #[test]
     fn a_pair_that_spells_a_given_token_makes_it() {
-        let (tokens, merges) = trained(&[("abc", 2)], &["ab", "a", "b", "c"], ALL);
+        let (tokens, merges) = train_words(&[("abc", 2)], &["ab", "a", "b", "c"], ALL);
         assert_eq!((tokens, merges), (vec!["abc".into()], vec![(1, 2), (0, 3)]));
     }
 
     #[test]
     fn tokens_are_shorter_than_the_limit_or_of_two_characters() {
-        let longest = |most| trained(&[("aaaaaaaa", 1)], &["a"], TextRules { longest: Some(most), ..ALL }).0;
+        let longest = |most| train_words(&[("aaaaaaaa", 1)], &["a"], TextRules { longest: Some(most), ..ALL }).0;
         assert_eq!(
             (longest(2), longest(4), longest(5)),
             (vec!["aa".into()], vec!["aa".into()], vec!["aa".into(), "aaaa".into()])

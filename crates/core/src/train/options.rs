@@ -46,7 +46,7 @@ pub struct TrainOptions {
 impl TrainOptions {
     /// Every byte is the symbol of its value, and training ends only when no pair is left.
     #[must_use]
-    pub fn of_bytes() -> Self {
+    pub fn for_bytes() -> Self {
         Self {
             alphabet: std::array::from_fn(|byte| byte as u32),
             base: None,

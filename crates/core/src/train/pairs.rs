@@ -1,8 +1,8 @@
 //! Every pair of neighbours with its count and the places where it occurs.
 //!
-//! The places of all pairs are in one arena, those of a pair together and ascending. They are written once, when the
-//! pair arises. A visit to a place notices if the pair has left it. A merge of `a b` into `c` makes the pairs `x c` and
-//! `c y`, and removes as many of `x a` and `b y`. So counts change once for each new pair, and not for each place.
+//! The places of all pairs are in one arena, the places of a pair together and ascending. They are written once, when
+//! the pair arises. A visit to a place notices if the pair has left it. A merge of `a b` into `c` makes the pairs `x c`
+//! and `c y`, and removes as many of `x a` and `b y`. So counts change once for each new pair, and not for each place.
 
 use std::hash::BuildHasher;
 
@@ -19,7 +19,6 @@ const LEAST_GARBAGE: usize = 1 << 16;
 /// The places prefetched ahead in the text.
 const AHEAD: usize = 8;
 
-/// One pair of neighbours.
 #[derive(Debug, Clone, Copy)]
 pub struct Pair {
     pub key: (u32, u32),
@@ -27,7 +26,6 @@ pub struct Pair {
     pub count: u64,
     /// The start of its places in the arena, without those known to be outdated.
     start: usize,
-    /// The number of its places.
     places: u32,
 }
 
@@ -65,7 +63,6 @@ impl PairNumbers {
         numbers.insert_unique(hash(&last), last, hash);
     }
 
-    /// Rebuilds the numbers for another table.
     fn rebuild(&mut self, table: &[Pair]) {
         let Self { numbers, hasher } = self;
         numbers.clear();
@@ -89,7 +86,6 @@ struct NewPairs {
 }
 
 struct PairTally {
-    /// The other symbol.
     other: u32,
     /// 0 if the other symbol comes before the new one, 1 if after it.
     side: usize,
@@ -218,12 +214,10 @@ impl Pairs {
         })
     }
 
-    /// The number of pairs in the table.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// One pair of the table.
     pub fn pair(&self, number: usize) -> &Pair {
         &self.table[number]
     }
@@ -280,7 +274,6 @@ impl Pairs {
         Some((count, removed))
     }
 
-    /// Applies the changes of a merge to the table.
     fn apply_deltas(&mut self, (left, right, id): LearnedMerge, rules: Option<&TrainRules>) {
         let mut start = self.places.len();
         for tally in &mut self.latest.tallies {

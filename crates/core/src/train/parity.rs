@@ -140,7 +140,6 @@ fn check(corpora: Corpora<'_>, parity: &ParityOptions<'_>) -> Result<()> {
     Ok(())
 }
 
-/// One text with its pairs.
 struct Corpus<C> {
     text: TrainText<C>,
     /// None until first needed.
@@ -158,12 +157,10 @@ impl<C: CellWidth> Corpus<C> {
         Some(())
     }
 
-    /// The number of pairs in the table.
     fn pair_count(&self) -> usize {
         self.pairs.as_ref().map_or(0, Pairs::len)
     }
 
-    /// The count of a pair.
     fn count(&self, key: (u32, u32)) -> u64 {
         self.pairs.as_ref().map_or(0, |pairs| pairs.count(key))
     }
@@ -175,7 +172,6 @@ impl<C: CellWidth> Corpus<C> {
     }
 }
 
-/// The needs of the languages.
 struct Needs<C> {
     /// Development texts; none if ratios decide.
     texts: Vec<Corpus<C>>,
@@ -224,7 +220,6 @@ impl<C: CellWidth> Needs<C> {
     }
 }
 
-/// The turns of the languages.
 struct Turns {
     ran_out: Vec<Option<usize>>,
     window: Option<(usize, f64)>,
@@ -268,7 +263,7 @@ impl Turns {
 /// The language that chooses, its pair, and the lead of that pair.
 type Choice = (usize, (u32, u32), u64);
 
-/// The corpora, those of languages first, and the state of training.
+/// The corpora, the languages' first, and the state of training.
 struct ParityRun<C> {
     corpora: Vec<Corpus<C>>,
     /// One per language; empty while merges are replayed.

@@ -17,10 +17,8 @@ use super::watch::Watch;
 /// Count, tie breaker (the smallest first), and the pair's number.
 type QueuedPair = (u64, Reverse<u64>, u32);
 
-/// The result of [`Queue::pop`].
 pub enum PopResult {
     Pair(u32, u32),
-    /// No pair is left.
     NoPair,
 }
 
@@ -41,7 +39,6 @@ impl Queue {
         Self { ties, min_count: min_count.max(1), heap: BinaryHeap::new(), least: u64::MAX, popped: None }
     }
 
-    /// Adds the pairs from `first` on.
     pub fn push_all(&mut self, pairs: &Pairs, first: usize) {
         for number in first..pairs.len() {
             self.push(pairs, number);

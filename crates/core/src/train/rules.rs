@@ -13,7 +13,6 @@ use crate::vocab::{MergeRule, Vocab};
 /// The longest token, whatever the options: a wide cell has 31 bits for the length of a symbol.
 const LONGEST: u32 = 1 << 30;
 
-/// The shape of a token's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TokenShape {
     /// Whole characters.
@@ -64,7 +63,6 @@ impl TrainRules {
         })
     }
 
-    /// Records the token that a merge makes.
     pub fn record_token(&mut self, left: u32, right: u32, id: u32) {
         let length = self.length(left, right).min(LONGEST);
         set(&mut self.lengths, id, length);
@@ -74,7 +72,6 @@ impl TrainRules {
         }
     }
 
-    /// Whether a pair can merge.
     pub fn allows(&self, (left, right): (u32, u32), count: u64) -> bool {
         count >= self.min_count
             && self.length(left, right) <= self.longest

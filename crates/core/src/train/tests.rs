@@ -9,20 +9,20 @@ use crate::error::Error;
 use crate::split::{Splitter, Text as Document};
 use crate::threads::parallel::Stop;
 
-fn counted(documents: &[Vec<u8>], patterns: &[&str]) -> PieceCounts {
+fn count_pieces(documents: &[Vec<u8>], patterns: &[&str]) -> PieceCounts {
     let mut counts = PieceCounts::new(Splitter::new(patterns).unwrap());
     let documents: Vec<_> = documents.iter().map(|document| Document::Bytes(document)).collect();
     counts.add(&documents, 1, &Stop::default()).unwrap();
     counts
 }
 
-fn trained(documents: &[&str], options: &TrainOptions) -> Trained {
+fn train_texts(documents: &[&str], options: &TrainOptions) -> Trained {
     let documents: Vec<_> = documents.iter().map(|text| text.as_bytes().to_vec()).collect();
-    train(&counted(&documents, &[]), options, &mut |_| ControlFlow::Continue(())).unwrap()
+    train(&count_pieces(&documents, &[]), options, &mut |_| ControlFlow::Continue(())).unwrap()
 }
 
 /// Trains with cells of 16 bits and of 32, and compares the results.
-fn in_both_cells(counts: &PieceCounts, options: &TrainOptions) -> Trained {
+fn train_in_both_cells(counts: &PieceCounts, options: &TrainOptions) -> Trained {
     assert!(cell::fits_narrow(options), "small ids");
     let found = train(counts, options, &mut |_| ControlFlow::Continue(())).unwrap();
     let wide = in_cells::<u32>(counts, options, Watch::new(&mut |_| ControlFlow::Continue(()))).unwrap();
@@ -32,59 +32,60 @@ fn in_both_cells(counts: &PieceCounts, options: &TrainOptions) -> Trained {
 }
 
 fn options(limit: usize) -> TrainOptions {
-    TrainOptions { limit, min_count: 2, ..TrainOptions::of_bytes() }
+    TrainOptions { limit, min_count: 2, ..TrainOptions::for_bytes() }
 }
 
-fn keys(trained: &Trained) -> Vec<(u32, u32)> {
+fn merged_pairs(trained: &Trained) -> Vec<(u32, u32)> {
     trained.merges.iter().map(|&(left, right, _)| (left, right)).collect()
 }
 
 #[test]
-fn the_textbook_example() {
+fn the_textbook_example_learns_its_merges() {
     // aaabdaaabac: aa 4 times (counted), then ab, then ZY; XdXac is left.
-    let found = trained(&["aaabdaaabac"], &options(100));
+    let found = train_texts(&["aaabdaaabac"], &options(100));
     assert_eq!(found.merges, [(97, 97, 256), (97, 98, 257), (256, 257, 258)]);
     assert_eq!((found.counts, found.left), (vec![4, 2, 2], vec![9, 7, 5]));
     assert_eq!(found.stopped, StopReason::MinCount);
-    let found = trained(&["aaabdaaabac"], &TrainOptions { ties: Ties::FirstSeen, ..options(2) });
-    assert_eq!(keys(&found), [(97, 97), (256, 97)]);
+    let found = train_texts(&["aaabdaaabac"], &TrainOptions { ties: Ties::FirstSeen, ..options(2) });
+    assert_eq!(merged_pairs(&found), [(97, 97), (256, 97)]);
 }
 
 #[test]
-fn runs_and_repeated_documents() {
-    let found = trained(&["aaaa", "aaaa", "b"], &TrainOptions { min_count: 1, ..options(100) });
-    assert_eq!(keys(&found), [(97, 97), (256, 256)]);
+fn runs_and_repeated_documents_are_counted() {
+    let found = train_texts(&["aaaa", "aaaa", "b"], &TrainOptions { min_count: 1, ..options(100) });
+    assert_eq!(merged_pairs(&found), [(97, 97), (256, 256)]);
     assert_eq!((found.counts, found.left), (vec![6, 2], vec![5, 3]));
     assert_eq!((found.symbols, found.stopped), (9, StopReason::NoPairs));
 }
 
 #[test]
 fn long_tokens_can_be_forbidden() {
-    let found = trained(&["abcabc"], &TrainOptions { max_token_bytes: Some(2), ..options(100) });
-    assert_eq!(keys(&found), [(97, 98)]);
+    let found = train_texts(&["abcabc"], &TrainOptions { max_token_bytes: Some(2), ..options(100) });
+    assert_eq!(merged_pairs(&found), [(97, 98)]);
     assert_eq!(found.stopped, StopReason::NoPairs);
 }
 
 #[test]
-fn given_merges_come_first_whatever_they_count() {
+fn given_merges_come_first_whatever_their_counts() {
     // In abab the given merge makes a X b; the pair Xb occurs once, and so does aX.
     let found =
-        trained(&["abab"], &TrainOptions { given: vec![(98, 97, 300), (1, 2, 256)], next_id: 301, ..options(1) });
+        train_texts(&["abab"], &TrainOptions { given: vec![(98, 97, 300), (1, 2, 256)], next_id: 301, ..options(1) });
     assert_eq!(found.merges, [(98, 97, 300), (1, 2, 256)]);
     assert_eq!((found.counts, found.left), (vec![1, 0], vec![3, 3]));
     for given in [vec![(97, 256, 257)], vec![(97, 98, 98)], vec![(97, 98, 256), (98, 97, 256)], vec![(97, 98, 900)]] {
-        let refused =
-            train(&counted(&[b"ab".to_vec()], &[]), &TrainOptions { given, next_id: 300, ..options(1) }, &mut |_| {
-                ControlFlow::Continue(())
-            });
+        let refused = train(
+            &count_pieces(&[b"ab".to_vec()], &[]),
+            &TrainOptions { given, next_id: 300, ..options(1) },
+            &mut |_| ControlFlow::Continue(()),
+        );
         assert!(matches!(refused, Err(Error::Option { argument: "given", .. })));
     }
 }
 
 #[test]
-fn training_ends_when_the_caller_says_so() {
+fn training_ends_on_request() {
     let text = "abcdefghij".repeat(20_000);
-    let counts = counted(&[text.into_bytes()], &[]);
+    let counts = count_pieces(&[text.into_bytes()], &[]);
     let mut calls = 0;
     let found = train(&counts, &options(1 << 20), &mut |_| {
         calls += 1;
@@ -95,7 +96,7 @@ fn training_ends_when_the_caller_says_so() {
 }
 
 #[test]
-fn counts_above_32_bits_are_counts() {
+fn counts_above_32_bits_are_exact() {
     let weighed = |pieces: &[(&str, u64)]| {
         let mut arena = Arena::default();
         for (place, &(piece, count)) in pieces.iter().enumerate() {
@@ -107,16 +108,16 @@ fn counts_above_32_bits_are_counts() {
     // In 32 bits bc would occur 7 times, and -2^31 times ab; he occurs in both of its pieces.
     let counts = weighed(&[("ab", 1 << 31), ("bc", (1 << 32) + 7), ("the", 3 << 31), ("he", 1 << 40), ("x", 1)]);
     let found = train(&counts, &options(100), &mut |_| ControlFlow::Continue(())).unwrap();
-    assert_eq!(keys(&found), [(104, 101), (116, 256), (98, 99), (97, 98)]);
+    assert_eq!(merged_pairs(&found), [(104, 101), (116, 256), (98, 99), (97, 98)]);
     assert_eq!(found.counts, [(1 << 40) + (3 << 31), 3 << 31, (1 << 32) + 7, 1 << 31]);
 }
 
 #[test]
-fn symbols_may_be_longer_than_a_narrow_cell_can_say() {
+fn symbols_can_be_longer_than_a_narrow_cell_holds() {
     let documents = ["ab".repeat(150_000) + "xyzxyz", "x".repeat(40_000) + "yz", "ab".repeat(33_000), "yz".to_owned()];
     let documents = documents.map(String::into_bytes);
-    let counts = counted(&documents.iter().cycle().take(7).cloned().collect::<Vec<_>>(), &[]);
-    let found = in_both_cells(&counts, &TrainOptions { ties: Ties::FirstSeen, ..options(300) });
+    let counts = count_pieces(&documents.iter().cycle().take(7).cloned().collect::<Vec<_>>(), &[]);
+    let found = train_in_both_cells(&counts, &TrainOptions { ties: Ties::FirstSeen, ..options(300) });
     assert_eq!((found.left.last(), found.stopped), (Some(&7), StopReason::NoPairs), "every document is one token");
     assert!(!cell::fits_narrow(&options(usize::MAX)) && !cell::fits_narrow(&options((1 << 15) - 255)));
     assert!(cell::fits_narrow(&options((1 << 15) - 256)));
@@ -133,7 +134,7 @@ struct Naive<'o> {
 impl<'o> Naive<'o> {
     fn new(counts: &PieceCounts, options: &'o TrainOptions) -> Self {
         let ids = |piece: &[u8]| piece.iter().map(|&byte| options.alphabet[usize::from(byte)]).collect();
-        let pieces = counts.sorted_pieces().into_iter().map(|(piece, tally)| (ids(piece), tally.count)).collect();
+        let pieces = counts.arena().iter().map(|(piece, tally)| (ids(piece), tally.count)).collect();
         let tokens = (0..=255).map(|byte| (options.alphabet[usize::from(byte)], vec![byte])).collect();
         Self { options, pieces, tokens }
     }
@@ -273,7 +274,7 @@ impl Draw {
             ties: self.of(&[Ties::LowestIds, Ties::FirstSeen]),
             max_token_bytes: self.of(&[None, None, Some(1), Some(2), Some(5)]),
             whole_characters: self.below(3) == 0,
-            ..TrainOptions::of_bytes()
+            ..TrainOptions::for_bytes()
         };
         if self.below(3) == 0 {
             options.alphabet = std::array::from_fn(|byte| (byte as u32 * 77 + 13) % 256 * self.0.count_ones().max(1));
@@ -289,18 +290,18 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
     let mut merges = 0;
     for number in 0..2000 {
         let documents: Vec<_> = (0..=draw.below(6)).map(|_| draw.document()).collect();
-        let counts = counted(&documents, if draw.below(2) == 0 { &[] } else { &["[ab]+|é+"] });
+        let counts = count_pieces(&documents, if draw.below(2) == 0 { &[] } else { &["[ab]+|é+"] });
         let mut options = draw.options();
         if draw.below(3) == 0 {
             // The merges of an earlier training, perhaps under other rules or of another corpus, come first.
             let earlier = draw.options();
-            let other = counted(&[draw.document(), documents[0].clone()], &[]);
+            let other = count_pieces(&[draw.document(), documents[0].clone()], &[]);
             let first =
                 TrainOptions { alphabet: options.alphabet, next_id: options.next_id, limit: draw.below(20), ..earlier };
             options.given = train(&other, &first, &mut |_| ControlFlow::Continue(())).unwrap().merges;
             options.next_id += 20;
         }
-        let found = in_both_cells(&counts, &options);
+        let found = train_in_both_cells(&counts, &options);
         let expected = Naive::new(&counts, &options).train();
         assert_eq!(found.merges, expected.merges, "corpus {number}: {options:?} {documents:?}");
         assert_eq!((found.counts, found.left), (expected.counts, expected.left), "corpus {number}");
@@ -312,16 +313,16 @@ fn merges_equal_a_naive_recount_of_two_thousand_drawn_corpora() {
 }
 
 #[test]
-fn the_worst_language_chooses_and_the_others_go_on() {
+fn the_worst_language_chooses_until_it_runs_out_of_pairs() {
     let texts = [b"ab ab ab".to_vec(), b"cd".to_vec()];
-    let languages: Vec<_> = texts.iter().map(|text| counted(std::slice::from_ref(text), &[r" ?\S+"])).collect();
-    let development: Vec<_> = ["ab", "cd cd"].map(|text| counted(&[text.as_bytes().to_vec()], &[r" ?\S+"])).into();
+    let languages: Vec<_> = texts.iter().map(|text| count_pieces(std::slice::from_ref(text), &[r" ?\S+"])).collect();
+    let development: Vec<_> = ["ab", "cd cd"].map(|text| count_pieces(&[text.as_bytes().to_vec()], &[r" ?\S+"])).into();
     let sum = PieceCounts::sum(&languages.iter().collect::<Vec<_>>(), false, &Stop::default()).unwrap();
     let (parts, texts): (Vec<_>, Vec<_>) = (languages.iter().collect(), development.iter().collect());
     let corpora = Corpora { sum: &sum, languages: &parts, others: &[] };
     let learn = |given: Vec<LearnedMerge>, shared: usize, seeds: usize, window| {
         let (next_id, limit) = (256 + given.len() as u32, 9 - given.len());
-        let options = TrainOptions { given, next_id, limit, ..TrainOptions::of_bytes() };
+        let options = TrainOptions { given, next_id, limit, ..TrainOptions::for_bytes() };
         let parity = ParityOptions { shared, seeds, window, aim: Aim::Development(&texts) };
         train_parity(corpora, &options, &parity, &mut |_| ControlFlow::Continue(())).unwrap()
     };
@@ -336,7 +337,7 @@ fn the_worst_language_chooses_and_the_others_go_on() {
     // Merges of an earlier run get the languages that chose them.
     let again = learn(vec![cd, ab], 0, 0, None);
     assert_eq!((again.trained.merges, again.chosen), (vec![cd, ab, both], vec![1, 0, 0]));
-    // Merges of seed tokens, and those that all choose together, belong to no language.
+    // Merges of seed tokens, and merges that all choose together, belong to no language.
     assert_eq!(learn(vec![cd], 0, 1, Some((1, 1.0))).chosen, [NO_LANGUAGE, 0, 0]);
     let shared = learn(vec![], 1, 0, None);
     assert_eq!((shared.trained.counts[0], shared.chosen), (3, vec![NO_LANGUAGE, 1, 0]));

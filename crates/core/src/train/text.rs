@@ -86,7 +86,6 @@ impl<C: CellWidth> TrainText<C> {
         Ok(text)
     }
 
-    /// Appends a symbol of `bytes` bytes.
     fn push_symbol(&mut self, id: u32, bytes: usize) {
         let at = self.cells.len();
         self.cells.push(C::new(id));
@@ -94,7 +93,6 @@ impl<C: CellWidth> TrainText<C> {
         self.write_length(at, at + bytes);
     }
 
-    /// The number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()
     }
@@ -161,7 +159,6 @@ impl<C: CellWidth> TrainText<C> {
         }
     }
 
-    /// Whether the pair is currently at `at`.
     pub fn holds_pair(&self, key: (u32, u32), at: usize) -> bool {
         self.id(at) == key.0 && self.id(self.after(at)) == key.1
     }
@@ -244,7 +241,7 @@ mod tests {
     use super::*;
 
     /// Walks over symbols of these lengths between two separators, in both directions.
-    fn walked<C: CellWidth>(lengths: &[usize]) {
+    fn check_walk<C: CellWidth>(lengths: &[usize]) {
         let separator = || C::new(C::SEPARATOR);
         let mut text = TrainText { cells: vec![separator()], weights: Weights::Same(1), symbols: 0 };
         for (id, &length) in (7..).zip(lengths) {
@@ -273,7 +270,7 @@ mod tests {
     fn both_neighbours_are_found_whatever_the_length() {
         let (most, digit) = (u16::MOST, 1 << u16::DIGIT);
         let lengths = [1, 2, 3, 4, 5, most - 1, 1, most, most + 1, 2, 2 * digit, 2 * digit + 1, 300 * digit + 1, 1];
-        walked::<u16>(&lengths);
-        walked::<u32>(&lengths);
+        check_walk::<u16>(&lengths);
+        check_walk::<u32>(&lengths);
     }
 }

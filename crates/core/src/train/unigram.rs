@@ -104,7 +104,6 @@ fn learn_tokens(
     Ok(model.choose_tokens(alphabet, options.size))
 }
 
-/// Cuts long words into parts.
 fn cut_words<'w>(words: &[(&'w [u8], u64)]) -> Vec<(&'w [u8], u64)> {
     let mut all = Vec::with_capacity(words.len());
     for &(mut word, count) in words {
@@ -158,7 +157,6 @@ impl UnigramModel {
         Ok(model)
     }
 
-    /// Builds the tables of the current tokens.
     fn build_index(&mut self) {
         self.trie = Trie::new(self.tokens.iter().zip(0..).map(|(token, place)| (&token[..], place)).collect());
         self.places = (0..self.tokens.len() as u32).collect();
@@ -217,7 +215,6 @@ impl UnigramModel {
         }
     }
 
-    /// The expected count of each token in the words.
     fn expected_counts(&self, words: &[(&[u8], u64)], threads: usize, stop: &Stop) -> Result<Vec<f64>> {
         self.sum_parts(words, threads, stop, |word, count, lattice, sums| {
             self.fill_lattice(word, MISSING, lattice);
@@ -394,7 +391,7 @@ fn digamma(mut x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn trained(words: &[(&str, u64)], size: usize, threads: usize) -> Vec<ScoredToken> {
+    fn train_words(words: &[(&str, u64)], size: usize, threads: usize) -> Vec<ScoredToken> {
         let words: Vec<(&[u8], u64)> = words.iter().map(|&(word, count)| (word.as_bytes(), count)).collect();
         let mut alphabet: Vec<String> =
             words.iter().flat_map(|(word, _)| std::str::from_utf8(word).unwrap().chars()).map(String::from).collect();
@@ -406,17 +403,17 @@ mod tests {
     }
 
     #[test]
-    fn what_words_share_becomes_tokens() {
+    fn shared_stretches_of_words_become_tokens() {
         let words = [("lower", 5), ("lowest", 4), ("newer", 6), ("newest", 3), ("wider", 2), ("low", 8), ("new", 7)];
-        let tokens = trained(&words, 14, 1);
+        let tokens = train_words(&words, 14, 1);
         assert_eq!(tokens.len(), 14);
         assert!(tokens.iter().any(|(token, _)| token == b"low") && tokens.iter().any(|(token, _)| token == b"new"));
         assert!(tokens.windows(2).all(|two| two[0].1 >= two[1].1));
-        assert_eq!(tokens, trained(&words, 14, 3));
+        assert_eq!(tokens, train_words(&words, 14, 3));
     }
 
     #[test]
-    fn counts_of_one_word_are_those_of_its_ways() {
+    fn expected_counts_weigh_the_paths_of_a_word() {
         let tokens: Vec<Vec<u8>> = ["a", "b", "ab"].iter().map(|token| token.as_bytes().to_vec()).collect();
         let scores = [0.5f64, 0.25, 0.25].map(f64::ln).to_vec();
         let mut model = UnigramModel { tokens, scores, unknown: 0.0, trie: Trie::new(Vec::new()), places: Vec::new() };

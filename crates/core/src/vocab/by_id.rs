@@ -14,7 +14,7 @@ const FREE: usize = 1 << 16;
 /// A value for each id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ById<T> {
-    /// The values of the lower ids, those of holes included.
+    /// The values of the lower ids, including holes.
     near: Box<[T]>,
     far: HashMap<u32, T>,
     size: usize,
@@ -22,7 +22,7 @@ pub struct ById<T> {
 
 impl<T> ById<T> {
     /// The same value for each of `ids`, in which an id can occur several times.
-    pub fn filled(ids: impl Iterator<Item = u32> + Clone, value: impl Fn() -> T) -> Self {
+    pub fn with_value(ids: impl Iterator<Item = u32> + Clone, value: impl Fn() -> T) -> Self {
         let most = ids.clone().count() * PER_TOKEN + FREE;
         let (mut near, mut size) = (0, 0);
         for end in ids.clone().map(|id| id as usize + 1) {
@@ -92,7 +92,7 @@ impl<T> ById<T> {
 impl<T: Default> ById<T> {
     /// The default value for each of `ids`.
     pub fn new(ids: impl Iterator<Item = u32> + Clone) -> Self {
-        Self::filled(ids, T::default)
+        Self::with_value(ids, T::default)
     }
 }
 
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_holds_what_the_tokens_pay_for() {
+    fn the_array_grows_with_the_number_of_tokens() {
         for (count, near) in [(1_000, FREE + 4_000), (20_000, 100_000)] {
             let table = ById::<u8>::new((0..count - 1).chain([near as u32 - 1]));
             assert_eq!((table.dense().len(), table.far.len()), (near, 0));

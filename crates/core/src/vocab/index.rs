@@ -96,7 +96,7 @@ impl Index {
         if token.len() > LONGEST {
             self.long_lookup_key(token)
         } else {
-            self.view().sought_in(window, start, token.len())
+            self.view().window_lookup_key(window, start, token.len())
         }
     }
 
@@ -154,7 +154,7 @@ impl Index {
 
 impl IndexView<'_> {
     #[inline(always)]
-    fn sought_in(&self, window: &Window<'_>, start: usize, len: usize) -> LookupKey {
+    fn window_lookup_key(&self, window: &Window<'_>, start: usize, len: usize) -> LookupKey {
         if len <= SHORT {
             let key = window.short_key(start, len);
             LookupKey { hash: self.seeds.hash_short(key), key }
@@ -169,7 +169,7 @@ impl IndexView<'_> {
     #[inline(always)]
     #[must_use]
     pub fn prefetch(&self, window: &Window<'_>, start: usize, len: usize) -> (LookupKey, bool) {
-        let sought = self.sought_in(window, start, len);
+        let sought = self.window_lookup_key(window, start, len);
         let may_be = self.can_contain(sought) & (len > 0);
         let hash = if may_be { sought.hash } else { 0 };
         let _ = if sought.key == 0 { prefetch_slot(self.long, hash) } else { prefetch_slot(self.short, hash) };

@@ -234,13 +234,6 @@ impl Vocab {
         self.token(id).map_or(0, <[u8]>::len)
     }
 
-    /// The place of the token with this id, which is the rank of its merge under [`MergeRule::Bytes`].
-    #[inline]
-    #[must_use]
-    pub fn rank(&self, id: u32) -> u32 {
-        self.places.get(id).copied().unwrap_or(HOLE)
-    }
-
     /// The bytes and ids of all tokens by place, which is their rank under [`MergeRule::Bytes`].
     #[must_use]
     pub fn tokens(&self) -> impl ExactSizeIterator<Item = (&[u8], u32)> {
@@ -378,7 +371,7 @@ fn places_by_id(tables: Tables<'_>) -> Result<ById<u32>> {
     if size > ID_LIMIT {
         return Err(Error::model(format!("ids must be below {ID_LIMIT}"), Some(size - 1)));
     }
-    let mut places = ById::filled(ids.iter().copied(), || HOLE);
+    let mut places = ById::with_value(ids.iter().copied(), || HOLE);
     let mut start = 0;
     for (place, (&end, &id)) in ends.iter().zip(ids).enumerate() {
         if start >= end {
@@ -409,7 +402,7 @@ mod tests {
         assert!(make(&[1, 1, 4], &[0, 1, 2], &[]).is_err(), "an empty token");
         assert!(make(&[1, 2, 3], &[0, 1, 2], &[]).is_err(), "bytes left over");
         assert!(make(&[1, 2, 4], &[0, 1, u32::MAX], &[]).is_err(), "a huge id");
-        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[1, 0, 2]]).is_err(), "a merge that makes something else");
+        assert!(make(&[1, 2, 4], &[0, 1, 2], &[[1, 0, 2]]).is_err(), "a merge that makes another token");
         assert!(make(&[1, 2, 4], &[0, 1, 2], &[[0, 7, 2]]).is_err(), "a merge of nothing");
         assert!(make(&[1, 2, 4], &[0, 1, 2], &[[0, 1, 2], [0, 1, 2]]).is_err(), "a merge twice");
     }

@@ -247,7 +247,7 @@ mod tests {
     use crate::drawn::Draw;
 
     #[test]
-    fn keys_are_found_and_nothing_else() {
+    fn only_keys_are_found() {
         let mut draw = Draw(1);
         for size in [0, 1, 3, 50, 3000] {
             let mut keys: Vec<Vec<u8>> = Vec::new();
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_of_a_word_are_flipped_as_places_are() {
+    fn flip_bits_moves_each_bit_to_its_flipped_place() {
         let word = 0x0123_4567_89AB_CDEF;
         for by in 0..64 {
             assert!((0..64).all(|at| flip_bits(word, by) >> at & 1 == word >> (at ^ by) & 1));

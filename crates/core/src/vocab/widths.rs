@@ -47,7 +47,7 @@ mod tests {
     use crate::drawn::bytes_vocab;
 
     #[test]
-    fn widths_are_those_of_the_tokens() {
+    fn widths_equal_the_lengths_of_tokens() {
         let long: Vec<String> = [2, 254, 255, 256, 1000].iter().map(|&length| "x".repeat(length)).collect();
         let vocab = bytes_vocab(&long.iter().map(String::as_str).collect::<Vec<_>>());
         let widths = Widths::new(&vocab);

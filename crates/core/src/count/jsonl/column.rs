@@ -99,7 +99,6 @@ impl Column {
         Ok(whole)
     }
 
-    /// Reads some of the rows.
     fn read_part(rows: &Rows<'_>, part: Range<usize>, fields: Fields<'_>, stop: &Stop) -> Result<Self> {
         let mut column = Self::default();
         let places = &rows.places[part.clone()];
@@ -125,7 +124,6 @@ impl Column {
         Ok(column)
     }
 
-    /// Appends the column of the following rows.
     fn append(&mut self, next: Self) {
         let before = self.texts.len() as u64;
         self.texts.extend_from_slice(&next.texts);
@@ -167,7 +165,7 @@ mod tests {
     const NAMED: Fields<'_> = Fields { text: "text", name: Some("id") };
 
     #[test]
-    fn a_column_has_the_text_of_each_row_and_tells_the_bad_ones() {
+    fn a_column_has_the_text_of_each_row_and_lists_bad_rows() {
         let block = "{\"text\": \"a\\u00e9\", \"id\": \"x\"}\n\n  \n{\"text\": 5}\n{\"text\": \"\"}\r\n[]\n{\"text\": \"last\", \"id\": 1.0}"
             .as_bytes();
         let column = Column::new(block, NAMED, 2, &Stop::default()).unwrap();
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_change_nothing() {
+    fn parts_do_not_change_a_column() {
         let row = |number: usize| match number % 11 {
             3 => "\n".to_owned(),
             7 => "no row\n".to_owned(),

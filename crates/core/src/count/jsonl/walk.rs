@@ -5,13 +5,11 @@
 
 use std::borrow::Cow;
 
-/// The value of the field.
 pub enum FieldValue<'r> {
     Text(Cow<'r, str>),
     Other(&'static str),
 }
 
-/// A problem at a byte.
 pub struct JsonProblem {
     pub what: &'static str,
     pub at: usize,
@@ -24,7 +22,6 @@ pub struct JsonWalk<'r> {
 }
 
 impl<'r> JsonWalk<'r> {
-    /// Starts at the first byte.
     pub fn new(row: &'r str) -> Self {
         Self { row, at: 0 }
     }
@@ -118,7 +115,6 @@ impl<'r> JsonWalk<'r> {
         }
     }
 
-    /// Skips to the next value of an object or a list.
     fn skip_to_value(&mut self, end: u8) -> Result<(), JsonProblem> {
         if end == b'}' {
             self.read_name()?;

@@ -1,9 +1,9 @@
 //! Merges a stretch of characters: two neighbours whose joined bytes are a token merge, by the tokens' scores: the
 //! highest first, and the leftmost of equals.
 //!
-//! A character without a token is a symbol like any other, and can merge; those that remain at the end become the ids
-//! of their bytes, or the unknown id. Where spaces are escaped, a space replaces `▁` here in texts and tokens alike,
-//! which makes both shorter.
+//! A character without a token is a symbol like any other, and can merge; at the end, the remaining ones become the
+//! ids of their bytes, or the unknown id. Where spaces are escaped, a space replaces `▁` here in texts and tokens
+//! alike, which makes both shorter.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -140,7 +140,7 @@ impl CharTokens {
     }
 
     #[inline]
-    pub(super) fn character(&self, char: &[u8]) -> u32 {
+    pub(super) fn char_id(&self, char: &[u8]) -> u32 {
         match char {
             [byte] if byte.is_ascii() => self.ascii[usize::from(*byte)],
             _ => self.vocab.id(char).unwrap_or(MISSING),
@@ -213,7 +213,7 @@ impl CharTokens {
         let CharScratch { symbols, heap } = scratch;
         symbols.clear();
         for (start, char) in characters(text) {
-            symbols.ids.push(self.character(char));
+            symbols.ids.push(self.char_id(char));
             symbols.starts.push(start as u32);
         }
         symbols.starts.push(text.len() as u32);

@@ -175,14 +175,14 @@ impl CharEngine {
         let result = match &self.unigram {
             Some(unigram) => {
                 let whole = self.write_normalized(text, bounds)?;
-                self.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
+                self.sessions.with_session(|session| unigram.encode(&whole, bounds.stop(), &mut session.unigram, out))
             }
             None if self.needs_whole() => {
                 let normal = self.normalizer.normalize_whole(text, self.frozen.as_ref(), bounds)?;
                 self.encode_whole(&normal, None, bounds.stop(), out, &mut |_| {})
             }
             #[cfg(feature = "fast")]
-            None if !slow => self.with_session(|session| self.encode_fast(text, bounds, session, out)),
+            None if !slow => self.sessions.with_session(|session| self.encode_fast(text, bounds, session, out)),
             None => self.encode_slowly(text, bounds, out),
         };
         result.map_err(|error| self.locate_error(error, text, bounds.stop()))
@@ -238,10 +238,6 @@ impl CharEngine {
             }
         }
         Ok(ways)
-    }
-
-    fn with_session<T>(&self, work: impl FnOnce(&mut CharSession) -> T) -> T {
-        self.sessions.with_session(work)
     }
 
     /// The memory of the tables in bytes.
@@ -328,11 +324,11 @@ impl CharEngine {
     pub(crate) fn encode_part(&self, part: &[u8], slow: bool, stop: &Stop, out: &mut Vec<u32>) -> Result<()> {
         if let Some(unigram) = &self.unigram {
             let written = self.tokens.write_form(part);
-            return self.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
+            return self.sessions.with_session(|session| unigram.encode(&written, stop, &mut session.unigram, out));
         }
         #[cfg(feature = "fast")]
         if !slow {
-            return self.with_session(|session| self.encode_segments(part, stop, session, out));
+            return self.sessions.with_session(|session| self.encode_segments(part, stop, session, out));
         }
         self.tokens.merge(&self.tokens.write_form(part), stop, &mut CharScratch::default(), out)
     }

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::threads::parallel::Stop;
 
-    fn normalized(text: &[u8], dummy: AddedSpace, remove_extra: bool) -> String {
+    fn normalize_text(text: &[u8], dummy: AddedSpace, remove_extra: bool) -> String {
         let normalizer = Normalizer { charsmap: None, dummy, remove_extra, escape: true };
         let stop = Stop::default();
         let normal = normalizer.apply(Text::Bytes(text), None, &Bounds::new(text.len(), &stop)).unwrap();
@@ -218,16 +218,16 @@ mod tests {
 
     #[test]
     fn spaces_are_added_and_removed() {
-        assert_eq!(normalized(b" a  b ", AddedSpace::Before, false), "  a  b ");
-        assert_eq!(normalized(b" a  b ", AddedSpace::Before, true), " a b");
-        assert_eq!(normalized(b" a  b ", AddedSpace::After, true), "a b ");
-        assert_eq!(normalized(b"  ", AddedSpace::Before, true), "");
-        assert_eq!(normalized(b"", AddedSpace::After, false), "");
-        assert_eq!(normalized("a▁ ▁".as_bytes(), AddedSpace::Nowhere, true), "a");
+        assert_eq!(normalize_text(b" a  b ", AddedSpace::Before, false), "  a  b ");
+        assert_eq!(normalize_text(b" a  b ", AddedSpace::Before, true), " a b");
+        assert_eq!(normalize_text(b" a  b ", AddedSpace::After, true), "a b ");
+        assert_eq!(normalize_text(b"  ", AddedSpace::Before, true), "");
+        assert_eq!(normalize_text(b"", AddedSpace::After, false), "");
+        assert_eq!(normalize_text("a▁ ▁".as_bytes(), AddedSpace::Nowhere, true), "a");
     }
 
     #[test]
-    fn each_byte_that_is_no_text_is_replaced() {
-        assert_eq!(normalized(b"a\xE2\x98b\xFF", AddedSpace::Nowhere, false), "a\u{FFFD}\u{FFFD}b\u{FFFD}");
+    fn each_invalid_byte_is_replaced() {
+        assert_eq!(normalize_text(b"a\xE2\x98b\xFF", AddedSpace::Nowhere, false), "a\u{FFFD}\u{FFFD}b\u{FFFD}");
     }
 }

@@ -89,7 +89,7 @@ impl CharEngine {
         to: PlacedIds<'_>,
     ) -> Result<()> {
         let PlacedIds { ids: out, spans } = to;
-        let mut normal = Draft::tracked(start, if self.normalizer.escape { SPACE_MARK } else { b" " });
+        let mut normal = Draft::with_origins(start, if self.normalizer.escape { SPACE_MARK } else { b" " });
         self.normalizer.rewrite(text.as_bytes(), self.frozen.as_ref(), bounds, &mut normal)?;
         let (mut from, mut ends) = (0, Vec::new());
         let outcome = if self.needs_whole() {
@@ -135,7 +135,7 @@ impl CharEngine {
 
     /// Moves an error of a normalized text to its place in the text.
     pub(crate) fn place_error(&self, error: Error, text: Text<'_>) -> Error {
-        let mut normal = Draft::tracked(0, if self.normalizer.escape { SPACE_MARK } else { b" " });
+        let mut normal = Draft::with_origins(0, if self.normalizer.escape { SPACE_MARK } else { b" " });
         let (bytes, stop) = (text.as_bytes(), Stop::default());
         match self.normalizer.rewrite(bytes, self.frozen.as_ref(), &Bounds::new(bytes.len(), &stop), &mut normal) {
             Ok(()) => place_error(error, Some(normal.origins())),

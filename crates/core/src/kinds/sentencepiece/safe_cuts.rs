@@ -134,11 +134,11 @@ impl CharCuts {
 #[inline]
 fn neighbours(bytes: u64) -> u64 {
     let begins = !(bytes >> 7 & !(bytes >> 6)) as u32 & 0x0101_0101;
-    // The bits of the bytes before the left character, and of those after the right one.
+    // The bits of the bytes before the left character, and after the right one.
     let before = (begins | 1).ilog2();
-    let behind = 32 - 8 * ((bytes >> 32) as u8).leading_ones().clamp(1, 4);
+    let after = 32 - 8 * ((bytes >> 32) as u8).leading_ones().clamp(1, 4);
     let kept = bytes >> before << before;
-    kept << behind >> behind
+    kept << after >> after
 }
 
 #[inline]
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::drawn::Draw;
 
-    fn segments<'t>(cuts: &CharCuts, text: &'t str) -> Vec<&'t str> {
+    fn list_segments<'t>(cuts: &CharCuts, text: &'t str) -> Vec<&'t str> {
         let mut found = Vec::new();
         let each = |start: usize, end: usize| -> Result<(), ()> {
             found.push(&text[start..end]);
@@ -191,22 +191,21 @@ mod tests {
     #[test]
     fn a_text_is_cut_where_no_token_holds_both_characters() {
         let cuts = CharCuts::new(["▁ab", "bc", "日本", "a日", "▁▁"].into_iter(), true);
-        assert_eq!(segments(&cuts, " ab abc"), [" ab", " abc"]);
-        assert_eq!(segments(&cuts, "▁ab▁abc"), ["▁ab", "▁abc"]);
-        assert_eq!(segments(&cuts, "  ▁ab"), ["  ▁ab"]);
-        assert_eq!(segments(&cuts, "日本本日a日"), ["日本", "本", "日", "a日"]);
-        assert_eq!(segments(&cuts, ""), [""; 0]);
+        assert_eq!(list_segments(&cuts, " ab abc"), [" ab", " abc"]);
+        assert_eq!(list_segments(&cuts, "▁ab▁abc"), ["▁ab", "▁abc"]);
+        assert_eq!(list_segments(&cuts, "  ▁ab"), ["  ▁ab"]);
+        assert_eq!(list_segments(&cuts, "日本本日a日"), ["日本", "本", "日", "a日"]);
+        assert_eq!(list_segments(&cuts, ""), [""; 0]);
         let long = "日本".repeat(50);
-        assert_eq!(segments(&cuts, &long), ["日本"; 50]);
+        assert_eq!(list_segments(&cuts, &long), ["日本"; 50]);
     }
 
     #[test]
-    fn neighbours_are_those_of_the_plain_window() {
+    fn neighbours_equal_the_plain_window() {
         let characters = ["a", " ", "\u{7F}", "\u{80}", "é", "\u{7FF}", "▁", "日", "\u{FFFF}", "😀", "\u{10FFFF}"];
         for (left, right) in characters.into_iter().flat_map(|left| characters.map(|right| (left, right))) {
-            for (before, behind) in characters.into_iter().flat_map(|before| characters.map(|behind| (before, behind)))
-            {
-                let text = format!("{}{left}{right}{}", before.repeat(4), behind.repeat(4));
+            for (before, after) in characters.into_iter().flat_map(|before| characters.map(|after| (before, after))) {
+                let text = format!("{}{left}{right}{}", before.repeat(4), after.repeat(4));
                 let at = before.len() * 4 + left.len();
                 let bytes = text.as_bytes()[at - 4..].first_chunk().unwrap();
                 let expected = window(left.as_bytes(), right.as_bytes());
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn bits_are_those_of_the_flags() {
+    fn planes_have_the_bits_of_the_flags() {
         let mut draw = Draw(5);
         for _ in 0..1000 {
             let kinds: [u8; STRIDE] = std::array::from_fn(|_| draw.below(4) as u8);
@@ -228,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unescaped_space_is_a_character_of_its_own() {
+    fn an_unescaped_space_is_a_separate_character() {
         let cuts = CharCuts::new(["▁a", "b c"].into_iter(), false);
-        assert_eq!(segments(&cuts, " a▁ab c"), [" ", "a", "▁a", "b c"]);
+        assert_eq!(list_segments(&cuts, " a▁ab c"), [" ", "a", "▁a", "b c"]);
     }
 }

@@ -81,7 +81,7 @@ impl SegmentIds<'_> {
 
 impl PieceSink for SegmentIds<'_> {
     #[inline(always)]
-    fn tables(&self) -> impl SlotTables {
+    fn tables(&self) -> SlotTables<'_> {
         self.memory.tables()
     }
 
@@ -122,7 +122,7 @@ impl CharTokens {
         let mut symbols = ShortSymbols::default();
         symbols.begin(text.len(), characters(text).fold(0, |starts, (start, _)| starts | 1 << start));
         for (start, char) in characters(text) {
-            symbols.set_id(start, self.character(char));
+            symbols.set_id(start, self.char_id(char));
         }
         for pair in symbols.pairs() {
             if let Some(merge) = self.first_merge(window, pair.clone()) {
@@ -161,7 +161,6 @@ impl CharTokens {
         may_be.then_some(sought)
     }
 
-    /// The merge that makes the prefetched token.
     #[inline(always)]
     fn find_prefetched(&self, window: &Window<'_>, joined: Range<usize>, expected: Option<LookupKey>) -> Option<Merge> {
         self.vocab.lookup().find_prefetched(expected?, &window.text[joined]).map(|merge| self.with_rank(merge))

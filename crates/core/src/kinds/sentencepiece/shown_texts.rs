@@ -33,7 +33,6 @@ pub struct ShownTexts {
     denormalizer: Option<Normalizer>,
 }
 
-/// The shown text of one id.
 #[derive(Debug, Clone, Copy, Default)]
 struct ShownSpan {
     /// Its start and end in the blob.

@@ -18,14 +18,14 @@ impl CharEngine {
         self.way == CharRule::Words || (self.way == CharRule::Merge && self.tokens.has_unused())
     }
 
-    /// Appends the ids of a normalized text if [`Self::needs_whole`], and calls `ended` with the end of each.
+    /// Appends the ids of a normalized text if [`Self::needs_whole`], and calls `on_end` with the end of each.
     pub(crate) fn encode_whole(
         &self,
         text: &[u8],
         dropout: Option<Dropout<'_>>,
         stop: &Stop,
         out: &mut Vec<u32>,
-        ended: &mut dyn FnMut(usize),
+        on_end: &mut dyn FnMut(usize),
     ) -> Result<()> {
         let mut push = |id: Option<u32>, range: Range<usize>| {
             let before = out.len();
@@ -37,7 +37,7 @@ impl CharEngine {
             }
             let bytes = self.tokens.unknown().is_none() && id.is_none();
             let new_ids = out.len() - before;
-            (1..=new_ids).for_each(|count| ended(if bytes { range.start + count } else { range.end }));
+            (1..=new_ids).for_each(|count| on_end(if bytes { range.start + count } else { range.end }));
             Ok(())
         };
         if self.way == CharRule::Words {
@@ -48,7 +48,6 @@ impl CharEngine {
         UnusedMerger::new(&self.tokens, text, &frozen).run(dropout, stop, push)
     }
 
-    /// The id of a word.
     fn word_id(&self, word: &[u8]) -> Option<u32> {
         let symbol = self.frozen.as_ref().and_then(|frozen| frozen.find(Input::new(word).anchored(Anchored::Yes)));
         if let Some(symbol) = symbol.filter(|found| found.len() == word.len()) {
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_starts_at_each_block() {
+    fn a_word_starts_at_each_space_mark() {
         let text = "a▁bc▁▁d".as_bytes();
         let found: Vec<_> = words(text).map(|word| std::str::from_utf8(&text[word]).unwrap()).collect();
         assert_eq!(found, ["a", "▁bc", "▁", "▁d"]);

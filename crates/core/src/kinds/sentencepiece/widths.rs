@@ -4,7 +4,6 @@ use crate::kinds::sentencepiece::normalize::SPACE_MARK;
 use crate::vocab::Vocab;
 use crate::vocab::by_id::ById;
 
-/// The widths of the ids.
 #[derive(Debug)]
 pub(crate) struct CharWidths {
     /// By id, the bytes of its token: with `▁` unchanged, and as a space. 0 for an id without a token, and [`UNKNOWN`]

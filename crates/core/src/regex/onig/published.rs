@@ -78,7 +78,7 @@ pub const SAME: &[&str] = &[
         r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|",
         r"\s*[\r\n]|\s+(?!\S)|\s+"
     ),
-    // The normalizers of ALBERT and T5, and those of models of SentencePiece as HF tokenizers has them
+    // The normalizers of ALBERT and T5, and of models of SentencePiece as HF tokenizers has them
     " {2,}",
     r"\A +",
     r"▁+\z",

@@ -66,7 +66,6 @@ impl OnigSearch {
     }
 }
 
-/// A text being searched.
 struct BoundedText<'s> {
     regex: &'s Regex,
     pattern: &'s str,
@@ -117,7 +116,6 @@ impl BoundedText<'_> {
         Ok(None)
     }
 
-    /// Whether a match starts at `at`.
     fn starts_match(&mut self, at: usize) -> Result<bool> {
         let mut retries = FREE_STEPS;
         loop {
@@ -156,7 +154,7 @@ mod tests {
     use crate::error::Error;
     use crate::threads::parallel::Stop;
 
-    fn matches(pattern: &str, text: &str) -> Result<Vec<(usize, usize)>> {
+    fn find_matches(pattern: &str, text: &str) -> Result<Vec<(usize, usize)>> {
         let (stop, mut all) = (Stop::default(), Vec::new());
         OnigSearch::new(pattern)?
             .for_each_match(text, &Bounds::new(text.len(), &stop), |start, end| all.push((start, end)))?;
@@ -164,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn windows_and_tries_change_no_match() {
+    fn windows_and_retries_change_no_match() {
         let words = format!("{}é 日本{}", "ab ".repeat(40_000), " ".repeat(2_000));
         for pattern in
             [r"\s+(?!\S)|\s+", r"日本|x$", r"\G\w+\s", r"(?:\w+ ?)+(?=é)", r"(?: )+x|b+", r"(?<= )a|\b|$", ""]
         {
             let regex = Regex::new(pattern).unwrap();
             let all: Vec<_> = regex.find_iter(&words).collect();
-            let own = matches(pattern, &words).unwrap();
+            let own = find_matches(pattern, &words).unwrap();
             let differ = all.iter().zip(&own).find(|(left, right)| left != right);
             assert!(
                 differ.is_none() && all.len().abs_diff(own.len()) <= 1,
@@ -193,9 +191,9 @@ mod tests {
     }
 
     #[test]
-    fn a_search_without_end_is_ended() {
+    fn an_endless_search_is_ended() {
         let text = format!("b{}", "x".repeat(10_000));
-        let found = matches("(?:x+x+)+y|x", &text).unwrap_err();
+        let found = find_matches("(?:x+x+)+y|x", &text).unwrap_err();
         assert!(matches!(found, Error::Pattern { offset: Some(1), .. }), "{found}");
     }
 }

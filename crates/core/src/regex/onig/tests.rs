@@ -30,24 +30,24 @@ fn is_exhaustive() -> bool {
     std::env::var_os("TOKSMITH_EXHAUSTIVE").is_some()
 }
 
-fn regexes() -> impl Iterator<Item = &'static str> {
+fn listed_regexes() -> impl Iterator<Item = &'static str> {
     SAME.iter().copied().chain(OTHER.iter().map(|(onig, _)| *onig))
 }
 
-fn finds(finder: &Finder, text: &str) -> Vec<MatchSpan> {
+fn find_all(finder: &Finder, text: &str) -> Vec<MatchSpan> {
     let stop = Stop::default();
     finder.find(text, &Bounds::new(text.len(), &stop)).unwrap()
 }
 
 /// Compares the matches of every regex of the table with Oniguruma's in texts; each regex must have some.
-fn hold(texts: &[String]) {
-    for regex in regexes() {
+fn check_texts(texts: &[String]) {
+    for regex in listed_regexes() {
         let peer = Finder::Onig(Box::new(OnigSearch::new(regex).unwrap()));
         let own = Finder::new(regex, "onig").unwrap();
         assert!(matches!(own, Finder::Rust(_)), "{regex}");
         let mut matches = 0;
         for text in texts {
-            let (expected, found) = (finds(&peer, text), finds(&own, text));
+            let (expected, found) = (find_all(&peer, text), find_all(&own, text));
             if let Some((left, right)) = expected.iter().zip(&found).find(|(left, right)| left != right) {
                 panic!(
                     "{regex:?} in {:?}: {right:?}, not {left:?}",
@@ -63,33 +63,33 @@ fn hold(texts: &[String]) {
 }
 
 #[test]
-fn drawn_texts_are_cut_alike() {
+fn drawn_texts_have_equal_matches() {
     let (hard, contracted): (Vec<char>, Vec<char>) = (HARD.chars().collect(), CONTRACTED.chars().collect());
     let (mut draw, times) = (Draw(3), if is_exhaustive() { 20_000 } else { 1_000 });
     let mut texts: Vec<String> =
         (0..times).map(|turn| draw.text(if turn % 4 == 0 { &contracted } else { &hard }, 20)).collect();
     texts.extend(["a1234567", "  a", "a▁", "a▁▁", "a  ", "123"].map(str::to_owned));
-    hold(&texts);
+    check_texts(&texts);
 }
 
 #[test]
-fn long_runs_are_cut_alike() {
+fn long_runs_have_equal_matches() {
     let runs = [" ", "\n", " \n", "a", "A", "1", "!", "'", "'s", "一", "aA", "e\u{301}", "1a", "\r", "/", "▁"];
-    hold(&runs.iter().flat_map(|run| ["", "a", " ", "1"].map(|end| run.repeat(600) + end)).collect::<Vec<_>>());
+    check_texts(&runs.iter().flat_map(|run| ["", "a", " ", "1"].map(|end| run.repeat(600) + end)).collect::<Vec<_>>());
 }
 
 #[test]
-fn code_points_belong_to_the_same_classes() {
+fn code_points_have_equal_classes() {
     let last = if is_exhaustive() { char::MAX } else { '\u{33FF}' };
     // Alone; then among letters, capitals, digits and white space.
     let alone = ('\0'..=last).flat_map(|char| [char, ' ', '\n']).collect();
     let among = ('\0'..=last).flat_map(|char| ['a', char, 'A', char, '1', char, char, ' ']).collect();
-    hold(&[alone, among, "▁▁".to_owned(), "  a".to_owned(), "  ".to_owned()]);
+    check_texts(&[alone, among, "▁▁".to_owned(), "  a".to_owned(), "  ".to_owned()]);
 }
 
 #[test]
 fn each_regex_is_listed_once() {
-    let mut all: Vec<_> = regexes().collect();
+    let mut all: Vec<_> = listed_regexes().collect();
     all.sort_unstable();
     all.dedup();
     assert_eq!(all.len(), SAME.len() + OTHER.len());

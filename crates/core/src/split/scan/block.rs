@@ -1,6 +1,6 @@
 //! Finds the piece starts in a block of text by bit algebra.
 //!
-//! A block starts where a piece starts. No pattern looks behind, so only the bytes from there on decide the piece
+//! A block starts where a piece starts. No pattern has a look-behind, so only the bytes from there on decide the piece
 //! starts of the block. Starts that depend on bytes after the block are left out, and so is everything from the first
 //! place that bit algebra cannot decide. The next block starts at the last start found. Every byte has the kind of its
 //! character, so that "the character before" is the byte before. A start bit is set for every byte whose piece does not
@@ -9,7 +9,7 @@
 use super::class::{CASELESS, Classes, LETTER, LOWER, NUMBER, SPACE, UPPER};
 use crate::simd::{BLOCK, Masks};
 
-/// The bytes read for a block: its own, and those that its last character can extend into.
+/// The bytes read for a block: its own, and the next ones, which its last character can extend into.
 pub const READ: usize = BLOCK + 3;
 
 /// The kinds of the bytes of a block. Every byte before `end` is exactly one of `letter`, `number`, `blank`, `newline`

@@ -11,14 +11,12 @@ pub struct Classes([u8; char::MAX as usize + 1]);
 static CLASSES: Classes = Classes(*include_bytes!(concat!(env!("OUT_DIR"), "/classes")));
 
 impl Classes {
-    /// The bits of a code point.
     #[inline]
     pub fn bits_of(&self, code_point: u32) -> u8 {
         self.0[code_point as usize]
     }
 }
 
-/// The table.
 pub fn classes() -> &'static Classes {
     &CLASSES
 }

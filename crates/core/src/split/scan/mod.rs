@@ -16,7 +16,7 @@ mod rows;
 mod scanner;
 mod text;
 
-pub use row::{HardText, Pattern};
+pub use row::Pattern;
 pub use rows::PATTERNS;
 pub use scanner::{Ends, Scanner};
 

@@ -1,7 +1,7 @@
 //! Compares every scanner with its regex. `TOKSMITH_EXHAUSTIVE=1` tests the full depth, which takes more than an hour.
 //!
-//! No pattern looks behind, so the pieces from a piece's start on depend on nothing before it. The regex thus runs once
-//! for a text, and the scanner with each padding before it, which moves the text through the block.
+//! No pattern has a look-behind, so the pieces from a piece's start on depend on nothing before it. The regex thus runs
+//! once for a text, and the scanner with each padding before it, which moves the text through the block.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -10,9 +10,9 @@ use regex_syntax::hir::{Class, HirKind};
 
 use crate::drawn::Draw;
 use crate::simd::{BLOCK, Instructions};
-use crate::split::Splitter;
 use crate::split::pattern::PATTERNS;
 use crate::split::scan::{Ends, Scanner};
+use crate::split::{Splitter, Text};
 use crate::text::bounds::Bounds;
 use crate::threads::parallel::Stop;
 
@@ -37,7 +37,7 @@ const EDGE_OFFSETS: RangeInclusive<usize> = BLOCK - 6..=BLOCK;
 /// Places of a text that ends right after the one under test: after a whole block, at its end, and in the next.
 const LAST_OFFSETS: [usize; 4] = [BLOCK - 1, BLOCK, BLOCK + 3, BLOCK + 8];
 
-fn depth(usual: usize, full: usize) -> usize {
+fn choose_depth(usual: usize, full: usize) -> usize {
     if std::env::var_os("TOKSMITH_EXHAUSTIVE").is_some() { full } else { usual }
 }
 
@@ -58,61 +58,60 @@ struct Twins {
 
 impl Twins {
     /// Fails if the pieces of `text` alone differ.
-    fn equal(&mut self, text: &str) {
-        ends(&self.regex, text, &mut self.expected);
+    fn check_text(&mut self, text: &str) {
+        find_ends(&self.regex, text, &mut self.expected);
         self.scan(text, "", 0);
     }
 
     /// Fails if the pieces of `text` differ, alone or before a block full of words.
-    fn equal_with_tail(&mut self, text: &str) {
-        self.equal(text);
+    fn check_with_tail(&mut self, text: &str) {
+        self.check_text(text);
         let mut longer = std::mem::take(&mut self.text);
         longer.clear();
         longer.push_str(text);
         longer.push_str(AFTER);
-        self.equal(&longer);
+        self.check_text(&longer);
         self.text = longer;
     }
 
-    /// As `equal_with_tail`, and after a padding of each length in `offsets`, whose kind is the `turn`th.
-    fn equal_at(&mut self, text: &str, offsets: RangeInclusive<usize>, turn: usize) {
-        self.equal_with_tail(text);
+    /// As `check_with_tail`, and after a padding of each length in `offsets`, whose kind is the `turn`th.
+    fn check_at_offsets(&mut self, text: &str, offsets: RangeInclusive<usize>, turn: usize) {
+        self.check_with_tail(text);
         let padding = self.paddings[turn % self.paddings.len()].repeat(BLOCK);
         let last = &padding[padding.len() - 1..];
-        ends(&self.regex, &format!("{last}{text}{AFTER}"), &mut self.expected);
+        find_ends(&self.regex, &format!("{last}{text}{AFTER}"), &mut self.expected);
         let longer = format!("{padding}{text}{AFTER}");
         for offset in offsets {
             self.scan(&longer[padding.len() - offset..], &padding, offset);
         }
-        ends(&self.regex, &format!("{last}{text}"), &mut self.expected);
+        find_ends(&self.regex, &format!("{last}{text}"), &mut self.expected);
         for offset in LAST_OFFSETS {
             self.scan(&longer[padding.len() - offset..longer.len() - AFTER.len()], &padding, offset);
         }
     }
 
-    /// Fails if the scanner's pieces are not `offset - 1` single bytes followed by those of `expected`.
+    /// Fails if the scanner's pieces are not `offset - 1` single bytes and then the pieces of `expected`.
     fn scan(&mut self, text: &str, padding: &str, offset: usize) {
         let instructions = self.instructions[self.texts % self.instructions.len()];
-        scanned(self.scanner, instructions, text, &mut self.found);
+        find_scanned_ends(self.scanner, instructions, text, &mut self.found);
         self.texts += 1;
         let single = offset.saturating_sub(1);
         let same = self.found.len() == single + self.expected.len()
             && self.found[..single].iter().copied().eq(1..=single)
             && self.found[single..].iter().zip(&self.expected).all(|(&found, &end)| found == single + end);
         let (name, expected, found) = (self.name, &self.expected, &self.found);
-        let by = instructions.name();
         assert!(
             same,
-            "{name} by {by} on {text:?}, {offset} bytes of {padding:.4?}: {found:?}, not {single} + {expected:?}"
+            "{name}, {instructions:?} on {text:?}, {offset} of {padding:.4?}: {found:?}, not {single} + {expected:?}"
         );
     }
 }
 
-fn ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
+fn find_ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
     ends.clear();
     let mut end = 0;
     splitter
-        .split(text, &Bounds::new(text.len(), &Stop::default()), |piece| {
+        .split(Text::Str(text), &Bounds::new(text.len(), &Stop::default()), |piece| {
             end += piece.len();
             ends.push(end);
             Ok(())
@@ -120,7 +119,7 @@ fn ends(splitter: &Splitter, text: &str, ends: &mut Vec<usize>) {
         .unwrap();
 }
 
-fn scanned(scanner: Scanner, instructions: Instructions, text: &str, found: &mut Vec<usize>) {
+fn find_scanned_ends(scanner: Scanner, instructions: Instructions, text: &str, found: &mut Vec<usize>) {
     found.clear();
     let mut ends = Ends::default();
     while found.last().copied().unwrap_or(0) < text.len() {
@@ -130,14 +129,14 @@ fn scanned(scanner: Scanner, instructions: Instructions, text: &str, found: &mut
 }
 
 /// Runs `check` for every row with a scanner; `--nocapture` prints the number of compared texts.
-fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
+fn for_each_row(subject: &str, check: impl Fn(&mut Twins)) {
     for row in PATTERNS {
         let Some(scanner) = row.scanner else { continue };
         let start = std::time::Instant::now();
         let (regex, instructions) = (Splitter::without_scanners(row.regexes).unwrap(), Instructions::all());
         let (text, mut expected, found) = (String::new(), Vec::new(), Vec::new());
         let is_cut = |padding: &&str| {
-            ends(&regex, &padding.repeat(2), &mut expected);
+            find_ends(&regex, &padding.repeat(2), &mut expected);
             expected.len() == 2 * padding.len()
         };
         let paddings: Vec<_> = PADDINGS.into_iter().filter(is_cut).collect();
@@ -150,7 +149,7 @@ fn each_row(subject: &str, check: impl Fn(&mut Twins)) {
 }
 
 /// Calls `check` with every text of at most `length` characters of these, and its number.
-fn tuples(characters: &str, length: usize, mut check: impl FnMut(&str, usize)) {
+fn for_each_tuple(characters: &str, length: usize, mut check: impl FnMut(&str, usize)) {
     let symbols: Vec<char> = characters.chars().collect();
     let mut number = 0;
     for length in 0..=length {
@@ -170,7 +169,7 @@ fn tuples(characters: &str, length: usize, mut check: impl FnMut(&str, usize)) {
 }
 
 /// The classes that the regexes name: `\s`, `\p{…}` and those in brackets. Single letters of contractions are left out.
-fn named_classes() -> Vec<Vec<(char, char)>> {
+fn parse_classes() -> Vec<Vec<(char, char)>> {
     let mut names = HashSet::new();
     for regex in PATTERNS.iter().flat_map(|row| row.regexes) {
         let mut at = 0;
@@ -211,14 +210,14 @@ fn every_row_has_a_scanner() {
 }
 
 #[test]
-fn hard_texts_have_the_pieces_that_their_row_says() {
-    each_row("hard texts", |twins| {
+fn hard_texts_have_the_pieces_of_their_row() {
+    for_each_row("hard texts", |twins| {
         let row = PATTERNS.iter().find(|row| row.name == twins.name).unwrap();
         assert!(row.hard_texts.len() > 1, "{}", row.name);
         for (number, (why, pieces)) in row.hard_texts.iter().enumerate() {
             let text = pieces.concat();
-            twins.equal_at(&text, EVERY_OFFSET, number);
-            ends(&twins.regex, &text, &mut twins.expected);
+            twins.check_at_offsets(&text, EVERY_OFFSET, number);
+            find_ends(&twins.regex, &text, &mut twins.expected);
             let lengths = pieces.iter().scan(0, |end, piece| {
                 *end += piece.len();
                 Some(*end)
@@ -238,8 +237,8 @@ fn no_pattern_looks_behind() {
 }
 
 #[test]
-fn the_representatives_are_of_every_kind_that_there_is() {
-    let classes = named_classes();
+fn the_representatives_cover_every_kind() {
+    let classes = parse_classes();
     assert!(classes.len() > 8);
     let kind = |char: char| {
         let within = |ranges: &Vec<(char, char)>| ranges.iter().any(|&(first, last)| (first..=last).contains(&char));
@@ -254,47 +253,49 @@ fn the_representatives_are_of_every_kind_that_there_is() {
 }
 
 #[test]
-fn all_short_tuples_of_representatives() {
-    let length = depth(2, 4);
-    each_row("representatives", |twins| {
-        tuples(REPRESENTATIVES, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+fn scanners_equal_regexes_on_short_tuples() {
+    let length = choose_depth(2, 4);
+    for_each_row("representatives", |twins| {
+        for_each_tuple(REPRESENTATIVES, length, |text, number| twins.check_at_offsets(text, EVERY_OFFSET, number));
     });
 }
 
 #[test]
-fn all_longer_tuples_of_the_reduced_classes() {
-    let length = depth(4, 7);
-    each_row("reduced classes", |twins| {
-        tuples(REDUCED, length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+fn scanners_equal_regexes_on_longer_tuples() {
+    let length = choose_depth(4, 7);
+    for_each_row("reduced classes", |twins| {
+        for_each_tuple(REDUCED, length, |text, number| twins.check_at_offsets(text, EVERY_OFFSET, number));
     });
 }
 
 #[test]
-fn contractions_in_every_case() {
-    let length = depth(3, 5);
-    each_row("contractions", |twins| {
-        tuples("'sTlLvErſ\u{212a}x ", length, |text, number| twins.equal_at(text, EVERY_OFFSET, number));
+fn scanners_equal_regexes_on_contractions() {
+    let length = choose_depth(3, 5);
+    for_each_row("contractions", |twins| {
+        for_each_tuple("'sTlLvErſ\u{212a}x ", length, |text, number| {
+            twins.check_at_offsets(text, EVERY_OFFSET, number);
+        });
     });
 }
 
 #[test]
-fn every_code_point_alone_and_between_letters() {
-    let step = depth(11, 1);
-    each_row("code points", |twins| {
+fn scanners_equal_regexes_on_every_code_point() {
+    let step = choose_depth(11, 1);
+    for_each_row("code points", |twins| {
         for (number, char) in ('\0'..=char::MAX).step_by(step).enumerate() {
-            twins.equal_with_tail(&format!("{char}"));
-            twins.equal_at(&format!("a{char}b{char}C"), EDGE_OFFSETS, number);
+            twins.check_with_tail(&format!("{char}"));
+            twins.check_at_offsets(&format!("a{char}b{char}C"), EDGE_OFFSETS, number);
         }
     });
 }
 
 #[test]
-fn a_padding_is_what_the_regex_makes_of_it() {
-    each_row("paddings", |twins| {
+fn the_bytes_of_a_padding_are_pieces() {
+    for_each_row("paddings", |twins| {
         for padding in twins.paddings.clone() {
             for text in REPRESENTATIVES.chars() {
                 for times in [1, 2, BLOCK] {
-                    twins.equal_with_tail(&format!("{}{text}", padding.repeat(times)));
+                    twins.check_with_tail(&format!("{}{text}", padding.repeat(times)));
                     let ends = twins.expected[..padding.len() * times - 1].iter().copied();
                     assert!(ends.eq(1..padding.len() * times), "{} on {padding:?} before {text:?}", twins.name);
                 }
@@ -310,9 +311,9 @@ const WORDS: &str = "a|B|word|Word|HTTP|camelCase|'s|'ll|'LL|'re|'x|'|''|don't|i
 
 /// Texts of ASCII and a few other characters, long enough for blocks, with every run and edge at every offset.
 #[test]
-fn drawn_texts_longer_than_a_block() {
-    let rounds = depth(20_000, 1_000_000);
-    each_row("drawn texts", |twins| {
+fn scanners_equal_regexes_on_drawn_texts() {
+    let rounds = choose_depth(20_000, 1_000_000);
+    for_each_row("drawn texts", |twins| {
         let (mut draw, words) = (Draw(7), WORDS.split('|').collect::<Vec<_>>());
         for _ in 0..rounds {
             let mut text = String::new();
@@ -320,7 +321,7 @@ fn drawn_texts_longer_than_a_block() {
                 let most = if draw.below(3) == 0 { words.len() } else { 33 };
                 text.push_str(words[draw.below(most)]);
             }
-            twins.equal_with_tail(&text);
+            twins.check_with_tail(&text);
         }
     });
 }

@@ -5,9 +5,7 @@ use super::class::{Classes, END, NEWLINE, NUMBER, SPACE};
 /// A text with the class table. Positions are bytes, always between two characters.
 #[derive(Clone, Copy)]
 pub struct ScanText<'t> {
-    /// The text.
     pub text: &'t str,
-    /// The table.
     pub classes: &'static Classes,
 }
 
