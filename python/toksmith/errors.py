@@ -111,7 +111,15 @@ class ModelError(ToksmithError, ValueError):
         return invariant if self.id is None else f"id {self.id}: {invariant}"
 
 
-class PatternError(ToksmithError, ValueError):
+class _PlacedError(ToksmithError, ValueError):
+    """An error at an offset in a text of a batch; its last two arguments are `offset` and `index`."""
+
+    def at(self, offset: int, index: int | None) -> _PlacedError:
+        """The same error at another place; the core calls it too."""
+        return type(self)(*self.args[:-2], offset, index)
+
+
+class PatternError(_PlacedError):
     """The regex engine gave up on a text.
 
     Attributes: `pattern` the regex, `problem` the engine's message; `offset`
@@ -131,10 +139,6 @@ class PatternError(ToksmithError, ValueError):
             f"the regex engine gave up{where}: {shorten_middle(self.problem)}; the pattern was {quote_value(self.pattern)}. "
             "Cut the text into smaller documents, or use a pattern that backtracks less"
         )
-
-    def at(self, offset: int, index: int | None) -> PatternError:
-        """The same error at another place."""
-        return PatternError(self.pattern, self.problem, offset, index)
 
 
 class TextTooLong(ToksmithError, ValueError):
@@ -157,7 +161,7 @@ class TextTooLong(ToksmithError, ValueError):
         )
 
 
-class SpecialTokenInText(ToksmithError, ValueError):
+class SpecialTokenInText(_PlacedError):
     """A text contains a special token that the call does not allow.
 
     Attributes: `token` its text; `offset` where it starts, in characters for
@@ -176,12 +180,8 @@ class SpecialTokenInText(ToksmithError, ValueError):
             f"ordinary text, or special='allow' (or special=[{token}]) to turn it into its id"
         )
 
-    def at(self, offset: int, index: int | None) -> SpecialTokenInText:
-        """The same error at another place."""
-        return SpecialTokenInText(self.token, offset, index)
 
-
-class NotInVocabulary(ToksmithError, ValueError):
+class NotInVocabulary(_PlacedError):
     """A character, word or token is not in the vocabulary and has no
     fallback.
 
@@ -198,10 +198,6 @@ class NotInVocabulary(ToksmithError, ValueError):
     def __str__(self) -> str:
         where = "" if self.offset is None else f" ({describe_place(self.offset, self.index)})"
         return f"{quote_value(self.content)} is not in the vocabulary{where}"
-
-    def at(self, offset: int, index: int | None) -> NotInVocabulary:
-        """The same error at another place."""
-        return NotInVocabulary(self.content, offset, index)
 
 
 OF_A_PLACE = (SpecialTokenInText, NotInVocabulary, PatternError)
@@ -370,13 +366,8 @@ class CheckpointError(ToksmithError, OSError):
 
     def __str__(self) -> str:
         message = f"{self.path}: the checkpoint cannot be written: {self.problem}"
-        if self.tokenizer is None:
-            return f"{message}; nothing was learned yet"
-        merges = len(self.tokenizer.model.merges)
-        return (
-            f"{message}; merges learned so far: {merges}. The exception's `tokenizer` holds them and can be "
-            "saved. Repeat the call to continue from the merges in the file"
-        )
+        advice = "" if self.tokenizer is None else ". Repeat the call to continue from the merges in the file"
+        return f"{message}; {describe_progress(self.tokenizer)}{advice}"
 
 
 class TrainingInterrupted(KeyboardInterrupt):
@@ -392,13 +383,15 @@ class TrainingInterrupted(KeyboardInterrupt):
         self.tokenizer, self.phase = tokenizer, phase
 
     def __str__(self) -> str:
-        if self.tokenizer is None:
-            return f"training was interrupted while {self.phase}; nothing was learned yet"
-        merges = len(self.tokenizer.model.merges)
-        return (
-            f"training was interrupted while {self.phase}; merges learned so far: {merges}. The "
-            "exception's `tokenizer` holds them and can be saved"
-        )
+        return f"training was interrupted while {self.phase}; {describe_progress(self.tokenizer)}"
+
+
+def describe_progress(tokenizer: Any) -> str:
+    """The merges of an interrupted training, in words."""
+    if tokenizer is None:
+        return "nothing was learned yet"
+    merges = len(tokenizer.model.merges)
+    return f"merges learned so far: {merges}. The exception's `tokenizer` holds them and can be saved"
 
 
 def __dir__() -> list[str]:

@@ -78,7 +78,6 @@ def check_text(value: Any, name: str) -> str:
 
 
 def check_text_or_bytes(value: Any, name: str) -> str | bytes:
-    """A text to encode."""
     return value if isinstance(value, (str, bytes)) else raise_wrong_type(name, "str or bytes", value)
 
 

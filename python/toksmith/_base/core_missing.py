@@ -21,12 +21,7 @@ INSTALLED = re.compile(r"toksmith-(?P<version>\d+\.\d+\.\d+)\.dist-info")
 
 
 def explain_import_error(problem: ImportError, folder: str) -> str:
-    """The explanation of a failed import of the core, with a remedy.
-
-    Args:
-        problem: The error of the import.
-        folder: The package's folder.
-    """
+    """The explanation of a failed import of the core from the package's `folder`, with a remedy."""
     is_known = platform.python_implementation() == "CPython" and sys.platform in SYSTEMS and sys.maxsize > 1 << 32
     if not is_known:
         return f"{SUPPORTED}; this is {describe_python()}: use such a Python (toksmith.reference works here as well)"
@@ -42,14 +37,7 @@ def explain_import_error(problem: ImportError, folder: str) -> str:
 
 
 def refuse_other_version(core: str, names: Sequence[str]) -> None:
-    """Refuses a core that remains from another version of toksmith.
-
-    Args:
-        core: The core's version.
-        names: The entries next to the package. In a clone none of them records an installed version.
-    Raises:
-        ImportError: pip installed other versions there, and not the core's.
-    """
+    """Raises ImportError if an installed version is recorded next to the package (in a clone none is), and is not the core's."""
     versions = [match["version"] for name in names if (match := INSTALLED.fullmatch(name))]
     if versions and core not in versions:
         which = " and ".join(versions)
@@ -59,7 +47,6 @@ def refuse_other_version(core: str, names: Sequence[str]) -> None:
 
 
 def describe_python() -> str:
-    """This interpreter and machine, in words."""
     bits = 64 if sys.maxsize > 1 << 32 else 32
     system = SYSTEMS.get(sys.platform, sys.platform)
     name = f"{platform.python_implementation()} {platform.python_version()}"

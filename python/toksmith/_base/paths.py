@@ -1,10 +1,10 @@
 """Reads files: which paths are allowed, how much of a file is read, and the wording of errors about files.
 
 A user's path can name a regular file, a descriptor that the caller has open, or a URL (`_storage/remote.py`). Opening a
-pipe waits for a writer, perhaps forever, and a device can be endless. A caller who has opened one knows what it is, so
+pipe waits for a writer, perhaps forever, and a device can be endless. A caller that has opened one knows its kind, so
 the names of open descriptors (`/dev/stdin`, `/dev/fd/3`) are read without these checks.
 
-The folder of a job is not trusted: a stranger may supply it or write to it. The user names the folder, so the folder itself
+The folder of a job is not trusted: a stranger can supply it or write to it. The user names the folder, so the folder itself
 can be a link. Entries inside must be regular files, because a link can lead to any file of the user. Only `open_guarded`
 and `read_guarded` open such files. `_storage/atomic_files.py` writes files.
 """
@@ -231,9 +231,9 @@ def status_of(path: str | os.PathLike[str]) -> os.stat_result | None:
     return status
 
 
-def refuse_kind(found: os.stat_result) -> None:
+def refuse_kind(status: os.stat_result) -> None:
     """Raises OSError unless the file is regular."""
-    if kind := "a link" if SYSTEM.is_link(found) else kind_of(found.st_mode):
+    if kind := "a link" if SYSTEM.is_link(status) else kind_of(status.st_mode):
         message = f"it is {kind}, but toksmith reads and writes only regular files here"
         raise OSError(f"{message}; delete it or move it away, and repeat the command")
 

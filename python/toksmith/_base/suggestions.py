@@ -154,17 +154,10 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
 
 
 def fold_name(name: str) -> str:
-    """The letters and digits of a name, in lower case."""
     return "".join(filter(str.isalnum, name.lower()))
 
 
 def missing_attribute(owner: object, what: str, name: str, ours: Mapping[str, str]) -> AttributeError:
-    """The error for a missing attribute; Python itself adds an attribute with a similar spelling.
-
-    Args:
-        owner: The object.
-        what: The object in words.
-        ours: By another library's name, the expression to use here.
-    """
+    """The error for a missing attribute; `what` is `owner` in words, `ours` has the expressions to use for other libraries' names."""
     hint = f"; use {ours[name]}" if name in ours else ""
     return AttributeError(f"{what} has no attribute {name!r}{hint}", name=name, obj=owner)

@@ -22,7 +22,7 @@ __all__ = ["SYSTEM", "MacOS", "Posix", "Windows"]
 # Windows refuses to rename or remove a file while any program has it open, such as a virus scanner that reads new files.
 TRIES, FIRST_PAUSE_S = 10, 0.004  # the pause doubles after each try: four seconds in total
 LOCK_PAUSE_S = 0.01
-# Seconds. A file that was written to more recently may be closed and about to be renamed.
+# Seconds. A file that was written to more recently can be closed and about to be renamed.
 MOVING_S = 30
 JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of the Windows API
 
@@ -41,9 +41,9 @@ class Posix:
     frees_ports_late = True
     unfollowed = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
-    def is_link(self, found: os.stat_result) -> bool:
+    def is_link(self, status: os.stat_result) -> bool:
         """Whether a result of `os.lstat` is a link or a junction of Windows, which leads to another folder too."""
-        return stat.S_ISLNK(found.st_mode) or getattr(found, "st_reparse_tag", 0) == JUNCTION
+        return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == JUNCTION
 
     # Files that are being written
 
@@ -105,7 +105,6 @@ class Posix:
         os.link(name, target)
 
     def remove(self, name: str) -> None:
-        """Removes a file."""
         os.unlink(name)
 
     # Flushing to the disk
@@ -163,7 +162,6 @@ class MacOS(Posix):
         return None if kib is None else kib / 1024
 
     def cache_folder(self, home: str) -> str:
-        """The user's folder for caches of toksmith."""
         return os.path.join(home, "Library", "Caches", "toksmith")
 
 
@@ -188,7 +186,7 @@ class Windows(Posix):
         return False
 
     def remove_unheld(self, name: str) -> None:
-        """Removes a file that no process has open, unless it was just closed: then its writer may be about to rename it."""
+        """Removes a file that no process has open, unless it was just closed: then its writer can be about to rename it."""
         with contextlib.suppress(OSError):
             if time.time() - os.stat(name).st_mtime > MOVING_S:
                 os.unlink(name)
@@ -239,7 +237,6 @@ class Windows(Posix):
         """Does nothing: the file system flushes names by itself."""
 
     def peak_memory_mib(self) -> float | None:
-        """The peak memory of the process; None if Windows does not report it."""
         import ctypes  # slow to import
 
         class Counters(ctypes.Structure):
@@ -261,7 +258,6 @@ class Windows(Posix):
         return float(counters.peak) / (1 << 20) if succeeded else None
 
     def cache_folder(self, home: str) -> str:
-        """The user's folder for caches of toksmith."""
         local = os.environ.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
         return os.path.join(local, "toksmith", "cache")
 

@@ -54,11 +54,11 @@ def one_call_at_a_time(
     """
 
     @functools.wraps(method)
-    def run(self: Self, /, *given: Given.args, **named: Given.kwargs) -> Result:
+    def run(self: Self, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         if not self._free.acquire(False):
             raise RuntimeError(f"another call uses this {self._what}; make one for each thread, or call in turn")
         try:
-            return method(self, *given, **named)
+            return method(self, *args, **kwargs)
         finally:
             self._free.release()
 

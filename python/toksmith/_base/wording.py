@@ -23,7 +23,6 @@ MOST_TOLD = 3 * MOST_QUOTED  # the limit for a sentence that contains such a quo
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
-    """The path or URL as errors show it."""
     from .paths import printable_path  # which raises errors
 
     return printable_path(path)
@@ -36,10 +35,6 @@ class Quoting(reprlib.Repr):
         super().__init__()
         self.maxother = self.maxlong = MOST_QUOTED
         self.maxtuple = self.maxlist = self.maxset = self.maxfrozenset = self.maxdict = self.maxdeque = 12
-
-    def quoted(self, value: object) -> str:
-        """The value as Python source."""
-        return shorten_middle(self.repr(value), MOST_QUOTED)
 
     def repr_str(self, x: str, level: int) -> str:
         """A text; inside a container it is shorter, so that two texts fit."""
@@ -60,7 +55,7 @@ class Quoting(reprlib.Repr):
 
 def quote_value(value: object) -> str:
     """A value as messages quote it: as Python writes it, in at most 200 characters."""
-    return Quoting().quoted(value)
+    return shorten_middle(Quoting().repr(value), MOST_QUOTED)
 
 
 def shorten_middle(text: str, most: int = MOST_TOLD) -> str:

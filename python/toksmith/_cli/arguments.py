@@ -1,6 +1,6 @@
 """The options that commands share.
 
-A bundle of options is one decorator, and the command gets their values as `asked`. Options that were not given are not
+A bundle of options is one decorator, and the command gets their values as `flags`. Options that were not given are not
 passed on, so every default is defined by the called function alone.
 """
 
@@ -30,7 +30,7 @@ __all__ = [
     "POLICIES",
     "STDIN",
     "TOKENIZER",
-    "Asked",
+    "Flags",
     "as_json",
     "complete_from",
     "drop_none",
@@ -53,7 +53,7 @@ __all__ = [
     "with_tokenizers",
 ]
 
-Asked = Mapping[str, Any]
+Flags = Mapping[str, Any]
 STDIN = "-"
 POLICIES = ("raise", "allow", "text")
 

@@ -55,29 +55,29 @@ __all__ = ["compare", "doctor"]
 @click.option("--reference", help="With NAME=FILE: the language to compare with.", show_default="the first")
 @threads
 @with_report
-def compare(files: list[str] | None, metric: list[str] | None, reference: str | None, **asked: Any) -> None:
+def compare(files: list[str] | None, metric: list[str] | None, reference: str | None, **flags: Any) -> None:
     """Compare tokenizers on the same texts: tokens, and the figures of metrics.
 
     Files without names are one corpus: each row of a .jsonl, .parquet or .arrow file is a document, any other file is one
     document, and .gz and .zst are unpacked. NAME=FILE is the text in a language: its cost is shown relative to the
     reference.
     """
-    toks, options = load_tokenizers(asked), drop_none(metrics=metric, reference=reference, threads=asked["threads"])
+    toks, options = load_tokenizers(flags), drop_none(metrics=metric, reference=reference, threads=flags["threads"])
     by_name = [file for file in files or () if "=" in file]
     if by_name and len(by_name) < len(files or ()):
         raise click.BadParameter("name all files as NAME=FILE, or none", param_hint="FILE")
-    if asked["text"] is None and (by_name or not files):
+    if flags["text"] is None and (by_name or not files):
         texts = files_by_language(files) if files else None
-        with show_progress(asked, total_bytes(texts.values()) if texts else None):
-            found = toksmith.compare(toks, texts, **options)
+        with show_progress(flags, total_bytes(texts.values()) if texts else None):
+            comparison = toksmith.compare(toks, texts, **options)
     else:
         several = len(toks) > 1
-        items = corpus_of(asked, files, again=several)
-        with show_progress(asked, total=total_bytes(items)) as meter:
-            found = toksmith.compare(toks, items if several else advance_meter(items, meter), **options)
-    for warning in found.warnings if asked["as_json"] else ():
+        items = corpus_of(flags, files, again=several)
+        with show_progress(flags, total=total_bytes(items)) as meter:
+            comparison = toksmith.compare(toks, items if several else advance_meter(items, meter), **options)
+    for warning in comparison.warnings if flags["as_json"] else ():
         tell(f"warning: {warning}")
-    prepare_result(found, asked)()
+    prepare_result(comparison, flags)()
 
 
 @command("doctor")
@@ -94,20 +94,20 @@ def compare(files: list[str] | None, metric: list[str] | None, reference: str | 
 @raw
 @click.option("--embeddings", type=PATH, help="A model's .safetensors file or its folder.", show_default="do without")
 @with_report
-def doctor(files: list[str] | None, embeddings: Path | None, **asked: Any) -> None:
+def doctor(files: list[str] | None, embeddings: Path | None, **flags: Any) -> None:
     """Check a tokenizer: split characters, unreachable tokens, a wrong pattern, and more.
 
     Texts show which tokens are unused; embeddings show which tokens the model hardly saw in training. The exit code is 3
     if a check fails.
     """
-    tok = load_tokenizer(asked)
-    items = corpus_of(asked, files) if files or asked["text"] is not None else None
+    tok = load_tokenizer(flags)
+    items = corpus_of(flags, files) if files or flags["text"] is not None else None
     total = None if items is None else total_bytes(items)
-    with show_progress(asked, len(tok), "tokens", total=total) as meter:
+    with show_progress(flags, len(tok), "tokens", total=total) as meter:
         corpus = None if items is None else advance_meter(items, meter)
         report = toksmith.doctor(tok, **drop_none(corpus=corpus, embeddings=embeddings))
-        titled = report if asked["as_json"] else _render.with_tokenizer_name(report, asked["tokenizer"][0])
-        show = prepare_result(titled, asked)
+        titled = report if flags["as_json"] else _render.with_tokenizer_name(report, flags["tokenizer"][0])
+        show = prepare_result(titled, flags)
     show()
     if report.failed:
         raise Exit(DIFFERENT)

@@ -48,7 +48,7 @@ def convert(
     verify: list[Path] | None,
     allow_loss: list[str] | None,
     renumber: bool,
-    **asked: Any,
+    **flags: Any,
 ) -> None:
     """Write a tokenizer in another format, and compare the ids of both.
 
@@ -56,12 +56,12 @@ def convert(
     """
     check_format(from_format, "--from")
     check_format(to_format, "--to")
-    options: dict[str, Any] = load_arguments(asked)
+    options: dict[str, Any] = load_arguments(flags)
     options |= drop_none(from_format=from_format, to_format=to_format, allow_loss=allow_loss, renumber=renumber or None)
-    with show_progress(asked, total=total_bytes(verify) if verify else None) as meter:
+    with show_progress(flags, total=total_bytes(verify) if verify else None) as meter:
         options |= drop_none(verify=advance_meter(verify, meter) if verify else None)
         report = toksmith.convert(source, target, **options)
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json(report.to_dict())
     else:
         print_lines(*str(report).split("\n"))
@@ -72,5 +72,5 @@ def convert(
 def check_format(name: str | None, flag: str) -> None:
     """Refuse the name of a tokenizer format that does not exist."""
     if name is not None and name not in toksmith.formats():
-        said = f"there is no format named {name!r:.200}; 'toksmith list formats' lists them"
-        raise click.BadParameter(said, param_hint=flag)
+        message = f"there is no format named {name!r:.200}; 'toksmith list formats' lists them"
+        raise click.BadParameter(message, param_hint=flag)

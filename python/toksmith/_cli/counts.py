@@ -15,7 +15,7 @@ import click
 import toksmith
 
 from .._render import number_of, print_json, print_lines
-from .arguments import FILE, PATH, Asked, as_json, drop_none, quiet, text_files
+from .arguments import FILE, PATH, Flags, as_json, drop_none, quiet, text_files
 from .inputs import corpus_of, pattern_argument, progress_argument, show_progress
 from .jobs import job_corpus, job_options, parse_sizes, run_job
 from .program import command
@@ -98,13 +98,13 @@ def refuse_options(given_options: dict[str, Any], why: str) -> None:
 @as_json
 @quiet
 def corpus_merge_counts(
-    files: list[Path], output: Path, in_order: bool, min_count: int | None, spill_to: Path | None, **asked: Any
+    files: list[Path], output: Path, in_order: bool, min_count: int | None, spill_to: Path | None, **flags: Any
 ) -> None:
     """Add up the counts of shards, in bounded memory."""
     options = drop_none(min_count=min_count, spill_to=spill_to)
-    with show_progress(asked):
+    with show_progress(flags):
         merged = toksmith.corpus.merge_counts(files, output, in_order=in_order, **options)
-    save_counts(merged, output, asked)
+    save_counts(merged, output, flags)
 
 
 def load_counts(files: Sequence[Path]) -> toksmith.corpus.PieceCounts:
@@ -113,18 +113,18 @@ def load_counts(files: Sequence[Path]) -> toksmith.corpus.PieceCounts:
     )
 
 
-def save_counts(counts: toksmith.corpus.PieceCounts | toksmith.corpus.MergedCounts, output: Path, asked: Asked) -> None:
+def save_counts(counts: toksmith.corpus.PieceCounts | toksmith.corpus.MergedCounts, output: Path, flags: Flags) -> None:
     """Save counts that are still in memory, and print a summary."""
     if isinstance(counts, toksmith.corpus.PieceCounts):
         counts.save(output)
         pieces = len(counts)
     else:
         pieces = counts.pieces
-    if asked["as_json"]:
+    if flags["as_json"]:
         facts: dict[str, Any] = {"file": str(output), "documents": counts.documents, "bytes": counts.bytes}
         facts |= {"pieces": pieces, "digest": counts.digest, "end": list(counts.end), "skipped": counts.skipped}
         print_json(facts | {"long": counts.long._asdict(), "rare": counts.rare._asdict()})
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         summary = f"{number_of(pieces, 'distinct piece')} from {number_of(counts.documents, 'document')}, {counts.bytes:,} bytes"
         for why, dropped in (("too long", counts.long), ("too rare", counts.rare)):
             if dropped.pieces:

@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 
-def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], asked: dict[str, Any]) -> None:
+def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], flags: dict[str, Any]) -> None:
     """Print the view of one text by one tokenizer."""
-    data, tok, [name] = read_one_text(asked), load_tokenizer(asked), asked["tokenizer"]
-    print_result(lambda: _render.with_tokenizer_name(view(tok, data), name), asked, len(data))
+    data, tok, [name] = read_one_text(flags), load_tokenizer(flags), flags["tokenizer"]
+    print_result(lambda: _render.with_tokenizer_name(view(tok, data), name), flags, len(data))
 
 
 @command("explain text")
@@ -46,30 +46,30 @@ def print_view(view: Callable[[toksmith.Tokenizer, str | bytes], Shown], asked: 
 @with_text
 @special("text")
 @with_report
-def explain_text(**asked: Any) -> None:
+def explain_text(**flags: Any) -> None:
     """Show a text as its tokens, with pieces and ids.
 
     A space is ·, a tab →, a newline ↵. <E2> is a byte of a split character, which is drawn whole where it ends.
     """
-    print_view(lambda tok, data: toksmith.explain.text(tok, data, special=asked["special"]), asked)
+    print_view(lambda tok, data: toksmith.explain.text(tok, data, special=flags["special"]), flags)
 
 
 @command("explain merges")
 @with_tokenizer
 @with_text
 @with_report
-def explain_merges(**asked: Any) -> None:
+def explain_merges(**flags: Any) -> None:
     """Merge a text step by step, as one piece."""
-    print_view(toksmith.explain.merges, asked)
+    print_view(toksmith.explain.merges, flags)
 
 
 @command("explain lint")
 @with_tokenizer
 @with_text
 @with_report
-def explain_lint(**asked: Any) -> None:
+def explain_lint(**flags: Any) -> None:
     """Find invisible text that costs tokens."""
-    print_view(toksmith.explain.lint, asked)
+    print_view(toksmith.explain.lint, flags)
 
 
 @command("explain inference")
@@ -77,9 +77,9 @@ def explain_lint(**asked: Any) -> None:
 @with_text
 @special("text")
 @with_report
-def explain_inference(**asked: Any) -> None:
+def explain_inference(**flags: Any) -> None:
     """Compare with the longest token at each place, and with the fewest tokens."""
-    print_view(lambda tok, data: toksmith.explain.inference(tok, data, special=asked["special"]), asked)
+    print_view(lambda tok, data: toksmith.explain.inference(tok, data, special=flags["special"]), flags)
 
 
 @command("explain prompt")
@@ -87,9 +87,9 @@ def explain_inference(**asked: Any) -> None:
 @with_text
 @special("text")
 @with_report
-def explain_prompt(**asked: Any) -> None:
+def explain_prompt(**flags: Any) -> None:
     """Show how the end of a prompt affects the next token, and the healed prompt."""
-    print_view(lambda tok, data: toksmith.explain.prompt(tok, data, special=asked["special"]), asked)
+    print_view(lambda tok, data: toksmith.explain.prompt(tok, data, special=flags["special"]), flags)
 
 
 @command("explain budget")
@@ -98,11 +98,11 @@ def explain_prompt(**asked: Any) -> None:
 @click.option("--context", type=int, required=True, help="Number of tokens that the context holds.")
 @special("text")
 @with_report
-def explain_budget(context: int, **asked: Any) -> None:
+def explain_budget(context: int, **flags: Any) -> None:
     """Show how much of a text fits into a number of tokens."""
-    data, toks = read_one_text(asked), load_tokenizers(asked)
+    data, toks = read_one_text(flags), load_tokenizers(flags)
     view = toksmith.explain.budget
-    print_result(lambda: view(toks, data, context=context, special=asked["special"]), asked, len(data))
+    print_result(lambda: view(toks, data, context=context, special=flags["special"]), flags, len(data))
 
 
 @command("explain overview")
@@ -110,10 +110,10 @@ def explain_budget(context: int, **asked: Any) -> None:
 @with_text
 @special("text")
 @with_report
-def explain_overview(**asked: Any) -> None:
+def explain_overview(**flags: Any) -> None:
     """Show one text in all views: tokens, merges, budget, lint and more."""
-    data, toks = read_one_text(asked), load_tokenizers(asked)
-    print_result(lambda: toksmith.explain.overview(toks, data, special=asked["special"]), asked, len(data))
+    data, toks = read_one_text(flags), load_tokenizers(flags)
+    print_result(lambda: toksmith.explain.overview(toks, data, special=flags["special"]), flags, len(data))
 
 
 @command("explain differences")
@@ -121,13 +121,13 @@ def explain_overview(**asked: Any) -> None:
 @with_text
 @special("text")
 @with_report
-def explain_differences(**asked: Any) -> None:
+def explain_differences(**flags: Any) -> None:
     """Show where tokenizers cut one text differently."""
-    if len({*asked["tokenizer"]}) < 2:
+    if len({*flags["tokenizer"]}) < 2:
         expected = "give two or more different tokenizers, such as -t gpt2 -t o200k_base"
         raise click.BadParameter(expected, param_hint="--tokenizer")
-    data, toks = read_one_text(asked), load_tokenizers(asked)
-    print_result(lambda: toksmith.explain.differences(toks, data, special=asked["special"]), asked, len(data))
+    data, toks = read_one_text(flags), load_tokenizers(flags)
+    print_result(lambda: toksmith.explain.differences(toks, data, special=flags["special"]), flags, len(data))
 
 
 @command("explain token")
@@ -135,11 +135,11 @@ def explain_differences(**asked: Any) -> None:
 @with_tokenizer
 @click.option("--history", is_flag=True, help="Show the history of the token in training.")
 @with_report
-def explain_token(id: int, history: bool, **asked: Any) -> None:
+def explain_token(id: int, history: bool, **flags: Any) -> None:
     """Show one token by its id: its parts, and the tokens merged from it."""
-    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
+    tok, [name] = load_tokenizer(flags), flags["tokenizer"]
     view = toksmith.explain.history if history else toksmith.explain.token
-    print_result(lambda: _render.with_tokenizer_name(view(tok, id), name), asked, len(tok), "tokens")
+    print_result(lambda: _render.with_tokenizer_name(view(tok, id), name), flags, len(tok), "tokens")
 
 
 @command("explain steps")
@@ -152,15 +152,15 @@ def explain_token(id: int, history: bool, **asked: Any) -> None:
     show_default="lowest_ids",
 )
 @with_report
-def explain_steps(merges: int | None, ties: str | None, **asked: Any) -> None:
+def explain_steps(merges: int | None, ties: str | None, **flags: Any) -> None:
     """Train on a short text by hand: the count of each pair before each merge."""
-    file, data = asked["file"], read_one_text(asked)
+    file, data = flags["file"], read_one_text(flags)
     data = data.encode() if isinstance(data, str) else data
-    data = data.removesuffix(b"\n") if asked["text"] is None else data
+    data = data.removesuffix(b"\n") if flags["text"] is None else data
     try:
-        print_result(lambda: toksmith.explain.steps(data, **drop_none(merges=merges, ties=ties)), asked, len(data))
+        print_result(lambda: toksmith.explain.steps(data, **drop_none(merges=merges, ties=ties)), flags, len(data))
     except toksmith.errors.InvalidOption as error:
-        if error.argument != "text" or asked["text"] is not None:
+        if error.argument != "text" or flags["text"] is not None:
             raise
         raise toksmith.errors.CorpusError(
             "stdin" if file == STDIN else file, None, f"expected {error.allowed}"
@@ -177,7 +177,7 @@ def explain_steps(merges: int | None, ties: str | None, **asked: Any) -> None:
 )
 @special("text")
 @with_report
-def explain_edits(typed: str | None, most: int | None, at: int | None, **asked: Any) -> None:
+def explain_edits(typed: str | None, most: int | None, at: int | None, **flags: Any) -> None:
     """Show how typing a character changes the ids of a text.
 
     The result shows how much a cache of keys and values can reuse. The command types at each place of a short text, and
@@ -185,7 +185,7 @@ def explain_edits(typed: str | None, most: int | None, at: int | None, **asked: 
     """
     if at is not None and most is not None:
         raise click.BadParameter("give only one of --at and --most", param_hint="--most")
-    data, toks, policy = read_one_text(asked), load_tokenizers(asked), asked["special"]
+    data, toks, policy = read_one_text(flags), load_tokenizers(flags), flags["special"]
     content = data if isinstance(data, str) else as_text(data)
     if at is not None and not 0 <= at <= len(content):
         raise click.BadParameter(f"expected from 0 to {len(content):,}, not {at}", param_hint="--at")
@@ -197,7 +197,7 @@ def explain_edits(typed: str | None, most: int | None, at: int | None, **asked: 
         typing: str | bytes = new if isinstance(content, str) else new.encode()
         return toksmith.explain.edit(toks, content, at, at, typing, special=policy)
 
-    print_result(result, asked, len(data))
+    print_result(result, flags, len(data))
 
 
 def as_text(data: bytes) -> str | bytes:
@@ -237,21 +237,21 @@ def as_text(data: bytes) -> str | bytes:
 )
 @with_report
 def explain_chat(
-    file: str, template: str, tools: str | None, variable: list[str] | None, prompt: bool | None, **asked: Any
+    file: str, template: str, tools: str | None, variable: list[str] | None, prompt: bool | None, **flags: Any
 ) -> None:
     """Show a conversation as its tokens, as a chat template writes it.
 
     It shows the cost of each message, the text that would become a control token if texts were joined before encoding,
     and the ids that stay when messages are appended. It needs the extra 'chat'.
     """
-    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
+    tok, [name] = load_tokenizer(flags), flags["tokenizer"]
     messages = read_json_list(file, "messages")
     functions = None if tools is None else read_json_list(tools, "--tools")
     variables = parse_pairs(variable, "--variable", "NAME=TEXT")
     more = drop_none(tools=functions, variables=variables, add_generation_prompt=prompt)
     print_result(
         lambda: _render.with_tokenizer_name(toksmith.explain.chat(tok, messages, template=template, **more), name),
-        asked,
+        flags,
     )
 
 

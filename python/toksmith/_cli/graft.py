@@ -94,7 +94,7 @@ def graft(
     link: bool,
     verify: bool,
     dry_run: bool,
-    **asked: Any,
+    **flags: Any,
 ) -> None:
     """Give a model another tokenizer: write a checkpoint with its rows in the order of the new ids.
 
@@ -111,11 +111,11 @@ def graft(
     options |= drop_none(donor_tokenizer=None if donor_tokenizer is None else toksmith.load(donor_tokenizer))
     options |= drop_none(id_map=None if id_map is None else toksmith.types.IdMap.load(id_map))
     options |= {"link": link, "verify": verify, "dry_run": dry_run}
-    report = toksmith.graft(checkpoint, load_tokenizer(asked), output, **options, **progress_argument(asked))
+    report = toksmith.graft(checkpoint, load_tokenizer(flags), output, **options, **progress_argument(flags))
     files = {"--old OLD": old, "--donor-tokenizer DONOR": donor_tokenizer, "--id-map MAP": id_map}
     report = replace(report, command=with_files(report.command, files))
-    show = prepare_result(report, asked)
-    if not asked["quiet"] or asked["as_json"] or asked["html"] is not None or not report.ok:
+    show = prepare_result(report, flags)
+    if not flags["quiet"] or flags["as_json"] or flags["html"] is not None or not report.ok:
         show()
     if not report.ok:
         raise Exit(DIFFERENT)

@@ -24,7 +24,7 @@ import toksmith
 
 from .. import _render
 from .._render import print_json, tell
-from .arguments import STDIN, Asked, drop_none
+from .arguments import STDIN, Flags, drop_none
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -59,22 +59,22 @@ EVERY_S = 60
 SOON_S = 2.0
 
 
-def load_tokenizer(asked: Asked) -> toksmith.Tokenizer:
+def load_tokenizer(flags: Flags) -> toksmith.Tokenizer:
     """The one tokenizer of `-t`, `--pattern` and `--special-token`."""
-    if len(asked["tokenizer"]) > 1:
+    if len(flags["tokenizer"]) > 1:
         raise click.BadParameter("is given twice; 'compare' takes several", param_hint="--tokenizer")
-    return toksmith.load(asked["tokenizer"][0], **load_arguments(asked))
+    return toksmith.load(flags["tokenizer"][0], **load_arguments(flags))
 
 
-def load_tokenizers(asked: Asked) -> dict[str, toksmith.Tokenizer]:
-    return {name: toksmith.load(name, **load_arguments(asked)) for name in asked["tokenizer"]}
+def load_tokenizers(flags: Flags) -> dict[str, toksmith.Tokenizer]:
+    return {name: toksmith.load(name, **load_arguments(flags)) for name in flags["tokenizer"]}
 
 
-def load_arguments(asked: Asked) -> dict[str, Any]:
+def load_arguments(flags: Flags) -> dict[str, Any]:
     """The arguments of `load` from `--pattern` and `--special-token`."""
-    arguments = pattern_argument(asked["pattern"])
-    if asked["special_token"]:
-        arguments["special_tokens"] = dict(map(parse_token_and_id, asked["special_token"]))
+    arguments = pattern_argument(flags["pattern"])
+    if flags["special_token"]:
+        arguments["special_tokens"] = dict(map(parse_token_and_id, flags["special_token"]))
     return arguments
 
 
@@ -124,16 +124,16 @@ def files_by_language(arguments: Sequence[str], hint: str = "FILE") -> dict[str,
     return files
 
 
-def iter_sources(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
+def iter_sources(flags: Flags, files: Sequence[str] | None) -> Iterator[tuple[str, Any]]:
     """The name and source of each input: bytes, `Files`, or the stdin stream, which is the default input.
 
     Raises:
         BadParameter: Both files and a text are given, a name is empty, or `-` is repeated.
     """
-    if asked.get("text") is not None:
+    if flags.get("text") is not None:
         if files:
             raise click.BadParameter("give a file or a text, not both", param_hint="--text")
-        yield "--text", os.fsencode(asked["text"])
+        yield "--text", os.fsencode(flags["text"])
         return
     files = files or [STDIN]
     if "" in files:
@@ -144,25 +144,25 @@ def iter_sources(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[st
         if name == STDIN:
             yield name, stdin_stream()
         else:
-            yield name, file_or_bytes(name, asked["field"], raw=asked.get("raw", False))
+            yield name, file_or_bytes(name, flags["field"], raw=flags.get("raw", False))
 
 
-def iter_inputs(asked: Asked, files: Sequence[str] | None) -> Iterator[tuple[str, Iterable[str | bytes]]]:
+def iter_inputs(flags: Flags, files: Sequence[str] | None) -> Iterator[tuple[str, Iterable[str | bytes]]]:
     """The name and the documents of each input; an input is read when it is reached."""
-    for name, source in iter_sources(asked, files):
+    for name, source in iter_sources(flags, files):
         if isinstance(source, bytes):
             yield name, [source]
         else:
             yield name, [source.read()] if name == STDIN else source.documents()
 
 
-def corpus_of(asked: Asked, files: Sequence[str] | None, *, again: bool = False) -> list[Any]:
+def corpus_of(flags: Flags, files: Sequence[str] | None, *, again: bool = False) -> list[Any]:
     """The inputs as a corpus.
 
     Args:
         again: Whether the corpus is read more than once.
     """
-    return [source.read() if again and name == STDIN else source for name, source in iter_sources(asked, files)]
+    return [source.read() if again and name == STDIN else source for name, source in iter_sources(flags, files)]
 
 
 def file_or_bytes(name: str, field: str | None, *, raw: bool) -> toksmith.types.Files | bytes:
@@ -193,13 +193,13 @@ def has_rows(name: str) -> bool:
     return name.endswith(ROWS)
 
 
-def read_one_text(asked: Asked) -> str | bytes:
+def read_one_text(flags: Flags) -> str | bytes:
     """The one text that a command explains."""
-    file, row = asked["file"], asked["row"]
+    file, row = flags["file"], flags["row"]
     if row is not None and row < 0:
         raise click.BadParameter(f"expected at least 0, not {row}", param_hint="--row")
-    [(name, documents)] = iter_inputs(asked, None if file == STDIN else [file])
-    if asked["text"] is not None or asked["raw"] or not has_rows(name):
+    [(name, documents)] = iter_inputs(flags, None if file == STDIN else [file])
+    if flags["text"] is not None or flags["raw"] or not has_rows(name):
         if row is not None:
             raise click.BadParameter("needs a file of rows, such as .jsonl or .parquet", param_hint="--row")
         first, *more = [*islice(documents, 2)] or [b""]
@@ -280,10 +280,10 @@ def size_of(path: os.PathLike[str]) -> int:
     return os.stat(path).st_size
 
 
-def progress_argument(asked: Asked) -> dict[str, Any]:
+def progress_argument(flags: Flags) -> dict[str, Any]:
     """The `progress` argument of a library call: the library's bar on a terminal, else a line a minute on stderr."""
-    as_json = asked["as_json"]
-    if asked["quiet"]:
+    as_json = flags["as_json"]
+    if flags["quiet"]:
         return {"progress": False}
     if sys.stderr.isatty() and not as_json:
         return {}
@@ -329,17 +329,17 @@ def format_speed(rate: float, unit: str) -> str:
 
 @contextlib.contextmanager
 def show_progress(
-    asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None
+    flags: Flags, size: int | None = None, unit: str = "bytes", *, total: int | None = None
 ) -> Iterator[Meter]:
     """Show progress while the body runs, even before its first part is done; print size and speed at the end.
 
     Args:
-        asked: The options of the command, with --json and --quiet.
+        flags: The options of the command, with --json and --quiet.
         size: Size of the work for the last line; None for the meter's count.
         unit: The unit of `size`.
         total: The bytes of the files to read; None if there are none, or their size is unknown.
     """
-    meter = Meter(total, as_json=asked["as_json"], quiet=asked["quiet"])
+    meter = Meter(total, as_json=flags["as_json"], quiet=flags["quiet"])
     ended = threading.Event()
 
     def watch() -> None:

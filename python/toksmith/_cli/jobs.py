@@ -19,7 +19,7 @@ from .arguments import (
     FILE,
     PATH,
     STDIN,
-    Asked,
+    Flags,
     as_json,
     complete_from,
     drop_none,
@@ -128,16 +128,16 @@ threads = click.option("--threads", type=int, help="Threads of each process.", s
 @threads
 @job_options
 def corpus_tokenize(
-    files: list[str] | None, output: Path, to: str, sources: bool, field: str | None, **asked: Any
+    files: list[str] | None, output: Path, to: str, sources: bool, field: str | None, **flags: Any
 ) -> None:
     """Encode a corpus into shards of ids, in a folder.
 
     Repeat the command to continue an unfinished job.
     """
     names = ("id_field", "append", "prepend", "empty", "special", "dtype", "errors", "max_errors", "shuffle", "pack")
-    arguments = drop_none(**{name: asked[name] for name in (*names, "length", "pad")})
-    arguments |= parse_sizes(shard_size=asked["shard_size"], max_memory=asked["max_memory"])
-    name = asked["tokenizer"]
+    arguments = drop_none(**{name: flags[name] for name in (*names, "length", "pad")})
+    arguments |= parse_sizes(shard_size=flags["shard_size"], max_memory=flags["max_memory"])
+    name = flags["tokenizer"]
 
     def planned(*, force: bool, dry_run: bool) -> toksmith.corpus.Job:
         if name is None or not files:
@@ -145,15 +145,15 @@ def corpus_tokenize(
             raise click.BadParameter(f"is missing; expected {expected}", param_hint="FILE" if name else "--tokenizer")
         corpus = job_corpus(files, field)
         return toksmith.corpus.plan(
-            load_tokenizer(asked), corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **arguments
+            load_tokenizer(flags), corpus, output, to=to, sources=sources, force=force, dry_run=dry_run, **arguments
         )
 
     whole = bool(files or name is not None or arguments or sources or to != "npy")
-    run_job(planned, output, asked, cost=True, whole=whole)
+    run_job(planned, output, flags, cost=True, whole=whole)
 
 
 def run_job(
-    planned: Callable[..., toksmith.corpus.Job], folder: Path, asked: Asked, *, cost: bool, whole: bool
+    planned: Callable[..., toksmith.corpus.Job], folder: Path, flags: Flags, *, cost: bool, whole: bool
 ) -> None:
     """Plan a job and run it, or do only the requested step.
 
@@ -162,19 +162,19 @@ def run_job(
         cost: Whether a dry run reports the cost of the job.
         whole: Whether the arguments describe the job, not only its folder.
     """
-    refuse_steps(asked)
-    way = {name: asked[name] for name in ("part", "run", "workers", "threads")}
-    quiet, as_json = asked["quiet"], asked["as_json"]
-    if asked["finish"]:
+    refuse_steps(flags)
+    way = {name: flags[name] for name in ("part", "run", "workers", "threads")}
+    quiet, as_json = flags["quiet"], flags["as_json"]
+    if flags["finish"]:
         job = toksmith.corpus.Job.at(folder)
         if whole and not job.finished:
             job = planned(force=False, dry_run=False)  # refuses a different job in the folder
-        print_done(job.finish(), asked, event={"event": "finished"})
+        print_done(job.finish(), flags, event={"event": "finished"})
         return
     toksmith.corpus.Job.check_run(**way)  # before --force removes anything
-    job = planned(force=asked["force"], dry_run=asked["dry_run"])
-    if asked["dry_run"] or asked["plan"]:
-        print_planned(job, job.cost() if asked["dry_run"] and cost and job.bytes else None, asked)
+    job = planned(force=flags["force"], dry_run=flags["dry_run"])
+    if flags["dry_run"] or flags["plan"]:
+        print_planned(job, job.cost() if flags["dry_run"] and cost and job.bytes else None, flags)
         return
     events: list[dict[str, Any]] = [{"event": "finished"}]
 
@@ -187,9 +187,9 @@ def run_job(
     with log_lines() if not quiet else nullcontext():
         tokenized = job.run(**way, progress=False if quiet else None, events=tell_event if as_json else None)
     if tokenized is None:
-        print_status(job, asked, event=events[-1])
+        print_status(job, flags, event=events[-1])
     else:
-        print_done(tokenized, asked, event=events[-1])
+        print_done(tokenized, flags, event=events[-1])
 
 
 def job_corpus(files: Sequence[str], field: str | None) -> list[Any]:
@@ -200,7 +200,7 @@ def job_corpus(files: Sequence[str], field: str | None) -> list[Any]:
     return [file_named(name, field) for name in files]
 
 
-def refuse_steps(steps: Asked) -> None:
+def refuse_steps(steps: Flags) -> None:
     """Refuse combinations of options in which one would have no effect."""
     has_part = steps["part"] is not None
     others = {"--dry-run": steps["dry_run"], "--plan": steps["plan"], "--force": steps["force"], "--part": has_part}
@@ -242,9 +242,9 @@ job_folder = click.argument(
 @command("corpus status")
 @job_folder
 @as_json
-def corpus_status(folder: Path, **asked: Any) -> None:
+def corpus_status(folder: Path, **flags: Any) -> None:
     """Print the progress of a job, also while it runs elsewhere."""
-    print_status(toksmith.corpus.Job.at(folder), asked | {"quiet": False})
+    print_status(toksmith.corpus.Job.at(folder), flags | {"quiet": False})
 
 
 @command("corpus verify")
@@ -256,15 +256,15 @@ def corpus_status(folder: Path, **asked: Any) -> None:
 @as_json
 @quiet
 def corpus_verify(
-    folder: Path, decode: bool, source: bool, sample: int | None, threads: int | None, **asked: Any
+    folder: Path, decode: bool, source: bool, sample: int | None, threads: int | None, **flags: Any
 ) -> None:
     """Check the files of a finished job against its records.
 
     The exit code is 3 if a file differs.
     """
-    with show_progress(asked):
+    with show_progress(flags):
         report = toksmith.corpus.verify(folder, decode=decode, source=source, sample=sample, threads=threads)
-    if asked["as_json"]:
+    if flags["as_json"]:
         facts = {"files": report.files, "decoded": report.decoded, "encoded": report.encoded}
         print_json(facts | {"differences": [each._asdict() for each in report.differences]})
     else:
@@ -273,24 +273,24 @@ def corpus_verify(
         raise Exit(DIFFERENT)
 
 
-def print_planned(job: toksmith.corpus.Job, cost: toksmith.corpus.JobCost | None, asked: Asked) -> None:
+def print_planned(job: toksmith.corpus.Job, cost: toksmith.corpus.JobCost | None, flags: Flags) -> None:
     """Print the inputs and the cost of a planned job."""
-    if asked["as_json"]:
+    if flags["as_json"]:
         facts = {"folder": job.place, "shards": job.shards, "files": job.files, "bytes": job.bytes}
         print_json({"event": "planned", **facts} | ({} if cost is None else {"cost": cost.to_dict()}))
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         shards = number_of(job.shards, "shard")
         print_lines(f"{shards} of {number_of(job.files, 'file')}, {job.bytes:,} bytes, for {job.place}")
         if cost is not None:
             print_renderables([cost])
 
 
-def print_status(job: toksmith.corpus.Job, asked: Asked, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
+def print_status(job: toksmith.corpus.Job, flags: Flags, *, event: Mapping[str, Any] = MappingProxyType({})) -> None:
     """Print the progress of a job; `event` is added to the JSON."""
     progress = job.status()
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json({**event, **vars(progress), "missing": job.missing()})
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         line = f"{progress.done:,} of {number_of(progress.shards, 'shard')} done: {number_of(progress.documents, 'document')}"
         line += f", {number_of(progress.ids, progress.unit)}, {number_of(progress.bad_rows, 'bad row')}"
         if progress.running:
@@ -300,12 +300,12 @@ def print_status(job: toksmith.corpus.Job, asked: Asked, *, event: Mapping[str, 
 
 
 def print_done(
-    done: toksmith.corpus.Tokenized, asked: Asked, *, event: Mapping[str, Any] = MappingProxyType({})
+    done: toksmith.corpus.Tokenized, flags: Flags, *, event: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
     """Print the contents of a finished job; `event` is added to the JSON."""
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json({**event, **vars(done), "folder": done.place, "files": list(done.files)})
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         unit = "piece" if done.to == "counts" else "id"
         line = f"{number_of(done.ids, unit)} of {number_of(done.documents, 'document')} in {number_of(done.shards, 'shard')}"
         line += f"; {number_of(done.bad_rows, 'row')} left out" if done.bad_rows else ""
@@ -317,12 +317,12 @@ def print_done(
 @click.option("--first", type=int, help="Number of documents to show as text.", show_default="3")
 @as_json
 @quiet
-def corpus_show(folder: Path, first: int | None, **asked: Any) -> None:
+def corpus_show(folder: Path, first: int | None, **flags: Any) -> None:
     """Print the contents of a folder of shards.
 
     It shows numbers of documents and ids, lengths, compression by source, and the first documents.
     """
-    print_result(lambda: toksmith.corpus.show(folder, **drop_none(first=first)), asked)
+    print_result(lambda: toksmith.corpus.show(folder, **drop_none(first=first)), flags)
 
 
 @command("corpus merge", folder="--output", folders="DIR")
@@ -340,8 +340,8 @@ def corpus_show(folder: Path, first: int | None, **asked: Any) -> None:
 )
 @as_json
 @quiet
-def corpus_merge(folders: list[Path], output: Path, to: str | None, **asked: Any) -> None:
+def corpus_merge(folders: list[Path], output: Path, to: str | None, **flags: Any) -> None:
     """Write the shards of finished jobs as one shard, in bounded memory."""
-    with show_progress(asked):
+    with show_progress(flags):
         done = toksmith.corpus.merge(folders, output, to=to)
-    print_done(done, asked)
+    print_done(done, flags)

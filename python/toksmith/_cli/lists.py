@@ -67,8 +67,8 @@ def list_formats(as_json: bool) -> None:
     width = max(len(row.name) for row in rows) + 2
     print_lines(f"{'--to':{width}}file names")
     for row in rows:
-        told = [", ".join(row.suffixes), *textwrap.wrap(describe_format(row), COLUMNS - width, break_on_hyphens=False)]
-        print_lines(*(f"{name:{width}}{line}" for name, line in zip_longest([row.name], told, fillvalue="")))
+        lines = [", ".join(row.suffixes), *textwrap.wrap(describe_format(row), COLUMNS - width, break_on_hyphens=False)]
+        print_lines(*(f"{name:{width}}{line}" for name, line in zip_longest([row.name], lines, fillvalue="")))
 
 
 def describe_format(row: toksmith.types.Format) -> str:

@@ -23,27 +23,27 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from .._render import Shown
-    from .arguments import Asked
+    from .arguments import Flags
 
 __all__ = ["check_suffix", "merge_views", "prepare_result", "print_renderables", "print_result", "token_json"]
 
 
 def print_result(
-    result: Callable[[], Shown], asked: Asked, size: int | None = None, unit: str = "bytes", *, total: int | None = None
+    result: Callable[[], Shown], flags: Flags, size: int | None = None, unit: str = "bytes", *, total: int | None = None
 ) -> None:
     """Make a result with progress on stderr, and print it in the requested form.
 
     Args:
         size, unit, total: As in `show_progress`.
     """
-    with show_progress(asked, size, unit, total=total):
-        show = prepare_result(result(), asked)
+    with show_progress(flags, size, unit, total=total):
+        show = prepare_result(result(), flags)
     show()
 
 
-def prepare_result(result: Shown, asked: Asked) -> Callable[[], None]:
+def prepare_result(result: Shown, flags: Flags) -> Callable[[], None]:
     """Draw a result in the requested form, and return the function that prints it, which takes no time."""
-    html, svg, as_json = asked.get("html"), asked.get("svg"), asked["as_json"]
+    html, svg, as_json = flags.get("html"), flags.get("svg"), flags["as_json"]
     check_suffix(html, ("html", "htm"), "--html")
     check_suffix(svg, ("svg",), "--svg")
     files = []

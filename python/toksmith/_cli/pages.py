@@ -54,7 +54,7 @@ PUBLISHED = ["gpt2", "cl100k_base", "o200k_base"]
 @as_json
 @quiet
 def explain_snapshot(
-    output: str, title: str | None, piece: list[str] | None, vocabulary: int | None, fragment: bool, **asked: Any
+    output: str, title: str | None, piece: list[str] | None, vocabulary: int | None, fragment: bool, **flags: Any
 ) -> None:
     """Write a page that shows the tokens and merges of a text without a server.
 
@@ -62,12 +62,12 @@ def explain_snapshot(
     merges step by step, and searches a part of the vocabulary. A text above 100,000 bytes is cut to its beginning.
     """
     check_suffix(output, ("html", "htm"), "--output")
-    data, toks = read_one_text(asked), load_tokenizers(asked)
+    data, toks = read_one_text(flags), load_tokenizers(flags)
     options = drop_none(title=title, pieces=piece, vocabulary=vocabulary)
-    with show_progress(asked, len(data)):
-        page = toksmith.snapshot(toks, data, special=asked["special"], fragment=fragment, **options)
+    with show_progress(flags, len(data)):
+        page = toksmith.snapshot(toks, data, special=flags["special"], fragment=fragment, **options)
         page.save(output)
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json({"file": output, "bytes": len(page.html.encode()), "tokens": page.tokens, "policy": page.policy})
     else:
         print_lines(output)
@@ -86,16 +86,16 @@ def explain_snapshot(
 @special("text")
 @threads
 @with_report
-def explain_folder(folder: Path, ignored: bool, **asked: Any) -> None:
+def explain_folder(folder: Path, ignored: bool, **flags: Any) -> None:
     """Show the cost of a folder's files in tokens, and what a prompt can leave out.
 
     It follows .gitignore files (with the extra 'map'), and skips and lists binary files, links and version control. It
     finds lock files, generated and minified files, copies and base64, and counts the tokens that a prompt saves without
     them. --html writes a page with a map of areas.
     """
-    tok, [name] = load_tokenizer(asked), asked["tokenizer"]
-    options = {"ignored": ignored, "special": asked["special"], **drop_none(threads=asked["threads"])}
-    print_result(lambda: _render.with_tokenizer_name(toksmith.explain.folder(tok, folder, **options), name), asked)
+    tok, [name] = load_tokenizer(flags), flags["tokenizer"]
+    options = {"ignored": ignored, "special": flags["special"], **drop_none(threads=flags["threads"])}
+    print_result(lambda: _render.with_tokenizer_name(toksmith.explain.folder(tok, folder, **options), name), flags)
 
 
 @command("play")
@@ -116,12 +116,12 @@ def explain_folder(folder: Path, ignored: bool, **asked: Any) -> None:
 @click.option("--open", "browser", is_flag=True, help="Open the page in a browser.")
 @of_file
 @as_json
-def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: bool, **asked: Any) -> None:
+def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: bool, **flags: Any) -> None:
     """Serve a page that shows how tokenizers split a text.
 
     It serves until Ctrl-C, and nothing leaves this machine. The page names files that cannot be loaded. --pattern and --special-token are for files that require them.
     """
-    options = load_arguments(asked)
+    options = load_arguments(flags)
     sources = {Path(name).name or name: play_argument(name, options) for name in tokenizers or PUBLISHED}
     languages = None if texts is None else read_folder_texts(texts)
     with toksmith.play(sources, port=port, **drop_none(texts=languages)) as playground:
@@ -129,7 +129,7 @@ def play(tokenizers: list[str] | None, port: int, texts: Path | None, browser: b
             tell(f"port {port} is in use; using {playground.port}")
         for name, reason in playground.failed.items():
             tell(f"{name} is left out: {reason}")
-        if asked["as_json"]:
+        if flags["as_json"]:
             print_json({"url": playground.url, "tokenizers": playground.tokenizers, "failed": playground.failed})
         else:
             print_lines(f"{', '.join(playground.tokenizers)} at {playground.url} (Ctrl-C ends it)")

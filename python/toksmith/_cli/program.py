@@ -50,9 +50,9 @@ class Option(click.Option):
         self.panel = panel
 
 
-def print_all_options(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+def print_all_options(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     """Prints the help with all options, and ends."""
-    if given and not ctx.resilient_parsing:
+    if value and not ctx.resilient_parsing:
         ctx.meta[ALL_OPTIONS] = True
         click.echo(ctx.get_help())
         ctx.exit()
@@ -171,21 +171,21 @@ class Program(click.Group):
         items = [CompletionItem(word, help=help) for word, help in self.rows().items() if word.startswith(incomplete)]
         return items or click.Command.shell_complete(self, ctx, incomplete)
 
-    def make_context(self, *words: Any, **named: Any) -> click.Context:
+    def make_context(self, *words: Any, **kwargs: Any) -> click.Context:
         """The context of a command line; --help and --version print here."""
         with report_output_errors():
-            return super().make_context(*words, **named)
+            return super().make_context(*words, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; the --help of a command prints here."""
         with report_output_errors():
             return super().invoke(ctx)
 
-    def main(self, args: Any = None, prog_name: str | None = None, *more: Any, **named: Any) -> Any:
+    def main(self, args: Any = None, prog_name: str | None = None, *more: Any, **kwargs: Any) -> Any:
         """Run the program and exit with its exit code."""
-        named["standalone_mode"] = False
+        kwargs["standalone_mode"] = False
         try:
-            code = super().main(args, "toksmith", *more, **named)
+            code = super().main(args, "toksmith", *more, **kwargs)
         except NoArgsIsHelpError as error:
             print(error.format_message(), file=sys.stderr, end="\n")
             sys.exit(2)

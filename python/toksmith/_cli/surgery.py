@@ -13,7 +13,7 @@ from .._render import number_of, print_json, print_lines
 from .arguments import (
     FILE,
     PATH,
-    Asked,
+    Flags,
     as_json,
     complete_from,
     drop_none,
@@ -56,27 +56,27 @@ texts = options(
 @as_json
 @quiet
 def extend(
-    files: list[str] | None, add: int | None, add_special: list[str] | None, output: Path, to: str | None, **asked: Any
+    files: list[str] | None, add: int | None, add_special: list[str] | None, output: Path, to: str | None, **flags: Any
 ) -> None:
     """Add the tokens that a corpus teaches, or special tokens, to a tokenizer.
 
     Old ids keep their meaning; the new ones follow the largest. 'toksmith graft' gives the new tokenizer to a model.
     """
-    has_texts = bool(files) or asked["text"] is not None
+    has_texts = bool(files) or flags["text"] is not None
     if add is None and not add_special:
         raise click.BadParameter("is missing; give a number of tokens, or --add-special", param_hint="--add")
     if (add is None) == has_texts:
         problem = "needs texts" if add is not None else "is missing; texts teach tokens only with it"
         raise click.BadParameter(problem, param_hint="--add")
-    tok = old = load_tokenizer(asked)
+    tok = old = load_tokenizer(flags)
     if add is not None:
-        items = corpus_of(asked, files, again=True)
-        with show_progress(asked, total=total_bytes(items)):
-            more = drop_none(min_count=asked["min_count"], threads=asked["threads"])
+        items = corpus_of(flags, files, again=True)
+        with show_progress(flags, total=total_bytes(items)):
+            more = drop_none(min_count=flags["min_count"], threads=flags["threads"])
             tok, _ = toksmith.extend(tok, items, add, **more)
     if add_special:
         tok, _ = toksmith.add_special(tok, add_special)
-    save_changed(old, tok, output, to, asked)
+    save_changed(old, tok, output, to, flags)
 
 
 @command("prune", n="--remove")
@@ -87,23 +87,23 @@ def extend(
 @threads
 @as_json
 @quiet
-def prune(files: list[str] | None, remove: int | None, output: Path, to: str | None, **asked: Any) -> None:
+def prune(files: list[str] | None, remove: int | None, output: Path, to: str | None, **flags: Any) -> None:
     """Remove the tokens that a corpus does not use.
 
     The texts decide which tokens go first; without texts those with the largest ids do. The holes in the ids are closed, so
     that ids change: 'toksmith graft' gives the new tokenizer to a model.
     """
-    old = load_tokenizer(asked)
-    items = corpus_of(asked, files, again=True) if files or asked["text"] is not None else None
-    with show_progress(asked, total=None if items is None else total_bytes(items)):
-        tok, _ = toksmith.prune(old, remove, **drop_none(corpus=items, threads=asked["threads"]))
-    save_changed(old, tok, output, to, asked)
+    old = load_tokenizer(flags)
+    items = corpus_of(flags, files, again=True) if files or flags["text"] is not None else None
+    with show_progress(flags, total=None if items is None else total_bytes(items)):
+        tok, _ = toksmith.prune(old, remove, **drop_none(corpus=items, threads=flags["threads"]))
+    save_changed(old, tok, output, to, flags)
 
 
-def save_changed(old: toksmith.Tokenizer, new: toksmith.Tokenizer, path: Path, to: str | None, asked: Asked) -> None:
+def save_changed(old: toksmith.Tokenizer, new: toksmith.Tokenizer, path: Path, to: str | None, flags: Flags) -> None:
     """Save the new tokenizer, and print how many tokens it has."""
     new.save(path, **drop_none(format=to))
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json({"file": str(path), "tokens_before": len(old), "tokens": len(new), "vocab_size": new.vocab_size})
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         print_lines(f"{number_of(len(old), 'token')} before, {number_of(len(new), 'token')} now; saved as {path}")

@@ -61,7 +61,7 @@ IN_A_BATCH = 4096
 @threads
 @as_json
 @quiet
-def encode(files: list[str] | None, output: str | None, append: str | None, dtype: str | None, **asked: Any) -> None:
+def encode(files: list[str] | None, output: str | None, append: str | None, dtype: str | None, **flags: Any) -> None:
     """Print the ids of texts, or write the ids of a corpus to a file.
 
     Each document is one line. Each row of a .jsonl, .parquet or .arrow file is a document; any other file or stdin is
@@ -71,20 +71,20 @@ def encode(files: list[str] | None, output: str | None, append: str | None, dtyp
     corpus_options = drop_none(append=append, dtype=dtype)
     if output is None and corpus_options:
         raise click.BadParameter("requires -o", param_hint=f"--{next(iter(corpus_options))}")
-    tok, how = load_tokenizer(asked), {"special": asked["special"], **drop_none(threads=asked["threads"])}
+    tok, how = load_tokenizer(flags), {"special": flags["special"], **drop_none(threads=flags["threads"])}
     if output is not None:
-        write_corpus(tok, corpus_of(asked, files), output, corpus_options | how, asked)
+        write_corpus(tok, corpus_of(flags, files), output, corpus_options | how, flags)
         return
     rows = []
-    for name, documents in iter_inputs(asked, files):
+    for name, documents in iter_inputs(flags, files):
         for number, document in enumerate(documents):
             ids = tok.encode(document, **how)
-            if asked["as_json"]:
-                place = {"document": number} if not asked["raw"] and (has_rows(name) or os.path.isdir(name)) else {}
+            if flags["as_json"]:
+                place = {"document": number} if not flags["raw"] and (has_rows(name) or os.path.isdir(name)) else {}
                 rows.append({"file": name, **place, "ids": ids})
             else:
                 print_lines(" ".join(map(str, ids)))
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json(rows)
 
 
@@ -98,14 +98,14 @@ def encode(files: list[str] | None, output: str | None, append: str | None, dtyp
 )
 @with_tokenizer
 @as_json
-def decode(file: str, **asked: Any) -> None:
+def decode(file: str, **flags: Any) -> None:
     """Decode ids to bytes.
 
     Ids are separated by white space or commas, or are JSON. On a terminal, control characters are printed as escapes.
     """
-    tok = load_tokenizer(asked)
+    tok = load_tokenizer(flags)
     decoded = tok.decode_bytes(parse_ids(read_file_bytes(file), file))
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json(token_json(decoded))
     elif sys.stdout.isatty():
         sys.stdout.write(_render.escape_controls(decoded.decode("utf-8", "backslashreplace")))
@@ -119,20 +119,20 @@ def decode(file: str, **asked: Any) -> None:
 @with_files
 @as_json
 @quiet
-def count(files: list[str] | None, **asked: Any) -> None:
+def count(files: list[str] | None, **flags: Any) -> None:
     """Print the number of tokens of each file.
 
     Special tokens count as ordinary text. For a .jsonl, .parquet or .arrow file, the texts of its rows are counted; .gz
     and .zst files are unpacked. Several files get a total.
     """
-    tok = load_tokenizer(asked)
+    tok = load_tokenizer(flags)
     rows: list[dict[str, Any]] = []
-    with show_progress(asked, total=total_file_size(files)) as meter:
-        for name, documents in iter_inputs(asked, files):
+    with show_progress(flags, total=total_file_size(files)) as meter:
+        for name, documents in iter_inputs(flags, files):
             tokens, size = count_documents(tok, documents, meter)
             rows.append({"file": name, "tokens": tokens, "bytes": size})
     total = {key: sum(row[key] for row in rows) for key in ("tokens", "bytes")}
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json({"files": rows, "total": total})
         return
     for row in [*rows, {"file": "total", **total}] if len(rows) > 1 else rows:
@@ -140,15 +140,15 @@ def count(files: list[str] | None, **asked: Any) -> None:
 
 
 def write_corpus(
-    tok: toksmith.Tokenizer, corpus: list[Any], output: str, options: dict[str, Any], asked: dict[str, Any]
+    tok: toksmith.Tokenizer, corpus: list[Any], output: str, options: dict[str, Any], flags: dict[str, Any]
 ) -> None:
     """Write the ids of `corpus` to `output`, and print a summary."""
     watch = Watch()
-    saved = toksmith.corpus.encode(tok, corpus, output, **options, **progress_argument(asked))
-    if asked["as_json"]:
+    saved = toksmith.corpus.encode(tok, corpus, output, **options, **progress_argument(flags))
+    if flags["as_json"]:
         names = {"file": os.fspath(saved.path), "ends_file": os.fspath(saved.ends_path)}
         print_json({**names, "dtype": saved.dtype, "documents": saved.documents, "ids": saved.ids})
-    elif not asked["quiet"]:
+    elif not flags["quiet"]:
         documents = number_of(saved.documents, "document")
         print_lines(
             f"{number_of(saved.ids, 'id')} of {documents}{watch.format_time(saved.ids, 'ids')} saved as {saved.path} "

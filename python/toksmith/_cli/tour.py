@@ -163,7 +163,7 @@ STOPS: tuple[Callable[[Traveller], Iterator[Part]], ...] = (
 @with_text
 @click.option("--stop", type=int, help="Show only this stop, from 1.", show_default="all")
 @as_json
-def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
+def tour(tokenizer: list[str] | None, stop: int | None, **flags: Any) -> None:
     """Walk through the lesson in ten minutes, on your own text.
 
     Without a text the tour shows a sample. On a terminal it waits after each stop: Enter goes on, q ends it.
@@ -171,12 +171,12 @@ def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
     if stop is not None and not 1 <= stop <= len(STOPS):
         raise click.BadParameter(f"expected 1 to {len(STOPS)}, not {stop}", param_hint="--stop")
     tokenizers = {name: toksmith.load(name) for name in tokenizer or ()}
-    nothing = asked["text"] is None and asked["file"] == STDIN and sys.stdin.isatty()
-    content = "" if nothing else read_one_text(asked)
+    nothing = flags["text"] is None and flags["file"] == STDIN and sys.stdin.isatty()
+    content = "" if nothing else read_one_text(flags)
     on = make_traveller(content, tokenizers)
     stops = [*enumerate(STOPS, 1)] if stop is None else [(stop, STOPS[stop - 1])]
     notes = ("You gave no text, so the tour shows a sample: toksmith tour FILE shows yours.",) if nothing else on.notes
-    if asked["as_json"]:
+    if flags["as_json"]:
         print_json([stop_to_json(number, each, on) for number, each in stops])
         return
     for note in notes:
@@ -193,14 +193,14 @@ def tour(tokenizer: list[str] | None, stop: int | None, **asked: Any) -> None:
             return
 
 
-def make_traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) -> Traveller:
+def make_traveller(source: str | bytes, published: Mapping[str, toksmith.Tokenizer]) -> Traveller:
     """The text and the values made from it; a sample if the input has no text."""
-    text = given.decode(errors="replace") if isinstance(given, bytes) else given
+    text = source.decode(errors="replace") if isinstance(source, bytes) else source
     whole = text.strip()[:MOST_CHARS] or SAMPLE
     notes = []
     if not text.strip():
         notes.append("Your text is empty or white space, so the tour shows a sample.")
-    if isinstance(given, bytes) and (invalid := text.count("\ufffd") - given.count("\ufffd".encode())):
+    if isinstance(source, bytes) and (invalid := text.count("\ufffd") - source.count("\ufffd".encode())):
         places = _render.number_of(invalid, "place")
         notes.append(f"Your text is not UTF-8 in {places}, where the tour shows U+FFFD. Is the file a text?")
     if len(text.strip()) > MOST_CHARS:
@@ -208,7 +208,7 @@ def make_traveller(given: str | bytes, named: Mapping[str, toksmith.Tokenizer]) 
     line = next((line.strip() for line in whole.splitlines() if len(line.strip()) > 3), whole)
     tok = toksmith.train([whole], min_count=2, progress=False)
     tok = toksmith.rewind(tok, min(len(tok), 256 + MERGES))
-    return Traveller(whole, line[:SHORT_CHARS], tok, named, tuple(notes))
+    return Traveller(whole, line[:SHORT_CHARS], tok, published, tuple(notes))
 
 
 def stop_title(stop: Callable[..., object]) -> str:

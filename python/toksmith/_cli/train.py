@@ -55,54 +55,54 @@ OF_LANGUAGES = ("development", "ratio", "global_merges", "parity_window", "parit
 @click.option("--show-merges", is_flag=True, help="Print each merge and the number of ids after it.")
 @as_json
 @quiet
-def train(**asked: Any) -> None:
+def train(**flags: Any) -> None:
     """Train a tokenizer on text files or on stdin.
 
     Each row of a .jsonl, .parquet or .arrow file is a document; any other file is one document; .gz and .zst files are
     unpacked.
     """
-    watch, output, to = Watch(), asked["output"], asked["to"]
-    display = {name: asked[name] for name in ("show_merges", "quiet")}
-    replaced = {"--vocab-size": asked["vocab_size"], "--merges": asked["merges"], "--kind": asked["kind"]}
-    sizes = parse_sweep_sizes(asked["sweep"], asked["held_out"], asked["files"], replaced)
-    if output is None and not (asked["show_merges"] or asked["as_json"] or sizes):
+    watch, output, to = Watch(), flags["output"], flags["to"]
+    display = {name: flags[name] for name in ("show_merges", "quiet")}
+    replaced = {"--vocab-size": flags["vocab_size"], "--merges": flags["merges"], "--kind": flags["kind"]}
+    sizes = parse_sweep_sizes(flags["sweep"], flags["held_out"], flags["files"], replaced)
+    if output is None and not (flags["show_merges"] or flags["as_json"] or sizes):
         raise click.BadParameter(
             "is missing; give a file for the tokenizer, or --show-merges or --json", param_hint="-o"
         )
     check_target(output, to)
-    tok = train_and_save(output, to, training_texts(asked) | train_arguments(asked, sizes))
-    if asked["held_out"] is not None:
-        print_sweep(tok, sizes, asked["held_out"], as_json=asked["as_json"])
-    elif asked["as_json"]:
-        print_json(training_facts(tok, merges=asked["show_merges"]))
+    tok = train_and_save(output, to, training_texts(flags) | train_arguments(flags, sizes))
+    if flags["held_out"] is not None:
+        print_sweep(tok, sizes, flags["held_out"], as_json=flags["as_json"])
+    elif flags["as_json"]:
+        print_json(training_facts(tok, merges=flags["show_merges"]))
     else:
         print_outcome(tok, output, to, watch, **display)
 
 
-def training_texts(asked: Mapping[str, Any]) -> dict[str, Any]:
+def training_texts(flags: Mapping[str, Any]) -> dict[str, Any]:
     """The texts, the counts of --from-counts, or the texts of each language."""
-    if has_language_options(asked):
-        return language_arguments(asked)
-    if not asked["from_counts"]:
-        return {"corpus": corpus_of(asked, asked["files"], again=True)}
-    if asked["files"] or asked["text"] is not None:
+    if has_language_options(flags):
+        return language_arguments(flags)
+    if not flags["from_counts"]:
+        return {"corpus": corpus_of(flags, flags["files"], again=True)}
+    if flags["files"] or flags["text"] is not None:
         raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-    return {"corpus": load_counts(asked["from_counts"])}
+    return {"corpus": load_counts(flags["from_counts"])}
 
 
-def train_arguments(asked: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
+def train_arguments(flags: Mapping[str, Any], sizes: Sequence[int]) -> dict[str, Any]:
     """The arguments of `toksmith.train` from these options."""
-    options = drop_none(**{name: asked[option] for option, name in CHOSEN.items()})
+    options = drop_none(**{name: flags[option] for option, name in CHOSEN.items()})
     if sizes:
         options["vocab_size"] = sizes[-1]
-    if not options.keys() & {"vocab_size", "merges", "min_count"} and asked["kind"] in (None, "bpe"):
+    if not options.keys() & {"vocab_size", "merges", "min_count"} and flags["kind"] in (None, "bpe"):
         options["min_count"] = 2  # until no pair repeats
-    if asked["base"] is not None:
-        options["base"] = toksmith.load(asked["base"])
-    if asked["max_memory"] is not None:
-        options["max_memory"] = parse_size(asked["max_memory"])
-    options |= progress_argument(asked)
-    return options | pattern_argument(asked["pattern"])
+    if flags["base"] is not None:
+        options["base"] = toksmith.load(flags["base"])
+    if flags["max_memory"] is not None:
+        options["max_memory"] = parse_size(flags["max_memory"])
+    options |= progress_argument(flags)
+    return options | pattern_argument(flags["pattern"])
 
 
 def print_outcome(
@@ -130,10 +130,10 @@ def check_target(output: Path | None, to: str | None) -> None:
         raise toksmith.errors.FormatError(output, None, message)
 
 
-def train_and_save(output: Path | None, to: str | None, asked: dict[str, Any]) -> toksmith.Tokenizer:
+def train_and_save(output: Path | None, to: str | None, flags: dict[str, Any]) -> toksmith.Tokenizer:
     """Train and save as `output`. After Ctrl-C or on a full disk, save the tokenizer so far next to it."""
     try:
-        tok = toksmith.train(**asked)
+        tok = toksmith.train(**flags)
     except toksmith.errors.InvalidOption as error:
         raise kinds_in_flags(error) from error
     except (toksmith.errors.TrainingInterrupted, toksmith.errors.CheckpointError) as stopped:
@@ -241,40 +241,40 @@ def symbols_left(record: toksmith.types.TrainingRecord) -> int:
 # Several languages
 
 
-def has_language_options(asked: Mapping[str, Any]) -> bool:
+def has_language_options(flags: Mapping[str, Any]) -> bool:
     """Whether the options of `train` select training on several languages."""
-    return asked["parity"] is not None or any(asked[name] is not None for name in OF_LANGUAGES)
+    return flags["parity"] is not None or any(flags[name] is not None for name in OF_LANGUAGES)
 
 
-def language_arguments(asked: Mapping[str, Any]) -> dict[str, Any]:
+def language_arguments(flags: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `toksmith.train` for several languages."""
-    if asked["text"] is not None:
+    if flags["text"] is not None:
         raise click.BadParameter("is one text; with --parity give NAME=FILE for each language", param_hint="--text")
-    options: dict[str, Any] = {"languages": language_corpora(asked)}
-    if asked["development"] is not None:
-        texts = group_by_language(asked["development"], "--development")
-        options["development"] = {name: corpus_of(asked, files) for name, files in texts.items()}
-    if asked["ratio"] is not None:
-        options["ratios"] = dict(parse_ratio(each) for each in asked["ratio"])
-    if asked["other"] is not None:
-        options["corpus"] = corpus_of(asked, asked["other"])
+    options: dict[str, Any] = {"languages": language_corpora(flags)}
+    if flags["development"] is not None:
+        texts = group_by_language(flags["development"], "--development")
+        options["development"] = {name: corpus_of(flags, files) for name, files in texts.items()}
+    if flags["ratio"] is not None:
+        options["ratios"] = dict(parse_ratio(each) for each in flags["ratio"])
+    if flags["other"] is not None:
+        options["corpus"] = corpus_of(flags, flags["other"])
     return options
 
 
-def language_corpora(asked: Mapping[str, Any]) -> dict[str, Any]:
+def language_corpora(flags: Mapping[str, Any]) -> dict[str, Any]:
     """The corpus or the counts of each language."""
-    if asked["from_counts"]:
-        if asked["files"]:
+    if flags["from_counts"]:
+        if flags["files"]:
             raise click.BadParameter("trains on counts; give no texts", param_hint="--from-counts")
-        files_by_name = group_by_language([str(each) for each in asked["from_counts"]], "--from-counts")
+        files_by_name = group_by_language([str(each) for each in flags["from_counts"]], "--from-counts")
         return {name: load_counts([Path(file) for file in files]) for name, files in files_by_name.items()}
-    if not asked["files"]:
+    if not flags["files"]:
         raise click.BadParameter("is missing; give NAME=FILE for each language", param_hint="FILE")
-    files_by_name = group_by_language(asked["files"], "FILE")
+    files_by_name = group_by_language(flags["files"], "FILE")
     if len(files_by_name) < 2:
         message = f"expected files of at least two languages, not of {', '.join(files_by_name)} alone; write NAME=FILE"
         raise click.BadParameter(message, param_hint="FILE")
-    return {name: corpus_of(asked, files) for name, files in files_by_name.items()}
+    return {name: corpus_of(flags, files) for name, files in files_by_name.items()}
 
 
 def group_by_language(arguments: Sequence[str], hint: str) -> dict[str, list[str]]:

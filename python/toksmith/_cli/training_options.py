@@ -51,19 +51,19 @@ def join_kind_names(rows: Iterable[toksmith.types.TrainingKind]) -> str:
 
 
 def declare_option(
-    panel: str, flag: str, help: str, shown: str = "", *, kinds: bool = True, **more: Any
+    panel: str, flag: str, help: str, default_text: str = "", *, kinds: bool = True, **more: Any
 ) -> Declaration:
     """An option under a heading; its help names the kinds that take it, unless all do.
 
     Args:
-        shown: The default, as text.
+        default_text: The default.
         kinds: Whether only `train` has the option.
     """
     name = flag.partition("/")[0].removeprefix("--").replace("-", "_")
     takers = [row for row in KINDS if CHOSEN.get(name, name) in row.options]
     if kinds and 0 < len(takers) < len(KINDS):
         help = f"{help} For {join_kind_names(takers)}."
-    return click.option(flag, cls=Option, panel=panel, help=help, show_default=shown or None, **more)
+    return click.option(flag, cls=Option, panel=panel, help=help, show_default=default_text or None, **more)
 
 
 learning = partial(declare_option, "Options")
@@ -93,7 +93,7 @@ spill_to = partial(
     "the folder for temporary files",
     type=PATH,
 )
-min_count = partial(declare_option, "Counting", help="Leave out pieces with a lower count.", shown="1", type=int)
+min_count = partial(declare_option, "Counting", help="Leave out pieces with a lower count.", default_text="1", type=int)
 
 
 def counting(*, kinds: bool) -> Declaration:

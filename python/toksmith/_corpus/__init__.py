@@ -59,15 +59,11 @@ class Document:
 
 @dataclass(frozen=True)
 class WholeFile:
-    """A document that is a whole file, or the rest of an open file (in binary mode).
-
-    Attributes: `source` the path or the open file.
-    """
+    """A document that is a whole file, or the rest of an open file in binary mode (`source`)."""
 
     source: Path | BinaryIO
 
     def read(self) -> bytes:
-        """The text."""
         if not isinstance(self.source, Path):
             data = self.source.read()
             if not isinstance(data, bytes):
@@ -179,11 +175,7 @@ def batch_texts(texts: Iterable[Text], size: int = 4 << 20, most: int = 1 << 16)
 
 
 def iter_unread(corpus: Corpus) -> Iterator[Document | WholeFile]:
-    """The documents of a corpus, in order; whole files are not read yet. Raises the errors of `corpus_sources` as well.
-
-    Raises:
-        CorpusError: A file cannot be read, or a row has no text.
-    """
+    """The documents of a corpus, in order; whole files are not read yet."""
     for number, source in enumerate(corpus_sources(corpus)):
         if isinstance(source, File):
             yield from file_documents(source)
@@ -194,15 +186,7 @@ def iter_unread(corpus: Corpus) -> Iterator[Document | WholeFile]:
 
 
 def corpus_sources(corpus: Corpus, without: Path | None = None) -> Iterator[str | bytes | WholeFile | File]:
-    """The texts, open files and files of a corpus, in order. No file is read.
-
-    Args:
-        without: A folder whose files are skipped.
-    Raises:
-        CorpusError: A file does not exist.
-        InvalidOption: A short `str` is, or looks like, the name of a file; the caller nearly always means the file.
-        TypeError: An item is not a text, a path or an open file.
-    """
+    """The texts, open files and files of a corpus, in order, without files in the folder `without`. No file is read."""
     if isinstance(corpus, str):
         refuse_name(corpus)
     refuse_frame(corpus)
@@ -229,7 +213,6 @@ def warn_if_repeated(path: Path, seen: set[str]) -> None:
 
 
 def item_sources(item: object, number: int, without: Path | None) -> Iterator[WholeFile | File]:
-    """The sources of one item of a corpus that is not a text."""
     if isinstance(item, Files):
         for path in item.paths():
             yield from path_sources(path, item.field, without)
@@ -260,11 +243,7 @@ def path_sources(path: Path, field: str, without: Path | None) -> Iterator[File]
 
 
 def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
-    """The text files below a folder, sorted by name. They include broken links, so that reading one raises an error.
-
-    Raises:
-        CorpusError: The folder or a subfolder cannot be read.
-    """
+    """The text files below a folder, sorted by name. They include broken links, so that reading one raises an error."""
     text_files: list[Path] = []
     left_out: list[Path] = []
 
@@ -288,12 +267,10 @@ def files_in_folder(folder: Path, without: Path | None) -> list[Path]:
 
 
 def is_file_or_broken(path: Path) -> bool:
-    """Whether a path is a file or a broken link."""
     return path.is_file() or not os.path.exists(path)
 
 
 def is_hidden(path: Path) -> bool:
-    """Whether a name in a path begins with a dot."""
     return any(part.startswith(".") for part in path.parts)
 
 
@@ -322,7 +299,6 @@ def kind_of(path: Path) -> str:
 
 
 def file_documents(file: File) -> Iterator[Document | WholeFile]:
-    """The documents of one file."""
     if kind_of(file.path) not in (".jsonl", *TABLES):
         yield WholeFile(file.path)
         return

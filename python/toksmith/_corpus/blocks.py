@@ -52,7 +52,6 @@ __all__ = [
     "blocks_and_files",
     "corpus_blocks",
     "local_file",
-    "read_blocks",
     "text_blocks",
 ]
 
@@ -93,7 +92,6 @@ class Texts:
         return sum(map(len, self.texts))
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Counts the block."""
         counter.add(self.texts, threads)
 
 
@@ -112,11 +110,9 @@ class JsonRows:
 
     @property
     def size(self) -> int:
-        """The length in bytes."""
         return len(self.lines)
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Counts the block."""
         file, starts = self.file, list[NDArray[np.int64]]()
 
         def refuse(line: int, problem: str) -> None:
@@ -154,7 +150,6 @@ class TableRows:
         return len(self.blob)
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Counts the block."""
         counter.add_column(self.blob, self.ends, threads)
         if self.there is not None:
             missing = int(len(self.there) - self.there.sum())
@@ -170,7 +165,6 @@ class TextChunk:
     last: bool
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Counts the block."""
         counter.feed(self.data, self.last, threads)
 
 
@@ -181,7 +175,6 @@ class Problem:
     problem: CorpusError
 
     def count(self, counter: _core.Counter, skipped: Skipped, threads: int) -> None:
-        """Logs or raises the error."""
         skipped.says(self.problem)
 
 
@@ -189,11 +182,7 @@ Block = Texts | JsonRows | TableRows | TextChunk | Problem
 
 
 def corpus_blocks(corpus: Corpus, threads: int, *, skip: bool) -> Iterator[Block]:
-    """The blocks of a corpus, in order. At most `threads` files are prefetched; errors as in `_corpus.iter_unread`.
-
-    Args:
-        skip: Whether rows of Parquet files without a text are skipped.
-    """
+    """The blocks of a corpus, in order; prefetches up to `threads` files. `skip`: leave out table rows without text."""
     for block in blocks_and_files(corpus, threads, skip=skip):
         if isinstance(block, WholeFile):
             yield from stream_blocks(cast("BinaryIO", block.source))
@@ -292,7 +281,6 @@ def read_blocks(file: File, skip: bool) -> Iterator[Block]:
 
 
 def text_blocks(file: File, skip: bool) -> Iterator[Block]:
-    """The blocks of one text."""
     with wrap_corpus_errors(file.path), open_unpacked(file.path) as stream:
         yield from stream_blocks(stream)
 
@@ -320,11 +308,7 @@ def line_blocks(file: File, skip: bool) -> Iterator[Block]:
 def whole_lines(
     stream: BinaryIO, start: int = 0, stop: int | None = None, *, longest: int | None = None
 ) -> Iterator[tuple[int, bytes]]:
-    """Blocks of whole lines, each with the byte offset of its first line; the last block can be empty.
-
-    Raises:
-        OSError: A line is too long.
-    """
+    """Blocks of whole lines, each with the byte offset of its first line; the last block can be empty."""
     parts: list[memoryview | bytes] = []
     place, at, size = start, start, 0
     if start:
@@ -347,11 +331,7 @@ def whole_lines(
 
 
 def table_blocks(file: File, skip: bool) -> Iterator[Block]:
-    """The rows of a Parquet or Arrow file, or of some of its row groups.
-
-    Raises:
-        CorpusError: As in `table_batches`; without `skip`, also for a row without a text.
-    """
+    """The rows of a Parquet or Arrow file, or of some row groups. Without `skip`, a row without a text is an error."""
     fields = (file.field,) if file.name is None else (file.field, file.name)
     arrow = import_pyarrow(path_or_url(file.path))
     with local_file(file) as path:
@@ -385,9 +365,6 @@ KINDS: dict[str, Callable[[File, bool], Iterator[Block]]] = {
 def local_file(file: File) -> Iterator[Path]:
     """A local file with the bytes of `file` that are read, at their places. A copy of a URL is removed after the block.
     Errors name the original file.
-
-    Raises:
-        CorpusError: It cannot be read.
     """
 
     def ranges(size: int) -> list[tuple[int, int]] | None:

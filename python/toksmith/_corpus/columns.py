@@ -93,11 +93,7 @@ class TextColumn:
         return self.lines[start : self.lines.find(b"\n", start) + 1 or None]
 
     def documents(self) -> Iterator[Document]:
-        """The texts, each with its file and record.
-
-        Raises:
-            CorpusError: For the first bad row, after the texts before it.
-        """
+        """The texts before the first bad row, each with its file and record; then the error of that row."""
         last = self.bad[0].before if self.bad else len(self.texts)
         for place, record in enumerate(self.records[:last].tolist()):
             text = self.texts.text(place)
@@ -120,33 +116,26 @@ UnparsedBlock = JsonRows | TableRows
 
 
 def unparsed_blocks(file: File) -> Iterator[UnparsedBlock]:
-    """The blocks of a file of rows, for `column_of`.
-
-    Raises:
-        CorpusError: The file cannot be read.
-    """
+    """The blocks of a file of rows, for `column_of`."""
     for block in KINDS[kind_of(file.path)](file, True):
         if isinstance(block, (JsonRows, TableRows)):
             yield block
 
 
 def column_of(block: UnparsedBlock, threads: int) -> TextColumn:
-    """The column of a block."""
     if isinstance(block, TableRows):
         return column_of_table(block)
     return column_of_rows_slow(block) if is_slow() else column_of_rows(block, threads)
 
 
 def columns_in(file: File) -> Iterator[TextColumn]:
-    """The columns of one file of rows."""
     return (column_of(block, 1) for block in unparsed_blocks(file))
 
 
 def column_of_rows(block: JsonRows, threads: int) -> TextColumn:
-    """The column of rows of a `.jsonl` file."""
     path, first, file = path_or_url(block.file.path), block.first, block.file
     try:
-        texts = _core.TextBlock.of_rows(block.lines, file.field, file.name, threads)
+        texts = _core.TextBlock.from_rows(block.lines, file.field, file.name, threads)
     except CorpusError as error:
         raise CorpusError(path, None, error.problem) from None
     lines, (bad_lines, bad_starts) = texts.lines, texts.bad
@@ -167,8 +156,7 @@ def column_of_rows(block: JsonRows, threads: int) -> TextColumn:
 
 
 def column_of_table(block: TableRows) -> TextColumn:
-    """The column of rows of a table."""
-    texts = _core.TextBlock.of_values(block.blob, block.ends)
+    texts = _core.TextBlock.from_values(block.blob, block.ends)
     bad = NO_ROWS
     records = texts.lines + np.uint64(block.first)
     if block.there is not None:
@@ -224,7 +212,9 @@ def column_of_rows_slow(block: JsonRows) -> TextColumn:
         else:
             good.append(item)
     contents = [item.text or b"" for item in good]
-    texts = _core.TextBlock.of_values(b"".join(contents), np.cumsum([len(text) for text in contents], dtype=np.uint64))
+    texts = _core.TextBlock.from_values(
+        b"".join(contents), np.cumsum([len(text) for text in contents], dtype=np.uint64)
+    )
     records = np.array([first + item.line for item in good], np.uint64)
     places = np.array([start + item.start for item in good], np.uint64)
     names = None if file.name is None else RowNames.of(item.name for item in good)

@@ -74,13 +74,7 @@ def iter_encoded_blocks(
     threads: int,
     limit: int = EVERYTHING,
 ) -> Iterator[Block]:
-    """The ids of a file or of an open binary stream in order, each block with the ends of the documents that end in it.
-
-    Args:
-        limit: The approximate bytes of a block of a regular file.
-    Raises:
-        CorpusError: The source cannot be read, or a file changes while it is read.
-    """
+    """The ids of a source in blocks with the ends of documents; `limit`: about the bytes of a regular file's block."""
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         with wrap_corpus_errors(path):
@@ -97,7 +91,6 @@ def iter_encoded_blocks(
 
 
 def feed_stream(stream: _core.TextStream, source: BinaryIO, threads: int) -> Iterator[Block]:
-    """The blocks of a stream, fed with the bytes of an open source."""
     while not stream.finished:
         data = source.read(FED_AT_A_TIME)
         if not isinstance(data, bytes):
@@ -109,13 +102,9 @@ def feed_stream(stream: _core.TextStream, source: BinaryIO, threads: int) -> Ite
 def wrap_documents(
     block: Block, first: NDArray[np.uint32], last: NDArray[np.uint32], which: NDArray[np.bool_] | None = None
 ) -> Block:
-    """A block with the ids `first` (one or none) before and `last` (one or none) after each document that ends in it.
+    """A block with the ids `first` and `last` (one or none each) around documents that end in it (`which`; None: all).
 
-    Args:
-        block: The ids, and the ends of documents. With `first`, all of its documents begin in it.
-        which: The documents that get them; None for all.
-
-    The core does the work; the numpy code is its slow twin.
+    With `first`, all of its documents begin in it. The core does the work; the numpy code is its slow twin.
     """
     ids, ends = block
     extra = len(first) + len(last)
@@ -138,7 +127,6 @@ def wrap_documents(
 
 @contextmanager
 def wrap_corpus_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Converts errors in reading a file to CorpusError."""
     try:
         yield
     except ToksmithError:
@@ -153,11 +141,7 @@ def wrap_corpus_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def open_unpacked(path: str | os.PathLike[str]) -> BinaryIO:
-    """Opens a file for its unpacked bytes. A URL is copied first; the copy has no name any more when this returns.
-
-    Raises:
-        OSError: It is a pipe or a device, or cannot be opened; on reading, also if it unpacks to more than the limit.
-    """
+    """Opens a file for its unpacked bytes. A URL is copied first; the copy has no name any more when this returns."""
     name = os.fspath(path)
     with ExitStack() as stack:
         if (url := url_of(path)) is not None:
@@ -176,11 +160,7 @@ def open_local_unpacked(name: str) -> BinaryIO:
 
 
 def iter_rows(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file of rows.
-
-    Raises:
-        OSError: A row is too long.
-    """
+    """The lines of a file of rows."""
     while line := stream.readline(ROW_BYTES + 1):
         refuse_long_row(len(line))
         yield line
@@ -218,7 +198,6 @@ class UnpackedFile(io.RawIOBase):
         self._most = self._left = UNPACKED_FREE + UNPACKED_PER_BYTE * os.stat(path).st_size
 
     def readable(self) -> bool:
-        """True."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
@@ -235,10 +214,8 @@ class UnpackedFile(io.RawIOBase):
         return len(data)
 
     def readall(self) -> bytes:
-        """The rest of the bytes."""
         return b"".join(iter(lambda: self.read(FED_AT_A_TIME) or b"", b""))
 
     def close(self) -> None:
-        """Closes the file."""
         self._packed = None
         super().close()

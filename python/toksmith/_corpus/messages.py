@@ -24,11 +24,7 @@ Message = tuple[bytes, int]
 
 
 def checked_batches(path: Path, is_stream: bool) -> Iterator[None]:
-    """Yields once for each batch, after checking it and the dictionaries before it.
-
-    Raises:
-        OSError: A batch, or all dictionaries together, unpack to too much, or a message cannot be read.
-    """
+    """Yields once for each batch, after checking it and the dictionaries before it."""
     with open(path, "rb", buffering=0) as file:
         size = path.stat().st_size
         dictionaries = 0

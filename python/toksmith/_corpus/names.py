@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from .parquet import flatten_column
 
 __all__ = ["RowNames", "name_in_row", "names_of_column", "names_of_rows"]
 
@@ -27,7 +28,6 @@ class RowNames(Sequence["str | None"]):
 
     @staticmethod
     def of(names: Iterable[str | None]) -> RowNames:
-        """Converts names to columns."""
         encoded = [None if name is None else name.encode("utf-8", "replace") for name in names]
         ends = np.cumsum([len(name or b"") for name in encoded], dtype=np.uint64)
         known = np.array([name is not None for name in encoded], np.bool_)
@@ -35,12 +35,10 @@ class RowNames(Sequence["str | None"]):
 
     @staticmethod
     def none(count: int) -> RowNames:
-        """`count` documents without a name."""
         return RowNames(b"", np.zeros(count, np.uint64), np.zeros(count, np.bool_))
 
     @staticmethod
     def joined(several: Sequence[RowNames]) -> RowNames:
-        """The concatenation of several columns of names."""
         before = np.cumsum([0, *(len(part.blob) for part in several)], dtype=np.uint64)
         ends = [part.ends + start for part, start in zip(several, before, strict=False)]
         known = [part.known for part in several]
@@ -105,7 +103,7 @@ def name_in_row(line: bytes, field: str, name: str) -> str | None:
     except ValueError:
         return None
     except RecursionError:  # the row is nested too deeply for Python; the core reads its strings and integers
-        columns = _core.TextBlock.of_rows(line, field, name, 1).names
+        columns = _core.TextBlock.from_rows(line, field, name, 1).names
         return None if columns is None else RowNames(*columns[:3])[0]
     if isinstance(value, str):  # JSON can hold a lone UTF-16 surrogate, which is not a character
         return value.encode("utf-8", "replace").decode()
@@ -129,9 +127,4 @@ def names_of_column(column: Any, arrow: Any) -> RowNames:
         return RowNames.of(None if value is None else str(value) for value in column.to_pylist())
     known = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), np.bool_)
     values = column.cast(arrow.large_string()).fill_null("") if column.null_count else column.cast(arrow.large_string())
-    _, offsets, data = values.buffers()
-    if not len(values):
-        return RowNames.none(0)
-    starts = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    blob = data[starts[0] : starts[-1]].to_pybytes() if data is not None else b""
-    return RowNames(blob, (starts[1:] - starts[0]).astype(np.uint64), known)
+    return RowNames(*flatten_column(values), known)

@@ -43,15 +43,7 @@ class Page(NamedTuple):
 
 
 def rows_at_once(source: BinaryIO, file: Any, group: int, columns: Sequence[int], arrow: Any) -> int:
-    """The number of rows of a row group to read at a time.
-
-    Args:
-        source: The bytes of the file.
-        file: The file as opened by pyarrow.
-        columns: The numbers of the columns to read; none has lists.
-    Raises:
-        OSError: A page unpacks to too much, or the headers of the pages cannot be read.
-    """
+    """The number of rows of a row group to read at a time; none of the `columns` has lists."""
     row_group, size = file.metadata.row_group(group), source.seek(0, SEEK_END)
     column_pages = []
     for column in columns:

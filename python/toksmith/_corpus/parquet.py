@@ -41,11 +41,7 @@ END_OF_STREAM = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 def import_pyarrow(path: str) -> Any:
-    """The module `import_pyarrow`, with its reader of Parquet loaded.
-
-    Raises:
-        CorpusError: It is not installed.
-    """
+    """The module `pyarrow`, with its reader of Parquet loaded."""
     try:
         import pyarrow.parquet
     except ImportError as missing:
@@ -59,12 +55,8 @@ def table_batches(
 ) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """Columns in blocks of rows: the number of the first row, the texts, and the other columns unchanged.
 
-    Args:
-        fields: The column of the texts, then others.
-        groups: The range of row groups of a Parquet file; None for all.
-        longest: The most bytes that the texts of a row group, or of a batch of an Arrow file, may have.
-    Raises:
-        CorpusError: The file is not Parquet or Arrow, or has no such column of texts.
+    `fields`: the column of the texts, then others; `groups`: the range of row groups of a Parquet file, None for all;
+    `longest`: the most bytes of the texts of a row group, or of a batch of an Arrow file.
     """
     arrow = import_pyarrow(path_or_url(path))
     with wrap_table_errors(path, arrow):
@@ -106,15 +98,7 @@ def bounded_batches(
     *,
     most: int = ROWS_IN_A_BATCH,
 ) -> Iterator[Any]:
-    """The batches of these row groups, within the memory limits of `pages.py`.
-
-    Args:
-        source: The bytes of the file.
-        file: The file as opened by pyarrow.
-        most: The most rows of a batch.
-    Raises:
-        OSError: A page unpacks to too much.
-    """
+    """The batches of these row groups, of at most `most` rows, within the memory limits of `pages.py`."""
     columns = [number_of_column(file, field) for field in fields]
     for group in groups:
         rows = min(most, rows_at_once(source, file, group, columns, arrow))
@@ -223,7 +207,6 @@ def row_ranges(texts: Any, most: int) -> Iterator[tuple[int, int]]:
 
 
 def text_size(texts: Any, row: int) -> int:
-    """The bytes of one text."""
     start, stop = offsets_of(texts)[row : row + 2].tolist()
     return int(stop - start)
 
@@ -234,34 +217,23 @@ def offsets_of(texts: Any) -> NDArray[np.int64]:
 
 
 def missing_text_problem(field: str) -> str:
-    """The problem of a row with a null."""
     return f"has no text in the column {field!r}"
 
 
 def row_group_sizes(path: Path, field: str) -> list[int]:
-    """The bytes of the texts in each row group.
-
-    Raises:
-        CorpusError: As in `table_batches`.
-    """
+    """The bytes of the texts in each row group."""
     arrow = import_pyarrow(path_or_url(path))
     with wrap_table_errors(path, arrow), parquet_file(path, arrow) as file:
         check_columns(file.schema_arrow, path, (field,), arrow)
         column = number_of_column(file, field)
-        return [column_size(file.metadata.row_group(number), column) for number in range(file.num_row_groups)]
+        groups = map(file.metadata.row_group, range(file.num_row_groups))
+        return [int(group.column(column).total_uncompressed_size) for group in groups]
 
 
 def row_group_ranges(
     path: Path, fields: Sequence[str], groups: tuple[int, int] | None, size: int
 ) -> list[tuple[int, int]]:
-    """The ranges of bytes of a file that `table_batches` reads for these row groups.
-
-    Args:
-        groups: As in `table_batches`.
-        size: The bytes of the file.
-    Raises:
-        CorpusError: As in `table_batches`.
-    """
+    """The ranges of bytes of a file of `size` bytes that `table_batches` reads for these row groups."""
     arrow = import_pyarrow(path_or_url(path))
     with wrap_table_errors(path, arrow), parquet_file(path, arrow) as file:
         check_groups(file, groups)
@@ -276,7 +248,6 @@ def row_group_ranges(
 
 
 def check_groups(file: Any, groups: tuple[int, int] | None) -> None:
-    """Raises OSError if a file does not have these row groups."""
     if groups is not None and groups[1] > file.num_row_groups:
         raise OSError(f"it has {file.num_row_groups:,} row groups, not the {groups[1]:,} of the plan")
 
@@ -301,18 +272,11 @@ def bytes_at(path: Path) -> Iterator[BinaryIO]:
 
 
 def number_of_column(file: Any, field: str) -> int:
-    """The number of a column among the stored columns of a file."""
     return [file.schema.column(number).path.partition(".")[0] for number in range(len(file.schema))].index(field)
-
-
-def column_size(group: Any, column: int) -> int:
-    """The unpacked bytes of a column of a row group."""
-    return int(group.column(column).total_uncompressed_size)
 
 
 @contextmanager
 def wrap_table_errors(path: Path, arrow: Any) -> Iterator[None]:
-    """Converts errors in reading a file to CorpusError."""
     try:
         check_regular(path)
         yield

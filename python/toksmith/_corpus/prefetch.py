@@ -39,7 +39,6 @@ class DemandCounter:
             self._changed.notify_all()
 
     def made(self) -> None:
-        """Counts a value as made."""
         self._made += 1
 
     def wait(self) -> None:

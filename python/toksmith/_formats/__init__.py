@@ -29,12 +29,13 @@ __all__ = [
     "Format",
     "detect_path_format",
     "find_losses",
+    "format_by_name",
+    "format_by_suffix",
     "format_for_path",
     "formats",
     "output_files",
     "read_model",
     "refuse_arguments",
-    "target_format",
     "write_model",
 ]
 
@@ -138,9 +139,6 @@ class FormatRows(Mapping[str, Format]):
         if name not in MODULES:
             raise KeyError(name)
         return format_row(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name in MODULES
 
     def __iter__(self) -> Iterator[str]:
         return iter(MODULES)
@@ -284,11 +282,6 @@ def detect_path_format(path: str | os.PathLike[str]) -> str | None:
     return detect_format(read_content(path), printable_path(path)).name
 
 
-def target_format(path: str | os.PathLike[str], format: str | None) -> Format:
-    """The format to write: `format` if given, otherwise the format of the file name."""
-    return format_by_suffix(printable_path(path)) if format is None else format_by_name(format)
-
-
 def output_files(path: str | os.PathLike[str], known: Format) -> list[str]:
     """The paths of the files that saving to this path creates."""
     if not known.files:
@@ -325,9 +318,7 @@ def write_model(
     one of them. Readers find either all of the old files or all of the new files.
     """
     losses = check_losses(allow_loss)
-    target_row = (
-        target_format(path, format) if format is not None else format_for_path(model, printable_path(path), losses)
-    )
+    target_row = format_by_name(format) if format is not None else format_for_path(model, printable_path(path), losses)
     try:
         output = target_row.save(model, allow_loss=losses)
     except CannotRepresent as error:
@@ -347,7 +338,6 @@ def write_model(
 
 
 def format_by_name(format: str) -> Format:
-    """The format of this name; raises UnknownName for any other name."""
     if format not in FORMATS:
         raise UnknownName("format", format, close_names(format, FORMATS) or FORMATS)
     return FORMATS[format]

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable
+from .._model.model import ID_LIMIT, AddedToken, Model, Step, TokenTable, make_step
 from .._model.patterns import UNSET, PatternArgument, patterns, splitters
 from .._model.steps import template_of
 from ..errors import CannotRepresent, FormatError, InvalidOption
@@ -123,7 +123,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model at the start of the file."""
     if special_tokens is not None:
         refuse_arguments("a GGUF file", UNSET, special_tokens)
     source = Source(read_values(data, path), path)
@@ -140,28 +139,25 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 class Source:
     """The values of a file; each getter checks the type of its value."""
 
-    def __init__(self, found: Mapping[str, Any], path: str) -> None:
-        self.found, self.path = found, path
+    def __init__(self, keys: Mapping[str, Any], path: str) -> None:
+        self.keys, self.path = keys, path
         self.around: set[str] = set()  # the sides, "bos" and "eos", whose tokens the template adds to texts
 
     def fail(self, name: str, problem: str) -> Any:
-        """Raises FormatError for a value."""
         raise FormatError(self.path, KEYS + name, problem)
 
     def get(self, name: str, kinds: type | tuple[type, ...], default: Any, what: str) -> Any:
         """The value of a name, or `default`; raises unless it has one of the types."""
-        value = self.found.get(KEYS + name, default)
+        value = self.keys.get(KEYS + name, default)
         if value is not default and not isinstance(value, kinds):
             self.fail(name, f"expected {what}, not {str(value)[:40]!r}")
         return value
 
     def text(self, name: str, default: str | None) -> str | None:
-        """The text of a name, or `default`."""
         value = self.get(name, bytes, default, "a text")
         return decode_text(value, self.path, KEYS + name) if isinstance(value, bytes) else value
 
     def flag(self, name: str, default: bool) -> bool:
-        """The truth value of a name, or `default`."""
         return bool(self.get(name, bool, default, "a truth value"))
 
     def texts(self, name: str) -> list[str]:
@@ -186,7 +182,6 @@ class Source:
         return None if value is None else int(value)
 
     def tokens(self) -> list[str]:
-        """The contents of all entries."""
         tokens = self.texts("tokens")
         if not 0 < len(tokens) <= ID_LIMIT:
             self.fail("tokens", f"expected 1 to {ID_LIMIT} tokens, not {len(tokens)}")
@@ -231,7 +226,6 @@ def read_byte_level(source: Source, pattern: PatternArgument) -> Model:
 
 
 def read_merges(source: Source, tokens: Mapping[str, tuple[bytes, int]]) -> Iterator[tuple[int, int, int]]:
-    """The ids of each merge."""
     for at, line in enumerate(source.texts("merges")):
         left, _, right = line.partition(" ")
         for text in (left, right, left + right):
@@ -272,12 +266,12 @@ def make_template(bos: tuple[int, str] | None, eos: tuple[int, str] | None) -> t
 
     tokens = {content: [[id], [content]] for id, content in filter(None, (bos, eos))}
     options = {"single": around("A", 0), "pair": [*around("A", 0), *around("B", 1)], "special_tokens": tokens}
-    return (Step("template", tuple(sorted(options.items()))),)
+    return (make_step("template", **options),)
 
 
 def read_metadata(source: Source, *more_said: str) -> dict[str, str]:
     """The metadata of the model: toksmith's own texts, and under `gguf` the other tokenizer keys, such as chat templates."""
-    json_bytes = source.found.get(OWN, b"{}")
+    json_bytes = source.keys.get(OWN, b"{}")
     try:
         own_texts = parse_json(json_bytes) if isinstance(json_bytes, bytes) else None
     except ValueError:
@@ -291,7 +285,7 @@ def read_metadata(source: Source, *more_said: str) -> dict[str, str]:
     control = [] if types is None else np.flatnonzero(types == CONTROL).tolist()
     roles = roles_by_content({contents[id]: id for id in control})
     other_values: dict[str, Any] = {}
-    for name, value in source.found.items():
+    for name, value in source.keys.items():
         if name in roles and isinstance(value, int) and value == roles[name]:
             continue
         if name.startswith("tokenizer.") and name not in known_keys and isinstance(value, (bool, int, bytes)):
@@ -300,7 +294,6 @@ def read_metadata(source: Source, *more_said: str) -> dict[str, str]:
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The bytes of a file with the tokenizer and no weights."""
     gguf = import_gguf()
     is_characters = model.unit == "char"
     char_fields = ("byte_fallback", "decoders", "kind", "normalizers", "scores", "unknown_id") if is_characters else ()
@@ -326,7 +319,6 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
 
 
 def import_gguf() -> Any:
-    """The package `gguf`; raises ImportError with the install command if it is missing."""
     try:
         import gguf
     except ImportError:
@@ -350,7 +342,6 @@ def add_value(gguf: Any, writer: Any, name: str, value: Any) -> None:
 
 
 def byte_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
-    """The file's values for a model of bytes."""
     whole_piece, pre = choose_pre(model, allow_loss)
     rows = model.vocab.recover_merges() if whole_piece else pair_merges(model, NAME)
     if not len(rows):
@@ -410,7 +401,6 @@ def choose_pre(model: Model, allow_loss: Collection[str]) -> tuple[bool, str]:
 
 
 def pattern_regexes(pattern: tuple[str, ...]) -> tuple[str, ...]:
-    """The regexes of a row."""
     return tuple(step["pattern"] for step in splitters(pattern))
 
 
@@ -420,9 +410,8 @@ def dump_ends(model: Model) -> dict[str, Any]:
     if not model.post:
         return entries
     problem = "the format supports only one token before a text and one after it"
-    if len(model.post) != 1 or model.post[0].kind != "template":
-        raise CannotRepresent(NAME, "post", problem)
-    step, around = model.post[0], template_of(model).single
+    step, is_single = model.post[0], len(model.post) == 1
+    around = template_of(model).single if is_single and step.kind == "template" else None
     if around is None:
         raise CannotRepresent(NAME, "post", problem)
     sides: dict[str, tuple[int, str]] = {}

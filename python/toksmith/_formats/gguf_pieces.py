@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._model.model import AddedToken, Model, Step, TokenTable
+from .._model.model import AddedToken, Model, Step, TokenTable, make_step
 from ..errors import CannotRepresent
 from .sentencepiece import (
     BYTE,
@@ -118,22 +118,16 @@ def unlike_llama(model: Model) -> Iterator[tuple[str, str, str]]:
 
 
 def read_text_steps(source: Any, unigram: bool) -> tuple[Step, Step]:
-    """The normalizer and the decoder of the file."""
     charsmap = source.get("precompiled_charsmap", np.ndarray, None, "an array of bytes")
     data = b"" if charsmap is None else charsmap.astype(np.uint8).tobytes()
     if problem := charsmap_problem(data):
         source.fail("precompiled_charsmap", problem)
     dummy = "before" if source.flag("add_space_prefix", not unigram) else "nowhere"
     remove_extra = source.flag("remove_extra_whitespaces", False)
-    options = {
-        "charsmap": base64.b64encode(data).decode(),
-        "dummy": dummy,
-        "escape": True,
-        "remove_extra": remove_extra,
-    }
+    options = {"charsmap": base64.b64encode(data).decode(), "dummy": dummy, "escape": True}
     strip = strip_option(remove_extra, dummy == "before")
-    decoder_options = (("strip", strip), ("unknown", UNKNOWN_SURFACE))
-    return Step("sentencepiece", tuple(sorted(options.items()))), Step("sentencepiece", decoder_options)
+    decoder = make_step("sentencepiece", strip=strip, unknown=UNKNOWN_SURFACE)
+    return make_step("sentencepiece", **options, remove_extra=remove_extra), decoder
 
 
 def character_entries(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:

@@ -56,11 +56,9 @@ class ValueReader:
         self.data, self.path, self.at = data, path, 0
 
     def fail(self, problem: str) -> Any:
-        """Raises FormatError with the current offset."""
         raise FormatError(self.path, f"byte {self.at}", problem)
 
     def take(self, size: int) -> bytes:
-        """The next `size` bytes."""
         end = self.at + size
         if end > len(self.data):
             self.fail(f"expected {number_of(size, 'more byte')}, but the file ends here")
@@ -102,7 +100,6 @@ class ValueReader:
         return self.texts(count)
 
     def texts(self, count: int) -> list[bytes]:
-        """The next `count` texts."""
         data, at, end = self.data, self.at, len(self.data)
         if count * LENGTH.size > end - at:
             self.fail(f"a list claims {count} texts, but only {end - at} bytes follow")

@@ -158,7 +158,7 @@ def header_splitters(line: str, path: str) -> tuple[Step, ...] | None:
 
 
 def choose_splitters(own: tuple[Step, ...] | None, pattern: PatternArgument, path: str) -> tuple[Step, ...]:
-    """The splitters of the file; without them, those of the argument; without both, GPT-2's."""
+    """The splitters of the file, or else of the argument, or else GPT-2's."""
     if own is not None:
         if pattern is not UNSET and splitters(pattern) != own:
             refuse_arguments(path, pattern, None)
@@ -213,7 +213,6 @@ def save(model: Model, *, allow_loss: Collection[str] = ()) -> tuple[bytes, ...]
 
 
 def added_entries(model: Model, by_id: Mapping[int, str]) -> Iterator[tuple[str, int]]:
-    """The vocabulary entries of the added tokens."""
     owners: dict[Any, str] = {text: text for text in by_id.values()} | dict(by_id)
     for token in model.added_tokens:
         for key in (token.content, token.id):

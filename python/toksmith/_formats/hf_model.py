@@ -28,7 +28,6 @@ NO_UNKNOWN = "[UNK]"
 
 
 def read_vocab(part: JsonObject) -> dict[str, int]:
-    """The ids by token."""
     vocab: dict[str, int] = part.take("vocab", dict)
     token_of: dict[int, str] = {}
     for token, id in vocab.items():
@@ -172,7 +171,6 @@ def whole_piece_test(model: Model) -> Callable[[bytes], bool]:
 
 
 def make_character_model(vocab: Mapping[str, int], steps: dict[str, tuple[Step, ...]], **fields: Any) -> Model:
-    """The character model with the vocabulary's entries as tokens."""
     table, ids = sorted_table([(token.encode("utf-8", "surrogatepass"), id) for token, id in vocab.items()])
     return Model(table, ids, unit="char", **{**steps, **fields})
 
@@ -190,13 +188,10 @@ def dump_bpe(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]
         raise CannotRepresent(format, "merge_rule", "the format merges characters by a list of pairs")
     else:
         merges = model.merges
-    unknown = None if model.unknown_id is None else spelt.get(model.unknown_id)
-    if unknown is None and model.unknown_id is not None:
-        raise CannotRepresent(format, "unknown_id", f"no token in the vocabulary has the id {model.unknown_id}")
     return {
         "type": "BPE",
         "dropout": None,
-        "unk_token": unknown,
+        "unk_token": None if model.unknown_id is None else unknown_spelling(model, vocab, format),
         "continuing_subword_prefix": prefix or None,
         "end_of_word_suffix": model.end_of_word_suffix or None,
         "fuse_unk": model.fuse_unknown,
@@ -228,7 +223,6 @@ def read_wordpiece(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: 
 
 
 def read_words(part: JsonObject, steps: dict[str, tuple[Step, ...]], added: tuple[AddedToken, ...]) -> Model:
-    """The model of a `WordLevel` part."""
     unknown = part.text("unk_token", NO_UNKNOWN)
     vocab = read_vocab(part)
     return make_character_model(vocab, steps, kind="words", added_tokens=added, unknown_id=vocab.get(unknown))
@@ -284,7 +278,6 @@ def unknown_spelling(model: Model, vocab: Mapping[str, int], format: str) -> str
 
 
 def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
-    """The `WordPiece` part."""
     if model.max_piece_chars is None:
         raise CannotRepresent(format, "max_piece_chars", "the format requires a limit on the length of a piece")
     return {
@@ -297,7 +290,6 @@ def dump_wordpiece(model: Model, vocab: dict[str, int], format: str) -> dict[str
 
 
 def dump_words(model: Model, vocab: dict[str, int], format: str) -> dict[str, Any]:
-    """The `WordLevel` part."""
     return {"type": "WordLevel", "vocab": vocab, "unk_token": unknown_spelling(model, vocab, format)}
 
 

@@ -1,4 +1,4 @@
-"""Converts `post_processor`, `dump_truncation` and `dump_padding` of a `tokenizer.json` to steps of `Model.post`, and back."""
+"""Converts `post_processor`, `truncation` and `padding` of a `tokenizer.json` to steps of `Model.post`, and back."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .._model.model import Step
 from ..errors import CannotRepresent
-from .hf_steps import make_step
+from .hf_steps import hf_name, make_step
 from .json import JsonObject
 
 __all__ = ["dump_post", "read_padding", "read_post", "read_truncation"]
@@ -18,7 +18,6 @@ STRATEGIES = {"LongestFirst": "longest_first", "OnlyFirst": "only_first", "OnlyS
 
 
 def read_post(part: JsonObject) -> Iterator[Step]:
-    """The steps of a post-processor."""
     kind = part.text("type")
     if kind == "Sequence":
         for member in part.parts("processors"):
@@ -80,7 +79,6 @@ def read_piece(part: JsonObject, tokens: Mapping[str, object]) -> list[Any]:
 
 
 def read_truncation(part: JsonObject) -> Step:
-    """`dump_truncation` as a step."""
     options = {"max_length": part.number("max_length"), "stride": part.number("stride", 0)}
     options |= {"side": part.choice("direction", SIDES, "Right"), "strategy": part.choice("strategy", STRATEGIES)}
     part.finish()
@@ -88,7 +86,7 @@ def read_truncation(part: JsonObject) -> Step:
 
 
 def read_padding(part: JsonObject) -> Step:
-    """`dump_padding` as a step; `length` is None for the longest text of a batch."""
+    """`padding` as a step; `length` is None for the longest text of a batch."""
     strategy = part.left.pop("strategy", None)
     fixed = strategy.get("Fixed") if isinstance(strategy, dict) and len(strategy) == 1 else None
     if strategy != "BatchLongest" and (type(fixed) is not int or fixed < 0):
@@ -106,7 +104,7 @@ def read_padding(part: JsonObject) -> Step:
 
 
 def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
-    """The steps as the file's three parts: `dump_truncation`, `dump_padding` and `post_processor`."""
+    """The steps as the file's three parts: `truncation`, `padding` and `post_processor`."""
     parts: dict[str, Any] = {"truncation": None, "padding": None, "post_processor": None}
     processors = []
     for each in steps:
@@ -128,7 +126,6 @@ def dump_post(steps: Sequence[Step], format: str) -> dict[str, Any]:
 
 
 def dump_processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """One post-processor."""
     if kind == "trim_offsets":
         return {
             "type": "ByteLevel",
@@ -154,12 +151,10 @@ def dump_processor(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dump_piece(name: str, special: bool, type_id: int) -> dict[str, Any]:
-    """One piece of a template."""
     return {"SpecialToken" if special else "Sequence": {"id": name, "type_id": type_id}}
 
 
 def dump_truncation(options: Mapping[str, Any]) -> dict[str, Any]:
-    """`dump_truncation` from a step."""
     return {
         "direction": hf_name(SIDES, options["side"]),
         "max_length": options["max_length"],
@@ -169,7 +164,6 @@ def dump_truncation(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dump_padding(options: Mapping[str, Any]) -> dict[str, Any]:
-    """`dump_padding` from a step."""
     return {
         "strategy": "BatchLongest" if options["length"] is None else {"Fixed": options["length"]},
         "direction": hf_name(SIDES, options["side"]),
@@ -178,8 +172,3 @@ def dump_padding(options: Mapping[str, Any]) -> dict[str, Any]:
         "pad_type_id": options["type_id"],
         "pad_token": options["token"],
     }
-
-
-def hf_name(table: Mapping[str, str], own: str) -> str:
-    """HF's name of an option value of toksmith."""
-    return next(name for name, value in table.items() if value == own)

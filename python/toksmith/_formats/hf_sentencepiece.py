@@ -31,19 +31,14 @@ NAMES = {"normalizer"}  # metadata that only name the steps, so that dropping th
 NORMALIZER = {"charsmap", "dummy", "escape", "remove_extra"}
 DECODER = {"strip", "unknown"}
 BLOCK = "▁"
-FAR = 10  # the score of a token that no text may become is the lowest score times this
+FAR = 10  # the score of a token that no text must become is the lowest score times this
 
 
-class Losses:
-    """The fields that the caller allows to lose; `refuse` checks one difference against them."""
-
-    def __init__(self, allowed: Collection[str]) -> None:
-        self.allowed = allowed
-
-    def refuse(self, field: str, problem: str, way: str = "the .model file gives SentencePiece's ids") -> None:
-        """Raises CannotRepresent unless the caller allows the loss of the field."""
-        if field not in self.allowed:
-            raise CannotRepresent(FORMAT, field, f"{problem}; {way}, and allow_loss=[{field!r}] writes the rest")
+def refuse_loss(losses: Collection[str], field: str, problem: str) -> None:
+    """Raises CannotRepresent unless the caller allows the loss of the field."""
+    if field not in losses:
+        way = f"the .model file gives SentencePiece's ids, and allow_loss=[{field!r}] writes the rest"
+        raise CannotRepresent(FORMAT, field, f"{problem}; {way}")
 
 
 def is_sentencepiece(model: Model) -> bool:
@@ -51,9 +46,8 @@ def is_sentencepiece(model: Model) -> bool:
     return model.unit == "char" and any(each.kind == "sentencepiece" for each in (*model.normalizers, *model.decoders))
 
 
-def to_hf_steps(model: Model, allow_loss: Collection[str]) -> Model:
+def to_hf_steps(model: Model, losses: Collection[str]) -> Model:
     """The model in HF's steps; it gives the same ids, except for allowed losses."""
-    losses = Losses(allow_loss)
     check_kind(model, FORMAT)
     normalizer, decoder = single_step(model, "normalizers", FORMAT), single_step(model, "decoders", FORMAT)
     for field, spec, options in (("normalizers", normalizer, NORMALIZER), ("decoders", decoder, DECODER)):
@@ -64,14 +58,14 @@ def to_hf_steps(model: Model, allow_loss: Collection[str]) -> Model:
         (content for content, kind, _ in rows if kind == USER_DEFINED), key=lambda text: (-len(text), text)
     )
     if any(" " in symbol for symbol in symbols):
-        losses.refuse(
-            "added_tokens", "HF rewrites spaces before it looks for user-defined symbols, and one has a space"
+        refuse_loss(
+            losses, "added_tokens", "HF rewrites spaces before it looks for user-defined symbols, and one has a space"
         )
     added = [token for token in model.added_tokens if token.special]
     for token in added:
         if len(token.content) == 1:
             problem = f"HF takes the character {token.content!r} of a text for the special token of this content"
-            losses.refuse("added_tokens", problem)
+            refuse_loss(losses, "added_tokens", problem)
     fields = merge_fields(model, symbols, losses) if model.kind == "bpe" else unigram_fields(model, rows, losses)
     return dataclasses.replace(
         model,
@@ -85,14 +79,14 @@ def to_hf_steps(model: Model, allow_loss: Collection[str]) -> Model:
     )
 
 
-def merge_fields(model: Model, symbols: list[str], losses: Losses) -> dict[str, Any]:
+def merge_fields(model: Model, symbols: list[str], losses: Collection[str]) -> dict[str, Any]:
     """The fields that replace scores by a list of merges."""
     scores = normal_scores(model)
     listing = scored_merges(scores)
     if listing.problem:
         text = f", as in the text {listing.witness!r}" if listing.witness else ""
-        losses.refuse(
-            "scores", f"HF merges by a list of pairs, which cannot follow these scores: {listing.problem}{text}"
+        refuse_loss(
+            losses, "scores", f"HF merges by a list of pairs, which cannot follow these scores: {listing.problem}{text}"
         )
     if symbols:
         example = "" if not (unreached := next(unreached_pieces(scores), "")) else f", as {unreached!r} would be"
@@ -100,7 +94,7 @@ def merge_fields(model: Model, symbols: list[str], losses: Losses) -> dict[str, 
             "HF keeps a user-defined symbol whole only by looking up whole pieces of text, so a text between two symbols "
             f"that is exactly a token is this token, though merging would not make it{example}"
         )
-        losses.refuse("added_tokens", problem)
+        refuse_loss(losses, "added_tokens", problem)
     ids = dict(zip(model.tokens, model.ids.tolist(), strict=True))
     rows = [[ids[part.encode()] for part in (left, right, left + right)] for left, right in listing.pairs]
     regex = "|".join(map(escape_regex, symbols))
@@ -117,7 +111,7 @@ def merge_fields(model: Model, symbols: list[str], losses: Losses) -> dict[str, 
 
 def escape_regex(symbol: str) -> str:
     """An Oniguruma regex that matches exactly this text."""
-    return re.sub(r"([^\w▁<>])", lambda found: f"\\x{{{ord(found[1]):X}}}", symbol)
+    return re.sub(r"([^\w▁<>])", lambda match: f"\\x{{{ord(match[1]):X}}}", symbol)
 
 
 def unreached_pieces(scores: Mapping[str, float]) -> Iterator[str]:
@@ -135,14 +129,14 @@ def normal_scores(model: Model) -> dict[str, float]:
     return {token.decode(): score for token, score in scores if token not in excluded}
 
 
-def unigram_fields(model: Model, rows: list[tuple[str, int, float]], losses: Losses) -> dict[str, Any]:
+def unigram_fields(model: Model, rows: list[tuple[str, int, float]], losses: Collection[str]) -> dict[str, Any]:
     """The scores of a unigram model, where user-defined symbols are preferred tokens, as in SentencePiece."""
     problem = (
         "HF adds scores in double precision, SentencePiece in single, so a text that can be cut in two ways with nearly the "
-        "same sum may get other ids, and so may a text that spells a byte token or a special token with an "
+        "same sum can get other ids, and so can a text that spells a byte token or a special token with an "
         "unknown character"
     )
-    losses.refuse("scores", problem)
+    refuse_loss(losses, "scores", problem)
     normal = normal_scores(model)
     lowest = min(normal.values(), default=0.0)
     # If a character of a token is not a token itself, the score of unknown characters decides if the token wins. That score
@@ -156,8 +150,7 @@ def unigram_fields(model: Model, rows: list[tuple[str, int, float]], losses: Los
     return {"scores": np.array(scores, np.float64)}
 
 
-def hf_normalizers(spec: Step, losses: Losses) -> Iterator[Step]:
-    """SentencePiece's normalizer as steps."""
+def hf_normalizers(spec: Step, losses: Collection[str]) -> Iterator[Step]:
     if spec["dummy"] == "after":
         problem = "the format has no step that puts a space after every text, as treat_whitespace_as_suffix does"
         raise CannotRepresent(FORMAT, "normalizers", f"{problem}; save the .model file")
@@ -165,10 +158,10 @@ def hf_normalizers(spec: Step, losses: Losses) -> Iterator[Step]:
     if spec["charsmap"]:
         problem = (
             "HF looks up grapheme clusters of up to 5 bytes in the table of the normalizer, and takes the shortest key, where "
-            "SentencePiece takes the longest key at each character; texts with combining marks, or with jamo, may get other "
-            "ids, and so may a text that the table removes completely"
+            "SentencePiece takes the longest key at each character; texts with combining marks, or with jamo, can get other "
+            "ids, and so can a text that the table removes completely"
         )
-        losses.refuse("normalizers", problem)
+        refuse_loss(losses, "normalizers", problem)
         yield make_step("precompiled", charsmap=spec["charsmap"])
     if spec["remove_extra"]:
         yield make_step("replace", pattern=r"\A +", dialect="onig", content="")
@@ -181,19 +174,20 @@ def hf_normalizers(spec: Step, losses: Losses) -> Iterator[Step]:
         yield make_step("replace", pattern=rf"{mark}+\z", dialect="onig", content="")
 
 
-def hf_decoders(model: Model, decoder: Step, normalizer: Step, losses: Losses) -> Iterator[Step]:
-    """SentencePiece's decoder as steps."""
+def hf_decoders(model: Model, decoder: Step, normalizer: Step, losses: Collection[str]) -> Iterator[Step]:
     if not model.byte_fallback:
         difference = f"SentencePiece shows an unknown token as {decoder['unknown']!r}"
-        losses.refuse("decoders", f"{difference}, and HF leaves it out of the text as it does every special token")
+        refuse_loss(
+            losses, "decoders", f"{difference}, and HF leaves it out of the text as it does every special token"
+        )
     if decoder["strip"] == "each":
         problem = (
             f"HF removes one space before a decoded text, where SentencePiece removes that of each leading {BLOCK!r}"
         )
-        losses.refuse("decoders", f"{problem}; the texts of ids whose first tokens are {BLOCK!r} differ")
+        refuse_loss(losses, "decoders", f"{problem}; the texts of ids whose first tokens are {BLOCK!r} differ")
     if not normalizer["escape"]:
-        losses.refuse(
-            "decoders", f"HF has no step that removes the {BLOCK!r} but keeps the space before a decoded text"
+        refuse_loss(
+            losses, "decoders", f"HF has no step that removes the {BLOCK!r} but keeps the space before a decoded text"
         )
     yield make_step("replace", pattern=BLOCK, dialect="literal", content=" ")
     if model.byte_fallback:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
-from .._model.model import Step
+from .._model.model import Step, make_step
 from ..errors import CannotRepresent
 from .json import JsonObject
 from .oniguruma import NotTranslatable, to_onig
 
-__all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "make_step", "read_steps"]
+__all__ = ["BEHAVIORS", "BYTE_LEVEL_REGEX", "TABLES", "dump_steps", "hf_name", "make_step", "read_steps"]
 
 BEHAVIORS = {
     "Removed": "removed",
@@ -33,33 +33,25 @@ Dump = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class StepType(NamedTuple):
-    """One type of a part.
+    """One type of a part: its conversion to steps, and from a step's options to a part without its type."""
 
-    Attributes:
-        kinds: The kinds of steps that saving writes as this type.
-        load: Converts a part to steps.
-        dump: Converts the options of a step to a part without its type.
-    """
-
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  # of the steps that saving writes as this type
     load: Load
     dump: Dump
 
 
-def make_step(kind: str, **options: Any) -> Step:
-    """The step of a kind with these options."""
-    return Step(kind, tuple(sorted(options.items())))
-
-
 def plain_type(kind: str) -> StepType:
-    """A type without fields."""
     return StepType((kind,), lambda part: [make_step(kind)], lambda options: {})
 
 
-def renaming_type(kind: str, fields: Mapping[str, tuple[str, str]]) -> StepType:
-    """A type whose fields are options under other names: field to (option, method of JsonObject that reads it)."""
-    load = lambda part: [make_step(kind, **{to: getattr(part, how)(name) for name, (to, how) in fields.items()})]
-    return StepType((kind,), load, lambda options: {name: options[to] for name, (to, _) in fields.items()})
+def renaming_type(kind: str, fields: Mapping[str, tuple[Any, ...]]) -> StepType:
+    """A type whose fields are options: field to (option, method of JsonObject that reads it, its default if any)."""
+
+    def load(part: JsonObject) -> list[Step]:
+        options = {to: getattr(part, how)(name, *default) for name, (to, how, *default) in fields.items()}
+        return [make_step(kind, **options)]
+
+    return StepType((kind,), load, lambda options: {name: options[to] for name, (to, *_) in fields.items()})
 
 
 def read_pattern(part: JsonObject) -> tuple[str, str]:
@@ -83,7 +75,6 @@ def same_in_rust(regex: str) -> bool:
 
 
 def dump_pattern(pattern: str, dialect: str) -> dict[str, str]:
-    """The field `pattern` of a pattern and its dialect."""
     if dialect == "literal":
         return {"String": pattern}
     return {"Regex": to_onig(pattern) if dialect == "rust" else pattern}
@@ -97,26 +88,23 @@ def load_replace(part: JsonObject) -> list[Step]:
 
 
 def dump_replace(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Replace`."""
     return {"pattern": dump_pattern(options["pattern"], options["dialect"]), "content": options["content"]}
 
 
 def load_split(part: JsonObject) -> list[Step]:
-    """`Split`, by a regex or a text."""
     pattern, dialect = read_pattern(part)
     options = {"pattern": pattern, "behavior": part.choice("behavior", BEHAVIORS), "invert": part.flag("invert")}
     return [make_step("literal", **options) if dialect == "literal" else make_step("regex", dialect=dialect, **options)]
 
 
 def dump_split(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Split`."""
     pattern = dump_pattern(options["pattern"], options.get("dialect", "literal"))
-    return {"pattern": pattern, "behavior": behavior_name(options), "invert": options["invert"]}
+    return {"pattern": pattern, "behavior": hf_name(BEHAVIORS, options["behavior"]), "invert": options["invert"]}
 
 
-def behavior_name(options: Mapping[str, Any]) -> str:
-    """HF's name of the behaviour in these options."""
-    return next(name for name, value in BEHAVIORS.items() if value == options["behavior"])
+def hf_name(table: Mapping[str, str], own: str) -> str:
+    """HF's name of an option value of toksmith."""
+    return next(name for name, value in table.items() if value == own)
 
 
 def load_byte_level(part: JsonObject) -> list[Step]:
@@ -154,7 +142,6 @@ def load_metaspace_decoder(part: JsonObject) -> list[Step]:
 
 
 def dump_metaspace_decoder(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Metaspace` decoder."""
     scheme = "always" if options["drop_first"] else "never"
     return {"replacement": options["replacement"], "prepend_scheme": scheme, "split": True}
 
@@ -170,18 +157,12 @@ BYTE_LEVEL = {"add_prefix_space": False, "trim_offsets": False, "use_regex": Fal
 REPLACE = StepType(("replace",), load_replace, dump_replace)
 
 NORMALIZERS: Mapping[str, StepType] = {
-    "BertNormalizer": StepType(
-        ("bert",),
-        lambda part: [
-            make_step(
-                "bert",
-                clean_text=part.flag("clean_text"),
-                handle_chinese_chars=part.flag("handle_chinese_chars"),
-                strip_accents=part.flag("strip_accents", None),
-                lowercase=part.flag("lowercase"),
-            )
-        ],
-        lambda options: {**options, "strip_accents": options["strip_accents"]},  # HF requires the other options
+    "BertNormalizer": renaming_type(
+        "bert",
+        {
+            **{name: (name, "flag") for name in ("clean_text", "handle_chinese_chars", "lowercase")},
+            "strip_accents": ("strip_accents", "flag", None),
+        },
     ),
     "ByteLevel": plain_type("byte_characters"),
     "Lowercase": plain_type("lowercase"),
@@ -201,11 +182,7 @@ PRE_TOKENIZERS: Mapping[str, StepType] = {
     "ByteLevel": StepType(("byte_characters",), load_byte_level, lambda options: dict(BYTE_LEVEL)),
     "CharDelimiterSplit": renaming_type("delimiter", {"delimiter": ("delimiter", "char")}),
     "Digits": renaming_type("digits", {"individual_digits": ("individual", "flag")}),
-    "FixedLength": StepType(
-        ("fixed_length",),
-        lambda part: [make_step("fixed_length", length=part.number("length", 5))],
-        lambda options: {"length": options["length"]},
-    ),
+    "FixedLength": renaming_type("fixed_length", {"length": ("length", "number", 5)}),
     "Metaspace": StepType(
         ("metaspace",),
         load_metaspace,
@@ -218,7 +195,7 @@ PRE_TOKENIZERS: Mapping[str, StepType] = {
     "Punctuation": StepType(
         ("punctuation",),
         lambda part: [make_step("punctuation", behavior=part.choice("behavior", BEHAVIORS, "Isolated"))],
-        lambda options: {"behavior": behavior_name(options)},
+        lambda options: {"behavior": hf_name(BEHAVIORS, options["behavior"])},
     ),
     "Split": StepType(("regex", "literal"), load_split, dump_split),
     "UnicodeScripts": plain_type("unicode_scripts"),
@@ -248,17 +225,11 @@ DECODERS: Mapping[str, StepType] = {
 
 
 class StepTypes(NamedTuple):
-    """The types of one part of the file.
-
-    Attributes:
-        rows: The types by name.
-        field: The field of `Model` that holds the steps.
-        members: The name of the list in a `Sequence`.
-    """
+    """The types of one part of the file, by name."""
 
     rows: Mapping[str, StepType]
-    field: str
-    members: str
+    field: str  # of `Model`, which holds the steps
+    members: str  # the name of the list in a `Sequence`
 
 
 TABLES: Mapping[str, StepTypes] = {
@@ -305,7 +276,6 @@ def fold_byte_level(rest: list[Step]) -> dict[str, Any] | None:
 
 
 def dump_step(each: Step, table: StepTypes, format: str) -> dict[str, Any]:
-    """One step as a part."""
     for name, row in table.rows.items():
         if each.kind in row.kinds:
             try:

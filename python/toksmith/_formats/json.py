@@ -12,9 +12,10 @@ import math
 import re
 from typing import Any, NoReturn
 
+from .._base.wording import quote_value
 from ..errors import FormatError
 
-__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object", "quote_value"]
+__all__ = ["JsonObject", "dump_json", "parse_json", "parse_object"]
 
 NEEDED: Any = object()
 FIELD_LIMIT = 1 << 12
@@ -65,7 +66,6 @@ def parse_json(data: bytes, most: int = JSON_LIMIT) -> Any:
 
 
 def parse_object(data: bytes, path: str, most: int = JSON_LIMIT) -> dict[str, Any]:
-    """The object in a JSON file."""
     try:
         value = parse_json(data, most)
     except ValueError as error:
@@ -110,7 +110,6 @@ def refuse_constant(name: str) -> None:
 
 
 def check_depth(value: object) -> None:
-    """Raises ValueError for nesting beyond the limit."""
     level = [value]
     for _ in range(DEPTH_LIMIT + 1):
         inside = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, (dict, list)))
@@ -129,10 +128,7 @@ def check_texts(value: object) -> None:
 
 
 class JsonObject:
-    """An object of a JSON file; each getter removes its field, and `finish` raises for the remaining fields.
-
-    Args of the constructor: `path`, the file; `place`, the object's path in it (`decoder.decoders[1]`).
-    """
+    """The object at `place` (`decoder.decoders[1]`) of a JSON file; getters remove fields, and `finish` raises for the rest."""
 
     def __init__(self, value: Any, path: str, place: str) -> None:
         self.path, self.place = path, place
@@ -158,11 +154,9 @@ class JsonObject:
         return value
 
     def text(self, name: str, default: Any = NEEDED) -> Any:
-        """A text."""
         return self.take(name, str, default)
 
     def flag(self, name: str, default: Any = NEEDED) -> Any:
-        """A truth value."""
         return self.take(name, bool, default)
 
     def number(self, name: str, default: Any = NEEDED) -> Any:
@@ -187,11 +181,9 @@ class JsonObject:
         return choices[value]
 
     def part(self, name: str) -> JsonObject:
-        """An object."""
         return JsonObject(self.take(name, dict), self.path, f"{self.place}.{name}" if self.place else name)
 
     def parts(self, name: str) -> list[JsonObject]:
-        """A list of objects."""
         place = f"{self.place}.{name}" if self.place else name
         return [JsonObject(item, self.path, f"{place}[{at}]") for at, item in enumerate(self.take(name, list))]
 
@@ -199,9 +191,3 @@ class JsonObject:
         """Raises FormatError if a field was not taken."""
         for name in self.left:
             self.fail("is an unknown field, so its meaning is unknown", name)
-
-
-def quote_value(value: object) -> str:
-    """A value for a message, of at most 60 characters."""
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

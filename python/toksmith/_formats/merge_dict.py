@@ -39,7 +39,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model of the merges, the pattern and the special tokens."""
     steps = () if pattern is UNSET else splitters(pattern)
     pairs = parse_pairs(parse_object(data, path), path)
     first = min(pairs, default=256)
@@ -85,7 +84,6 @@ def build_tokens(pairs: Mapping[int, tuple[int, int]], first: int, path: str) ->
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The JSON object of merges by result id."""
     refuse_losses(model, NAME, allow_loss)
     if model.splitters and "splitters" not in allow_loss:
         problem = (

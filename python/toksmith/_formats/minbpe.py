@@ -43,7 +43,6 @@ def sniff(data: bytes, path: str) -> bool:
 def load(
     data: Sequence[FileContent], path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None
 ) -> Model:
-    """The model in the file."""
     refuse_arguments("a minbpe model", pattern, special_tokens)
     lines = split_lines(data[0])
     if lines[-1] == "":
@@ -92,7 +91,6 @@ def parse_number(text: str, path: str, line: int) -> int:
 
 
 def parse_special(line: str, path: str, place: int) -> AddedToken:
-    """The special token of a line."""
     parts = line.strip().split()
     if len(parts) != 2:
         raise FormatError(path, place, f"expected a special token and its id, not {line[:40]!r}")
@@ -103,7 +101,6 @@ def parse_special(line: str, path: str, place: int) -> AddedToken:
 
 
 def parse_pair(line: str, path: str, place: int) -> tuple[int, int]:
-    """The two ids of a line."""
     parts = line.split()
     if len(parts) != 2:
         raise FormatError(path, place, f"expected two ids, not {line[:40]!r}")

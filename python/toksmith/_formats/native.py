@@ -71,7 +71,6 @@ class Object(NamedTuple):
 
 
 def is_base64(value: object) -> bool:
-    """Whether the value is a text in base 64."""
     try:
         return type(value) is str and base64.b64decode(value, validate=True) is not None
     except ValueError:
@@ -85,7 +84,6 @@ def one_of(*choices: object) -> Rule:
 
 
 def or_null(rule: Rule) -> Rule:
-    """The rule that also allows null."""
     return Rule(f"null or {rule.expected}", lambda value: value is None or rule.holds(value))
 
 
@@ -174,7 +172,6 @@ def find_problems(value: Any, schema: Any, path: str) -> Iterator[str]:
 
 
 def object_problems(value: Any, schema: Object, path: str) -> Iterator[str]:
-    """The errors of a value that must be an object."""
     if not isinstance(value, dict):
         yield f"{path} must be an object, not {str(value)[:40]!r}"
         return
@@ -245,7 +242,6 @@ def json_line(name: str, value: Mapping[str, Any], schema: Object) -> bytes:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model in the file."""
     refuse_arguments("a native file", pattern, special_tokens)
     reader = SectionReader(data, path)
     version = reader.version()
@@ -303,7 +299,6 @@ class SectionReader:
         return self.data[self.start : end]
 
     def version(self) -> int:
-        """The version in the first line."""
         line = self.line()
         if not re.fullmatch(rb"toksmith [1-9][0-9]{0,8}", line):
             self.fail(f"expected 'toksmith 1' or 'toksmith 2', not {line[:40]!r}")
@@ -321,7 +316,6 @@ class SectionReader:
         return line[len(name) + 1 :]
 
     def comes_next(self, name: str) -> bool:
-        """Whether this section comes next."""
         return self.data.startswith(name.encode() + b" ", self.at)
 
     def json(self, name: str, schema: Object) -> dict[str, Any]:
@@ -343,7 +337,6 @@ class SectionReader:
         return int(digits)
 
     def tokens(self) -> tuple[TokenTable, NDArray[np.uint32]]:
-        """The tokens and their ids."""
         count = self.count("tokens")
         signed = len(self.data) - CHECKSUM_BYTES
         blob, ends, ids, self.at, self.digest = _core.parse_token_lines(
@@ -352,7 +345,6 @@ class SectionReader:
         return TokenTable(blob, ends), ids
 
     def numbers(self, name: str, columns: int) -> NDArray[np.uint64]:
-        """The table of numbers of a section."""
         count = self.count(name)
         table, self.at = _core.parse_number_lines(self.data, self.at, count, columns, self.path)
         return table
@@ -420,7 +412,6 @@ def model_fields(header: dict[str, Any]) -> dict[str, Any]:
 
 
 def parse_step(item: dict[str, Any]) -> Step:
-    """The step of a JSON object."""
     options = sorted((option, value) for option, value in item.items() if option != "kind")
     return Step(item["kind"], tuple(options))
 

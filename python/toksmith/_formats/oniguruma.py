@@ -74,7 +74,6 @@ class RegexTranslator:
         return text
 
     def ends(self, depth: int) -> bool:
-        """Whether a branch ends here."""
         rest = self.pattern[self.at : self.at + 1]
         return rest in ("", "|") or (depth > 0 and rest == ")")
 

@@ -47,13 +47,11 @@ def open_two_files(tokenizers: Any, paths: list[str], pattern: str | None) -> En
 
 
 def open_sentencepiece(sentencepiece: Any, paths: list[str], pattern: str | None) -> Encode:
-    """A model in SentencePiece."""
     processor = sentencepiece.SentencePieceProcessor(model_file=paths[0])
     return lambda texts: [list(processor.encode(text)) for text in texts]
 
 
 def open_mistral(tekken: Any, paths: list[str], pattern: str | None) -> Encode:
-    """A tekken.json in Mistral's library."""
     tokenizer = tekken.Tekkenizer.from_file(paths[0])
     return lambda texts: [list(tokenizer.encode(text, bos=False, eos=False)) for text in texts]
 

@@ -7,11 +7,12 @@ instead of turning into defaults.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import FormatError
 
-__all__ = ["new_model", "parse_model"]
+__all__ = ["message_classes", "new_model", "parse_model"]
 
 # Message: fields as (name, number, type, default). Types have the names of the protobuf language; "*" marks a list.
 MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
@@ -40,7 +41,7 @@ MESSAGES: dict[str, tuple[tuple[str, int, str, str], ...]] = {
         ("denormalizer_spec", 5, "NormalizerSpec", ""),
     ),
 }
-TYPES = {"bool": 8, "bytes": 12, "float": 2, "int32": 5}
+TYPES = {"bool": 8, "bytes": 12, "float": 2, "int32": 5, "string": 9, "uint32": 13}
 MESSAGE, OPTIONAL, REPEATED = 11, 1, 3
 # Wire types: a varint, a length and that many bytes, or a fixed number of bytes (SIZES).
 VARINT, BYTES = 0, 2
@@ -50,7 +51,6 @@ PACKAGE = "toksmith.sentencepiece"
 
 
 def parse_model(data: bytes, path: str) -> Any:
-    """The message `Model` in the bytes of a file."""
     check_fields(data, path)
     model = new_model()
     from google.protobuf.message import DecodeError
@@ -95,28 +95,27 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def new_model() -> Any:
-    """An empty message `Model`."""
+    return message_classes(PACKAGE, MESSAGES)["Model"]()
+
+
+def message_classes(package: str, messages: Mapping[str, Sequence[tuple[str, int, str, str]]]) -> dict[str, Any]:
+    """The class of each message of a table such as `MESSAGES`."""
     try:
         from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
     except ImportError as error:
         problem = "SentencePiece models need the protobuf library, which comes with toksmith and is missing: pip install protobuf"
         raise ImportError(problem) from error
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(describe_file(descriptor_pb2.FileDescriptorProto()).SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.Model"))()
-
-
-def describe_file(file: Any) -> Any:
-    """The file descriptor with all messages."""
-    file.name, file.package, file.syntax = "toksmith_sentencepiece.proto", PACKAGE, "proto2"
-    for name, fields in MESSAGES.items():
+    file: Any = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
+    for name, fields in messages.items():
         described_message = file.message_type.add(name=name)
         for field_name, number, kind, default in fields:
             label = REPEATED if kind.startswith("*") else OPTIONAL
             field = described_message.field.add(name=field_name, number=number, label=label)
             field.type = TYPES.get(kind, MESSAGE)
             if field.type == MESSAGE:
-                field.type_name = f".{PACKAGE}.{kind.removeprefix('*')}"
+                field.type_name = f".{package}.{kind.removeprefix('*')}"
             if default:
                 field.default_value = default
-    return file
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return {name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}")) for name in messages}

@@ -33,17 +33,11 @@ Pair = tuple[str, str]
 
 @dataclass
 class ScoredMerges:
-    """The pairs in list order, and how the list differs from the scores.
-
-    Attributes:
-        pairs: Two pieces each.
-        problem: The difference; "" if the list merges every text as the scores do.
-        witness: A text that shows the difference; "" if none is known.
-    """
+    """The pairs in list order, and how the list differs from the scores."""
 
     pairs: list[Pair] = field(default_factory=list)
-    problem: str = ""
-    witness: str = ""
+    problem: str = ""  # the difference; "" if the list merges every text as the scores do
+    witness: str = ""  # a text that shows the difference; "" if none is known
 
     def differs(self, problem: str, witness: str) -> None:
         """Sets the problem, unless one is already set."""
@@ -89,25 +83,16 @@ def list_merges(items: tuple[tuple[str, float], ...]) -> ScoredMerges:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Neighbours where one pair merges first, and its result then merges with the others one after another.
+    """Neighbours where one pair merges first, and its result then merges with the others one after another."""
 
-    Attributes:
-        pairs: The pair that merges first, and all later pairs with the same score.
-        symbols: All neighbours, from left to right.
-        product: Their joined text.
-    """
-
-    pairs: tuple[Pair, ...]
-    symbols: tuple[str, ...]
-    product: str
+    pairs: tuple[Pair, ...]  # the pair that merges first, and all later pairs with the same score
+    symbols: tuple[str, ...]  # all neighbours, from left to right
+    product: str  # their joined text
 
 
 @dataclass(frozen=True)
 class Contest:
-    """Neighbours where some pairs must merge before another pair.
-
-    Attributes: `first`, the pairs; `second`, the other pair; `symbols`, the neighbours.
-    """
+    """Neighbours (`symbols`) where the pairs in `first` must merge before the pair `second`."""
 
     first: tuple[Pair, ...]
     second: Pair
@@ -120,7 +105,7 @@ class Neighbours:
     def __init__(self, by_score: Mapping[float, Sequence[Pair]], scores: Mapping[str, float]) -> None:
         self.scores = scores
         self.tests = 0  # contests checked for the current score
-        self.found: set[Stretch] = set()
+        self.listed: set[Stretch] = set()
         self.couples: dict[tuple[str, ...], bool] = {}
         self.known: set[tuple[Pair, Pair]] = set()  # (first, second): the first pair must precede the second
         self.left: dict[str, list[tuple[str, float]]] = defaultdict(list)
@@ -182,9 +167,9 @@ class Neighbours:
 
     def new(self, stretch: Stretch) -> list[Stretch]:
         """A list of the stretch; empty if it was found before."""
-        if stretch in self.found:
+        if stretch in self.listed:
             return []
-        self.found.add(stretch)
+        self.listed.add(stretch)
         return [stretch]
 
     def can_meet(self, symbols: tuple[str, ...]) -> bool:
@@ -219,15 +204,15 @@ class Neighbours:
                 yield neighbour, Stretch(pairs, symbols, "".join(pair))
 
 
-def sort_pairs(pairs: Sequence[Pair], contests: Iterator[Contest], found: ScoredMerges) -> list[Pair]:
-    """The pairs of one score, each after all pairs that must precede it; sets the problem of `found` if there is none."""
+def sort_pairs(pairs: Sequence[Pair], contests: Iterator[Contest], merges: ScoredMerges) -> list[Pair]:
+    """The pairs of one score, each after all pairs that must precede it; sets the problem of `merges` if there is none."""
     before: dict[Pair, dict[Pair, Contest]] = defaultdict(dict)
     try:
         for contest in contests:
             for first in contest.first:
                 before[contest.second].setdefault(first, contest)
     except TooManyPlaces:
-        found.differs(TOO_MANY, "")
+        merges.differs(TOO_MANY, "")
     remaining = dict.fromkeys(pairs)
     done: dict[Pair, None] = {}
     while remaining:
@@ -235,10 +220,9 @@ def sort_pairs(pairs: Sequence[Pair], contests: Iterator[Contest], found: Scored
         if not ready:
             second = next(iter(remaining))
             first, contest = next((pair, contest) for pair, contest in before[second].items() if pair not in done)
-            problem = (
-                f"{pair_text(first)} and {pair_text(second)} have the same score, and each must merge before the other"
-            )
-            found.differs(problem, "".join(contest.symbols))
+            both = " and ".join(f"{one!r} + {two!r}" for one, two in (first, second))
+            problem = f"{both} have the same score, and each must merge before the other"
+            merges.differs(problem, "".join(contest.symbols))
             ready = [second]
         for pair in ready:
             done[pair] = remaining.pop(pair)
@@ -261,11 +245,6 @@ def runs_merge_alike(pairs: Sequence[Pair], scores: Mapping[str, float], least: 
     ranks = {pair: -float(rank) for rank, pair in enumerate(pairs) if {*pair[0]} == {char} == {*pair[1]}}
     texts = (char * count for count in range(4 * max(map(len, runs)) + 1))
     return all([*merge_states(text, runs)] == [*states_by_score(text, lambda *two: ranks.get(two))] for text in texts)
-
-
-def pair_text(pair: Pair) -> str:
-    """A pair as text for a message."""
-    return f"{pair[0]!r} + {pair[1]!r}"
 
 
 def can_be_neighbours(symbols: Sequence[str], scores: Mapping[str, float]) -> bool:

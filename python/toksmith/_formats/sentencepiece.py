@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .._model.model import AddedToken, Kind, Model, Step, TokenTable
+from .._model.model import AddedToken, Kind, Model, Step, TokenTable, make_step
 from .._model.patterns import PatternArgument
 from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
@@ -61,13 +61,11 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model in the file."""
     refuse_arguments("a SentencePiece model", pattern, special_tokens)
     return read_message(parse_model(data, path), path)
 
 
 def read_message(message: Any, path: str) -> Model:
-    """The model of a message."""
     trainer, normalizer = message.trainer_spec, message.normalizer_spec
     check_specs(message, path)
     tokens: list[bytes] = []
@@ -89,7 +87,7 @@ def read_message(message: Any, path: str) -> Model:
     kind_of_model = KINDS[trainer.model_type]
     strip = strip_option(normalizer.remove_extra_whitespaces, normalizer.add_dummy_prefix)
     unknown = surface if trainer.HasField("unk_surface") else UNKNOWN_SURFACE
-    decoders = [Step("sentencepiece", (("strip", strip), ("unknown", unknown)))]
+    decoders = [make_step("sentencepiece", strip=strip, unknown=unknown)]
     if message.denormalizer_spec.precompiled_charsmap:
         decoders.append(rewriting_step("denormalizer", message.denormalizer_spec, suffix=False))
     return Model(
@@ -176,13 +174,13 @@ def piece_problem(content: str, kind: int, byte_fallback: bool) -> str:
 
 def rewriting_step(kind: str, spec: Any, suffix: bool) -> Step:
     """The step that rewrites a whole text, from a normalizer's message."""
-    options = {
-        "charsmap": base64.b64encode(spec.precompiled_charsmap).decode(),
-        "dummy": ("after" if suffix else "before") if spec.add_dummy_prefix else "nowhere",
-        "escape": spec.escape_whitespaces,
-        "remove_extra": spec.remove_extra_whitespaces,
-    }
-    return Step(kind, tuple(sorted(options.items())))
+    return make_step(
+        kind,
+        charsmap=base64.b64encode(spec.precompiled_charsmap).decode(),
+        dummy=("after" if suffix else "before") if spec.add_dummy_prefix else "nowhere",
+        escape=spec.escape_whitespaces,
+        remove_extra=spec.remove_extra_whitespaces,
+    )
 
 
 def strip_option(remove_extra: bool, dummy: bool) -> str:

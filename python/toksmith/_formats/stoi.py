@@ -36,7 +36,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model of the characters and the special tokens."""
     if pattern is not UNSET:
         raise InvalidOption(
             "pattern", pattern, f"no value: {path} is a character vocabulary, which splits every text into characters"
@@ -54,7 +53,6 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The JSON object of ids by character."""
     if model.kind != "chars":
         raise CannotRepresent(NAME, "kind", "the format supports only character vocabularies")
     refuse_losses(model, NAME, allow_loss, holds=("kind",))

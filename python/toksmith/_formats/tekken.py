@@ -72,7 +72,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model in the file."""
     refuse_arguments("a tekken.json", pattern, special_tokens)
     value = parse_object(data, path, MOST_BYTES)
     if not isinstance(config := value.get("config"), dict):
@@ -98,7 +97,6 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
 
 
 def read_size(config: Mapping[str, Any], name: str, path: str) -> int:
-    """A size of the configuration."""
     size = config.get(name)
     if type(size) is not int or not 0 <= size <= ID_LIMIT:
         raise FormatError(path, f"config.{name}", f"expected a number up to {ID_LIMIT}, not {str(size)[:40]}")
@@ -141,7 +139,6 @@ def parse_special(rows: object, reserved: int, path: str) -> list[AddedToken]:
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The JSON that Mistral's library loads."""
     refuse_losses(model, NAME, allow_loss, holds=("metadata",))
     other_content = parse_metadata(model, allow_loss)
     if model.unit != "byte":
@@ -210,7 +207,6 @@ def parse_metadata(model: Model, allow_loss: Collection[str]) -> dict[str, Any]:
 
 
 def token_entry(rank: int, token: bytes) -> dict[str, Any]:
-    """The vocabulary entry of a token."""
     try:
         text: str | None = token.decode()
     except UnicodeDecodeError:

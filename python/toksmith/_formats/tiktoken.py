@@ -41,7 +41,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model of the ranks, the pattern and the special tokens."""
     if pattern is UNSET:
         expected = (
             "the split pattern that the ranks were trained with: a name of toksmith.patterns(), a regex, a list of "
@@ -68,7 +67,6 @@ def read_ranks(
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:
-    """The lines of the ranks, in rank order."""
     refuse_losses(model, NAME, allow_loss)
     if model.unit != "byte":
         raise CannotRepresent(NAME, "unit", "its tokens consist of bytes, not of characters")

@@ -59,7 +59,6 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model in the file."""
     refuse_arguments("a tokenizer.json", pattern, special_tokens)
     try:
         return read_tokenizer(parse_file(data, path), path)
@@ -67,8 +66,7 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         raise FormatError(path, None, "the JSON is nested too deeply") from error
 
 
-def read_tokenizer(value: Any, path: str) -> Model:
-    """The model in a JSON value."""
+def read_tokenizer(value: Any, path: str = "the tokenizer") -> Model:
     top = JsonObject(value, path, "")
     if (version := top.text("version", "1.0")) != "1.0":
         top.fail(f"is {version!r}; only 1.0 is supported", "version")

@@ -12,11 +12,10 @@ from __future__ import annotations
 import io
 import operator
 from collections.abc import Collection, Mapping
-from typing import Any
 
 import numpy as np
 
-from .._model.model import AddedToken, Model, Step, TokenTable
+from .._model.model import AddedToken, Model, Step, TokenTable, make_step
 from .._model.patterns import UNSET, PatternArgument
 from ..errors import CannotRepresent, FormatError
 from . import refuse_arguments
@@ -45,13 +44,13 @@ def sniff(data: bytes, path: str) -> bool:
 
 
 def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Mapping[str, int] | None) -> Model:
-    """The model in the file."""
     refuse_arguments("a vocab.txt", pattern, special_tokens)
     ids = parse_tokens(data, path)
     if not any(token in ids for token in SPECIAL):
         raise FormatError(
             path, None, f"is not a vocabulary of BERT, which has at least one of the lines {', '.join(SPECIAL)}"
         )
+    has_capitals = any(char.isupper() for token in ids if not token.startswith("[") for char in token)
     return Model(
         TokenTable.of([token.encode() for token in ids]),
         np.array(list(ids.values()), np.uint32),
@@ -61,7 +60,13 @@ def load(data: bytes, path: str, *, pattern: PatternArgument, special_tokens: Ma
         continuing_subword_prefix=PREFIX,
         max_piece_chars=LONGEST,
         added_tokens=tuple(AddedToken(token, id) for token, id in ids.items() if token in SPECIAL),
-        **bert_steps(lowercase=not any(char.isupper() for token in ids if not token.startswith("[") for char in token)),
+        normalizers=(
+            make_step(
+                "bert", clean_text=True, handle_chinese_chars=True, lowercase=not has_capitals, strip_accents=None
+            ),
+        ),
+        splitters=(Step("bert"),),
+        decoders=(make_step("wordpiece", cleanup=True, prefix=PREFIX),),
     )
 
 
@@ -78,16 +83,6 @@ def parse_tokens(data: bytes, path: str) -> dict[str, int]:
         ids[token] = id
     ids.pop("", None)
     return dict(sorted(ids.items(), key=operator.itemgetter(1)))
-
-
-def bert_steps(lowercase: bool) -> dict[str, Any]:
-    """BERT's steps, by field of `Model`."""
-    options = {"clean_text": True, "handle_chinese_chars": True, "lowercase": lowercase, "strip_accents": None}
-    return {
-        "normalizers": (Step("bert", tuple(sorted(options.items()))),),
-        "splitters": (Step("bert"),),
-        "decoders": (Step("wordpiece", (("cleanup", True), ("prefix", PREFIX))),),
-    }
 
 
 def save(model: Model, *, allow_loss: Collection[str] = ()) -> bytes:

@@ -173,9 +173,9 @@ SPECIAL = (
 
 
 def make_report(
-    plan: GraftPlan, asked: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
+    plan: GraftPlan, request: GraftRequest, out: Path, *, written: bool, proof: GraftProof | None
 ) -> GraftReport:
-    origins = plan.found
+    origins = plan.origins
     specials = tuple(special_rows(plan))
     new = len(origins.new) - len(origins.kept)
     new_specials = any(origins.new[row.id].special and row.id not in origins.kept for row in specials)
@@ -214,13 +214,12 @@ def make_report(
         size=plan.size(),
         notes=plan.notes,
         expect=tuple(text for text, fits in cases if fits),
-        command=verify_command(plan, asked, out),
+        command=verify_command(plan, request, out),
         proof=proof,
     )
 
 
 def init_text(plan: GraftPlan) -> str:
-    """The applied rule for new rows, in words."""
     rule = plan.init.rule
     if plan.tied and rule in ("exponential", "first-last"):
         rule = f"mean (one matrix for input and output; {rule} needs two)"
@@ -231,7 +230,7 @@ def init_text(plan: GraftPlan) -> str:
 
 def special_rows(plan: GraftPlan) -> Iterator[SpecialRow]:
     """Each special token of the new tokenizer, with the origin of its rows."""
-    origins = plan.found
+    origins = plan.origins
     for id, key in origins.new.items():
         if not key.special:
             continue
@@ -246,17 +245,17 @@ def special_rows(plan: GraftPlan) -> Iterator[SpecialRow]:
         yield SpecialRow(key.token.decode("utf-8", "replace"), id, source)
 
 
-def verify_command(plan: GraftPlan, asked: GraftRequest, out: Path) -> str:
+def verify_command(plan: GraftPlan, request: GraftRequest, out: Path) -> str:
     """The shell command that compares the new folder with the checkpoint."""
-    init_args = [asked.init] if isinstance(asked.init, str) else [*asked.init]
+    init_args = [request.init] if isinstance(request.init, str) else [*request.init]
     words = ["toksmith", "graft", str(plan.folder.place), "-t", str(out / "tokenizer.json"), "-o", str(out)]
     words += [word for init_arg in init_args if init_arg != "exponential" for word in ("--init", init_arg)]
-    words += [] if asked.pad_to is None else ["--pad-to", str(asked.pad_to)]
-    words += [word for pair in asked.tensors.items() for word in ("--tensor", "=".join(pair))]
-    words += [word for pair in asked.tokens.items() for word in ("--token", "=".join(pair))]
-    words += [word for name in asked.allow_loss for word in ("--allow-loss", name)]
-    words += [] if asked.donor is None else ["--donor", os.fspath(asked.donor)]
-    words += [] if asked.donor_tokenizer is None else ["--donor-tokenizer", "DONOR"]
-    words += [] if asked.old is None else ["--old", "OLD"]
-    words += [] if asked.id_map is None else ["--id-map", "MAP"]
+    words += [] if request.pad_to is None else ["--pad-to", str(request.pad_to)]
+    words += [word for pair in request.tensors.items() for word in ("--tensor", "=".join(pair))]
+    words += [word for pair in request.tokens.items() for word in ("--token", "=".join(pair))]
+    words += [word for name in request.allow_loss for word in ("--allow-loss", name)]
+    words += [] if request.donor is None else ["--donor", os.fspath(request.donor)]
+    words += [] if request.donor_tokenizer is None else ["--donor-tokenizer", "DONOR"]
+    words += [] if request.old is None else ["--old", "OLD"]
+    words += [] if request.id_map is None else ["--id-map", "MAP"]
     return " ".join([*map(shlex.quote, words), "--verify"])

@@ -39,21 +39,21 @@ class Donor(NamedTuple):
     input: Matrix
     output: Matrix
 
-    def made(self, found: Origins) -> dict[int, int]:
+    def made(self, origins: Origins) -> dict[int, int]:
         """The donor's id of each new ordinary token that it has."""
         place = {key: id for id, key in self.keys.items() if not key.special}
-        return {id: place[found.new[id]] for id in found.pieces if found.new[id] in place}
+        return {id: place[origins.new[id]] for id in origins.pieces if origins.new[id] in place}
 
-    def sums(self, found: Origins, side: str) -> Sums:
+    def sums(self, origins: Origins, side: str) -> Sums:
         """For each new ordinary token that the donor has, the old rows and the weights of its new row."""
         place = {key: id for id, key in self.keys.items() if not key.special}
-        shared = sorted((place[key], id) for id, key in found.old.items() if key in place)
+        shared = sorted((place[key], id) for id, key in origins.old.items() if key in place)
         if not shared:
             raise InvalidOption("donor", None, "a model that has tokens of the checkpoint, too; these share none")
         donor_ids, old_ids = (np.array(ids, np.int64) for ids in zip(*shared, strict=True))
         matrix = self.output if side == "output" else self.input
         sums: Sums = {}
-        for part in chunks([*self.made(found).items()], matrix.shape[1]):
+        for part in chunks([*self.made(origins).items()], matrix.shape[1]):
             rows = read_rows(matrix, np.array([id for _, id in part], np.int64))
             for (id, _), (places, weights) in zip(part, pursue(matrix, donor_ids, rows), strict=True):
                 sums[id] = (old_ids[places].tolist(), weights)
@@ -73,14 +73,13 @@ def open_donor(place: str | os.PathLike[str], tok: Tokenizer | None) -> Donor:
     return Donor(keys, matrices[0].matrix, (heads or [matrices[0].matrix])[0])
 
 
-def chunks(made: list[tuple[int, int]], width: int) -> Iterator[list[tuple[int, int]]]:
+def chunks(new_rows: list[tuple[int, int]], width: int) -> Iterator[list[tuple[int, int]]]:
     """The tokens in parts whose chosen rows fit into ROOM_BYTES."""
     most = max(1, ROOM_BYTES // (4 * MOST_SOURCES * width))
-    return (made[start : start + most] for start in range(0, len(made), most))
+    return (new_rows[start : start + most] for start in range(0, len(new_rows), most))
 
 
 def read_rows(matrix: Matrix, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The rows of some ids in any order."""
     unique_ids, places = np.unique(ids, return_inverse=True)
     return matrix.rows(unique_ids)[places]
 

@@ -54,7 +54,7 @@ class GraftPlan:
 
     folder: ModelFolder
     new: Tokenizer
-    found: Origins
+    origins: Origins
     rows: tuple[int, int]  # the number of rows of the old and of the new matrices
     tied: bool  # whether one matrix is for input and output
     tensors: tuple[VocabTensor, ...]  # the tensors that follow the vocabulary
@@ -82,25 +82,25 @@ class GraftPlan:
         return sum(size_of.get(tensor.name, len(tensor)) for tensor in self.folder.tensors())
 
 
-def make_plan(place: str | os.PathLike[str], new: Tokenizer, asked: GraftRequest) -> GraftPlan:
+def make_plan(place: str | os.PathLike[str], new: Tokenizer, request: GraftRequest) -> GraftPlan:
     folder = open_folder(place)
-    tensors = vocab_tensors(folder, asked.tensors)
+    tensors = vocab_tensors(folder, request.tensors)
     first = tensors[0]
-    old = asked.old or own_tokenizer(folder, "old=")
+    old = request.old or own_tokenizer(folder, "old=")
     notes = check_size(first, old)
-    source = find_origins(old, new, asked.id_map)
-    rows = (len(first.matrix), count_new_rows((len(first.matrix), old.vocab_size), new.vocab_size, asked.pad_to))
-    role_ids = choose_tokens(asked.tokens, source)
+    source = find_origins(old, new, request.id_map)
+    rows = (len(first.matrix), count_new_rows((len(first.matrix), old.vocab_size), new.vocab_size, request.pad_to))
+    role_ids = choose_tokens(request.tokens, source)
     config = set_vocab_size(folder.config, printable_path(folder.place / CONFIG), rows, first.tensor.name)
     how = Rewriting(source, rows, role_ids)
     settings = {CONFIG: rewrite_settings(config, CONFIG, how)}
     if folder.generation is not None:
         used = {name: id for name, id in role_ids.items() if f"{name}_id" in folder.generation}
         settings[GENERATION] = rewrite_settings(folder.generation, GENERATION, Rewriting(source, rows, used, how.notes))
-    of_tokenizer, file_notes = tokenizer_files(folder, old.model, new, asked.tokens, asked.allow_loss)
-    init = parse_init(asked.init, source)
+    of_tokenizer, file_notes = tokenizer_files(folder, old.model, new, request.tokens, request.allow_loss)
+    init = parse_init(request.init, source)
     tied, tying_notes = check_tying(tensors, settings[CONFIG])
-    donor = None if asked.donor is None else open_donor(asked.donor, asked.donor_tokenizer)
+    donor = None if request.donor is None else open_donor(request.donor, request.donor_tokenizer)
     means = {each.tensor.name: mean_of_rows(each.matrix, source.old) for each in tensors}
     before = {CONFIG: folder.config, GENERATION: folder.generation}
     files = {name: dump_settings(value) for name, value in settings.items() if value != before[name]}
@@ -141,12 +141,12 @@ def count_new_rows(before: tuple[int, int], size: int, pad_to: int | None) -> in
     return size if multiple < LEAST_MULTIPLE else -(-size // multiple) * multiple
 
 
-def choose_tokens(tokens: Mapping[Any, Any], found: Origins) -> dict[str, int]:
+def choose_tokens(tokens: Mapping[Any, Any], origins: Origins) -> dict[str, int]:
     ids = {}
     for name, token in tokens.items():
         if not isinstance(name, str) or not name.endswith("_token"):
             raise InvalidOption("tokens", name, "names such as eos_token")
-        id = find_id(token, found.new) if isinstance(token, str) else None
+        id = find_id(token, origins.new) if isinstance(token, str) else None
         if id is None:
             raise InvalidOption("tokens", token, f"a token of the new tokenizer for {name}")
         ids[name] = id

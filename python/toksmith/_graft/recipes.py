@@ -95,7 +95,7 @@ class Recipes(NamedTuple):
     output: Recipe
 
 
-def parse_init(init: str | Sequence[str], found: Origins) -> InitRule:
+def parse_init(init: str | Sequence[str], origins: Origins) -> InitRule:
     """The rule and the copies of `init`: the name of a rule, texts NEW=OLD, or both."""
     rules, copies = list[str](), dict[int, int]()
     for text in [init] if isinstance(init, str) else init:
@@ -106,28 +106,28 @@ def parse_init(init: str | Sequence[str], found: Origins) -> InitRule:
             expected = f"one of {', '.join(RULES)}, or NEW=OLD" + (f"; did you mean {near[0]}?" if near else "")
             raise InvalidOption("init", text, expected)
         else:
-            id, old = resolve_copy(*split_init(text, found), found)
+            id, old = resolve_copy(*split_init(text, origins), origins)
             copies[id] = old
     if len(rules) > 1:
         raise InvalidOption("init", " and ".join(rules), "one rule, and NEW=OLD for any number of new tokens")
     return InitRule(rules[0] if rules else "exponential", copies)
 
 
-def split_init(said: str, found: Origins) -> tuple[str, str]:
+def split_init(init: str, origins: Origins) -> tuple[str, str]:
     """The two tokens of NEW=OLD; both can contain `=`."""
-    contents = {key.token for key in found.new.values()}
-    cuts = [place for place, sign in enumerate(said) if sign == "="]
-    cut = next((place for place in cuts if said[:place].encode() in contents), cuts[0])
-    return said[:cut], said[cut + 1 :]
+    contents = {key.token for key in origins.new.values()}
+    cuts = [place for place, sign in enumerate(init) if sign == "="]
+    cut = next((place for place in cuts if init[:place].encode() in contents), cuts[0])
+    return init[:cut], init[cut + 1 :]
 
 
-def resolve_copy(new: str, old: str, found: Origins) -> tuple[int, int]:
+def resolve_copy(new: str, old: str, origins: Origins) -> tuple[int, int]:
     """The ids of a new token and of the old token whose row it copies."""
-    to = find_id(new, found.new, found.kept.keys())
-    at = find_id(old, found.old)
+    to = find_id(new, origins.new, origins.kept.keys())
+    at = find_id(old, origins.old)
     if to is None:
         expected = f"a token of the new tokenizer before the sign =; {new!r} is not one"
-    elif to in found.kept:
+    elif to in origins.kept:
         expected = f"a token without a row; {new!r} keeps the row of the same token"
     elif at is None:
         expected = f"a token of the old tokenizer after the sign =; {old!r} is not one"
@@ -143,7 +143,7 @@ def find_id(content: str, keys: Mapping[int, TokenKey], last: Collection[int] = 
 
 
 def recipes(
-    found: Origins,
+    origins: Origins,
     rows: tuple[int, int],
     init: InitRule,
     *,
@@ -151,37 +151,37 @@ def recipes(
     donor: Callable[[Origins, Side], Sums] | None = None,
 ) -> Recipes:
     """The recipes for a checkpoint; `rows` is (old rows, new rows), and `donor` gives the sums of tokens that it has."""
-    copies = find_copies(found, rows, init)
+    copies = find_copies(origins, rows, init)
 
-    def made(side: Side) -> Recipe:
-        donor_sums = {} if donor is None else donor(found, side)
+    def build(side: Side) -> Recipe:
+        donor_sums = {} if donor is None else donor(origins, side)
         donor_sums = {id: row_sums for id, row_sums in donor_sums.items() if copies[id] < 0}
-        return build_recipe(copies, {**rule_sums(found, init, side), **donor_sums})
+        return build_recipe(copies, {**rule_sums(origins, init, side), **donor_sums})
 
     if tied:
-        recipe = made("tied")
+        recipe = build("tied")
         return Recipes(recipe, recipe)
-    return Recipes(made("input"), made("output"))
+    return Recipes(build("input"), build("output"))
 
 
-def find_copies(found: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[np.int64]:
+def find_copies(origins: Origins, rows: tuple[int, int], init: InitRule) -> NDArray[np.int64]:
     """For each new row, the old row that it copies: its token's row, or the same padding row; -1 for none."""
     old, new = rows
     copies = np.full(new, -1, np.int64)
-    for id, old_id in {**found.kept, **init.copies}.items():
+    for id, old_id in {**origins.kept, **init.copies}.items():
         copies[id] = old_id
     for row in range(min(old, new)):
-        if row not in found.new and row not in found.old:
+        if row not in origins.new and row not in origins.old:
             copies[row] = row
     return copies
 
 
-def rule_sums(found: Origins, init: InitRule, side: Side) -> Sums:
+def rule_sums(origins: Origins, init: InitRule, side: Side) -> Sums:
     """The old rows and weights of each new token without a copy; a token not in the result gets the mean of all rows."""
     weights = RULES[init.rule]
     sums: dict[int, tuple[Sequence[int], NDArray[np.float64]]] = {}
-    for id, pieces in found.pieces.items():
-        special = found.new[id].special
+    for id, pieces in origins.pieces.items():
+        special = origins.new[id].special
         if not pieces or id in init.copies or (special and side != "input"):
             continue
         shares = mean(len(pieces), side) if special and init.rule != "all-mean" else weights(len(pieces), side)

@@ -30,7 +30,7 @@ NEEDED = ("eos_token_id", "decoder_start_token_id")
 class Rewriting:
     """The changes of ids, and the notes about ids without a successor."""
 
-    found: Origins
+    origins: Origins
     rows: tuple[int, int]  # the number of rows of the old and of the new matrices
     tokens: Mapping[str, int]  # the caller's ids, by name (`eos_token`)
     notes: list[str] = field(default_factory=list)
@@ -39,11 +39,11 @@ class Rewriting:
         """The new id for an old id; None, with a note, if the new tokenizer lacks its token."""
         if type(old) is not int or old < 0:
             return old
-        if old in self.found.moved:
-            return self.found.moved[old]
-        if old not in self.found.old and old not in self.found.new and old < self.rows[1]:
+        if old in self.origins.moved:
+            return self.origins.moved[old]
+        if old not in self.origins.old and old not in self.origins.new and old < self.rows[1]:
             return old  # padding in both matrices
-        key = self.found.old.get(old)
+        key = self.origins.old.get(old)
         self.notes.append(f"{path}: {key or f'the id {old}'} is not in the new tokenizer, and is left out")
         return None
 
@@ -100,7 +100,7 @@ def rewrite_needed(key: str, value: object, path: str, how: Rewriting) -> object
     if value is not None and new in (None, []):
         del how.notes[before:]
         missing: list[Any] = [
-            how.found.old.get(id) for id in (value if isinstance(value, list) else [value]) if type(id) is int
+            how.origins.old.get(id) for id in (value if isinstance(value, list) else [value]) if type(id) is int
         ]
         description = " and ".join(str(key) for key in missing if key) or quote_value(value)
         raise InvalidOption(

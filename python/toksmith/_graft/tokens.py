@@ -24,8 +24,6 @@ BYTE = re.compile(rb"<0x([0-9A-F]{2})>")
 
 
 class TokenKey(NamedTuple):
-    """The values by which old and new tokens match."""
-
     token: bytes
     special: bool
 
@@ -35,8 +33,6 @@ class TokenKey(NamedTuple):
 
 @dataclass(frozen=True)
 class Origins:
-    """The origins of the new tokenizer's tokens."""
-
     old: Mapping[int, TokenKey]
     new: Mapping[int, TokenKey]
     kept: Mapping[int, int]  # the old id of each new id that keeps its row
@@ -92,15 +88,15 @@ def check_map(id_map: IdMap, old: Tokenizer, before: Mapping[int, TokenKey], aft
             )
 
 
-def find_pieces(old: Tokenizer, new: Tokenizer, made: Mapping[int, TokenKey]) -> dict[int, tuple[int, ...]]:
+def find_pieces(old: Tokenizer, new: Tokenizer, keys: Mapping[int, TokenKey]) -> dict[int, tuple[int, ...]]:
     """The ids of each token's text under the old tokenizer, without the unknown id."""
     added = {token.id for token in new.model.added_tokens}
     bare_old = without_steps(old)
-    respellings = {id: respell(key.token, new.model, old.model) for id, key in made.items() if id not in added}
-    texts = {id: key.token for id, key in made.items() if id in added}
+    respellings = {id: respell(key.token, new.model, old.model) for id, key in keys.items() if id not in added}
+    texts = {id: key.token for id, key in keys.items() if id in added}
     ids_of = {**encode_texts(bare_old, respellings), **encode_texts(old, texts)}
     unknown = old.model.unknown_id
-    return {id: tuple(piece for piece in ids_of[id] if piece != unknown) for id in made}
+    return {id: tuple(piece for piece in ids_of[id] if piece != unknown) for id in keys}
 
 
 def encode_texts(tok: Tokenizer, texts: Mapping[int, bytes]) -> dict[int, list[int]]:

@@ -36,14 +36,13 @@ class ProofTally:
         self.untouched = self.kept = self.made = self.files = 0
         self.differences: list[str] = []
 
-    def differs(self, said: str) -> None:
+    def differs(self, difference: str) -> None:
         """Adds a difference, up to MOST_DIFFERENCES."""
         if len(self.differences) < MOST_DIFFERENCES:
-            self.differences.append(said)
+            self.differences.append(difference)
 
 
 def verify_folder(plan: GraftPlan, place: Path) -> GraftProof:
-    """The result of comparing the folder with the plan."""
     tally = ProofTally()
     try:
         folder = open_folder(place)
@@ -58,10 +57,10 @@ def verify_folder(plan: GraftPlan, place: Path) -> GraftProof:
 def check_tokens(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
     """Compares the tokens of the tokenizer in the folder with the plan's."""
     keys = token_keys(load(place / "tokenizer.json"))
-    wrong = [id for id in {*keys, *plan.found.new} if keys.get(id) != plan.found.new.get(id)]
+    wrong = [id for id in {*keys, *plan.origins.new} if keys.get(id) != plan.origins.new.get(id)]
     if wrong:
         id = min(wrong)
-        tally.differs(f"tokenizer.json: the id {id} is {keys.get(id)}; expected {plan.found.new.get(id)}")
+        tally.differs(f"tokenizer.json: the id {id} is {keys.get(id)}; expected {plan.origins.new.get(id)}")
 
 
 def check_files(plan: GraftPlan, place: Path, tally: ProofTally) -> None:
@@ -84,8 +83,8 @@ def is_file_of(path: Path, data: bytes) -> bool:
     return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
 
 
-def check_tensors(plan: GraftPlan, found: ModelFolder, tally: ProofTally) -> None:
-    new = {(tensor.path.name, tensor.name): tensor for tensor in found.tensors()}
+def check_tensors(plan: GraftPlan, folder: ModelFolder, tally: ProofTally) -> None:
+    new = {(tensor.path.name, tensor.name): tensor for tensor in folder.tensors()}
     vocab_tensors = {each.tensor.name: each for each in plan.tensors}
     for old in plan.folder.tensors():
         tensor = new.pop((old.path.name, old.name), None)
@@ -145,7 +144,6 @@ def compute_row(
 
 
 def sha256_of(path: Path, part: Tensor | None = None) -> str:
-    """The SHA-256 of a file, or of the bytes of one of its tensors."""
     digest, remaining = hashlib.sha256(), sys.maxsize if part is None else len(part)
     with open(path, "rb") as stream:
         stream.seek(0 if part is None else part.begin)

@@ -49,13 +49,9 @@ class VocabTensor(NamedTuple):
         return tuple(shape)
 
 
-def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTensor]:
-    """The tensors that follow the vocabulary, the input matrix first.
-
-    Args:
-        given: The caller's roles (of `ROLES`), by name or pattern of names.
-    """
-    roles = find_roles(folder, given)
+def vocab_tensors(folder: ModelFolder, patterns: Mapping[str, str]) -> list[VocabTensor]:
+    """The tensors that follow the vocabulary, the input matrix first; `patterns`: roles by name or pattern of names."""
+    roles = find_roles(folder, patterns)
     with_role = [tensor for tensor in folder.tensors() if roles.get(tensor.name) not in (None, OTHER)]
     inputs = [tensor for tensor in with_role if roles[tensor.name] == "input"]
     refuse_quantised(folder, [tensor.name for tensor in with_role])
@@ -72,11 +68,11 @@ def vocab_tensors(folder: ModelFolder, given: Mapping[str, str]) -> list[VocabTe
     return sorted(results, key=lambda each: (each.role != "input", each.role != "output"))
 
 
-def find_roles(folder: ModelFolder, given: Mapping[str, str]) -> dict[str, str]:
+def find_roles(folder: ModelFolder, patterns: Mapping[str, str]) -> dict[str, str]:
     """The role of each tensor by name: the caller's role, otherwise the role in the table."""
     names = [tensor.name for tensor in folder.tensors()]
     roles: dict[str, str] = {name: own_role for name in names if (own_role := role_of(name)) is not None}
-    for pattern, role in given.items():
+    for pattern, role in patterns.items():
         matching = [name for name in names if name == pattern] or fnmatch.filter(names, pattern)
         if role not in ROLES:
             raise InvalidOption("tensors", f"{pattern}={role}", f"one of the roles {', '.join(ROLES)}")

@@ -152,11 +152,11 @@ def parse_tensor(path: Path, name: str, entry: object, start: int, room: int) ->
     return Tensor(path, name, dtype, tuple(shape or ()), start + first, start + last)
 
 
-def check_whole(found: Header) -> None:
+def check_whole(header: Header) -> None:
     """Raises FormatError if tensors overlap, leave holes, or do not have the size of their shape."""
-    name = printable_path(found.path)
-    ordered = sorted(found.tensors.values(), key=lambda each: (each.begin, each.end))
-    at = found.start
+    name = printable_path(header.path)
+    ordered = sorted(header.tensors.values(), key=lambda each: (each.begin, each.end))
+    at = header.start
     for each in ordered:
         size = SIZES.get(each.dtype)
         if size is not None and prod(each.shape) * size != len(each):
@@ -166,10 +166,8 @@ def check_whole(found: Header) -> None:
             problem = f"its numbers begin at byte {each.begin:,}; expected {at:,}, where those before it end"
             raise FormatError(name, each.name, problem)
         at = each.end
-    if at != found.size:
-        problem = (
-            f"its tensors end at byte {at:,}, but the file has {found.size:,} bytes; is it cut or damaged? copy it anew"
-        )
+    if at != header.size:
+        problem = f"its tensors end at byte {at:,}, but the file has {header.size:,} bytes; is it cut or damaged? copy it anew"
         raise FormatError(name, None, problem)
 
 
@@ -281,11 +279,7 @@ class Matrix:
 
 
 def find_matrices(path: str | os.PathLike[str], vocab_size: int) -> list[Matrix]:
-    """The embedding matrices of a model: of a file, or of a folder with one file or an index of several.
-
-    Returns:
-        The input matrix, then the output matrix if it is a separate tensor.
-    """
+    """The input matrix of a model (a file, or a folder), then the output matrix if it is a separate tensor."""
     roles: tuple[tuple[Role, tuple[str, ...]], ...] = (("input", INPUT), ("output", OUTPUT))
     first = [(role, next(find_tensors(Path(path), names), None)) for role, names in roles]
     results = [to_matrix(tensor, role, vocab_size) for role, tensor in first if tensor is not None]

@@ -57,7 +57,6 @@ class NewFiles:
 
     @contextlib.contextmanager
     def add(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, open for writing."""
         path = self.path(name)
         with wrap_write_errors(path):
             file = open(path, "xb")  # noqa: SIM115 - the flushing thread closes it

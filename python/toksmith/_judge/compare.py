@@ -172,22 +172,22 @@ def compare(
     >>> [(row["tokenizer"], row["tokens"], row["fertility"]) for row in found.to_rows()]
     [('small', 8, 4.0), ('large', 4, 2.0)]
     """
-    named = name_tokenizers(toks)
+    tokenizers = name_tokenizers(toks)
     for name in metrics or ():
         if name not in METRICS:
             raise UnknownName("metric", name, close_names(name, METRICS))
     if texts is not None and not isinstance(texts, Mapping):
         if reference is not None:
             raise InvalidOption("reference", reference, "None: a corpus has no languages; give texts by language")
-        several = len(named) > 1  # each of them reads the corpus
+        several = len(tokenizers) > 1  # each of them reads the corpus
         corpus = list(texts) if several and isinstance(texts, Iterator) else texts
-        reports = {name: {CORPUS: measure(tok, corpus, threads=threads)} for name, tok in named.items()}
+        reports = {name: {CORPUS: measure(tok, corpus, threads=threads)} for name, tok in tokenizers.items()}
         return Comparison(reports, None, tuple(METRICS if metrics is None else metrics))
     by_language = LANGUAGES if texts is None else texts
     lines = {name: documents_of(text) for name, text in by_language.items()}  # a file is read once
-    costs = fairness(named, lines, reference=reference, threads=threads)
+    costs = fairness(tokenizers, lines, reference=reference, threads=threads)
     reports = {
         name: {language: measure(tok, text, threads=threads) for language, text in lines.items()}
-        for name, tok in named.items()
+        for name, tok in tokenizers.items()
     }
     return Comparison(reports, costs, tuple(metrics or ()))

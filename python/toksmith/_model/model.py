@@ -12,6 +12,7 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -35,6 +36,7 @@ __all__ = [
     "TokenTable",
     "TrainingRecord",
     "is_regex_split",
+    "make_step",
     "regex_split",
 ]
 
@@ -125,11 +127,7 @@ def freeze(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
     """An immutable copy of `values` as an array of `dtype`; a result of this function is not copied again.
 
     Its memory is a read-only `_core.Memory`. A read-only array that owns its memory is not enough: its owner can set the
-    flag `writeable` again, and earlier views of it stay writable.
-
-    Raises:
-        ModelError: A number does not fit `dtype`.
-        TypeError: The values are not numbers, or not integers for a `dtype` of integers.
+    flag `writeable` again, and earlier views of it stay writable. Raises as `check_numbers`.
     """
     array = plain_array(values, name)
     if array.dtype != dtype:
@@ -144,11 +142,7 @@ def freeze(values: object, dtype: type[np.generic], name: str) -> NDArray[Any]:
 
 
 def plain_array(values: object, name: str) -> NDArray[Any]:
-    """The values as a plain numpy array.
-
-    Raises:
-        TypeError: numpy cannot convert them.
-    """
+    """The values as a plain numpy array; raises TypeError if numpy cannot convert them."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError, OverflowError, MemoryError):
@@ -213,10 +207,13 @@ class Step:
             raise ModelError(f"the step {self.kind!r} lacks the option {name!r}") from None
 
 
+def make_step(kind: str, **options: Any) -> Step:
+    return Step(kind, tuple(sorted(options.items())))
+
+
 def regex_split(pattern: str, *, dialect: str = "rust", behavior: str = "isolated", invert: bool = False) -> Step:
     """The splitter step that cuts a text at the matches of a regex."""
-    options = {"pattern": pattern, "dialect": dialect, "behavior": behavior, "invert": invert}
-    return Step("regex", tuple(sorted(options.items())))
+    return make_step("regex", pattern=pattern, dialect=dialect, behavior=behavior, invert=invert)
 
 
 def is_regex_split(step: Step) -> bool:
@@ -268,7 +265,7 @@ class TrainingRecord:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self)}
-        return _rebuild, (TrainingRecord, values | {"options": dict(self.options)})
+        return partial(TrainingRecord, **values | {"options": dict(self.options)}), ()
 
 
 # Fields that few models use, each with its usual value. `score_type` is the type of the scores.
@@ -361,7 +358,7 @@ class Model:
             set_field(self, "scores", freeze(scores, np.float64 if exact else np.float32, "scores"))
         # The caller can still change lists and objects in the options of steps, so they are copied.
         for name in ("normalizers", "splitters", "decoders", "post", "added_tokens"):
-            set_field(self, name, copy.deepcopy(self._checked_items(name)))
+            set_field(self, name, copy.deepcopy(self._check_items(name)))
         set_field(self, "unused_ids", tuple(check_int(id, "unused_ids: an id") for id in self.unused_ids))
         set_field(self, "metadata", MappingProxyType(dict(self.metadata)))
         table = self.tokens
@@ -385,8 +382,7 @@ class Model:
             if not before < id < ID_LIMIT or vocab.token(id) is None:
                 raise ModelError("unused_ids must be ids of tokens, ascending", id)
 
-    def _checked_items(self, name: str) -> tuple[Step | AddedToken, ...]:
-        """The steps or added tokens of a field, checked for their type."""
+    def _check_items(self, name: str) -> tuple[Step | AddedToken, ...]:
         kind = AddedToken if name == "added_tokens" else Step
         entries = tuple(getattr(self, name))
         for item in entries:
@@ -485,7 +481,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = {item.name: getattr(self, item.name) for item in dataclasses.fields(self) if item.init}
-        return _rebuild, (Model, values | {"metadata": dict(self.metadata)})
+        return partial(Model, **values | {"metadata": dict(self.metadata)}), ()
 
     def __copy__(self) -> Model:
         return self
@@ -498,10 +494,6 @@ class Model:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())
-
-
-def _rebuild(kind: type[Any], fields: Mapping[str, Any]) -> Any:
-    return kind(**fields)
 
 
 def steps_to_json(steps: tuple[Step, ...]) -> list[dict[str, Any]]:

@@ -92,7 +92,9 @@ def unsupported_parts(model: Model) -> list[tuple[str, bool]]:
     if not is_whole_text(model):
         return [*parts, ("unused_ids outside SentencePiece's models", bool(model.unused_ids))]
     is_whole = (model.kind, model.unit, model.merge_rule, model.whole_piece) == ("bpe", "char", "bytes", False)
-    is_whole = (is_whole or is_whole_unigram(model) or is_words_model(model)) and not model.splitters
+    single = model.scores is not None and model.scores.dtype == np.float32
+    is_scored = model.unit == "char" and (model.kind == "words" or (model.kind == "unigram" and single))
+    is_whole = (is_whole or is_scored) and not model.splitters
     unless = "outside byte-pair encoding of characters by their bytes, unigram and words, without splitters,"
     parts += [
         (f"byte_fallback {unless}", model.byte_fallback and not is_whole),
@@ -107,31 +109,14 @@ def unsupported_parts(model: Model) -> list[tuple[str, bool]]:
     return parts
 
 
-def is_words_model(model: Model) -> bool:
-    """Whether the model is a SentencePiece model of words."""
-    return model.kind == "words" and model.unit == "char" and not is_covered(model)
-
-
-def is_whole_unigram(model: Model) -> bool:
-    """Whether the model is a SentencePiece unigram model."""
-    single = model.scores is not None and model.scores.dtype == np.float32
-    return model.kind == "unigram" and model.unit == "char" and single and not is_covered(model)
-
-
 def step_fits(step: Step, table: Mapping[str, Options]) -> bool:
-    """Whether the step's kind is in the table, and its options are exactly those of the row, with allowed values."""
+    """Whether the step's kind is in the table, and its options are exactly the row's, with allowed values."""
     row, options = table.get(step.kind), dict(step.options)
     if row is None or row.keys() != options.keys():
         return False
     return all(
         options[name] in rule if isinstance(rule, tuple) else type(options[name]) is rule for name, rule in row.items()
     )
-
-
-def flags_supported(model: Model, token: AddedToken) -> bool:
-    """Whether the core supports the flags of an added token; SentencePiece's models support only user-defined symbols."""
-    plain = AddedToken(token.content, token.id, special=False, normalized=True)
-    return token == plain or not is_whole_text(model)
 
 
 def character_options(model: Model) -> dict[str, object] | None:
@@ -213,9 +198,10 @@ def step_specs(steps: tuple[Step, ...], field: str) -> list[tuple[str, list[tupl
 def refuse_unsupported(model: Model) -> None:
     """Raises ModelError naming the first part of the model that this version can hold but not run."""
     parts = unsupported_parts(model)
-    for token in model.added_tokens:
+    for token in model.added_tokens if is_whole_text(model) else ():
+        symbol = AddedToken(token.content, token.id, special=False, normalized=True)  # user-defined
         flags = [flag for flag in ("lstrip", "rstrip", "single_word", "normalized") if getattr(token, flag)]
-        parts += [(f"{flag} of the added token {token.content!r}", not flags_supported(model, token)) for flag in flags]
+        parts += [(f"{flag} of the added token {token.content!r}", token != symbol) for flag in flags]
     for part, is_refused in parts:
         if is_refused:
             raise ModelError(f"{part} is not executed yet; the model can be loaded and saved, but not run")

@@ -125,7 +125,7 @@ class Turns:
 
     def __init__(self, running: int, waiting: int) -> None:
         self.free, self.most = asyncio.Semaphore(running), running + waiting
-        self.asked: set[asyncio.Task[Response | None]] = set()
+        self.running: set[asyncio.Task[Response | None]] = set()
 
     async def answer(self, request: Request, work: Work) -> Response | None:
         """The answer to a request whose body has been read; None if too many wait, the client leaves, or the server stops.
@@ -133,18 +133,18 @@ class Turns:
         Args:
             work: Makes the answer; its argument is set when the client has disconnected.
         """
-        if len(self.asked) >= self.most:
+        if len(self.running) >= self.most:
             return None
         left = threading.Event()
         own = asyncio.create_task(self.in_turn(work, left))
         gone = asyncio.ensure_future(request.receive())  # after the body, a connection reports only its end
-        self.asked.add(own)
+        self.running.add(own)
         try:
             await asyncio.wait({own, gone}, return_when=asyncio.FIRST_COMPLETED)
             return own.result() if own.done() and not own.cancelled() else None
         finally:
             left.set()
-            self.asked.discard(own)
+            self.running.discard(own)
             own.cancel()
             gone.cancel()
 
@@ -172,5 +172,5 @@ class Turns:
 
     def stop(self) -> None:
         """Cancels all waiting requests."""
-        for each in self.asked:
+        for each in self.running:
             each.cancel()

@@ -38,14 +38,14 @@ class Widths:
 
     Attributes:
         version: A number that changes with the widths.
-        asked: Characters to measure.
+        missing: Characters to measure.
     """
 
     def __init__(self) -> None:
         self.units = np.zeros(0x110000, np.uint8)
         self.marks = np.zeros(0x110000, bool)
         self.version = 0
-        self.asked: set[str] = set()
+        self.missing: set[str] = set()
         self.seen: set[str] = set()
 
     def of(self, text: str, points: NDArray[np.uint32]) -> NDArray[np.uint8]:
@@ -57,14 +57,14 @@ class Widths:
                     self.units[ord(char)] = min(WIDEST, UNIT * (cell_len(drawing) - 1)) or NOTHING
                     self.marks[ord(char)] = unicodedata.category(char).startswith("M")
                     if char > "~" and drawing == f"a{char}" and char not in self.seen:
-                        self.asked.add(char)
+                        self.missing.add(char)
         units = self.units[points]
         units[units == NOTHING] = 0
         return units
 
     def unmeasured_chars(self) -> str:
         """Characters that the page should measure."""
-        return "".join(sorted(self.asked)[:MOST_ASKED])
+        return "".join(sorted(self.missing)[:MOST_ASKED])
 
     def take(self, measured: Mapping[Any, Any]) -> None:
         """Stores the measured widths, in units.
@@ -77,7 +77,7 @@ class Widths:
                 raise toksmith.errors.InvalidOption("widths", char, f"a width from 0 to {WIDEST} for each character")
         for char, units in measured.items():
             self.units[ord(char)] = units or NOTHING
-            self.asked.discard(char)
+            self.missing.discard(char)
             self.seen.add(char)
         self.version += 1
 

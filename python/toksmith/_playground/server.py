@@ -85,9 +85,9 @@ def refusal_reason(request: Request, authorities: frozenset[str]) -> str | None:
     return None
 
 
-def problem_response(status: int, said: str, kind: str = "") -> Response:
+def problem_response(status: int, message: str, kind: str = "") -> Response:
     headers = {"connection": "close"} if status in (413, 503) else None
-    return Response(json.dumps({"error": said, "kind": kind}), status, headers, media_type="application/json")
+    return Response(json.dumps({"error": message, "kind": kind}), status, headers, media_type="application/json")
 
 
 def application(session: Session, authorities: frozenset[str]) -> Guard:

@@ -179,16 +179,20 @@ Piece = tuple[bytes, tuple[int, ...]]  # its bytes and its ids
 
 
 def tokenizer_data(
-    name: str, tok: toksmith.Tokenizer, text: explain.Pieces, asked: Sequence[str | bytes] | None, listed: Iterable[int]
+    name: str,
+    tok: toksmith.Tokenizer,
+    text: explain.Pieces,
+    chosen_pieces: Sequence[str | bytes] | None,
+    listed: Iterable[int],
 ) -> dict[str, Any]:
     """The data of one tokenizer for the page, as JSON values.
 
     Args:
-        asked: The pieces whose merges can be played; None for those of the text.
+        chosen_pieces: The pieces whose merges can be played; None for those of the text.
         listed: The ids of the vocabulary's slice, in addition to the tokens of the text and their parts.
     """
     pieces = [*pieces_of(tok, text)]
-    merges = merges_of(tok, pieces, asked)
+    merges = merges_of(tok, pieces, chosen_pieces)
     number = {steps.piece: place for place, steps in enumerate(merges.values())}
     # With a normalizer or a special token, the ids can differ from the merges of these bytes.
     same = [data in merges and merges[data].ids == ids for data, ids in pieces]
@@ -239,13 +243,13 @@ def word_piece(word: Sequence[tuple[int, bytes]]) -> Piece:
 
 
 def merges_of(
-    tok: toksmith.Tokenizer, pieces: Sequence[Piece], asked: Sequence[str | bytes] | None
+    tok: toksmith.Tokenizer, pieces: Sequence[Piece], chosen_pieces: Sequence[str | bytes] | None
 ) -> dict[bytes, explain.Merges]:
     """The merges that can be played, by the bytes of their pieces."""
     if not can_merge(tok):
         return {}
-    if asked is not None:
-        return {steps.piece: steps for steps in (merges_of_piece(tok, each) for each in asked)}
+    if chosen_pieces is not None:
+        return {steps.piece: steps for steps in (merges_of_piece(tok, each) for each in chosen_pieces)}
     playable: dict[bytes, explain.Merges] = {}
     for data, ids in pieces:
         if data in playable or not 1 < len(data) <= LONGEST_PIECE or len(playable) == MOST_PIECES:

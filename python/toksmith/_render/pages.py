@@ -394,8 +394,8 @@ def size_labels(sizes: Sequence[float], across: object) -> Iterator[tuple[float,
             yield size, text
 
 
-def label_svg(x: float, y: float, said: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(said)}</text>'
+def label_svg(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape_html(text)}</text>'
 
 
 def curve_svg(place: int, points: Sequence[tuple[float, float]]) -> str:

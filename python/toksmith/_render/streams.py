@@ -39,15 +39,15 @@ __all__ = [
 CONTROLS = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def plain(text: str, kept: str = "\n") -> str:
-    r"""A text that is not a token, such as a file name, with unprintable characters escaped except those in `kept`.
+def plain(text: str, keep: str = "\n") -> str:
+    r"""A text that is not a token, such as a file name, with unprintable characters escaped except those in `keep`.
 
     >>> plain("a\x1b[31m\nb")
     'a\\x1b[31m\nb'
     """
     if text.isprintable():
         return text
-    return "".join(char if char in kept or char.isprintable() else escape(char) for char in text)
+    return "".join(char if char in keep or char.isprintable() else escape(char) for char in text)
 
 
 def one_line(text: str) -> str:

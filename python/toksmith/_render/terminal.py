@@ -356,14 +356,14 @@ def bar_lines(bars: Sequence[tuple[str, float, str]], *, width: int = 40) -> Ite
         yield f"{name.rjust(names)}  {drawn.getvalue().rstrip(chr(10)).ljust(width)} {label}"
 
 
-def picture(title: str, shown: Iterable[RenderableType], *, width: int) -> str:
+def picture(title: str, blocks: Iterable[RenderableType], *, width: int) -> str:
     """The SVG document.
 
     Args:
         width: Terminal cells in a line.
     """
     console = make_console(io.StringIO(), width=width, color_system="truecolor", legacy_windows=False)
-    lines = console.render_lines(Group(*shown), pad=False)
+    lines = console.render_lines(Group(*blocks), pad=False)
     drawn: list[str] = []
     for row, line in enumerate(lines):
         column = 0

@@ -9,8 +9,10 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +24,7 @@ from .._base.paths import printable_path
 from .._base.wording import number_of
 from .._corpus import Corpus, batch_texts, iter_documents
 from .._formats import Format
-from .._formats.peers import NotComparable, PeerFailed, PeerProcess, open_peer
+from .._formats.peers import PeerFailed, PeerProcess, open_peer
 from .._model.model import Model, TokenTable
 from .._model.patterns import UNSET, PatternArgument
 from .._tokenizer.results import Ragged
@@ -88,9 +90,11 @@ class IdDifference:
     found: tuple[tuple[int, bytes], ...]
 
     def __str__(self) -> str:
-        rows = (" | ".join(printable_token(token) for _, token in row) for row in (self.expected, self.found))
-        expected, found = rows
-        return f"document {self.document}, id {self.place}: {expected}\n  became {found}\n  in {self.text!r}"
+        rows = (
+            [repr(token.decode("utf-8", "backslashreplace")) for _, token in row] for row in (self.expected, self.found)
+        )
+        expected, actual = map(" | ".join, rows)
+        return f"document {self.document}, id {self.place}: {expected}\n  became {actual}\n  in {self.text!r}"
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class ConversionReport:
 
     @property
     def equal(self) -> bool:
-        """Whether all ids are equal, including those of the library if it ran."""
+        """Whether all ids are equal, including the library's if it ran."""
         return self.difference is None and self.peer.difference is None
 
     def __str__(self) -> str:
@@ -175,8 +179,8 @@ class ConversionReport:
         """The report as JSON values; bytes are in hex, and `id_map` is a list of
         (old id, new id) pairs."""
         ids = None if self.id_map is None else [[*row] for row in self.id_map.old_to_new.items()]
-        report = dataclasses.replace(self, id_map=None)
-        return {**to_json_value(dataclasses.asdict(report)), "id_map": ids, "equal": self.equal}
+        report = json.dumps(dataclasses.asdict(dataclasses.replace(self, id_map=None)), default=bytes.hex)
+        return {**json.loads(report), "id_map": ids, "equal": self.equal}
 
     def to_json(self) -> str:
         """The report as JSON."""
@@ -213,7 +217,7 @@ def convert(
         to_format: A name of `toksmith.formats()`.
         verify: The corpus, as for `train`; None for a built-in sample of
             difficult texts.
-        allow_loss: Names of model fields that the format may store only in
+        allow_loss: Names of model fields that the format can store only in
             part; the report gives the reason, and the texts that can differ.
         pattern: As for `load`, for sources without a split pattern.
         special_tokens: As for `load`, for the same sources.
@@ -236,11 +240,11 @@ def convert(
     (2, True)
     """
     check_flag(renumber, "renumber")
-    target_row = None if to_format is None else _formats.target_format(target, to_format)
+    target_row = None if to_format is None else _formats.format_by_name(to_format)
     tok, name, source_format = open_source(source, from_format, pattern, special_tokens)
     before, id_map = tok, None
     if renumber and target_row is None:
-        target_row = _formats.target_format(target, None)
+        target_row = _formats.format_by_suffix(printable_path(target))
     if renumber and target_row is not None and target_row.renumber is not None:
         tok, id_map = renumber_tokens(tok, target_row.renumber(tok.model))
     row = target_row or _formats.format_for_path(tok.model, printable_path(target), allow_loss)
@@ -248,13 +252,9 @@ def convert(
     tok.save(target, format=row.name, allow_loss=allow_loss)
     files = _formats.output_files(target, row)
     copy = load(Path(files[0]), format=row.name, **load_arguments(tok.model, row))
-    peer = PeerCheck(row, files, tok)
-    try:
-        result = compare_ids(
-            Conversion(before, tok, id_map), copy, SAMPLE if verify is None else iter_documents(verify), peer
-        )
-    finally:
-        peer.close()
+    corpus = SAMPLE if verify is None else iter_documents(verify)
+    with closing(PeerCheck(row, files, tok)) as peer:
+        result = compare_ids(tok, copy, corpus, partial(encode_with, before, id_map), peer)
     if result.first is None:
         result.first = special_difference(tok, copy, result.documents)
     return ConversionReport(
@@ -305,29 +305,20 @@ class Comparison:
     first: IdDifference | None = None
 
     def add(self, text: str | bytes, number: int, one: Encoded, two: Encoded) -> None:
-        """Counts a document by its ids from both tokenizers."""
         self.documents += 1
         if one.ids != two.ids:
             self.differing += 1
             self.first = self.first or difference_of(number, text, one, two)
 
 
-@dataclass(frozen=True)
-class Conversion:
-    """The source of a conversion: the tokenizer before and after renumbering, and the map between their ids, if any."""
-
-    before: Tokenizer
-    tok: Tokenizer
-    id_map: IdMap | None
-
-    def encode(self, texts: Sequence[str | bytes]) -> Ragged:
-        """The ids from the tokenizer before renumbering, mapped to the new ids."""
-        encoded = self.before.encode_ragged(texts, special="text")
-        if self.id_map is None:
-            return encoded
-        table = np.zeros(self.id_map.old_size, np.uint32)
-        table[[*self.id_map.old_to_new]] = [*self.id_map.old_to_new.values()]
-        return Ragged(table[encoded.ids], encoded.ends)
+def encode_with(tok: Tokenizer, id_map: IdMap | None, texts: Sequence[str | bytes]) -> Ragged:
+    """The ids from the tokenizer before renumbering, mapped to the new ids."""
+    encoded = tok.encode_ragged(texts, special="text")
+    if id_map is None:
+        return encoded
+    table = np.zeros(id_map.old_size, np.uint32)
+    table[[*id_map.old_to_new]] = [*id_map.old_to_new.values()]
+    return Ragged(table[encoded.ids], encoded.ends)
 
 
 def renumber_tokens(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, IdMap]:
@@ -350,11 +341,17 @@ def renumber_tokens(tok: Tokenizer, new: Mapping[int, int]) -> tuple[Tokenizer, 
     return Tokenizer(new_model), IdMap(tok.vocab_size, size, dict(new), sources, tok.fingerprint)
 
 
-def compare_ids(source: Conversion, other: Tokenizer, corpus: Iterable[str | bytes], run: PeerCheck) -> Comparison:
-    """The result of encoding the corpus with both tokenizers; `run` compares each batch too."""
-    comparison, tok = Comparison(), source.tok
+def compare_ids(
+    tok: Tokenizer,
+    other: Tokenizer,
+    corpus: Iterable[str | bytes],
+    encode: Callable[[Sequence[str | bytes]], Ragged],
+    run: PeerCheck,
+) -> Comparison:
+    """The result of encoding the corpus with both tokenizers; `encode` gives the ids of `tok`, `run` compares the library's."""
+    comparison = Comparison()
     for batch in batch_texts(corpus, BATCH_CHARS):
-        expected = source.encode(batch)
+        expected = encode(batch)
         actual = other.encode_ragged(batch, special="text")
         run.check(batch, expected, comparison.documents)
         if expected.ids.tobytes() == actual.ids.tobytes() and expected.ends.tobytes() == actual.ends.tobytes():
@@ -383,13 +380,13 @@ class PeerCheck:
     def __init__(self, row: Format, paths: Sequence[str], tok: Tokenizer) -> None:
         self.tok = tok
         self.problem: str | None = None
-        self.found = Comparison()
+        self.comparison = Comparison()
         self.process: PeerProcess | None = None
         self.library: str | None = None
         try:
             self.process = open_peer(row.name, paths, tok.model)
             self.library = self.process.library
-        except (NotComparable, PeerFailed) as error:
+        except PeerFailed as error:
             self.problem = str(error)
 
     def check(self, texts: Sequence[str | bytes], expected: Ragged, first: int) -> None:
@@ -404,20 +401,18 @@ class PeerCheck:
             ids_of_toksmith = self.tok.encode_batch(plain_texts, special="allow", add_special_tokens=True)
         try:
             ids_of_peer = self.process.encode(plain_texts)
-        except (NotComparable, PeerFailed) as error:
+        except PeerFailed as error:
             self.problem = str(error)
             return
         for (number, text, _), array, ids in zip(rows, ids_of_toksmith, ids_of_peer, strict=True):
-            self.found.add(text, number, Encoded(self.tok, array), Encoded(self.tok, ids))
+            self.comparison.add(text, number, Encoded(self.tok, array), Encoded(self.tok, ids))
 
     def close(self) -> None:
-        """Ends the library's process."""
         if self.process is not None:
             self.process.close()
 
     def result(self) -> PeerRun:
-        """The result for the report."""
-        comparison = self.found
+        comparison = self.comparison
         documents = 0 if self.problem else comparison.documents
         return PeerRun(self.library, documents, comparison.first, self.problem, comparison.differing)
 
@@ -441,9 +436,9 @@ class Encoded(NamedTuple):
 
 def difference_of(number: int, text: str | bytes, one: Encoded, two: Encoded) -> IdDifference:
     """The first place where two lists of ids differ, with the tokens around it."""
-    expected, found = one.ids, two.ids
-    least = min(len(expected), len(found))
-    place = next((at for at in range(least) if expected[at] != found[at]), least)
+    expected, actual = one.ids, two.ids
+    least = min(len(expected), len(actual))
+    place = next((at for at in range(least) if expected[at] != actual[at]), least)
     start = max(0, place - AROUND)
     rows = [
         tuple((id, token_or_placeholder(side.tok, id)) for id in side.ids[start : place + AROUND])
@@ -461,17 +456,3 @@ def token_or_placeholder(tok: Tokenizer, id: int) -> bytes:
         return tok.token_bytes(id)
     except ValueError:
         return b"<id %d>" % id
-
-
-def printable_token(token: bytes) -> str:
-    """A token in readable form."""
-    return repr(token.decode("utf-8", "backslashreplace"))
-
-
-def to_json_value(value: Any) -> Any:
-    """A value of `dataclasses.asdict` as JSON values; bytes in hex."""
-    if isinstance(value, dict):
-        return {name: to_json_value(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [to_json_value(item) for item in value]
-    return value.hex() if isinstance(value, bytes) else value

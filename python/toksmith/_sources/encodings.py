@@ -15,19 +15,17 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from types import MappingProxyType, SimpleNamespace
+from typing import NamedTuple
 
-from .. import _render
+from .. import _core, _render
 from .._base.paths import read_file
 from .._base.system import SYSTEM
 from .._model.model import AddedToken, Model
 from .._model.patterns import splitters
 from .._storage.atomic_files import write_file
 from ..errors import DownloadError, FormatError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 __all__ = ["ENCODINGS", "MODELS", "PREFIXES", "Published", "encoding_of", "encodings", "load_published", "models"]
 
@@ -64,21 +62,13 @@ PREFIXES = {prefix: encoding for encoding, names in MODEL_BEGINNINGS for prefix 
 
 
 class Published(NamedTuple):
-    """One row: a file of ranks, its pattern and its special tokens.
-
-    Attributes:
-        name: The name for `load`.
-        url: The address of the file; its last part is the file's name in the cache.
-        sha256: The hash of the file, in hex.
-        pattern: A name of `toksmith.patterns()`.
-        special_tokens: Ids by content; if two contents share an id, decoding gives the first.
-    """
+    """One row: a file of ranks, its pattern and its special tokens."""
 
     name: str
-    url: str
-    sha256: str
-    pattern: str
-    special_tokens: Mapping[str, int] = MappingProxyType({})
+    url: str  # its last part is the file's name in the cache
+    sha256: str  # of the file, in hex
+    pattern: str  # a name of `toksmith.patterns()`
+    special_tokens: Mapping[str, int] = MappingProxyType({})  # if two contents share an id, decoding gives the first
 
 
 def harmony_tokens() -> dict[str, int]:
@@ -144,7 +134,6 @@ def models() -> dict[str, str]:
 
 
 def load_published(name: str, *, download: bool = True) -> Model:
-    """The model of a published encoding."""
     row = ENCODINGS[name]
     path, data = next(cached_files(row), None) or download_file(row, download)
     added = tuple(AddedToken(content, id) for content, id in row.special_tokens.items())
@@ -175,20 +164,6 @@ def cache_folder() -> str:
     return SYSTEM.cache_folder(os.path.expanduser("~"))
 
 
-def sha256_hex(data: bytes) -> str:
-    """The SHA-256 in hex."""
-    import hashlib  # slow to import
-
-    return hashlib.sha256(data).hexdigest()
-
-
-def warn(message: str, *values: object) -> None:
-    """Writes a warning to the log, whose module is slow to import and seldom needed here."""
-    from .._render.streams import LOG
-
-    LOG.warning(message, *values)
-
-
 def cached_files(row: Published) -> Iterator[tuple[str, bytes]]:
     """The path and bytes of each cached file of the row that has the published SHA-256."""
     for place in cache_paths(row):
@@ -196,10 +171,10 @@ def cached_files(row: Published) -> Iterator[tuple[str, bytes]]:
             data = read_file(place)
         except FormatError:
             continue
-        if sha256_hex(data) == row.sha256:
+        if _core.sha256(data, len(data)) == row.sha256:
             yield place, data
         else:
-            warn("%s is not the published %s (its sha256 differs) and is ignored", place, row.url)
+            _render.LOG.warning("%s is not the published %s (its sha256 differs) and is ignored", place, row.url)
 
 
 def download_file(row: Published, allowed: bool = True) -> tuple[str, bytes]:
@@ -220,7 +195,10 @@ def download_file(row: Published, allowed: bool = True) -> tuple[str, bytes]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with _render.make_progress(*columns, disable=not sys.stderr.isatty()) as display:
-        bar = Bar(display, os.path.basename(target))
+        task = display.add_task(f"Downloading {os.path.basename(target)}", total=None)
+        # pooch sets `total`, then calls `update` for each chunk; `total` stays 0 if the server does not send the length.
+        bar = SimpleNamespace(total=0, reset=partial(display.reset, task), close=lambda: None)
+        bar.update = lambda size: display.update(task, advance=size, total=bar.total or None)
         fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK, timeout=TIMEOUT_S)
         try:
             fetch(row.url, content, None)
@@ -230,14 +208,14 @@ def download_file(row: Published, allowed: bool = True) -> tuple[str, bytes]:
             # The causes (sockets, urllib3, requests) repeat the message, each with its own traceback.
             raise failure(f"not cached, and the download failed ({failure_reason(error)})") from None
     data = content.getvalue()
-    digest = sha256_hex(data)
+    digest = _core.sha256(data, len(data))
     if digest != row.sha256:
         raise failure(f"the downloaded file is not the published file (its sha256 is {digest}, {len(data)} bytes)")
     try:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         write_file(target, data)
     except (OSError, FormatError) as error:
-        warn("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
+        _render.LOG.warning("%s was downloaded, but could not be kept in the cache: %s", row.url, error)
     return target, data
 
 
@@ -247,26 +225,6 @@ def failure_reason(error: Exception) -> str:
     while (cause := first.__cause__ or first.__context__) is not None:
         first = cause
     return " ".join(str(first if str(first) else error).split())[:200] or type(error).__name__
-
-
-class Bar:
-    """A task of a rich progress display with pooch's interface: pooch sets `total`, then calls `update`."""
-
-    def __init__(self, display: Progress, name: str) -> None:
-        self.display = display
-        self.task = display.add_task(f"Downloading {name}", total=None)
-        self.total = 0
-
-    def update(self, size: int) -> None:
-        """Adds `size` bytes; `total` stays 0 if the server does not send the length."""
-        self.display.update(self.task, advance=size, total=self.total or None)
-
-    def reset(self) -> None:
-        """Goes back to the start."""
-        self.display.reset(self.task)
-
-    def close(self) -> None:
-        """Does nothing: the display ends with its block."""
 
 
 def encoding_of(model: str) -> str | None:

@@ -70,7 +70,6 @@ def download_from_hub(repository: str, revision: str | None = None, *, download:
 
 
 def import_hub(repository: str) -> Any:
-    """The module `huggingface_hub`."""
     try:
         import huggingface_hub
         from huggingface_hub import constants, errors  # noqa: F401 - makes them attributes of the module
@@ -136,5 +135,4 @@ def translate_errors(hub: Any, repository: str, revision: str | None) -> Iterato
 
 
 def download_error(hub: Any, repository: str, problem: str) -> DownloadError:
-    """The DownloadError with the repository's address."""
     return DownloadError(f"{hub.constants.ENDPOINT}/{repository}", "", "", problem)

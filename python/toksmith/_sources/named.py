@@ -13,7 +13,7 @@ from .._tokenizer.tokenizer import Tokenizer
 from ..errors import InvalidOption
 from .load import load
 
-__all__ = ["TokenizerSource", "Tokenizers", "describe_tokenizer", "load_tokenizer", "name_tokenizers"]
+__all__ = ["TokenizerSource", "Tokenizers", "describe_tokenizer", "name_tokenizers", "resolve_tokenizer"]
 
 TokenizerSource = Tokenizer | str | os.PathLike[str]
 Tokenizers = TokenizerSource | Mapping[str, TokenizerSource] | Sequence[TokenizerSource]
@@ -26,8 +26,8 @@ def describe_tokenizer(tok: Tokenizer) -> str:
     return f"{tok.model.kind}, {number_of(len(tok), 'token')}"
 
 
-def load_tokenizer(source: TokenizerSource, argument: str = "tok") -> Tokenizer:
-    """The tokenizer itself, or the one that a name or a file means, as `load`."""
+def resolve_tokenizer(source: TokenizerSource, argument: str = "tok") -> Tokenizer:
+    """The tokenizer itself, or the tokenizer that `load` returns for a name or a file."""
     if isinstance(source, Tokenizer):
         return source
     if isinstance(source, (str, os.PathLike)):
@@ -39,28 +39,23 @@ def name_tokenizers(sources: Tokenizers, argument: str = "toks") -> dict[str, To
     """Tokenizers by name: the key in a dict, the name or path as given, or a description of an object.
 
     In a list, a description has a number, and so has a name that occurs twice.
-
-    Raises:
-        TypeError: A value is neither a tokenizer, a name nor a path.
-        InvalidOption: There is no tokenizer.
-        As `load` for names and files.
     """
     if isinstance(sources, (Tokenizer, str, os.PathLike)):
-        tok = load_tokenizer(sources)
+        tok = resolve_tokenizer(sources)
         return {describe_tokenizer(tok) if tok is sources else printable_path(sources): tok}  # type: ignore[arg-type]
     if not isinstance(sources, Mapping):
-        named: dict[str, Tokenizer] = {}
+        by_name: dict[str, Tokenizer] = {}
         listed = check_items(sources, argument, EXPECTED)
         for place, source in enumerate(listed, 1):
-            tok = load_tokenizer(source, argument)
+            tok = resolve_tokenizer(source, argument)
             if source is tok or listed.count(source) > 1:
-                named[f"{place}: {describe_tokenizer(tok) if source is tok else printable_path(source)}"] = tok
+                by_name[f"{place}: {describe_tokenizer(tok) if source is tok else printable_path(source)}"] = tok
             else:
-                named[printable_path(source)] = tok
-        sources = named
+                by_name[printable_path(source)] = tok
+        sources = by_name
     for name in sources:
         if not isinstance(name, str):
             raise TypeError(f"{argument}: expected str as names, not {type(name).__name__}")
     if not sources:
         raise InvalidOption(argument, sources, "at least one tokenizer")
-    return {name: load_tokenizer(source, argument) for name, source in sources.items()}
+    return {name: resolve_tokenizer(source, argument) for name, source in sources.items()}

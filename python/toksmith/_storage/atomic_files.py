@@ -84,7 +84,6 @@ class AtomicFiles:
         return self
 
     def add(self, path: Path) -> NewFile:
-        """Creates the new file for this path."""
         with wrap_write_errors(path):
             target = resolve_path(path, follow=path in self._named)
             if path not in self._named:
@@ -157,7 +156,6 @@ class TemporaryFile:
         self.name = temporary_name(target)
 
     def create(self) -> None:
-        """Creates and locks the file."""
         while True:
             self.file = open(self.name, "xb")  # noqa: SIM115 - the owner closes it
             SYSTEM.hold(self.file.fileno())  # `remove_leftovers` in another process may be about to remove it
@@ -172,7 +170,6 @@ class TemporaryFile:
             self.file.close()
 
     def drop(self) -> None:
-        """Closes the file and removes it."""
         self.close()
         with contextlib.suppress(OSError):
             SYSTEM.remove(self.name)
@@ -226,7 +223,6 @@ class NewFile(TemporaryFile):
 
 
 def temporary_name(target: str) -> str:
-    """An unused name next to the target."""
     return f"{target}.{os.urandom(8).hex()}.tmp"
 
 
@@ -299,8 +295,6 @@ def finish_renames(paths: Sequence[Path]) -> dict[str, str]:
 
     Returns: for each path that cannot be replaced (in a read-only folder) the path with links resolved and the file with
         its current content. See `current_path`.
-    Raises:
-        FormatError: The note cannot be read.
     """
     try:
         note = note_path([resolve_path(paths[0])])
@@ -354,7 +348,6 @@ def apply_note(note: str, targets: Sequence[str]) -> None:
 
 
 def file_identity(path: str) -> State:
-    """The identity of the file with this name; None if it does not exist."""
     try:
         status = os.lstat(path)
     except FileNotFoundError:
@@ -385,7 +378,6 @@ def replaceable_mode(target: str) -> int | None:
 
 @contextlib.contextmanager
 def wrap_read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Converts errors in reading a file to FormatError."""
     try:
         yield
     except OSError as error:
@@ -394,7 +386,6 @@ def wrap_read_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def wrap_write_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Converts errors in writing a file to FormatError."""
     try:
         yield
     except FormatError:

@@ -60,8 +60,6 @@ class _FolderDefaults:
 
 @dataclass(frozen=True)
 class LocalFolder(_FolderDefaults):
-    """A local folder."""
-
     path: Path
 
     def __str__(self) -> str:
@@ -73,11 +71,9 @@ class LocalFolder(_FolderDefaults):
         return os.path.abspath(self.path)
 
     def at(self, name: str) -> str:
-        """The absolute path of a file."""
         return os.path.join(self.place, name)
 
     def exists(self) -> bool:
-        """Whether the folder exists."""
         return os.path.isdir(self.path)
 
     def make(self) -> None:
@@ -85,7 +81,6 @@ class LocalFolder(_FolderDefaults):
         make_folder(self.path)
 
     def has(self, name: str) -> bool:
-        """Whether a file of this name exists."""
         return self._status(name) is not None
 
     def has_folder(self, name: str) -> bool:
@@ -228,11 +223,9 @@ class RemoteFolder(_FolderDefaults):
 
     @property
     def place(self) -> str:
-        """The URL."""
         return self.url
 
     def at(self, name: str) -> str:
-        """The URL of a file."""
         return f"{self.url}/{name}"
 
     def exists(self) -> bool:
@@ -241,7 +234,6 @@ class RemoteFolder(_FolderDefaults):
             return bool(remote.list_sizes(self.url))
 
     def has(self, name: str) -> bool:
-        """Whether a file of this name exists."""
         with wrap_read_errors(self.at(name)):
             try:
                 remote.remote_facts(self.at(name))
@@ -255,7 +247,6 @@ class RemoteFolder(_FolderDefaults):
             return bool(remote.list_sizes(self.at(name)))
 
     def names(self, within: Collection[str]) -> Iterator[str]:
-        """As in `LocalFolder`."""
         with wrap_read_errors(self.url):
             sizes = remote.list_sizes(self.url)
         for name in sorted(sizes):
@@ -269,11 +260,9 @@ class RemoteFolder(_FolderDefaults):
             return remote.list_sizes(self.url).get
 
     def version(self, name: str) -> tuple[object, ...]:
-        """A value that changes when the file changes."""
         return remote.remote_facts(self.at(name))
 
     def read(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
-        """As in `LocalFolder`."""
         if stop is None:
             refuse_large(remote.remote_facts(self.at(name)).bytes)
             return remote.read_range(self.at(name))
@@ -327,7 +316,6 @@ class RemoteFolder(_FolderDefaults):
             yield Path(folder)
 
     def remove(self, names: Iterable[str]) -> None:
-        """Removes files."""
         for name in names:
             with wrap_write_errors(self.at(name)):
                 remote.remove_files([self.at(name)])
@@ -337,7 +325,6 @@ Folder = LocalFolder | RemoteFolder
 
 
 def folder_at(path: str | os.PathLike[str], *, writing: bool = False) -> Folder:
-    """The folder of a path or a URL."""
     url = url_of(path)
     if url is None:
         return LocalFolder(Path(path))
@@ -354,7 +341,6 @@ def sorted_entries(folder: Path) -> list[Path]:
 
 
 def make_subfolder(folder: Path) -> None:
-    """Makes a subfolder of a job's folder."""
     refuse_linked(folder)
     make_folder(folder)
 
@@ -367,7 +353,6 @@ def refuse_linked(folder: Path) -> None:
 
 
 def is_link(path: Path) -> bool:
-    """Whether a link of this name exists."""
     with suppress(OSError):
         return SYSTEM.is_link(os.lstat(path))
     return False

@@ -67,7 +67,6 @@ class InputFacts(NamedTuple):
 
 @contextlib.contextmanager
 def wrap_store_errors() -> Iterator[None]:
-    """Converts every error of a store to OSError."""
     try:
         yield
     except FileNotFoundError as problem:
@@ -97,12 +96,10 @@ def refuse_two_slashes(url: str) -> None:
 
 
 def is_writable(url: str) -> bool:
-    """Whether files can be written to this URL."""
     return url.partition(":")[0] not in READ_ONLY
 
 
 def remote_facts(url: str) -> InputFacts:
-    """The size and the version of a file."""
     with wrap_store_errors():
         fs, path = file_system_at(url)
         facts = fs.info(path)
@@ -115,7 +112,6 @@ def remote_facts(url: str) -> InputFacts:
 
 
 def read_range(url: str, start: int = 0, stop: int | None = None) -> bytes:
-    """The bytes of a file, or a range of them."""
     with wrap_store_errors():
         fs, path = file_system_at(url)
         data: bytes = fs.cat_file(path) if stop is None and not start else fs.cat_file(path, start=start, end=stop)
@@ -144,7 +140,6 @@ def read_small_files(urls: Sequence[str], most: int) -> Iterator[bytes | None]:
 
 
 def write_small_file(url: str, data: bytes) -> None:
-    """Writes a small file in one request."""
     with wrap_store_errors():
         fs, path = file_system_at(url)
         if writes_atomically(fs, "pipe_file"):
@@ -225,13 +220,7 @@ def download_file(url: str, local: Path, size: int, ranges: Sequence[tuple[int, 
 
 @contextlib.contextmanager
 def temporary_copy(url: str, ranges: Ranges = lambda size: None) -> Iterator[Path]:
-    """A copy of a file in a temporary folder, by `download_file`, under the same last name.
-
-    Args:
-        ranges: Gives the ranges to copy, from the size of the file in bytes; None means all.
-    Raises:
-        OSError: As in `download_file`.
-    """
+    """A temporary copy of a file, with the same last name, of the `ranges` for its size in bytes (None: all)."""
     import tempfile  # slow to import
 
     with tempfile.TemporaryDirectory(prefix="toksmith-", ignore_cleanup_errors=True) as name:
@@ -242,7 +231,6 @@ def temporary_copy(url: str, ranges: Ranges = lambda size: None) -> Iterator[Pat
 
 
 def open_remote(url: str) -> Any:
-    """Opens a file for reading in ranges."""
     with wrap_store_errors():
         fs, path = file_system_at(url)
         return fs.open(path, "rb")
@@ -300,12 +288,9 @@ def files_below(url: str, suffixes: tuple[str, ...]) -> list[str] | None:
 
 
 class LocalInput(NamedTuple):
-    """A local file."""
-
     path: str
 
     def facts(self) -> InputFacts:
-        """The current state of the file."""
         if not check_regular(self.path):
             raise OSError("it is not a regular file; a job must be able to read it again")
         status = os.stat(self.path)
@@ -319,32 +304,22 @@ class LocalInput(NamedTuple):
 
     @contextlib.contextmanager
     def local_copy(self, ranges: Ranges) -> Iterator[Path]:
-        """The file itself."""
         yield Path(self.path)
 
 
 class RemoteInput(NamedTuple):
-    """A file at a URL."""
-
     path: str
 
     def facts(self) -> InputFacts:
-        """The current state of the file."""
         return remote_facts(self.path)
 
     def read(self, start: int, stop: int) -> bytes:
-        """A range of its bytes."""
         return read_range(self.path, start, stop) if start < stop else b""
 
     def local_copy(self, ranges: Ranges) -> AbstractContextManager[Path]:
-        """A local file with the same size, the same last name, and these ranges of bytes at their places.
-
-        Args:
-            ranges: Gives the ranges, from the size of the file in bytes; None means all.
-        """
+        """A local file with the same size and last name, and these ranges of bytes (None: all) at their places."""
         return temporary_copy(self.path, ranges)
 
 
 def input_at(path: str) -> LocalInput | RemoteInput:
-    """The file of a path or a URL."""
     return LocalInput(path) if url_of(path) is None else RemoteInput(path)

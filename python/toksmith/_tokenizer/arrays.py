@@ -71,7 +71,7 @@ def block_of(texts: Any) -> _core.TextBlock | None:
         place = column.is_null().index(True).as_py()
         raise TypeError(f"texts: item {place}: expected str or bytes, not null; drop_null() drops such rows")
     blob, ends = flatten_column(column.combine_chunks() if column.num_chunks != 1 else column.chunk(0))
-    return _core.TextBlock.of_values(blob, ends)
+    return _core.TextBlock.from_values(blob, ends)
 
 
 def ragged_ids(

@@ -169,12 +169,12 @@ class TrustedEncoder:
                 at = match.end()
         return Respelled(type(text)().join([*parts, text[at:]]), places, original)
 
-    def _find_missed(self, made: Respelled, found: Any) -> set[tuple[int, int]]:
+    def _find_missed(self, respelled: Respelled, found: Any) -> set[tuple[int, int]]:
         """The original places of the marks that the model did not find."""
         of_marks = np.flatnonzero(np.isin(found.ids, [*self._ids]))
         starts, ends = found.starts[of_marks].tolist(), found.ends[of_marks].tolist()
         missed, number = set(), 0
-        for (start, end), before in zip(made.places, made.original, strict=True):
+        for (start, end), before in zip(respelled.places, respelled.original, strict=True):
             while number < len(ends) and ends[number] < end:
                 number += 1
             if number == len(ends) or starts[number] > start:

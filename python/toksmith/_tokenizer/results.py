@@ -268,9 +268,9 @@ def first_texts(batch: Any, most: int = MOST_TEXTS) -> list[Any]:
     return [batch[place] for place in range(min(most, len(batch)))]
 
 
-def bracket_texts(shown: list[str], total: int) -> str:
+def bracket_texts(texts: list[str], total: int) -> str:
     """Some texts of a batch, in brackets."""
-    return f"[{', '.join([*shown, '…'] if total > len(shown) else shown)}]"
+    return f"[{', '.join([*texts, '…'] if total > len(texts) else texts)}]"
 
 
 def hidden_texts_line(batch: Any) -> list[Any]:
@@ -433,12 +433,12 @@ class DecodeFromStart:
         self._decode = decode
         self._breaker = [] if breaker is None else [breaker]
         self._ids: list[int] = []
-        self._told = b""
+        self._sent = b""
 
     def more(self, ids: Iterable[int], fresh: bool) -> tuple[bytes, bool]:
         """The bytes that these ids settle, and False: the stream is no longer fresh."""
         if fresh:
-            self._ids, self._told = [], b""
+            self._ids, self._sent = [], b""
         longer = [*self._ids, *ids]
         now, then = self._decode(longer), self._decode(longer + self._breaker)
         self._ids = longer
@@ -446,14 +446,14 @@ class DecodeFromStart:
         settled = now[:end]
         while settled.endswith(REPLACEMENT):  # later bytes can complete the character
             settled = settled[: -len(REPLACEMENT)]
-        if not settled.startswith(self._told):
+        if not settled.startswith(self._sent):
             return b"", False
-        before, self._told = self._told, settled
+        before, self._sent = self._sent, settled
         return settled[len(before) :], False
 
     def rest(self) -> bytes:
         """The bytes that were not returned yet; the stream starts again."""
-        ids, before, self._ids, self._told = self._ids, self._told, [], b""
+        ids, before, self._ids, self._sent = self._ids, self._sent, [], b""
         return self._decode(ids)[len(before) :] if ids else b""
 
 

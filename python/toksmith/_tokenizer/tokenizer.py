@@ -135,7 +135,7 @@ class Tokenizer(_core.TextCalls):
         return ids if dtype is np.uint32 else ids.astype(arrays.check_id_type(dtype, ids), copy=False)
 
     @staticmethod
-    def _told(error: BaseException, text: Text) -> BaseException:
+    def _with_advice(error: BaseException, text: Text) -> BaseException:
         """An error of `encode`, with advice for the caller."""
         return add_advice(error, text) if isinstance(error, TypeError) else error
 
@@ -303,7 +303,7 @@ class Tokenizer(_core.TextCalls):
             raise InvalidOption("kind", self.model.kind, "'unigram'; the encodings of other kinds have no scores")
         if not 1 <= n < 1 << 32:
             raise InvalidOption("n", n, "from 1 to 2**32 - 1")
-        return _core.best_ways(self._engine, text, errors, n)
+        return _core.best_encodings(self._engine, text, errors, n)
 
     def encode_segments(self, segments: Iterable[tuple[Text, bool]]) -> list[int]:
         """The ids of a text that consists of trusted and untrusted segments.

@@ -33,8 +33,8 @@ from .checkpoint import Checkpoint
 from .counts import Limits, PieceCounts, count_within_limits
 from .kinds import LANGUAGES, refuse_untaken, select_kind
 from .languages import LanguageCounts, ParityOptions, refuse_with_languages, warn_of_lines, warn_of_turns
-from .merge_loop import DIGITS, SUPERWORDS, Phase, first_uncertified, learn_merges, seed_merges
-from .options import NO_LIMIT, Options, Outcome, Run, check_options, stop_reason
+from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, Phase, first_uncertified, learn_merges, seed_merges
+from .options import Options, Outcome, Run, check_options, stop_reason
 from .word_marks import MarkedOptions, train_marked
 
 __all__ = ["train"]
@@ -281,9 +281,9 @@ def train(
 Chosen = TypeVar("Chosen", CharacterOptions, MarkedOptions, Options)
 
 
-def options_from(kind: type[Chosen], given: Mapping[str, Any], **others: Any) -> Chosen:
+def options_from(kind: type[Chosen], values: Mapping[str, Any], **others: Any) -> Chosen:
     """The options of a kind: the arguments of `train` with the same names, and others."""
-    return kind(**{field.name: given[field.name] for field in fields(kind) if field.name in given} | others)
+    return kind(**{field.name: values[field.name] for field in fields(kind) if field.name in values} | others)
 
 
 DEFAULTS = {name: parameter.default for name, parameter in inspect.signature(train).parameters.items()}
@@ -307,7 +307,6 @@ def run_training(run: Run, work: Callable[[], Outcome]) -> Tokenizer:
 
 
 def train_pieces(run: Run, options: Options, steps: tuple[Step, ...]) -> Outcome:
-    """Counts the pieces of the corpus, or of several, and trains on them."""
     language_counts = None
     if run.several is not None:
         language_counts = count_languages(run, run.several, options, steps)
@@ -331,14 +330,14 @@ def first_counts(run: Run) -> Corpus | PieceCounts:
     return next((source for source in (run.corpus, *corpora) if isinstance(source, PieceCounts)), run.corpus)
 
 
-def count_languages(run: Run, asked: ParityOptions, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
+def count_languages(run: Run, parity: ParityOptions, options: Options, steps: tuple[Step, ...]) -> LanguageCounts:
     """The counts of every development text and corpus, one after another."""
     patterns = patterns_of(steps)
     seeds = len(seed_merges(seed_ids(options, steps), options.start.first_id)[: options.limit])
-    global_merges = asked.shared(options.limit, seeds)
-    if asked.other is not None and not global_merges:
+    global_merges = parity.shared(options.limit, seeds)
+    if parity.other is not None and not global_merges:
         allowed = "None: text of no language counts in global merges only, and there are none"
-        raise InvalidOption("corpus", asked.other, allowed)
+        raise InvalidOption("corpus", parity.other, allowed)
     warn_of_turns(global_merges, options.limit - seeds)
     counted_bytes = 0
 
@@ -349,17 +348,18 @@ def count_languages(run: Run, asked: ParityOptions, options: Options, steps: tup
         return counts
 
     exact = Limits(max_memory=run.limits.max_memory, spill_to=run.limits.spill_to)
-    development = asked.development or {}
+    development = parity.development or {}
     texts = {name: tally(source, exact, f"the development text of {name!r}") for name, source in development.items()}
     if texts:
         warn_of_lines(texts)
-    languages = {name: tally(source, run.limits, f"the corpus of {name!r}") for name, source in asked.languages.items()}
-    others = [] if asked.other is None else [tally(asked.other, run.limits, "the corpus")]
-    return LanguageCounts(asked, languages, others, texts, global_merges, seeds)
+    languages = {
+        name: tally(source, run.limits, f"the corpus of {name!r}") for name, source in parity.languages.items()
+    }
+    others = [] if parity.other is None else [tally(parity.other, run.limits, "the corpus")]
+    return LanguageCounts(parity, languages, others, texts, global_merges, seeds)
 
 
 def make_report(run: Run, outcome: Outcome, cpu_s: float) -> dict[str, Any]:
-    """The times, memory and threads of the training."""
     total_s, counted_s = run.reporter.elapsed_s, outcome.counted_s
     times = {"count_s": counted_s, "merge_s": total_s - counted_s, "total_s": total_s, "cpu_s": cpu_s}
     resources = {"peak_memory_mib": SYSTEM.peak_memory_mib(), "threads": run.threads, "unique_pieces": outcome.unique}
@@ -388,19 +388,13 @@ def steps_of(corpus: Corpus | PieceCounts, pattern: PatternArgument, options: Op
 
 
 def patterns_of(steps: Sequence[Step]) -> tuple[str, ...]:
-    """The regexes of the steps."""
     return tuple(step["pattern"] for step in steps)
 
 
 def count_corpus(
     run: Run, patterns: tuple[str, ...], options: Options, what: str = "the corpus", before: int = 0
 ) -> PieceCounts:
-    """The counts of the corpus; counts that were passed in are only filtered.
-
-    Args:
-        what: The name of the corpus in errors.
-        before: The total bytes of the corpora that were counted before this corpus.
-    """
+    """The counts of the corpus `what`, after `before` bytes of others; counts that were passed in are only filtered."""
     corpus, limits = run.corpus, run.limits
     if options.superwords and (isinstance(corpus, (PieceCounts, Iterator))):
         allowed = "0 for counts and iterators: superwords require a corpus that can be read twice"
@@ -442,11 +436,11 @@ def build_phases(
         if options.superwords and not interrupted and checkpoint.problem is None:
             coarse = options.steps(splitters(options.superword_pattern))
             coarse_counts = count_corpus(run, patterns_of(coarse), options)
-            given = [(left, right, id) for left, right, id in word_merges.merges.tolist()]
-            all_merges, second = run_phase(Phase(2, given, options.limit), coarse_counts, options, run, checkpoint)
+            values = [(left, right, id) for left, right, id in word_merges.merges.tolist()]
+            all_merges, second = run_phase(Phase(2, values, options.limit), coarse_counts, options, run, checkpoint)
             uncertified = second if uncertified is None else uncertified
             interrupted = "merging" if all_merges.stopped == "interrupted" else ""
-            if len(all_merges.merges) >= len(given):
+            if len(all_merges.merges) >= len(values):
                 counts, steps, result = coarse_counts, coarse, all_merges
         return model_from_merges(counts, options, steps, result), (interrupted, checkpoint.problem), uncertified
     except KeyboardInterrupt:

@@ -22,7 +22,6 @@ ROWS_AT_A_TIME = 4096  # as Python integers, all rows would take many times the 
 def model_from_merges(
     counts: PieceCounts, options: Options, steps: tuple[Step, ...], learned: _core.LearnedMerges
 ) -> Model:
-    """The model of byte-pair encoding."""
     base = options.base
     tokens = options.start.symbols() if base is None else [*base.tokens]
     ids = np.arange(len(tokens), dtype=np.uint32) if base is None else base.ids
@@ -93,7 +92,6 @@ def model_from_pieces(counts: PieceCounts, options: Options, steps: tuple[Step, 
 
 
 def refuse_invalid_utf8(tokens: list[bytes]) -> None:
-    """Raises CorpusError for the first token that is not UTF-8."""
     for token in tokens:
         try:
             token.decode()
@@ -103,7 +101,6 @@ def refuse_invalid_utf8(tokens: list[bytes]) -> None:
 
 
 def special_tokens_from(contents: tuple[str, ...], first_id: int) -> tuple[AddedToken, ...]:
-    """The special tokens with the ids from `first_id` on."""
     return tuple(AddedToken(content, first_id + place) for place, content in enumerate(contents))
 
 

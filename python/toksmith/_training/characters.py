@@ -72,7 +72,6 @@ class CharacterOptions:
         return self.vocab_size - least
 
     def check(self) -> None:
-        """Raises InvalidOption for the first argument that is out of range."""
         require_option(self, 0 < self.character_coverage <= 1, "character_coverage", "above 0 and at most 1")
         require_option(self, (self.vocab_size or 0) <= NO_LIMIT, "vocab_size", f"at most {NO_LIMIT}")
         check_merging(self)
@@ -89,13 +88,12 @@ class CharacterOptions:
 
 
 def train_characters(run: Run, options: CharacterOptions) -> Outcome:
-    """Counts the words of the corpus and trains on them."""
     counts = count_words(run, options)
     counted_s = run.reporter.elapsed_s
     characters = [(char, count) for char, count in counts.characters() if char != BOUNDARY]
     alphabet = choose_alphabet(characters, options.character_coverage)
     most = options.learned(len(alphabet))
-    words = counts.within(alphabet)
+    words = counts.restrict_to(alphabet)
     if options.kind == "unigram":
         model = train_unigram_model(counts, words, alphabet, options, run)
         return Outcome(model, counts.unique, counted_s)
@@ -115,7 +113,6 @@ def train_characters(run: Run, options: CharacterOptions) -> Outcome:
 
 
 def count_words(run: Run, options: CharacterOptions) -> _core.CountedPieces:
-    """The words of the corpus with their counts."""
     corpus, limits, threads = run.corpus, run.limits, run.threads
     if isinstance(corpus, PieceCounts):
         raise InvalidOption("corpus", corpus, "documents: this kind does not train on counts of pieces")
@@ -210,7 +207,6 @@ def train_unigram_model(
     options: CharacterOptions,
     run: Run,
 ) -> Model:
-    """The unigram model of these words."""
     assert options.vocab_size is not None
     settings = {
         "size": options.vocab_size - options.extra,

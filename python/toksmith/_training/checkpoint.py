@@ -35,10 +35,6 @@ class Checkpoint:
 
     Args of the constructor: `identity` JSON values by name that decide which merges are learned.
     Attributes: `problem` the error that stopped writing; None while writing works.
-    Raises:
-        CheckpointError: The file cannot be read or written.
-        FormatError: The file is not a checkpoint.
-        InvalidOption: The checkpoint belongs to another training.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None, identity: Mapping[str, Any]) -> None:
@@ -54,7 +50,6 @@ class Checkpoint:
             os.truncate(self._path, len(data))
 
     def learned(self, phase: int) -> list[tuple[int, int, int]]:
-        """The stored merges of a phase, in order."""
         return [line[:3] for line in self._lines.get(phase, [])]
 
     def leads(self, phase: int) -> list[int]:
@@ -64,9 +59,6 @@ class Checkpoint:
     def add(self, phase: int, merges: _core.LearnedMerges, done: int = 0) -> None:
         """Appends the next merges of a phase, without the first `done`. Merges that are already stored must have the same
         counts. A write error sets `problem` and ends all writing.
-
-        Raises:
-            InvalidOption: A stored merge has another count, so the file belongs to another corpus.
         """
         if self._path is None or self.problem is not None:
             return
@@ -92,7 +84,6 @@ class Checkpoint:
 
 @contextmanager
 def checkpoint_errors(path: Path) -> Iterator[None]:
-    """Turns errors of the file into CheckpointError."""
     try:
         yield
     except FormatError as problem:

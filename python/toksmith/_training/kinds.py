@@ -77,11 +77,6 @@ def training_kinds() -> Mapping[str, TrainingKind]:
 
 
 def select_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: str) -> TrainingKind:
-    """The kind that the arguments of `train` select.
-
-    Raises:
-        InvalidOption: `kind` or `unit` is unknown.
-    """
     names = list(dict.fromkeys(dict(row.arguments)["kind"] for row in KINDS))
     if name not in names:
         raise InvalidOption("kind", name, join_words(map(repr, names), "or"))
@@ -94,18 +89,17 @@ def select_kind(name: str, unit: str, alphabet: str | None, end_of_word_suffix: 
     return BY_NAME["bpe of characters" if unit == "char" and alphabet is None else "bpe of bytes"]
 
 
-def refuse_untaken(kind: str, given: Mapping[str, object], defaults: Mapping[str, object]) -> None:
+def refuse_untaken(kind: str, values: Mapping[str, object], defaults: Mapping[str, object]) -> None:
     """Raises InvalidOption for an argument that the chosen kind does not take, unless it has its default."""
     kind_row = BY_NAME[kind]
     for option, default in defaults.items():
-        if option not in kind_row.options and given[option] != default:
+        if option not in kind_row.options and values[option] != default:
             takers = [str(row) for row in KINDS if option in row.options]
             does = "does" if len(takers) == 1 else "do"
             why = f"{kind_row} does not take this option, only {join_words(takers, 'and')} {does}"
-            raise InvalidOption(option, given[option], f"the default, {default!r}: {why}")
+            raise InvalidOption(option, values[option], f"the default, {default!r}: {why}")
 
 
 def join_words(words: Iterable[str], conjunction: str) -> str:
-    """The words as a list for a sentence."""
     *first, last = words
     return f"{', '.join(first)} {conjunction} {last}" if first else last

@@ -45,11 +45,7 @@ class ParityOptions:
     alpha: float
 
     def shared(self, limit: int, seeds: int) -> int:
-        """The number of merges, of `limit`, that all corpora choose together, after those of seed tokens.
-
-        Raises:
-            InvalidOption: The default is half of the merges, and their number is unknown.
-        """
+        """The number of merges, of `limit`, that all corpora choose together, after those of seed tokens."""
         if self.global_merges is not None:
             return self.global_merges
         if self.mode != "hybrid":
@@ -109,14 +105,14 @@ class ParityOptions:
             raise InvalidOption("parity_alpha", alpha, allowed)
 
 
-def check_names(argument: str, given: Mapping[str, object], names: Sequence[str], what: str) -> None:
+def check_names(argument: str, values: Mapping[str, object], names: Sequence[str], what: str) -> None:
     """Raises InvalidOption unless the keys are exactly the languages."""
-    if missing := [name for name in names if name not in given]:
-        raise InvalidOption(argument, [*given], f"{what} of each language; there is none of {quote_names(missing)}")
-    if unknown := [name for name in given if name not in names]:
+    if missing := [name for name in names if name not in values]:
+        raise InvalidOption(argument, [*values], f"{what} of each language; there is none of {quote_names(missing)}")
+    if unknown := [name for name in values if name not in names]:
         raise InvalidOption(
             argument,
-            [*given],
+            [*values],
             f"the languages {quote_names(names)}; {quote_names(unknown)} {'is' if len(unknown) == 1 else 'are'} not among them",
         )
 
@@ -140,25 +136,24 @@ def refuse_with_languages(ties: str, superwords: int) -> None:
 class LanguageCounts:
     """The counts of the corpora, and the core's result for each language.
 
-    Attributes: `languages` by name; `others`, text of no language; `development` by name; `found`, the result of the core: the
+    Attributes: `languages` by name; `others`, text of no language; `development` by name; `outcome`, the result of the core: the
     language of each merge, the tokens of each language before and after, and the merge at which a language ran out of pairs.
     """
 
-    asked: ParityOptions
+    parity: ParityOptions
     languages: Mapping[str, PieceCounts]
     others: Sequence[PieceCounts]
     development: Mapping[str, PieceCounts]
     shared: int = 0
     seeds: int = 0
-    found: tuple[Any, list[tuple[int, int]], list[int | None]] | None = field(default=None, repr=False)
+    outcome: tuple[Any, list[tuple[int, int]], list[int | None]] | None = field(default=None, repr=False)
 
     def sum(self) -> PieceCounts:
-        """The counts of all corpora together."""
         return PieceCounts.sum([*self.languages.values(), *self.others])
 
     def record(self) -> dict[str, Any]:
         """The values that decide the turns, as JSON values."""
-        options = self.asked
+        options = self.parity
         values: dict[str, Any] = {"mode": options.mode, "global_merges": self.shared}
         if options.mode == "window":
             values |= {"window": options.window, "alpha": options.alpha}
@@ -174,7 +169,7 @@ class LanguageCounts:
         progress: Callable[[_core.LearnedMerges], object] | None,
     ) -> _core.LearnedMerges:
         """Calls the core with the signature of `_core.train`; `counts` is the sum."""
-        parity = self.asked
+        parity = self.parity
         parity_values = {
             "languages": [corpus_counts._core for corpus_counts in self.languages.values()],
             "others": [corpus_counts._core for corpus_counts in self.others],
@@ -185,7 +180,7 @@ class LanguageCounts:
             "window": (parity.window, parity.alpha) if parity.mode == "window" else None,
         }
         learned, choosers, tokens, ran_out = _core.train_parity(counts, options, parity_values, progress)
-        self.found = (choosers, tokens, ran_out)
+        self.outcome = (choosers, tokens, ran_out)
         return learned
 
     def first_uncertain(self, first: int | None) -> int | None:
@@ -193,17 +188,17 @@ class LanguageCounts:
 
         The pieces also count in the compression of a corpus, and could have given pairs to a language without any.
         """
-        assert self.found is not None
-        choosers, _, ran_out = self.found
+        assert self.outcome is not None
+        choosers, _, ran_out = self.outcome
         by_languages = np.flatnonzero(choosers != NO_LANGUAGE)
-        by_ratio = [int(by_languages[0])] if self.asked.ratios is not None and len(by_languages) else []
+        by_ratio = [int(by_languages[0])] if self.parity.ratios is not None and len(by_languages) else []
         return min([*by_ratio, *(place for place in (first, *ran_out) if place is not None)], default=None)
 
     def facts(self, whole: bool) -> dict[str, Any]:
         """The results for each language, for the report; tokens only if training was not interrupted (`whole`)."""
-        if self.found is None:
+        if self.outcome is None:
             return {}
-        choosers, tokens, ran_out = self.found
+        choosers, tokens, ran_out = self.outcome
         facts: dict[str, Any] = {}
         for place, name in enumerate(self.languages):
             before, after = tokens[place] if whole else (tokens[place][0], None)

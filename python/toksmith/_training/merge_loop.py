@@ -26,7 +26,6 @@ __all__ = [
     "Start",
     "Train",
     "first_uncertified",
-    "gpt2_order",
     "learn_merges",
     "seed_merges",
 ]
@@ -110,12 +109,7 @@ def learn_merges(
     report: Callable[[int], object],
     train: Train = _core.train,
 ) -> _core.LearnedMerges:
-    """Learns merges from the counts.
-
-    Args:
-        train: The loop of the core.
-        report: Called from time to time with the number of merges so far.
-    """
+    """Learns merges from the counts by the core's loop `train`; `report` sometimes gets the number of merges so far."""
     stored = checkpoint.learned(phase.number)
     first = (stored if len(stored) > len(phase.given) else [*phase.given])[: phase.most]
     done = 0
@@ -147,11 +141,7 @@ def first_uncertified(learned: _core.LearnedMerges, given: int, saved: Sequence[
     """The place of the first merge that the left-out pieces could have changed or added; None if no such merge exists.
 
     The pieces could have added at most `rare` to the count of a pair. So a merge with a larger lead is certain if all
-    earlier merges are.
-
-    Args:
-        given: The number of given merges, which do not depend on counts.
-        saved: The leads of the merges from the checkpoint.
+    earlier merges are. The first `given` merges do not depend on counts; `saved` are the leads from the checkpoint.
     """
     if rare == 0:
         return None
@@ -181,7 +171,6 @@ def seed_merges(seeds: Iterable[Sequence[int]], first_id: int) -> list[Merge]:
 
 
 def replace_pair(ids: list[int], pair: tuple[int, int], new: int) -> list[int]:
-    """The ids with each occurrence of a pair replaced, from left to right."""
     result: list[int] = []
     for id in ids:
         if result and (result[-1], id) == pair:

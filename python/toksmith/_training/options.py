@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from .. import _core
 from .._base.wording import number_of
@@ -20,7 +20,7 @@ from .counts import Limits, PieceCounts, require_option
 from .languages import ParityOptions
 from .merge_loop import DIGITS, NO_LIMIT, SUPERWORDS, MergeRules, Start, Train
 
-__all__ = ["NO_LIMIT", "Options", "Outcome", "Run", "check_merging", "check_options", "stop_reason"]
+__all__ = ["Options", "Outcome", "Run", "check_merging", "check_options", "stop_reason"]
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,9 @@ class Run:
 class Outcome(NamedTuple):
     """The outcome of a training.
 
-    Attributes:
-        model: The model, even if the training ended early.
-        unique: The number of distinct pieces.
-        counted_s: The seconds until counting was done.
-        interrupted: The phase that ended early; "" if none did.
-        problem: The error of the checkpoint that ended the phase; None if Ctrl-C ended it.
-        more: Further values for the report.
+    Attributes: `model`, also of a training that ended early; `unique`, the number of distinct pieces; `counted_s`, the
+    seconds until counting was done; `interrupted`, the phase that ended early, or ""; `problem`, the error of the
+    checkpoint that ended it, None for Ctrl-C; `more` values for the report.
     """
 
     model: Model
@@ -61,11 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """The arguments of `train` that decide its result.
-
-    Attributes:
-        several: The record of the languages (`LanguageCounts.record`), or None.
-    """
+    """The arguments of `train` that decide its result; `several` is `LanguageCounts.record`, or None."""
 
     vocab_size: int | None
     merges: int | None
@@ -92,14 +84,12 @@ class Options:
 
     @property
     def start(self) -> Start:
-        """The start of merging."""
         if self.base is not None:
             return Start((None,) * 256, self.base.vocab_size, self.base.vocab)
         return Start.of(self.unit, self.alphabet)
 
     @property
     def rules(self) -> MergeRules:
-        """Which pairs can merge, and which pair merges among equal counts."""
         return MergeRules(self.ties, self.min_count, self.max_token_bytes, self.whole_characters)
 
     @property
@@ -146,7 +136,6 @@ def check_merging(options: Any) -> None:
 
 
 def check_options(options: Options) -> None:
-    """Raises InvalidOption for the first argument that is out of range."""
     check_merging(options)
     expected = ("ascii",) if options.kind == "bpe" and options.unit == "char" else (None, "gpt2")
     require_option(
@@ -188,7 +177,6 @@ def check_ends(options: Options) -> None:
 
 
 def check_base(base: Model) -> None:
-    """Raises InvalidOption for a base tokenizer that training cannot continue."""
     plain = base.kind == "bpe" and base.unit == "byte" and base.scores is None and not base.normalizers
     if not plain:
         raise InvalidOption("base", base.kind, "a byte-level BPE tokenizer")
@@ -200,23 +188,8 @@ def check_base(base: Model) -> None:
         raise InvalidOption("base", "added tokens", "a tokenizer whose added tokens are special")
 
 
-class Ended(Protocol):
-    """The options that can end a training."""
-
-    @property
-    def vocab_size(self) -> int | None: ...
-    @property
-    def merges(self) -> int | None: ...
-    @property
-    def min_count(self) -> int: ...
-
-
-def stop_reason(stopped: str, options: Ended, several: object = None) -> str:
-    """The reason why training ended, in words.
-
-    Args:
-        several: Not None if pairs were counted in several languages.
-    """
+def stop_reason(stopped: str, options: Any, several: object = None) -> str:
+    """The reason why training ended, in words; `several` is not None if pairs were counted in several languages."""
     limit = f"merges={options.merges}" if options.vocab_size is None else f"vocab_size={options.vocab_size}"
     few = "no pair repeats" if options.min_count == 2 else f"no pair occurs {number_of(options.min_count, 'time')}"
     anywhere = "" if several is None else " in any language"

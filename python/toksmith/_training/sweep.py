@@ -89,7 +89,6 @@ def is_merge_sequence(model: Model) -> bool:
 
 
 def truncate_model(model: Model, record: TrainingRecord, merges: int, vocab_size: int) -> Model:
-    """The model with only its first merges."""
     entries = len(model.tokens) - len(model.merges) + merges
     ends = model.tokens.ends[:entries]
     tokens = TokenTable(model.tokens.blob[: int(ends[-1]) if len(ends) else 0], ends)

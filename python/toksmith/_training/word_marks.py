@@ -35,21 +35,17 @@ LONGEST = 100
 
 
 def make_step(kind: str, **options: Any) -> Step:
-    """The step of a kind with these options."""
     return Step(kind, tuple(sorted(options.items())))
 
 
 @dataclass(frozen=True)
 class MarkedOptions(CharacterOptions):
-    """The arguments of `train` that decide a model of marked words."""
-
     end_of_word_suffix: str = ""
     lowercase: bool = True
     splitters: tuple[Step, ...] = ()
 
     @property
     def prefix(self) -> str:
-        """The prefix of a token that continues a word."""
         return PREFIX if self.kind == "wordpiece" else ""
 
     def steps(self) -> dict[str, Any]:
@@ -69,7 +65,6 @@ class MarkedOptions(CharacterOptions):
 
 
 def train_marked(run: Run, options: MarkedOptions) -> Outcome:
-    """Counts the words of the corpus and trains on them."""
     words, documents_, size = count_marked_words(run, options)
     counted_s = run.reporter.elapsed_s
     counts = PieceCounts.of(dict(sorted(words.items())), pattern=None)._core

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from .. import _formats
-from .._base.arguments import check_int
+from .._base.arguments import check_int, check_texts
 from .._formats import FORMATS
 from .._formats.texts import to_gpt2_alphabet
 from .._model.model import Model
@@ -202,24 +202,17 @@ class ToksmithTokenizer(Base):  # type: ignore[misc]
         size = check_int(vocab_size, "vocab_size")
         if not 0 <= size < 1 << 24:
             raise InvalidOption("vocab_size", size, "at least 0 and below 2**24")
-        return ours(self, check_texts(text_iterator), size, **kwargs)
+        return ours(self, check_batches(text_iterator), size, **kwargs)
 
 
-def check_texts(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
+def check_batches(text_iterator: Iterable[Any]) -> Iterator[list[str]]:
     """The texts of batches; an item that is not a text or a batch of texts is an error with the argument's name."""
     try:
         batches = iter(text_iterator)
     except TypeError:
         raise TypeError(f"text_iterator: expected lists of texts, not {type(text_iterator).__name__}") from None
     for batch in batches:
-        texts = [batch] if isinstance(batch, str) else batch
-        if not isinstance(texts, Iterable):
-            raise TypeError(f"text_iterator: expected lists of texts, not of {type(texts).__name__}")
-        kept = list(texts)
-        for text in kept:
-            if not isinstance(text, str):
-                raise TypeError(f"text_iterator: expected lists of texts, not of {type(text).__name__}")
-        yield kept
+        yield [*check_texts([batch] if isinstance(batch, str) else batch, "text_iterator", "lists of texts")]
 
 
 def backend_arguments(backend: tokenizers.Tokenizer, kwargs: Mapping[str, Any]) -> dict[str, Any]:

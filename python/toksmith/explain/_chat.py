@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._base.arguments import check_flag, check_items
 from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, Tone, json_of, one_line
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.session import common_prefix
 from .._tokenizer.tokenizer import Tokenizer
 from ..errors import FormatError, InvalidOption
@@ -236,7 +236,7 @@ def chat(
     >>> found.injections
     (Injection(message=0, start=9, token='<|end|>', id=259),)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     messages = check_items(messages, "messages", "mappings with role and content")
     appended = None if appended is None else check_mappings(appended, "appended")
     if isinstance(template, str):

@@ -16,7 +16,7 @@ from .._base.threads import thread_count
 from .._base.wording import number_of
 from .._corpus.encode_files import iter_encoded_blocks as encoded_blocks
 from .._render import Area, Areas, Block, Cell, Line, Shown, Table, one_line
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..errors import OF_A_PLACE, CorpusError, InvalidOption
 from ._folder_files import FoundFile, SkippedFile, find_files
@@ -321,7 +321,7 @@ def folder(
     >>> found.tokens, found.left_out, found.saved
     (8, {'b/Cargo.lock': 'lock file', 'c.txt': 'copy'}, 6)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     files: list[FileTokens] = []
     skipped: list[SkippedFile] = []
     batch: list[FoundFile] = []

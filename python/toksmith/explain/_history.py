@@ -8,7 +8,7 @@ from typing import Any
 
 from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from ..errors import InvalidOption
 
 __all__ = ["Event", "History", "history"]
@@ -122,7 +122,7 @@ def history(tok: TokenizerSource, id: int) -> History:
     occurrences in the encoded corpus: 0
     a scaffold: it only helped to build other tokens
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     token = tok.token_bytes(id)
     record, merges = tok.model.training, tok.model.merges
     if record is None or len(record.counts) != len(merges) or tok.model.merge_rule != "pair":

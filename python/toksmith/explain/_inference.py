@@ -12,7 +12,7 @@ from typing import Any
 
 from .._model.model import BYTE_TOKENS, Model
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, token_json, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.boundaries import pieces_of
 from .._tokenizer.tokenizer import Special, Text, Tokenizer
 from ..errors import NotInVocabulary
@@ -149,7 +149,7 @@ def inference(tok: TokenizerSource, text: Text, *, special: Special = "text") ->
     >>> [(cut.rule, len(cut.ids)) for cut in found.cuts]
     [('own rule', 4), ('longest prefix', 4), ('fewest tokens', 4)]
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     spelling = Spelling(tok.model)
     own, pieces = spelled_pieces(tok, text, special)
     cuts = [own]

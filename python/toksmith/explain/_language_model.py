@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .._base.wording import number_of
 from .._render import Block, Branch, Line, Shown, Table, TokenText, TokenView, Tone, token_json, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Special, Text
 from ..errors import InvalidOption
 from ..reference import utf8
@@ -74,7 +74,7 @@ def flow(tok: TokenizerSource, text: Text, *, special: Special = "text") -> Flow
     >>> [stage.name for stage in toksmith.explain.flow(tok, "slow").stages]
     ['tokenizer, encode', 'embedding', 'layers', 'softmax', 'sampling', 'tokenizer, decode']
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     ids = tok.encode(text, special=special)
     size, count = f"{tok.vocab_size:,}", number_of(len(ids), "id")
     pieces = len(piece_ends(tok, utf8(text), special))
@@ -170,7 +170,7 @@ def targets(tok: TokenizerSource, text: Text, *, window: int = 1024, special: Sp
     >>> [([view.id for view in each.context], each.target.id) for each in step.predictions]
     [([257], 101), ([257, 101], 115)]
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     if window < 1:
         raise InvalidOption("window", window, "at least 1")
     ids = tok.encode(text, special=special)[: window + 1]

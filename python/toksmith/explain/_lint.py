@@ -13,7 +13,7 @@ import regex
 from .._base.arguments import check_texts
 from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Text
 from ..errors import UnknownName
 
@@ -130,7 +130,7 @@ def lint(tok: TokenizerSource, text: Text) -> Lint:
     >>> found.repaired("zero-width")
     'low low '
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     decoded = text if isinstance(text, str) else text.decode("utf-8", "surrogateescape")
 
     def count(version: str) -> int:

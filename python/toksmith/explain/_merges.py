@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from .._base.wording import number_of
 from .._render import Block, Cell, Line, Shown, Table, TokenText, TokenView, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..errors import InvalidOption, NotInVocabulary
 from ..reference import utf8
@@ -136,7 +136,7 @@ def merges(tok: TokenizerSource, piece: Text) -> Merges:
     ▏s▏low
     ids: 115 257
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     rules = rules_of(tok)
     data = utf8(piece)
     symbols = rules.symbols(data)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, summary, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Special, Text
 from ..reference import utf8
 from ._inputs import format_tokens, piece_ends, token_ends
@@ -126,7 +126,7 @@ def text(tok: TokenizerSource, text: Text, *, special: Special = "text") -> Piec
     >>> found.tokens[1].token, found.tokens[1].rank
     (b'low', 1)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     data = utf8(text)
     ids, ends = token_ends(tok, text, special)
     ranks = ranks_of(tok)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_json, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Special, Text
 from ..errors import InvalidOption
 from ..reference import utf8
@@ -122,7 +122,7 @@ def prompt(tok: TokenizerSource, text: Text, end: int | None = None, *, special:
     >>> found.is_beginning, found.rest, found.continuations
     (False, b' lo', 4)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     place = len(text) if end is None else end
     if not 0 <= place <= len(text):
         raise InvalidOption("end", end, f"0 to {len(text):,}, the length of the text")

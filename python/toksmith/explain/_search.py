@@ -9,7 +9,7 @@ from typing import Literal
 
 from .._base.arguments import check_int
 from .._render import Block, Line, Shown, Table, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from ..errors import InvalidOption
 from ._pieces import SAID, Kind, token_kind
 
@@ -76,7 +76,7 @@ def search(tok: TokenizerSource, query: str, *, by: By = "text", most: int = 100
     >>> [found.id for found in toksmith.explain.search(tok, "6f 77", by="bytes").found]
     [257, 258]
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     if by not in QUERIES:
         raise InvalidOption("by", by, f"one of {', '.join(QUERIES)}")
     if check_int(most, "most") < 1:

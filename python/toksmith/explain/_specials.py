@@ -9,7 +9,7 @@ from typing import Any
 
 from .._base.wording import number_of
 from .._render import Block, Line, Shown, Table, TokenText, TokenView, json_of, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..errors import SpecialTokenInText
 from ..reference import utf8
@@ -93,7 +93,7 @@ def specials(tok: TokenizerSource, text: Text) -> Specials:
     >>> [(match.content, match.start) for match in found.matches], len(found.plain), len(found.allowed)
     ([('<|end|>', 3)], 8, 2)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     data = utf8(text)
     plain, allowed = (view_tokens(tok, tok.encode(text, special=special)) for special in ("text", "allow"))
     refusal = None

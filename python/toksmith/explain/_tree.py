@@ -8,7 +8,7 @@ from typing import Any
 
 from .._model.model import BYTE_TOKENS
 from .._render import Block, Branch, Line, Shown, Table, token_text
-from .._sources.named import TokenizerSource, describe_tokenizer, load_tokenizer
+from .._sources.named import TokenizerSource, describe_tokenizer, resolve_tokenizer
 from ._merges import MOST_SYMBOLS, steps_of
 from ._pieces import Kind, token_kind
 from ._rules import Rules, Symbol, Use, rules_of
@@ -146,7 +146,7 @@ def token(tok: TokenizerSource, id: int) -> Tree:
      id  token  merges
     258  ·low   32 + 257
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     token = tok.token_bytes(id)
     own = tok.model.vocab.token(id)
     if own is None or id in tok.special_tokens.values():

@@ -18,7 +18,7 @@ from .._base.arguments import check_text as text_argument
 from .._base.arguments import check_texts as text_arguments
 from .._corpus import iter_documents
 from .._render import Bars, Block, Cell, Line, Table, one_line
-from .._sources.named import TokenizerSource, load_tokenizer
+from .._sources.named import TokenizerSource, resolve_tokenizer
 from .._tokenizer.tokenizer import Text, Tokenizer
 from ..errors import InvalidOption, UnknownName
 
@@ -178,7 +178,7 @@ def parity(
     >>> found.worst, found.gini
     ('ko', 0.2916666666666667)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     if not texts:
         raise InvalidOption("texts", {}, "at least one language with its text")
     lines = {text_argument(name, "texts"): documents_of(text) for name, text in texts.items()}

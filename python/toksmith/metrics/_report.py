@@ -8,7 +8,7 @@ from typing import Any
 from .._base.wording import close_names, number_of
 from .._corpus import Corpus
 from .._render import Block, Cell, Line, Shown, Table
-from .._sources.named import TokenizerSource, load_tokenizer
+from .._sources.named import TokenizerSource, resolve_tokenizer
 from .._tokenizer.tokenizer import Special
 from ..errors import UnknownName
 from ._rows import METRICS, TABLES, Metric, Parts
@@ -159,5 +159,5 @@ def measure(tok: TokenizerSource, corpus: Corpus, *, special: Special = "text", 
     >>> print(report["digit_alignment"])
     None
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     return Report(count_sample(tok, corpus, special=special, threads=threads))

@@ -142,7 +142,6 @@ class ShardContents(_render.Shown):
 
 
 def span_of(bin: LengthBin) -> str:
-    """The lengths of a bin."""
     return f"{bin.least:,}" if bin.least == bin.most else f"{bin.least:,} to {bin.most:,}"
 
 
@@ -193,14 +192,14 @@ def show(folder: str | os.PathLike[str], *, first: int = 3) -> ShardContents:
     )
 
 
-def length_histogram(found: ShardFolder) -> Iterator[LengthBin]:
+def length_histogram(folder: ShardFolder) -> Iterator[LengthBin]:
     """A histogram of documents by length: 0, 1, 2 to 3, 4 to 7 and so on."""
-    if not found.row.apart or found.options["pack"] is not None:
+    if not folder.row.apart or folder.options["pack"] is not None:
         return
     documents, ids = (np.zeros(64, np.int64) for _ in range(2))
-    for shard in found.shards:
+    for shard in folder.shards:
         count = 0
-        for lengths in shard_lengths(found, shard):
+        for lengths in shard_lengths(folder, shard):
             bins = np.frexp(lengths.astype(np.float64))[1]  # 0 for 0, else floor(log2) + 1
             np.add.at(documents, bins, 1)
             np.add.at(ids, bins, lengths)
@@ -212,33 +211,29 @@ def length_histogram(found: ShardFolder) -> Iterator[LengthBin]:
             yield LengthBin(least, most, int(documents[power]), int(ids[power]))
 
 
-def shard_lengths(found: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
-    """The lengths of a shard's documents, in batches.
-
-    Raises:
-        JobError: They cannot be read.
-    """
-    row, spec = found.row, found.spec(shard.number)
-    with found.folder.fetch_files(shard.files) as local:
+def shard_lengths(folder: ShardFolder, shard: ReadShard) -> Iterator[np.ndarray[Any, np.dtype[np.int64]]]:
+    """The lengths of a shard's documents, in batches."""
+    row, spec = folder.row, folder.spec(shard.number)
+    with folder.folder.fetch_files(shard.files) as local:
         try:
             yield from row.lengths_in(local, spec)
         except UNREADABLE as problem:
             message = f"shard {shard.number} cannot be read: {str(problem)[:200]}; run verify on the folder"
-            raise JobError(found.folder, message) from problem
+            raise JobError(folder.folder, message) from problem
 
 
-def source_sums(found: ShardFolder) -> Iterator[SourceSums]:
+def source_sums(folder: ShardFolder) -> Iterator[SourceSums]:
     """The sums of each folder of inputs; of each file if there is only one folder."""
-    if any(shard.inputs is None for shard in found.shards):
+    if any(shard.inputs is None for shard in folder.shards):
         return
-    folders = [os.path.dirname(path) for path in found.inputs]
-    names = folders if len({*folders}) > 1 else found.inputs
+    folders = [os.path.dirname(path) for path in folder.inputs]
+    names = folders if len({*folders}) > 1 else folder.inputs
     sums: dict[str, tuple[int, int, int]] = {}
-    for shard in found.shards:
+    for shard in folder.shards:
         for input, documents, ids, size in shard.inputs or ():
             if not 0 <= input < len(names):
                 raise JobError(
-                    str(found.folder), f"the receipt of shard {shard.number} names an input that does not exist"
+                    str(folder.folder), f"the receipt of shard {shard.number} names an input that does not exist"
                 )
             before = sums.get(names[input], (0, 0, 0))
             sums[names[input]] = (before[0] + documents, before[1] + ids, before[2] + size)
@@ -246,13 +241,12 @@ def source_sums(found: ShardFolder) -> Iterator[SourceSums]:
         yield SourceSums(name, *sums[name])
 
 
-def first_documents(found: ShardFolder, most: int) -> Iterator[FirstDocument]:
-    """The first documents, decoded."""
-    if not most or not found.row.apart:
+def first_documents(folder: ShardFolder, most: int) -> Iterator[FirstDocument]:
+    if not most or not folder.row.apart:
         return
-    tok = found.load()
-    for shard in found.shards:
-        rows = found.rows(shard)
+    tok = folder.load()
+    for shard in folder.shards:
+        rows = folder.rows(shard)
         for batch in rows:
             start = 0
             for end in batch.ends.tolist():

@@ -40,9 +40,6 @@ from ..written import (
 from .job_files import EXTRA_FOLDERS, MANIFEST, SUMS, job_name_pattern
 
 __all__ = [
-    "EXTRA_FOLDERS",
-    "MANIFEST",
-    "SUMS",
     "Tokenized",
     "finish_job",
     "is_finished",
@@ -85,7 +82,6 @@ class Tokenized:
 
 
 def is_finished(folder: Folder) -> bool:
-    """Whether a job is finished."""
     return folder.has(SUMS) and folder.has(MANIFEST)
 
 
@@ -104,12 +100,7 @@ def missing_units(folder: Folder, plan: Plan) -> list[int]:
 
 
 def finish_job(folder: Folder, plan: Plan, tok: Tokenizer | None) -> Tokenized:
-    """Writes the files that a job has once, if all of its shards are done.
-
-    Raises:
-        FormatError: A file cannot be written.
-        JobError: Shards are missing, or there are more bad rows than `max_errors`.
-    """
+    """Writes the files that a job has once, if all of its shards are done."""
     row = EVERY_ROW[plan.options.to]
     if not is_finished(folder):
         receipts = all_receipts(folder, plan)
@@ -159,11 +150,7 @@ def all_receipts(folder: Folder, plan: Plan) -> list[Receipt]:
 
 
 def records_of(folder: Folder, plan: Plan, receipts: Sequence[Receipt]) -> list[WrittenFile]:
-    """The plan, the tokenizer and the receipts, as they were written.
-
-    Raises:
-        FormatError: The tokenizer cannot be read.
-    """
+    """The plan, the tokenizer and the receipts, as they were written."""
     records = [facts_of_bytes(JOB, plan.to_bytes())]
     if plan.tokenizer:
         records.append(stored_facts(folder, plan.tokenizer))
@@ -171,11 +158,6 @@ def records_of(folder: Folder, plan: Plan, receipts: Sequence[Receipt]) -> list[
 
 
 def stored_facts(folder: Folder, name: str) -> WrittenFile:
-    """The size and the sha256 of a small file in the folder.
-
-    Raises:
-        FormatError: It cannot be read.
-    """
     with wrap_read_errors(folder.at(name)):
         return facts_of_bytes(name, folder.read(name))
 
@@ -210,15 +192,7 @@ def facts_of_job(plan: Plan, receipts: Sequence[Receipt], final: Sequence[Receip
 def write_manifest(
     folder: Folder, facts: dict[str, Any], files: Sequence[WrittenFile], records: Sequence[WrittenFile]
 ) -> None:
-    """Writes the manifest, then the sums of all files, which mark the folder as finished.
-
-    Args:
-        facts: The facts of the manifest, with the lists `inputs` and `shards` last.
-        files: The files of the result.
-        records: The files that record how the result was made.
-    Raises:
-        FormatError: A file cannot be written.
-    """
+    """Writes the manifest (`inputs` and `shards` end `facts`), then the sums, which mark the folder as finished."""
     facts = {"toksmith_manifest": VERSION, **facts, "files": [*map(tuple, files)], "records": [*map(tuple, records)]}
     lines = []
     for name, value in facts.items():
@@ -232,16 +206,10 @@ def write_manifest(
 
 
 def sum_lines(files: Iterable[WrittenFile]) -> str:
-    """The lines of files in `SHA256SUMS`."""
     return "".join(f"{file.sha256}  {file.name}\n" for file in files)
 
 
 def read_manifest(folder: Folder) -> dict[str, Any]:
-    """The manifest of a finished job.
-
-    Raises:
-        JobError: The job is not finished, or the file is not its manifest.
-    """
     if not is_finished(folder):
         raise JobError(folder, "there is no finished job; run it, or look at it with `toksmith corpus status`")
     try:

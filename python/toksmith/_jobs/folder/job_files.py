@@ -23,7 +23,6 @@ __all__ = [
     "FOLDERS",
     "MANIFEST",
     "NOTE",
-    "SINK_NAMES",
     "SUMS",
     "job_name_pattern",
     "names_of_shard",
@@ -105,9 +104,6 @@ def refuse_foreign_files(folder: Folder, options: JobOptions, own: Iterable[str]
 def removable_names(folder: Folder) -> list[list[str]]:
     """The names of a job's files in groups, in the order of removal: if the removal stops between two groups, the job is
     unfinished, and its plan still lists the remaining files.
-
-    Raises:
-        JobError: The plan cannot be read, and no other file shows that it is a plan of toksmith.
     """
     names = list(folder.names(FOLDERS))
     try:

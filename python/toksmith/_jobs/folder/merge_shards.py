@@ -25,8 +25,8 @@ from ..plans.plan import JOB, library_versions
 from ..sinks import SINKS, SinkRow, SinkRows, SinkSpec
 from ..sinks.rows import AT_A_TIME, IDS_AT_A_TIME, DoesNotFit
 from ..written import Receipt, ShardFiles, write_small
-from .finish import MANIFEST, Tokenized, is_finished, read_finished_job, read_manifest, stored_facts, write_manifest
-from .job_files import ANY_NAME, FOLDERS, NOTE, refuse_foreign_files
+from .finish import Tokenized, is_finished, read_finished_job, read_manifest, stored_facts, write_manifest
+from .job_files import ANY_NAME, FOLDERS, MANIFEST, NOTE, refuse_foreign_files
 from .shard_folder import ShardFolder, shard_folder
 from .verify import changed_files
 
@@ -99,16 +99,12 @@ def merge(
     return read_finished_job(place)
 
 
-def write_merge_note(folder: Folder, found: Sequence[ShardFolder], options: JobOptions) -> bool:
-    """Writes a note of the merge, so that the same call can continue a stopped call; returns False if it continues one.
-
-    Raises:
-        JobError: The folder has another job or merge, or this merge is finished.
-    """
+def write_merge_note(folder: Folder, folders: Sequence[ShardFolder], options: JobOptions) -> bool:
+    """Writes a note of the merge, with which the same call can continue a stopped call; False if it continues one."""
     if folder.has(JOB):
         raise JobError(folder, "a job is planned here; name another folder")
     sources = [
-        (source.folder.place, hashlib.sha256(read_content(source.folder, MANIFEST)).hexdigest()) for source in found
+        (source.folder.place, hashlib.sha256(read_content(source.folder, MANIFEST)).hexdigest()) for source in folders
     ]
     note = (json.dumps({"toksmith_merge": 1, "to": options.to, "folders": sources}, indent=1) + "\n").encode()
     is_new = not folder.has(NOTE)
@@ -124,21 +120,12 @@ def write_merge_note(folder: Folder, found: Sequence[ShardFolder], options: JobO
 
 
 def read_content(folder: Folder, name: str) -> bytes:
-    """The bytes of a file.
-
-    Raises:
-        FormatError: They cannot be read.
-    """
     with wrap_read_errors(folder.at(name)):
         return folder.read(name)
 
 
 def open_finished(folder: Folder) -> ShardFolder:
-    """The shards of a finished job.
-
-    Raises:
-        JobError: It is not finished, or a file is damaged.
-    """
+    """The shards of a finished job."""
     if not is_finished(folder):
         shard_folder(folder)  # raises if the folder has no shards
         raise JobError(folder, "the job is not finished; run it again, or complete its parts with finish")
@@ -148,36 +135,36 @@ def open_finished(folder: Folder) -> ShardFolder:
     return shard_folder(folder)
 
 
-def refuse_unlike(found: Sequence[ShardFolder]) -> None:
+def refuse_unlike(folders: Sequence[ShardFolder]) -> None:
     """Raises InvalidOption for jobs whose shards cannot be merged."""
-    for source in found:
+    for source in folders:
         name = str(source.folder)
         if not source.row.apart:
             allowed = f"folders whose formats separate documents; {name} has to={source.row.name!r}"
             raise InvalidOption("folders", name, allowed)
         if source.options["pack"] is not None:
             raise InvalidOption("folders", name, f"folders without packed rows; {name} has them")
-        if source.fingerprint != found[0].fingerprint:
-            allowed = f"folders of one tokenizer; the tokenizers of {name} and {found[0].folder} differ"
+        if source.fingerprint != folders[0].fingerprint:
+            allowed = f"folders of one tokenizer; the tokenizers of {name} and {folders[0].folder} differ"
             raise InvalidOption("folders", name, allowed)
 
 
-def merged_options(found: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
+def merged_options(folders: Sequence[ShardFolder], row: SinkRow) -> JobOptions:
     """The options of the new folder: options that all jobs share, and None for the others."""
     names = {source.name for source in fields(JobOptions)}
-    options = {name: found[0].options.get(name) for name in names}
+    options = {name: folders[0].options.get(name) for name in names}
     for name in names:
-        if any(source.options.get(name) != options[name] for source in found):
+        if any(source.options.get(name) != options[name] for source in folders):
             options[name] = None
     # Names of documents are kept if the files of all jobs have them, and the new format can hold them.
-    options["id_field"] = options["id_field"] if row.names and all(source.row.names for source in found) else None
-    options |= {"to": row.name, "dtype": row.dtype(found[0].vocab_size)}
+    options["id_field"] = options["id_field"] if row.names and all(source.row.names for source in folders) else None
+    options |= {"to": row.name, "dtype": row.dtype(folders[0].vocab_size)}
     return JobOptions(**{**options, "sources": False, "shuffle": None, "errors": "stop"})  # type: ignore[arg-type]
 
 
-def write_merged(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:
+def write_merged(folder: Folder, folders: Sequence[ShardFolder], row: SinkRow, options: JobOptions) -> None:
     """Writes the shard, then the tokenizer, the manifest and the sums."""
-    first = found[0]
+    first = folders[0]
     has_names = options.id_field is not None
     last = None if options.append is None else first.last()
     spec = SinkSpec(0, 1, options.dtype, first.vocab_size, first.fingerprint[:12], has_names, packed=False, last=last)
@@ -185,14 +172,14 @@ def write_merged(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, opt
     with folder.staging_folder() as local:
         with ShardFiles(local) as files:
             sink = row.open(files, spec)
-            rows_of_all = (rows for source in found for shard in source.shards for rows in source.rows(shard))
+            rows_of_all = (rows for source in folders for shard in source.shards for rows in source.rows(shard))
             for rows in regroup_rows(rows_of_all, options.dtype):
                 documents, ids = documents + len(rows.ends), ids + len(rows.ids)
                 sink.add(rows)
             sink.close()
             data = list(files.place())
         folder.publish(local, files.names)
-    size = sum(shard.text_bytes for source in found for shard in source.shards)
+    size = sum(shard.text_bytes for source in folders for shard in source.shards)
     receipt = Receipt(0, documents, ids, size, 0, 0, {}, "", tuple(data))
     if row.finish is not None:
         data = row.finish(folder, [receipt], spec)
@@ -203,7 +190,7 @@ def write_merged(folder: Folder, found: Sequence[ShardFolder], row: SinkRow, opt
     records = [stored_facts(folder, NOTE)]
     if first.folder.has(first.tokenizer):
         records.append(write_small(folder, first.tokenizer, read_content(first.folder, first.tokenizer)))
-    write_manifest(folder, facts_of_merge(found, options, receipt), data, records)
+    write_manifest(folder, facts_of_merge(folders, options, receipt), data, records)
 
 
 def regroup_rows(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:
@@ -221,26 +208,25 @@ def regroup_rows(parts: Iterable[SinkRows], dtype: str) -> Iterator[SinkRows]:
 
 
 def concat_rows(parts: Sequence[SinkRows], dtype: str) -> SinkRows:
-    """Several parts as one."""
     before = np.cumsum([0, *(len(part.ids) for part in parts[:-1])], dtype=np.uint64)
     ends = np.concatenate([part.ends + start for part, start in zip(parts, before, strict=True)])
     ids = np.concatenate([part.ids.astype(np.dtype(dtype).newbyteorder("<"), copy=False) for part in parts])
     return SinkRows(ids, ends, list(chain.from_iterable(part.names for part in parts)))
 
 
-def facts_of_merge(found: Sequence[ShardFolder], options: JobOptions, receipt: Receipt) -> dict[str, Any]:
+def facts_of_merge(folders: Sequence[ShardFolder], options: JobOptions, receipt: Receipt) -> dict[str, Any]:
     """The facts of the manifest, without the files: as for a job, with the folders as inputs."""
     return {
-        "fingerprint": found[0].fingerprint,
-        "vocab_size": found[0].vocab_size,
+        "fingerprint": folders[0].fingerprint,
+        "vocab_size": folders[0].vocab_size,
         "options": {source.name: getattr(options, source.name) for source in fields(JobOptions)},
         "versions": library_versions(SINKS[options.to].libraries),
         "documents": receipt.documents,
         "ids": receipt.ids,
         "text_bytes": receipt.text_bytes,
         "empty": 0,
-        "bad_rows": sum(source.bad_rows for source in found),
+        "bad_rows": sum(source.bad_rows for source in folders),
         "special_tokens": {},
-        "inputs": [(source.folder.place, sum(shard.ids for shard in source.shards)) for source in found],
+        "inputs": [(source.folder.place, sum(shard.ids for shard in source.shards)) for source in folders],
         "shards": [(receipt.documents, receipt.ids, receipt.text_bytes, receipt.text_sha256)],
     }

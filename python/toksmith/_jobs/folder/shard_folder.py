@@ -59,7 +59,6 @@ class ShardFolder(NamedTuple):
 
     @property
     def tokenizer(self) -> str:
-        """The name of the tokenizer's file."""
         return tokenizer_name(self.fingerprint)
 
     def spec(self, number: int) -> SinkSpec:
@@ -89,11 +88,6 @@ class ShardFolder(NamedTuple):
             return load(local / self.tokenizer)
 
     def rows(self, shard: ReadShard) -> Iterator[SinkRows]:
-        """The documents of a shard in batches.
-
-        Raises:
-            JobError: They differ from the documents that were written.
-        """
         documents = ids = 0
         with self.folder.fetch_files(shard.files) as local:
             try:
@@ -115,11 +109,6 @@ class ShardFolder(NamedTuple):
 
 
 def shard_folder(folder: Folder) -> ShardFolder:
-    """Reads a folder of shards.
-
-    Raises:
-        JobError: There are no shards of toksmith, or a file that describes them cannot be read.
-    """
     return read_finished(folder) if is_finished(folder) else read_unfinished(folder)
 
 
@@ -143,18 +132,13 @@ def read_unfinished(folder: Folder) -> ShardFolder:
 
 
 def shard_of_receipt(receipt: Receipt, first: int) -> ReadShard:
-    """The shard of a receipt."""
     names = tuple(file.name for file in receipt.files)
     return ReadShard(receipt.shard - first, receipt.documents, receipt.ids, receipt.text_bytes, receipt.inputs, names)
 
 
-def parse_job_options(found: dict[str, Any]) -> dict[str, Any]:
-    """The options in a manifest; options that merged jobs do not share are None.
-
-    Raises:
-        ValueError, KeyError: An option has a wrong type.
-    """
-    options = {field.name: found.get(field.name) for field in fields(JobOptions)}
+def parse_job_options(values: dict[str, Any]) -> dict[str, Any]:
+    """The options in a manifest; options that merged jobs do not share are None."""
+    options = {field.name: values.get(field.name) for field in fields(JobOptions)}
     for field in fields(JobOptions):
         if options[field.name] is not None and not has_json_type(options[field.name], str(field.type)):
             raise ValueError(f"options.{field.name} has a wrong type, expected {field.type}")

@@ -26,8 +26,8 @@ from ..one_file import special_id
 from ..plans.plan import JOB, Plan, WorkerLimits
 from ..sinks import EVERY_ROW, UNREADABLE
 from ..written import WrittenFile, facts_of_file
-from .finish import EXTRA_FOLDERS, MANIFEST, SUMS, read_manifest, sink_files, subfolder_of, sum_lines
-from .job_files import NOTE, names_of_shard
+from .finish import read_manifest, sink_files, subfolder_of, sum_lines
+from .job_files import EXTRA_FOLDERS, MANIFEST, NOTE, SUMS, names_of_shard
 
 __all__ = ["FileDifference", "Verified", "verify"]
 
@@ -259,11 +259,7 @@ def compare_decoded(
 
 
 def strip_ends(ids: NDArray[Any], first: int | None, last: int | None) -> NDArray[Any]:
-    """The ids of a text, without the ids around it.
-
-    Raises:
-        ValueError: These are missing.
-    """
+    """The ids of a text, without the ids around it; ValueError if these are missing."""
     if not len(ids):
         return ids
     if (first is not None and ids[0] != first) or (last is not None and ids[-1] != last):
@@ -274,7 +270,6 @@ def strip_ends(ids: NDArray[Any], first: int | None, last: int | None) -> NDArra
 def compare_encoded(
     folder: Path, plan: Plan, tok: Tokenizer | None, number: int, room: WorkerLimits
 ) -> Iterator[FileDifference]:
-    """Makes a shard again, and compares its files."""
     with tempfile.TemporaryDirectory(prefix="toksmith-") as name:
         for file in make_shard(plan, tok, number, LocalFolder(Path(name)), room).files:
             if file_problem(LocalFolder(folder), file) is not None:

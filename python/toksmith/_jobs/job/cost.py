@@ -105,14 +105,7 @@ class CostSample(NamedTuple):
 
 
 def cost_of(plan: Plan, tok: Tokenizer, *, clock: Callable[[], float] = time.process_time) -> JobCost:
-    """Estimates the cost of a planned job.
-
-    Args:
-        clock: The processor time in seconds.
-    Raises:
-        CorpusError: An input cannot be read.
-        JobError: The sample has no text.
-    """
+    """Estimates the cost of a planned job; `clock` gives the processor time in seconds."""
     options = replace(plan.options, errors="skip", max_errors=None, shuffle=None, sources=False)
     row = EVERY_ROW[options.to]
     tok.encode("low")  # excludes work that is done once per process
@@ -173,29 +166,29 @@ def take_sample(plan: Plan, folder: Path, clock: Callable[[], float]) -> CostSam
     return CostSample(inputs, file_bytes, unpack_s)
 
 
-def read_beginning(found: PlannedInput, limit: int) -> bytes:
+def read_beginning(planned_input: PlannedInput, limit: int) -> bytes:
     """The first bytes of an input, about `limit`, unpacked; whole rows if it has rows."""
-    path = Path(found.path)
+    path = Path(planned_input.path)
     with wrap_corpus_errors(path):
         if path.suffix in PACKED:
             with open_unpacked(path) as stream:
                 return stream.read(limit) + (stream.readline() if kind_of(path) == ".jsonl" else b"")
-        source, stop = input_at(found.path), min(limit, found.bytes)
+        source, stop = input_at(planned_input.path), min(limit, planned_input.bytes)
         if path.suffix == ".jsonl":
-            stop = next(row_starts(source, found.bytes, limit), 0)
+            stop = next(row_starts(source, planned_input.bytes, limit), 0)
         return source.read(0, stop)
 
 
-def table_sample(found: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
+def table_sample(planned_input: PlannedInput, id_field: str | None, target: Path, limit: int) -> float:
     """Writes the first rows of a table to a Parquet file, and returns about how many bytes of the table they are."""
-    path = Path(found.path)
-    arrow = import_pyarrow(found.path)
-    fields = (found.field,) if id_field is None else (found.field, id_field)
-    groups = row_group_sizes(path, found.field) if path.suffix == ".parquet" else []
+    path = Path(planned_input.path)
+    arrow = import_pyarrow(planned_input.path)
+    fields = (planned_input.field,) if id_field is None else (planned_input.field, id_field)
+    groups = row_group_sizes(path, planned_input.field) if path.suffix == ".parquet" else []
     enough = next((number for number, total in enumerate(accumulate(groups), 1) if total >= limit), len(groups))
     part = (0, enough) if groups else None
     tables, size = [], 0
-    with local_file(File(path, found.field, id_field, part)) as local:
+    with local_file(File(path, planned_input.field, id_field, part)) as local:
         for _, columns in table_batches(local, fields, part):
             fits = max(1, len(columns[0]) * (limit - size) // max(columns[0].nbytes, 1))
             tables.append(arrow.table([column.slice(0, fits) for column in columns], names=list(fields)))
@@ -209,6 +202,6 @@ def table_sample(found: PlannedInput, id_field: str | None, target: Path, limit:
     )
     arrow.parquet.write_table(table, target, compression="zstd")
     if path.suffix != ".parquet":
-        return float(min(size, found.bytes))  # counts columns of Arrow files as not compressed
+        return float(min(size, planned_input.bytes))  # counts columns of Arrow files as not compressed
     total_bytes = sum(groups)
-    return min(1.0, size / total_bytes) * found.bytes if total_bytes else 0.0
+    return min(1.0, size / total_bytes) * planned_input.bytes if total_bytes else 0.0

@@ -352,7 +352,6 @@ def check_runner(run: str, part: str | None, *, workers: int, threads: int | Non
 
 
 def parse_part(text: str) -> tuple[int, int]:
-    """The numbers of "I/N"."""
     index, slash, count = text.partition("/")
     if not (slash and all(number.isascii() and number.isdigit() and len(number) < 10 for number in (index, count))):
         raise InvalidOption("part", text, "I/N, such as 0/8 for the first of 8 parts")

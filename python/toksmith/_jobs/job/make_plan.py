@@ -15,7 +15,7 @@ from ..._base.wording import close_names
 from ..._corpus import Corpus
 from ..._model.patterns import splitters
 from ..._render.progress import Progress
-from ..._sources.named import TokenizerSource, load_tokenizer
+from ..._sources.named import TokenizerSource, resolve_tokenizer
 from ..._storage.atomic_files import wrap_write_errors
 from ..._storage.folders import Folder, folder_at
 from ..._tokenizer.tokenizer import Special, Tokenizer
@@ -228,11 +228,7 @@ def plan_job(
     dry_run: bool,
     max_memory: int | None = None,
 ) -> Job:
-    """The job of valid options, planned in a folder unless it is a dry run.
-
-    Args:
-        tok: The tokenizer; None for a job that counts, which is identified by its patterns.
-    """
+    """The job of valid options, planned in a folder unless it is a dry run; a job that counts has no `tok`."""
     check_flag(force, "force")
     check_flag(dry_run, "dry_run")
     versions = library_versions(EVERY_ROW[options.to].libraries)
@@ -254,35 +250,35 @@ def plan_job(
     return Job(place.path, job_plan, written=not dry_run, tok=tok if dry_run else None, max_memory=max_memory)
 
 
-def write_plan(folder: Folder, made: Plan, tok: Tokenizer | None, *, force: bool) -> None:
+def write_plan(folder: Folder, new_plan: Plan, tok: Tokenizer | None, *, force: bool) -> None:
     """Writes the plan, unless the folder has a plan; if two processes do so at once, one succeeds."""
     folder.make()
     folder.sweep((), JOB.__eq__)
     if force and folder.has(JOB):
         old = removable_names(folder)
-        refuse_foreign_files(folder, made.options, [name for names in old for name in names])
+        refuse_foreign_files(folder, new_plan.options, [name for names in old for name in names])
         for names in old:
             folder.remove(names)
     if not folder.has(JOB):
         try:
-            refuse_foreign_files(folder, made.options)
+            refuse_foreign_files(folder, new_plan.options)
         except JobError:
             if not folder.has(JOB):  # otherwise another process has planned the job, and the files are from its runs
                 raise
     if not folder.has(JOB):
         if tok is not None:
-            save_tokenizer(folder, made.tokenizer, tok)
-        folder.create(JOB, made.to_bytes())
+            save_tokenizer(folder, new_plan.tokenizer, tok)
+        folder.create(JOB, new_plan.to_bytes())
     try:
         existing = read_plan(folder)
     except JobError as error:
         problem = f"{error.problem.partition(';')[0]}; name another folder, or pass force=True to replace the job"
         raise JobError(folder, problem) from None
-    if existing != made:
-        problem = f"another job is planned here (other {' and '.join(plan_differences(existing, made))})"
+    if existing != new_plan:
+        problem = f"another job is planned here (other {' and '.join(plan_differences(existing, new_plan))})"
         raise JobError(folder, f"{problem}; name another folder, or pass force=True to replace it")
     if is_finished(folder):
-        remove_parts(folder, made)  # left by a run that was killed at its very end
+        remove_parts(folder, new_plan)  # left by a run that was killed at its very end
         problem = "this job is finished, and verify compares its files; name another folder"
         raise JobError(folder, f"{problem}, or pass force=True to do it again")
 
@@ -329,6 +325,8 @@ def tokenize(
     ...     toksmith.corpus.tokenize(tok, Path(folder, "rows.jsonl"), f"{folder}/out", progress=False).documents
     99
     """
-    done = plan(load_tokenizer(tok), corpus, folder, **options).run(workers=workers, threads=threads, progress=progress)
+    done = plan(resolve_tokenizer(tok), corpus, folder, **options).run(
+        workers=workers, threads=threads, progress=progress
+    )
     assert done is not None, "only a part of a job has no result"
     return done

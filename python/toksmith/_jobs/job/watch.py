@@ -95,7 +95,6 @@ class JobEvent:
 
 
 def ids_unit(plan: Plan) -> str:
-    """The unit of a job's `ids`."""
     return "piece" if plan.options.to == COUNTS else "id"
 
 
@@ -155,7 +154,6 @@ class JobWatch:
             self._left_bytes += sum(self._sizes[number] for number in more)
 
     def started(self, shard: int, worker: int | str) -> None:
-        """Reports that a worker has got a shard."""
         self._workers[shard] = worker
         self.tell("shard_started", shard)
 
@@ -166,7 +164,6 @@ class JobWatch:
             LOG.info("shard %d: %s", shard, problem)
 
     def finished(self, receipt: Receipt) -> None:
-        """Counts and reports a finished shard."""
         with self._lock:
             self._done += 1
             self._done_bytes += self._sizes[receipt.shard]
@@ -185,7 +182,6 @@ class JobWatch:
             self._reporter.report("encoding", self._sums["ids"], None)
 
     def tell(self, event: What, shard: int | None = None, problem: str | None = None) -> None:
-        """Reports an event."""
         now = self.now(event, shard, problem)
         if self._events is not None:
             self._events(now)
@@ -194,7 +190,6 @@ class JobWatch:
         self.log_if_due()
 
     def now(self, event: What, shard: int | None = None, problem: str | None = None) -> JobEvent:
-        """An event with the current progress."""
         with self._lock:
             return JobEvent(
                 event=event,
@@ -242,7 +237,6 @@ class JobBar:
         self._lines: dict[int | str, Any] = {}
 
     def show(self, now: JobEvent) -> None:
-        """Draws an event."""
         self.drawn.update(self._whole, completed=now.done_bytes, total=now.bytes or 1, said=str(now))
         if now.worker is None:
             return

@@ -39,11 +39,7 @@ class BadRows(Skipped):
         self._most = options.max_errors
 
     def says(self, problem: CorpusError, rows: int = 1) -> None:
-        """Counts rows without a text.
-
-        Raises:
-            CorpusError: The job stops at such rows, or this shard alone exceeds `max_errors` of the job.
-        """
+        """Counts rows without a text; raises if the job stops at them, or this shard alone exceeds its `max_errors`."""
         if not self.allowed:
             raise problem
         self.count += rows
@@ -87,11 +83,6 @@ def make_counted_shard(plan: Plan, number: int, folder: Path, room: WorkerLimits
 
 
 def part_blocks(plan: Plan, part: Part, longest: int | None) -> Iterator[Block]:
-    """The blocks of a part, in order.
-
-    Raises:
-        CorpusError: The file cannot be read, or has changed since the plan was made.
-    """
     source = plan.inputs[part.input]
     refuse_changed_input(source)
     path = Path(source.path)

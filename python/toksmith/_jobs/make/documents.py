@@ -77,7 +77,6 @@ class DocumentFacts(NamedTuple):
     names: RowNames
 
     def part(self, start: int, stop: int) -> DocumentFacts:
-        """The facts of a range of documents."""
         columns: list[Any] = [column[start:stop] for column in self]
         return DocumentFacts(*columns)
 
@@ -88,13 +87,11 @@ class DocumentFacts(NamedTuple):
 
     @staticmethod
     def none() -> DocumentFacts:
-        """The facts of no documents."""
         no = np.empty(0, np.int64)
         return DocumentFacts(no, no, no, np.empty(0, np.uint64), np.empty(0, "V32"), RowNames.none(0))
 
     @staticmethod
     def joined(several: Sequence[DocumentFacts]) -> DocumentFacts:
-        """The concatenation of several tables of facts."""
         columns: list[Any] = [np.concatenate(column) for column in zip(*(part[:-1] for part in several), strict=True)]
         columns.append(RowNames.joined([part.names for part in several]))
         return DocumentFacts(*columns)
@@ -104,11 +101,11 @@ class DocumentFacts(NamedTuple):
 class JobTexts:
     """Texts of a shard, and the rows without a text among them.
 
-    Attributes: `texts`; `told`, the facts of each; `bad` rows; `column`, the source of the texts, if it is a file of rows.
+    Attributes: `texts`; `facts`, the facts of each; `bad` rows; `column`, the source of the texts, if it is a file of rows.
     """
 
     texts: _core.TextBlock
-    told: DocumentFacts
+    facts: DocumentFacts
     bad: JobRows = NO_ROWS
     column: TextColumn | None = None
 
@@ -136,7 +133,6 @@ class UnreadRows(NamedTuple):
         return self.block.size
 
     def read(self, threads: int) -> JobTexts:
-        """Parses the rows."""
         return texts_of_column(self.part, column_of(self.block, threads), threads)
 
 
@@ -147,7 +143,6 @@ class UnreadTexts(NamedTuple):
     size: int
 
     def read(self, threads: int) -> JobTexts:
-        """The texts with their facts."""
         return texts_of_files(self.texts, threads)
 
 
@@ -155,11 +150,6 @@ UnreadBlock = UnreadRows | UnreadTexts
 
 
 def documents_of(plan: Plan, number: int, room: WorkerLimits) -> Generator[UnreadBlock, None, None]:
-    """The documents of a shard of the plan.
-
-    Raises:
-        CorpusError: A file cannot be read or has changed since the plan was made, or a document is too long.
-    """
     threads, longest, _ = room
     parts_read = (read_parts(plan, parts, longest) for parts in group_small_parts(plan, plan.shards[number]))
     texts: list[WholeText] = []
@@ -202,11 +192,7 @@ def part_size(plan: Plan, part: Part) -> int:
 
 
 def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterator[tuple[Part, UnparsedBlock | bytes]]:
-    """The content of parts: blocks of rows, or the text of a file that is one document.
-
-    Raises:
-        CorpusError: As in `documents_of`.
-    """
+    """The content of parts: blocks of rows, or the text of a file that is one document."""
     for part in parts:
         source = plan.inputs[part.input]
         refuse_changed_input(source)
@@ -221,11 +207,6 @@ def read_parts(plan: Plan, parts: Sequence[Part], longest: int | None) -> Iterat
 
 
 def whole_text(path: Path, longest: int | None) -> bytes:
-    """The text of a file that is one document.
-
-    Raises:
-        CorpusError: It cannot be read, or is too long.
-    """
     with wrap_corpus_errors(path), open_unpacked(path) as stream:
         text = stream.read(LARGE_BYTES)
         if len(text) == LARGE_BYTES:
@@ -235,18 +216,16 @@ def whole_text(path: Path, longest: int | None) -> bytes:
     return text
 
 
-def texts_of_files(found: Sequence[WholeText], threads: int) -> JobTexts:
-    """The texts of whole files, with their facts."""
-    ends = np.cumsum([len(text.text) for text in found], dtype=np.uint64)
-    blob = found[0].text if len(found) == 1 else b"".join(text.text for text in found)
-    texts = _core.TextBlock.of_values(blob, ends)
-    unknown = np.full(len(found), UNKNOWN, np.int64)
-    inputs = np.array([text.input for text in found], np.int64)
+def texts_of_files(whole_texts: Sequence[WholeText], threads: int) -> JobTexts:
+    ends = np.cumsum([len(text.text) for text in whole_texts], dtype=np.uint64)
+    blob = whole_texts[0].text if len(whole_texts) == 1 else b"".join(text.text for text in whole_texts)
+    texts = _core.TextBlock.from_values(blob, ends)
+    unknown = np.full(len(whole_texts), UNKNOWN, np.int64)
+    inputs = np.array([text.input for text in whole_texts], np.int64)
     return JobTexts(texts, document_facts(texts, (inputs, unknown, unknown), None, threads))
 
 
 def texts_of_column(part: Part, column: TextColumn, threads: int) -> JobTexts:
-    """The texts of the rows of a part, with their facts."""
     count = len(column.texts)
     # In a later part of a plain file the row numbers are unknown; in any other file, bytes do not locate a row.
     has_records = column.places is None or not part.start

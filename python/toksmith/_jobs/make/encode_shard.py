@@ -57,25 +57,23 @@ class EncodedDocuments(NamedTuple):
     """Documents: `ids[ends[i - 1]:ends[i]]` are the ids of document i. Ids after the last end belong to a document that
     continues in the next value."""
 
-    told: DocumentFacts
+    facts: DocumentFacts
     ids: NDArray[np.uint32]
     ends: NDArray[np.uint64]
 
     def part(self, start: int, stop: int) -> EncodedDocuments:
-        """A range of the documents."""
         first = int(self.ends[start - 1]) if start else 0
         ends = self.ends[start:stop]
         last = int(ends[-1]) if len(ends) else first
-        return EncodedDocuments(self.told.part(start, stop), self.ids[first:last], ends - np.uint64(first))
+        return EncodedDocuments(self.facts.part(start, stop), self.ids[first:last], ends - np.uint64(first))
 
     @staticmethod
     def joined(several: Sequence[EncodedDocuments]) -> EncodedDocuments:
-        """The concatenation of several values."""
         if len(several) == 1:
             return several[0]
         before = np.cumsum([0, *(len(part.ids) for part in several)], dtype=np.uint64)
         ends = [part.ends + start for part, start in zip(several, before, strict=False)]
-        facts = DocumentFacts.joined([part.told for part in several])
+        facts = DocumentFacts.joined([part.facts for part in several])
         return EncodedDocuments(facts, np.concatenate([part.ids for part in several]), np.concatenate(ends))
 
 
@@ -86,11 +84,11 @@ NO_DOCUMENTS = EncodedDocuments(DocumentFacts.none(), NO_IDS, NO_ENDS)
 class EncodedTexts(NamedTuple):
     """The result of encoding a block: the successes, `which` has their indices (None: all), and the failures.
 
-    Attributes: `told`, the facts of all texts, and the `bad` rows among them; `documents`; `which`; `failed`; `long`, the
+    Attributes: `facts`, the facts of all texts, and the `bad` rows among them; `documents`; `which`; `failed`; `long`, the
     indices of texts of `block` that are among the documents, but not encoded yet.
     """
 
-    told: DocumentFacts
+    facts: DocumentFacts
     bad: JobRows
     documents: EncodedDocuments
     which: NDArray[np.int64] | None = None
@@ -133,7 +131,7 @@ class EncodedShard:
         batch, has_yielded = Batch(), False
         for encoded in blocks:
             start = 0
-            for stop, is_full in batch.pieces(encoded.told.sizes):
+            for stop, is_full in batch.pieces(encoded.facts.sizes):
                 edges = np.searchsorted(encoded.bad.before, [start, stop + (not is_full)]).tolist()
                 self._leave_out_bad(number, encoded.bad, range(*edges))
                 failures += [failure for failure in encoded.failed if start <= failure[0].before < stop]
@@ -154,10 +152,9 @@ class EncodedShard:
         if pending or not has_yielded:
             yield EncodedDocuments.joined(pending or [NO_DOCUMENTS])
 
-    def rows(self, found: Iterable[EncodedDocuments], spec: SinkSpec) -> Generator[SinkRows, None, None]:
-        """The rows for the sink."""
+    def rows(self, batch: Iterable[EncodedDocuments], spec: SinkSpec) -> Generator[SinkRows, None, None]:
         options, dtype = self._plan.options, np.dtype(spec.dtype).newbyteorder("<")
-        blocks = (self._count_documents(documents, spec.number) for documents in found)
+        blocks = (self._count_documents(documents, spec.number) for documents in batch)
         if options.pack is None:
             for facts, ids, ends in blocks:
                 self._tally.ids += len(ids)
@@ -171,8 +168,8 @@ class EncodedShard:
             self._tally.ids += len(ids)
             yield SinkRows(cast_ids(ids, dtype), ends, [None] * len(ends), pieces)
 
-    def _count_documents(self, found: EncodedDocuments, number: int) -> EncodedDocuments:
-        facts = found.told
+    def _count_documents(self, batch: EncodedDocuments, number: int) -> EncodedDocuments:
+        facts = batch.facts
         self._tally.documents += len(facts.inputs)
         self._tally.digest.update(facts.digests.tobytes())
         self._tally.text_bytes += int(facts.sizes.sum())
@@ -181,10 +178,10 @@ class EncodedShard:
             columns = (facts.inputs.tolist(), none_if_unknown(facts.records), none_if_unknown(facts.bytes), facts.names)
             for input, record, byte, name in zip(*columns, strict=True):
                 file.write(json_line({**self._place(input, record, byte), "id": name}))
-        return found
+        return batch
 
     def _encode_block(self, block: JobTexts, threads: int) -> EncodedTexts:
-        if self._has_parts and (block.told.sizes > LONG_BYTES).any():
+        if self._has_parts and (block.facts.sizes > LONG_BYTES).any():
             return self._one_at_a_time(block)
         special: Any = self._plan.options.special
         engine, count = self._tok._engine, len(block.texts)
@@ -194,14 +191,14 @@ class EncodedShard:
                 ends = np.array([len(ids)], np.uint64)
             else:
                 ids, ends = engine.encode_block(block.texts, special, threads)
-            return EncodedTexts(block.told, block.bad, EncodedDocuments(block.told, ids, ends))
+            return EncodedTexts(block.facts, block.bad, EncodedDocuments(block.facts, ids, ends))
         except TEXT_ERRORS:
             return self._one_at_a_time(block)
 
     def _one_at_a_time(self, block: JobTexts) -> EncodedTexts:
         """Like `_encode_block`, and finds the texts that cannot be encoded; long texts are encoded when they are written."""
         special: Any = self._plan.options.special
-        engine, sizes, count = self._tok._engine, block.told.sizes, len(block.texts)
+        engine, sizes, count = self._tok._engine, block.facts.sizes, len(block.texts)
         long = {*np.flatnonzero(sizes > LONG_BYTES).tolist()} if self._has_parts else set[int]()
         parts, failed, is_encoded = [NO_IDS], [], np.ones(count, np.bool_)
         for place in range(count):
@@ -215,9 +212,9 @@ class EncodedShard:
                 is_encoded[place] = False
                 failed.append((failed_row(block, place, error), error))
         ends = np.cumsum([len(part) for part in parts[1:]], dtype=np.uint64)
-        documents = EncodedDocuments(block.told.kept(is_encoded), np.concatenate(parts), ends)
+        documents = EncodedDocuments(block.facts.kept(is_encoded), np.concatenate(parts), ends)
         which = np.flatnonzero(is_encoded)
-        return EncodedTexts(block.told, block.bad, documents, which, failed, long.intersection(which.tolist()), block)
+        return EncodedTexts(block.facts, block.bad, documents, which, failed, long.intersection(which.tolist()), block)
 
     def _check_long(self, block: JobTexts, place: int) -> None:
         """Encodes a long text in advance, unless the job stops at errors: no part of a skipped text may be in a file."""
@@ -239,7 +236,7 @@ class EncodedShard:
         """Documents, and then a long document in parts."""
         if block is None:
             return
-        facts, parts = block.told.part(place, place + 1), self._parts(block, place)
+        facts, parts = block.facts.part(place, place + 1), self._parts(block, place)
         try:
             first = next(parts, NO_IDS)
             if not len(first):
@@ -255,8 +252,8 @@ class EncodedShard:
             self._leave_out(number, failed_row(block, place, error), error)
         yield EncodedDocuments(facts, self._last, np.array([len(self._last)], np.uint64))
 
-    def _add_special(self, found: EncodedDocuments) -> EncodedDocuments:
-        facts, ids, ends = found
+    def _add_special(self, batch: EncodedDocuments) -> EncodedDocuments:
+        facts, ids, ends = batch
         has_ids = lengths_of(ends) > 0
         self._tally.empty += int(len(has_ids) - has_ids.sum())
         if self._plan.options.empty == "skip" and not has_ids.all():
@@ -267,7 +264,6 @@ class EncodedShard:
         return EncodedDocuments(facts, *wrap_documents((ids, ends), self._first, self._last, which))
 
     def _tally_special(self, ids: NDArray[np.uint32]) -> None:
-        """Counts the special tokens in texts."""
         if self._plan.options.special not in ("raise", "text"):
             special_ids = np.array(sorted(self._tok.special_tokens.values()), np.uint32)
             for id, count in zip(*np.unique(ids[np.isin(ids, special_ids)], return_counts=True), strict=True):
@@ -289,11 +285,7 @@ class EncodedShard:
             self._leave_out(number, row, cause)
 
     def _leave_out(self, number: int, row: JobRow, cause: Exception | None = None) -> None:
-        """Counts a row that cannot be encoded, or raises its error.
-
-        Raises:
-            CorpusError: The job stops at such rows, or this shard alone exceeds `max_errors` of the job.
-        """
+        """Counts a row that cannot be encoded; raises if the job stops at it, or the shard exceeds `max_errors`."""
         options, path = self._plan.options, self._plan.inputs[row.input].path
         at = f"the row at byte {row.byte:,} " if row.record is None and row.byte is not None else ""
         problem = at + row.reason
@@ -348,17 +340,15 @@ def cast_ids(ids: NDArray[np.uint32], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def failed_row(block: JobTexts, place: int, error: Exception) -> JobRow:
-    """The row for a text that cannot be encoded."""
-    facts = block.told.part(place, place + 1)
+    facts = block.facts.part(place, place + 1)
     (record,), (byte,) = none_if_unknown(facts.records), none_if_unknown(facts.bytes)
     return JobRow(place, int(facts.inputs[0]), record, byte, str(error), block.row(place))
 
 
-def slice_documents(found: EncodedTexts, start: int, stop: int) -> EncodedDocuments:
-    """The documents of a range of the texts."""
-    if found.which is not None:
-        start, stop = np.searchsorted(found.which, (start, stop)).tolist()
-    return found.documents.part(start, stop)
+def slice_documents(batch: EncodedTexts, start: int, stop: int) -> EncodedDocuments:
+    if batch.which is not None:
+        start, stop = np.searchsorted(batch.which, (start, stop)).tolist()
+    return batch.documents.part(start, stop)
 
 
 def none_if_unknown(column: NDArray[np.int64]) -> list[int | None]:
@@ -367,7 +357,6 @@ def none_if_unknown(column: NDArray[np.int64]) -> list[int | None]:
 
 
 def quarantine_row(place: dict[str, Any], row: JobRow) -> dict[str, Any]:
-    """A row of the quarantine file."""
     entry = {**place, "reason": row.reason}
     try:
         return {**entry, "row": row.row.decode()}
@@ -376,5 +365,4 @@ def quarantine_row(place: dict[str, Any], row: JobRow) -> dict[str, Any]:
 
 
 def json_line(row: dict[str, Any]) -> bytes:
-    """A line of a JSON lines file."""
     return (json.dumps(row) + "\n").encode()

@@ -21,11 +21,7 @@ Packed = tuple[NDArray[np.uint32], NDArray[np.uint64], list[list[int]]]
 
 
 def pack_rows(blocks: Iterable[Block], how: str, length: int, pad: int | None) -> Iterator[Packed]:
-    """Rows of at most `length` ids, with the lengths of the documents' pieces in each.
-
-    Args:
-        pad: The id that fills up rows; None leaves them shorter. Pieces do not include it.
-    """
+    """Rows of at most `length` ids, filled up with `pad` unless None, and the lengths of each row's pieces."""
     rows = best_fit_rows(blocks, length) if how == "best-fit" else chunk_rows(blocks, length)
     ids: list[NDArray[np.uint32]] = []
     ends: list[int] = []
@@ -48,7 +44,6 @@ def pack_rows(blocks: Iterable[Block], how: str, length: int, pad: int | None) -
 
 
 def documents_in(blocks: Iterable[Block]) -> Iterator[NDArray[np.uint32]]:
-    """The documents that have ids."""
     for ids, ends in blocks:
         start = 0
         for end in ends.tolist():
@@ -110,7 +105,6 @@ class FreeRoom:
         self._there = bytearray(2 * self._leaves)
 
     def put(self, room: int, row: int) -> None:
-        """Adds a row with this room."""
         self._rows[room].append(row)
         if len(self._rows[room]) == 1:
             self._mark(room, there=1)

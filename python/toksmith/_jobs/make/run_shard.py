@@ -126,7 +126,6 @@ def make_shard(plan: Plan, tok: Tokenizer | None, number: int, folder: Folder, r
 def make_encoded_shard(
     plan: Plan, tok: Tokenizer, number: int, here: Path, *, folder: Folder, room: WorkerLimits
 ) -> Receipt:
-    """Makes the files of a shard of ids in a local folder."""
     tally, inputs = ShardTally(), InputTally()
     with ShardFiles(here) as files:
         shard = EncodedShard(plan, tok, files, tally, room=room)
@@ -184,11 +183,7 @@ def sink_spec(plan: Plan, tok: Tokenizer | None, number: int) -> SinkSpec:
 
 
 def open_job(folder: Folder) -> tuple[Plan, Tokenizer | None]:
-    """The plan and the tokenizer of a job; None for a job that counts.
-
-    Raises:
-        JobError: There is no job, or its tokenizer or a library differs from the plan.
-    """
+    """The plan and the tokenizer of a job; None for a job that counts."""
     plan = cached_plan(folder)
     tok = None if plan.options.to == COUNTS else load_job_tokenizer(folder, plan)
     now = library_versions(EVERY_ROW[plan.options.to].libraries)
@@ -215,11 +210,6 @@ def read_plan_version(folder: Folder, version: tuple[object, ...]) -> Plan:
 
 
 def load_job_tokenizer(folder: Folder, plan: Plan) -> Tokenizer:
-    """The tokenizer of a job.
-
-    Raises:
-        JobError: It cannot be read, or differs from the plan.
-    """
     try:
         key = (folder, plan.tokenizer, folder.version(plan.tokenizer))
         tok = LAST_TOKENIZER.get(key)
@@ -272,12 +262,11 @@ class InputTally:
         self._sums: dict[int, tuple[int, int, int]] = {}
         self._lengths = DocumentLengths()
 
-    def count_passing(self, found: Iterable[EncodedDocuments]) -> Iterator[EncodedDocuments]:
-        """Counts documents as they pass."""
-        for batch in found:
-            inputs, places = np.unique(batch.told.inputs, return_inverse=True)
+    def count_passing(self, batches: Iterable[EncodedDocuments]) -> Iterator[EncodedDocuments]:
+        for batch in batches:
+            inputs, places = np.unique(batch.facts.inputs, return_inverse=True)
             sums = np.zeros((len(inputs), 3), np.int64)
-            sizes, lengths = batch.told.sizes.astype(np.int64), self._lengths.of(len(batch.ids), batch.ends)
+            sizes, lengths = batch.facts.sizes.astype(np.int64), self._lengths.of(len(batch.ids), batch.ends)
             np.add.at(sums, places, np.stack([np.ones_like(sizes), lengths, sizes], axis=1))
             for input, added in zip(inputs.tolist(), sums.tolist(), strict=True):
                 before = self._sums.get(input, (0, 0, 0))

@@ -39,19 +39,18 @@ ROWS_BESIDE = 1 << 10
 
 
 def document_key(seed: int, input: int, place: int) -> int:
-    """The 64-bit hash of a document."""
     data = struct.pack("<QQ", input, place)
     return int.from_bytes(hashlib.blake2b(data, digest_size=8, key=struct.pack("<Q", seed)).digest(), "little")
 
 
 def write_buckets(
-    plan: Plan, files: ShardFiles, number: int, found: Iterable[EncodedDocuments], *, room: WorkerLimits
+    plan: Plan, files: ShardFiles, number: int, batches: Iterable[EncodedDocuments], *, room: WorkerLimits
 ) -> None:
     """Round 1: writes `buckets/00017.table` and `.ids`, in the order of the hashes."""
     seed, room_left = plan.options.shuffle or 0, HeldIdsLimit(number, room)
     tables: list[NDArray[Any]] = [np.empty(0, TABLE)]
     documents: list[NDArray[np.uint32]] = []
-    for facts, ids, ends in found:
+    for facts, ids, ends in batches:
         room_left.add(len(ends), len(ids))
         places = np.where(facts.bytes == UNKNOWN, np.maximum(facts.records, 0), facts.bytes)
         rows = np.empty(len(places), TABLE)
@@ -104,10 +103,10 @@ class Bucket:
             lengths = table["length"][rows]
             edges = zip((ends[rows] - lengths.astype(np.int64)).tolist(), ends[rows].tolist(), strict=True)
             batch_ids = np.concatenate([ids[first:last] for first, last in edges])
-            yield EncodedDocuments(self._told(table[rows]), batch_ids, np.cumsum(lengths, dtype=np.uint64))
+            yield EncodedDocuments(self._facts_of_rows(table[rows]), batch_ids, np.cumsum(lengths, dtype=np.uint64))
             start = stop
         if not len(order):
-            yield EncodedDocuments(self._told(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
+            yield EncodedDocuments(self._facts_of_rows(table), np.empty(0, np.uint32), np.empty(0, np.uint64))
 
     def _part(self, number: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
         """The rows and ids of a shard of round 1 in this range."""
@@ -147,7 +146,7 @@ class Bucket:
                     return rows[start:stop].copy()
                 margin *= 8
 
-    def _told(self, rows: NDArray[Any]) -> DocumentFacts:
+    def _facts_of_rows(self, rows: NDArray[Any]) -> DocumentFacts:
         inputs, places = rows["input"].astype(np.int64), rows["place"].astype(np.int64)
         plain = self._plain[inputs]
         records = np.where(plain | self._whole[inputs], UNKNOWN, places)

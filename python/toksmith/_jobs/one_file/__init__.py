@@ -188,7 +188,6 @@ def encode(
 
 
 def resolve_dtype(tok: Tokenizer, dtype: str) -> str:
-    """The name of the type of the written ids."""
     if dtype not in ("auto", "uint16", "uint32"):
         raise InvalidOption("dtype", dtype, "'auto', 'uint16' or 'uint32'")
     fits = tok.vocab_size <= 1 << 16
@@ -201,7 +200,6 @@ def resolve_dtype(tok: Tokenizer, dtype: str) -> str:
 
 
 def special_id(tok: Tokenizer, content: str) -> int:
-    """The id of a special token."""
     if (id := tok.special_tokens.get(content)) is None:
         raise UnknownName("special token", content, sorted(tok.special_tokens)[:5])
     return id
@@ -210,11 +208,7 @@ def special_id(tok: Tokenizer, content: str) -> int:
 def encode_corpus_blocks(
     tok: Tokenizer, corpus: Corpus, special: Special, threads: int
 ) -> Generator[Block, None, None]:
-    """The ids of a corpus in order, each block with the ends of the documents that end in it.
-
-    Raises:
-        CorpusError: A file cannot be read, a row has no text, or a document cannot be encoded.
-    """
+    """The ids of a corpus in order, each block with the ends of the documents that end in it."""
     sources = blocks_and_files(corpus, threads, skip=True, whole=True)
     with closing(map_ordered(partial(encode_any_block, tok, special), sources, threads, is_large)) as results:
         for parts in results:
@@ -245,7 +239,6 @@ def is_large(block: CorpusBlock | WholeFile) -> bool:
 
 
 def encode_whole_file(tok: Tokenizer, file: WholeFile, special: Special, threads: int) -> Iterator[Block]:
-    """The ids of one document that is a file."""
     try:
         yield from iter_encoded_blocks(
             tok._engine, file.source, special=special, threads=threads, limit=BYTES_IN_A_BLOCK
@@ -256,7 +249,6 @@ def encode_whole_file(tok: Tokenizer, file: WholeFile, special: Special, threads
 
 
 def encode_column(tok: Tokenizer, some: TextColumn, special: Special, threads: int) -> Block:
-    """The ids of rows of a file."""
     try:
         return tok._engine.encode_block(some.texts, special, threads)
     except TEXT_ERRORS as error:
@@ -264,7 +256,6 @@ def encode_column(tok: Tokenizer, some: TextColumn, special: Special, threads: i
 
 
 def encode_texts(tok: Tokenizer, some: Texts, special: Special, threads: int) -> Block:
-    """The ids of documents in memory."""
     try:
         ragged = tok.encode_ragged(some.texts, special=special, threads=threads)
     except TEXT_ERRORS as error:
@@ -286,26 +277,19 @@ def first_document_error(tok: Tokenizer, documents: Iterable[Document], special:
 
 
 def ends_path(path: Path) -> Path:
-    """The path of the ends for the ids at `path`."""
     return path.with_suffix(".ends.npy")
 
 
 def manifest_path(path: Path) -> Path:
-    """The path of the manifest for the ids at `path`."""
     return path.with_suffix(".manifest.json")
 
 
 def output_paths(path: Path) -> tuple[Path, Path, Path]:
-    """The paths of the ids, of the ends and of the manifest."""
     return path, ends_path(path), manifest_path(path)
 
 
 def read_manifest(path: Path) -> Facts:
-    """The entries of the manifest for the ids at `path` and for their ends.
-
-    Raises:
-        FormatError: There is no manifest, or `encode` did not write it.
-    """
+    """The entries of the manifest for the ids at `path` and for their ends."""
     return parse_manifest(path, finish_renames(output_paths(path)))
 
 
@@ -335,11 +319,7 @@ def parse_manifest(path: Path, waiting: dict[str, str]) -> Facts:
 
 
 def read_ragged(path: Path) -> Ragged:
-    """The ids at `path` with their ends, both from one run.
-
-    Raises:
-        FormatError: A file is missing, or does not match the manifest.
-    """
+    """The ids at `path` with their ends, both from one run."""
     try:
         return read_pair(path, finish_renames(output_paths(path)))
     except FormatError:

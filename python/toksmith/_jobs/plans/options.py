@@ -15,7 +15,6 @@ from ..written import has_json_type
 
 __all__ = [
     "COUNTS",
-    "PACKINGS",
     "JobOptions",
     "counting_options",
     "counting_problems",
@@ -37,7 +36,7 @@ CHOICES: dict[str, Sequence[str | None]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JobOptions:
     """All settings that decide bytes, in addition to tokenizer and inputs; `dtype` is the type of the ids in the files.
 
@@ -46,19 +45,19 @@ class JobOptions:
 
     to: str
     dtype: str
-    id_field: str | None
-    append: str | None
-    prepend: str | None
+    id_field: str | None = None
+    append: str | None = None
+    prepend: str | None = None
     empty: str
     special: str | list[str]
     errors: str
     max_errors: int | None
     shard_size: int
-    sources: bool
-    shuffle: int | None
-    pack: str | None
-    length: int | None
-    pad: str | None
+    sources: bool = False
+    shuffle: int | None = None
+    pack: str | None = None
+    length: int | None = None
+    pad: str | None = None
     patterns: list[str] | None = None
     max_piece_bytes: int | None = None
 
@@ -73,23 +72,14 @@ class JobOptions:
 def counting_options(
     patterns: list[str], max_piece_bytes: int | None, *, errors: str, max_errors: int | None, shard_size: int
 ) -> JobOptions:
-    """The options of a job that counts."""
     return JobOptions(
         to=COUNTS,
         dtype="uint64",
-        id_field=None,
-        append=None,
-        prepend=None,
         empty="keep",
         special="text",
         errors=errors,
         max_errors=max_errors,
         shard_size=shard_size,
-        sources=False,
-        shuffle=None,
-        pack=None,
-        length=None,
-        pad=None,
         patterns=patterns,
         max_piece_bytes=max_piece_bytes,
     )
@@ -101,7 +91,6 @@ def patterns_fingerprint(patterns: Sequence[str]) -> str:
 
 
 def dtype_of(to: str, dtype: str, vocab_size: int) -> str:
-    """The type of the ids."""
     row = SINKS[to]
     fitting = row.dtype(vocab_size)
     if dtype == "auto":
@@ -153,7 +142,6 @@ def type_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
 
 
 def packing_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """Like `option_problems`, for packing."""
     if options.pack is None:
         for name in ("length", "pad"):
             if (value := getattr(options, name)) is not None:
@@ -167,11 +155,7 @@ def packing_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
 
 
 def counting_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
-    """Like `option_problems`, for a job that counts.
-
-    Raises:
-        PatternError: A pattern is not a regex.
-    """
+    """Like `option_problems`, for a job that counts; a pattern that is not a regex raises PatternError."""
     yield from option_problems(options)
     most = options.max_piece_bytes
     if options.errors not in ("stop", "skip"):
@@ -181,19 +165,15 @@ def counting_problems(options: JobOptions) -> Iterator[tuple[str, object, str]]:
     _core.Counter(options.patterns or [], (0, 0), None, "", None)  # raises PatternError
 
 
-def parse_options(found: Any, vocab_size: int) -> JobOptions:
-    """The options of a plan, from its JSON.
-
-    Raises:
-        ValueError, KeyError, TypeError: `plan` or `plan_counts` does not take one of them; the message names it.
-    """
-    if type(found) is not dict:
+def parse_options(values: Any, vocab_size: int) -> JobOptions:
+    """The options of a plan, from its JSON; an error names the option that `plan` or `plan_counts` does not take."""
+    if type(values) is not dict:
         raise ValueError("options is not an object")
-    if unknown := [name for name in found if name not in JobOptions.__dataclass_fields__]:
+    if unknown := [name for name in values if name not in JobOptions.__dataclass_fields__]:
         raise ValueError(f"options.{unknown[0][:50]} is not an option of this version")
-    if missing := [field.name for field in fields(JobOptions) if field.name not in found]:
+    if missing := [field.name for field in fields(JobOptions) if field.name not in values]:
         raise ValueError(f"options.{missing[0]} is missing")
-    options = JobOptions(**found)
+    options = JobOptions(**values)
     try:
         refusal = next(type_problems(options), None) or next(plan_option_problems(options, vocab_size), None)
     except InvalidOption as error:

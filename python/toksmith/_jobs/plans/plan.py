@@ -120,7 +120,6 @@ class Plan:
 
     @property
     def size(self) -> int:
-        """The bytes of all inputs."""
         return sum(input.bytes for input in self.inputs)
 
     @property
@@ -145,11 +144,6 @@ class Plan:
 
     @staticmethod
     def of(data: bytes) -> Plan:
-        """The plan from its JSON.
-
-        Raises:
-            ValueError, KeyError, TypeError: It is not a plan.
-        """
         value = json.loads(data)
         if type(value) is not dict or type(value["toksmith_job"]) is not int or value["toksmith_job"] != VERSION:
             raise ValueError(f"toksmith_job, its version, is not {VERSION}")
@@ -168,11 +162,6 @@ class Plan:
 
 
 def parse_rows(value: dict[str, Any], name: str) -> list[list[Any]]:
-    """The rows of a field.
-
-    Raises:
-        ValueError: It is not a list of lists.
-    """
     rows = value[name]
     if type(rows) is not list or not all(type(row) is list for row in rows):
         raise ValueError(f"{name} is not a list of lists")
@@ -180,11 +169,7 @@ def parse_rows(value: dict[str, Any], name: str) -> list[list[Any]]:
 
 
 def parse_input(row: list[Any], place: str) -> PlannedInput:
-    """Validates an input. Its path must be absolute, of any operating system.
-
-    Raises:
-        ValueError: It is not an input.
-    """
+    """Validates an input. Its path must be absolute, of any operating system."""
     if len(row) == 4 and all(map(has_json_type, row, ("str", "int", "int | str", "str"))):
         planned_input, is_url = PlannedInput(*row), url_of(row[0]) is not None
         is_whole = is_url or WHOLE_PATH.match(planned_input.path) is not None
@@ -194,11 +179,6 @@ def parse_input(row: list[Any], place: str) -> PlannedInput:
 
 
 def parse_shard(rows: list[Any], place: str) -> tuple[Part, ...]:
-    """Validates the parts of a shard.
-
-    Raises:
-        ValueError: A part is impossible, or the shard has no parts.
-    """
     if not rows or not all(type(row) is list and len(row) == 3 for row in rows):
         raise ValueError(f"{place} is not a list of parts, each an input, a start and a stop")
     parts = tuple(Part(*row) for row in rows)
@@ -219,11 +199,7 @@ def refuse_tokenizer_facts(name: str, fingerprint: str, size: int, options: JobO
 
 
 def tokenizer_name(fingerprint: str) -> str:
-    """The name of the file of a job's tokenizer.
-
-    Raises:
-        ValueError: It is not the fingerprint of a tokenizer.
-    """
+    """The name of the file of a job's tokenizer; ValueError if this is not a fingerprint."""
     if not re.fullmatch("[0-9a-f]{64}", fingerprint):
         raise ValueError(f"{fingerprint[:50]!r} is not the fingerprint of a tokenizer")
     return f"tokenizer-{fingerprint[:12]}.toksmith"
@@ -246,14 +222,14 @@ def refuse_parts(inputs: Sequence[PlannedInput], shards: Sequence[Sequence[Part]
             raise ValueError(f"shards does not have all parts of inputs[{number}] once, in order")
 
 
-def is_covered(found: PlannedInput, parts: Sequence[Part]) -> bool:
+def is_covered(planned_input: PlannedInput, parts: Sequence[Part]) -> bool:
     """Whether these parts cover a file; the number of a table's row groups is not checked, because only the table has it."""
-    unit = part_unit(Path(found.path))
+    unit = part_unit(Path(planned_input.path))
     if unit is None:
         return len(parts) == 1 and parts[0].start is None
     edges = [part.start for part in parts]
     ends = [0, *(part.stop for part in parts)]
-    return edges == ends[:-1] and (unit == "group" or ends[-1] == found.bytes)
+    return edges == ends[:-1] and (unit == "group" or ends[-1] == planned_input.bytes)
 
 
 def part_unit(path: Path) -> str | None:
@@ -264,7 +240,6 @@ def part_unit(path: Path) -> str | None:
 
 
 def is_part(part: Part) -> bool:
-    """Whether this is a possible part of a file."""
     if not all(map(has_json_type, part, ("int", "int | None", "int | None"))):
         return False
     if part.start is None or part.stop is None:
@@ -273,11 +248,6 @@ def is_part(part: Part) -> bool:
 
 
 def read_plan(folder: Folder) -> Plan:
-    """The plan of the job in a folder.
-
-    Raises:
-        JobError: There is no plan, or it cannot be read.
-    """
     try:
         return Plan.of(folder.read(JOB))
     except FileNotFoundError:
@@ -312,10 +282,6 @@ def cut_corpus(
     """The inputs of a corpus, and its shards of about `shard_size` bytes of the files, in their order.
 
     Files in the folder of a planned job are skipped, so that a corpus can contain this folder.
-
-    Raises:
-        CorpusError: A file cannot be read.
-        InvalidOption: The corpus has an item that is not a file, or a file in the folder of a new job.
     """
     inputs: list[PlannedInput] = []
     pieces: list[tuple[Part, int]] = []
@@ -337,26 +303,25 @@ def cut_corpus(
 
 
 def make_input(file: File) -> PlannedInput:
-    """The input for a file in its current state."""
     path = url_of(file.path) or os.path.abspath(file.path)
     with wrap_corpus_errors(path):
         return PlannedInput(path, *input_at(path).facts(), file.field)
 
 
-def cut_input(number: int, found: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
+def cut_input(number: int, planned_input: PlannedInput, step: int) -> Iterator[tuple[Part, int]]:
     """The smallest parts into which a file can be cut, with their sizes."""
-    path = Path(found.path)
+    path = Path(planned_input.path)
     unit = part_unit(path)
     if unit == "group":
-        for group, size in enumerate(row_group_sizes(path, found.field)):
+        for group, size in enumerate(row_group_sizes(path, planned_input.field)):
             yield Part(number, group, group + 1), size
     elif unit == "byte":
         start = 0
-        for stop in row_starts(input_at(found.path), found.bytes, step):
+        for stop in row_starts(input_at(planned_input.path), planned_input.bytes, step):
             yield Part(number, start, stop), stop - start
             start = stop
     else:
-        yield Part(number), found.bytes
+        yield Part(number), planned_input.bytes
 
 
 def row_starts(file: LocalInput | RemoteInput, size: int, step: int) -> Iterator[int]:
@@ -393,27 +358,24 @@ def group_parts(pieces: Iterable[tuple[Part, int]], most: int) -> Iterator[tuple
         yield tuple(shard)
 
 
-def refuse_changed_input(found: PlannedInput) -> None:
+def refuse_changed_input(planned_input: PlannedInput) -> None:
     """Raises CorpusError if a file has changed since the plan was made."""
-    with wrap_corpus_errors(found.path):
-        now = input_at(found.path).facts()
-    if (now.bytes, now.version) != (found.bytes, found.version):
-        change = f"it has {now.bytes:,} bytes now, {found.bytes:,} in the plan"
-        if now.bytes == found.bytes:
+    with wrap_corpus_errors(planned_input.path):
+        now = input_at(planned_input.path).facts()
+    if (now.bytes, now.version) != (planned_input.bytes, planned_input.version):
+        change = f"it has {now.bytes:,} bytes now, {planned_input.bytes:,} in the plan"
+        if now.bytes == planned_input.bytes:
             change = "it was written to since"
         problem = (
             f"changed after the job was planned ({change}); plan the job again with force=True, or restore the file"
         )
-        raise CorpusError(found.path, None, problem)
+        raise CorpusError(planned_input.path, None, problem)
 
 
 def unit_sizes(plan: Plan, times: Callable[[PlannedInput], int] = lambda _: 1) -> list[int]:
     """The bytes of the inputs that each unit of a job reads; row groups of one file count as equal.
 
-    The second round of a shuffle counts as reading all inputs again, in equal parts.
-
-    Args:
-        times: The factor for the bytes of an input.
+    The second round of a shuffle counts as reading all inputs again, in equal parts. `times`: the factor for an input.
     """
     groups: dict[int, int] = {}
     for part in (part for shard in plan.shards for part in shard):
@@ -449,11 +411,7 @@ class HeldIdsLimit:
         self._number, self._most, self._held = number, room.held, 0
 
     def add(self, documents: int, ids: int) -> None:
-        """Counts documents with their ids.
-
-        Raises:
-            JobError: They need more memory than the limit.
-        """
+        """Counts documents with their ids; raises JobError if they need more memory than the limit."""
         self._held += HELD_PER_DOCUMENT * documents + HELD_PER_ID * ids
         if self._most is not None and self._held > self._most:
             problem = f"its ids, which are held together, need more than {self._most:,} bytes, the most that max_memory allows"
@@ -466,15 +424,14 @@ def held_bytes(plan: Plan) -> int:
     if plan.options.shuffle is None and plan.options.pack != "best-fit":
         return 0
 
-    def times(found: PlannedInput) -> int:
-        path = Path(found.path)
+    def times(planned_input: PlannedInput) -> int:
+        path = Path(planned_input.path)
         return UNPACKED_FACTOR if path.suffix in PACKED or kind_of(path) in TABLES else 1
 
     return HELD_PER_BYTE * max(unit_sizes(plan, times)[: len(plan.shards)], default=0)
 
 
 def memory_per_byte(plan: Plan) -> int:
-    """The bytes of memory per byte of the longest document."""
     options = plan.options
     if options.shuffle is not None or options.pack is not None:
         return WHOLE_PER_BYTE_OF.get(options.to, WHOLE_PER_BYTE)
@@ -485,11 +442,7 @@ def memory_per_byte(plan: Plan) -> int:
 def worker_limits(
     threads: int | None, max_memory: int | None, longest: int = LEAST_LONGEST, *, held: int = 0, times: int = PER_BYTE
 ) -> WorkerLimits:
-    """The limits of a worker for documents of up to `longest` bytes, which need `times` as much memory, and `held` bytes.
-
-    Raises:
-        InvalidOption: `max_memory` is not enough for one thread.
-    """
+    """The limits of a worker that needs `times` the `longest` document in memory, and `held` bytes."""
     count = thread_count(threads)
     if max_memory is None:
         return WorkerLimits(count)

@@ -41,12 +41,10 @@ class ThisProcess:
         self._job, self._way, self._number = job, way, 0
 
     def give(self, number: int) -> int:
-        """Stores the number of a shard."""
         self._number = number
         return 1
 
     def answers(self) -> list[tuple[int, toksmith.corpus.Receipt | BaseException]]:
-        """Makes the shard."""
         try:
             return [(self._number, toksmith.corpus.run_shard(self._job, self._number, **self._way))]
         except Exception as problem:  # noqa: BLE001 - `hand_out` raises it
@@ -70,7 +68,6 @@ class Processes:
         return self._all[pipe][0]
 
     def answers(self) -> Iterator[tuple[int, toksmith.corpus.Receipt | BaseException]]:
-        """Reads the answers of processes."""
         pipe: Any
         for pipe in wait(list(self._busy)):
             number = self._busy.pop(pipe)

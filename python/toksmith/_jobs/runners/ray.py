@@ -29,11 +29,6 @@ def start(job: str, *, workers: int, threads: int, max_memory: int | None, addre
 
 
 def library() -> Any:
-    """The module `ray`.
-
-    Raises:
-        ImportError: It is not installed.
-    """
     try:
         ray: Any = import_module("ray")
     except ImportError as missing:
@@ -54,13 +49,11 @@ class RayTasks:
         self._flying: dict[Any, int] = {}
 
     def give(self, number: int) -> str:
-        """Starts a task."""
         job, threads, max_memory = self._given
         self._flying[self._task.remote(job, number, threads, max_memory)] = number
         return "task"
 
     def answers(self) -> Iterator[tuple[int, toksmith.corpus.Receipt | BaseException]]:
-        """Waits for the next task to end."""
         for task in self._ray.wait(list(self._flying))[0]:
             number = self._flying.pop(task)
             try:
@@ -87,7 +80,6 @@ UnreadableInput.__module__ = __name__  # for pickle; the class is not public
 
 
 def run_task(job: str, number: int, threads: int, max_memory: int | None = None) -> toksmith.corpus.Receipt:
-    """Makes a shard in a task."""
     try:
         return toksmith.corpus.run_shard(job, number, threads=threads, max_memory=max_memory)
     except toksmith.errors.CorpusError as error:

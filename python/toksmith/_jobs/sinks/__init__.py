@@ -32,7 +32,6 @@ def counts_name(number: int) -> str:
 
 
 def takes_no_ids(files: ShardFiles, spec: SinkSpec) -> Sink:
-    """Raises TypeError: the format of counts takes no ids."""
     raise TypeError("a job that counts writes no ids")
 
 

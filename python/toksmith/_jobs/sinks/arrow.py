@@ -40,7 +40,6 @@ class ArrowSink:
         files.at_end(self.give_up)
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents."""
         if not len((rows := self._held.complete(rows)).ends):
             return
         arrow = self._arrow
@@ -54,21 +53,18 @@ class ArrowSink:
         self.write(arrow.record_batch(columns, schema=self._schema))
 
     def write(self, batch: Any) -> None:
-        """Writes a batch of rows."""
         with wrap_write_errors(self._file.path):
             if self._writer is None:
-                self._writer = self.opened()
+                self._writer = self.open_writer()
             self._writer.write_batch(batch)
 
-    def opened(self) -> Any:
-        """The writer of the rows."""
+    def open_writer(self) -> Any:
         return self._arrow.parquet.ParquetWriter(self._file.file, self._schema, compression="zstd")
 
     def close(self) -> None:
-        """Completes the file."""
         with wrap_write_errors(self._file.path):
             if self._writer is None:
-                self._writer = self.opened()
+                self._writer = self.open_writer()
             self._writer.close()
             self._is_complete = True
 
@@ -106,13 +102,11 @@ class RowBuffer:
 class StreamSink(ArrowSink):
     """The same rows as an Arrow stream, which `datasets` maps into memory."""
 
-    def opened(self) -> Any:
-        """The writer of the rows."""
+    def open_writer(self) -> Any:
         return self._arrow.ipc.new_stream(self._file.file, self._schema)
 
 
 def schema_of(arrow: Any, spec: SinkSpec) -> Any:
-    """The schema of a shard's file."""
     fields = [("input_ids", arrow.list_(arrow.int32())), ("n_tokens", arrow.int32())]
     fields += [("id", arrow.string())] if spec.named else []
     fields += [("seq_lengths", arrow.list_(arrow.int32()))] if spec.packed else []
@@ -120,13 +114,11 @@ def schema_of(arrow: Any, spec: SinkSpec) -> Any:
 
 
 def list_column(arrow: Any, values: NDArray[Any], lengths: NDArray[np.int64]) -> Any:
-    """A column of lists."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     return arrow.ListArray.from_arrays(offsets, arrow.array(values.astype(np.int32, copy=False)))
 
 
 def name_column(arrow: Any, names: Sequence[str | None]) -> Any:
-    """A column of names."""
     if not isinstance(names, RowNames):
         return arrow.array(list(names), arrow.string())
     offsets = np.concatenate([np.zeros(1, np.uint64), names.ends]).astype(np.int32)
@@ -135,7 +127,6 @@ def name_column(arrow: Any, names: Sequence[str | None]) -> Any:
 
 
 def parquet_name(spec: SinkSpec) -> str:
-    """The name of a shard's file."""
     return f"{spec.stem}.parquet"
 
 
@@ -162,14 +153,12 @@ def write_hf_info(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -
 
 
 def parquet_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
-    """These columns of a shard's Parquet file, in batches of rows."""
     arrow = import_pyarrow(parquet_name(spec))
     with open_guarded(folder / parquet_name(spec)) as source, arrow.parquet.ParquetFile(source) as file:
         yield from file.iter_batches(ROWS_AT_A_TIME, columns=list(columns))
 
 
 def stream_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iterator[Any]:
-    """These columns of a shard's Arrow stream, in batches of rows."""
     arrow = import_pyarrow(stream_name(spec))
     with open_guarded(folder / stream_name(spec)) as file, arrow.ipc.open_stream(file) as stream:
         for batch in stream:
@@ -178,8 +167,6 @@ def stream_batches(folder: Path, spec: SinkSpec, columns: Sequence[str]) -> Iter
 
 
 def length_reader(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[NDArray[np.int64]]]:
-    """A reader of the lengths of a shard's documents, in batches."""
-
     def lengths(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
         for batch in batches(folder, spec, ["n_tokens"]):
             yield batch.column(0).to_numpy().astype(np.int64)
@@ -188,8 +175,6 @@ def length_reader(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[NDArr
 
 
 def document_reader(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[SinkRows]]:
-    """A reader of a shard's documents with their names, in batches."""
-
     def stream(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
         for batch in batches(folder, spec, ["input_ids", "id"] if spec.named else ["input_ids"]):
             offsets = batch.column(0).offsets.to_numpy()
@@ -201,7 +186,6 @@ def document_reader(batches: Batches) -> Callable[[Path, SinkSpec], Iterator[Sin
 
 
 def arrow_row(name: str, what: str, **own: Any) -> SinkRow:
-    """A row of `SINKS` for a format of rows."""
     own |= {"libraries": ("pyarrow",), "packs": True, "names": True, "batched": True}
     return SinkRow(name, what, ("int32",), lambda size: "int32", **own)
 

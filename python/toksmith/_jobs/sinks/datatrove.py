@@ -25,11 +25,7 @@ class DatatroveSink:
         self._ids, self._index, self._metadata = (files.new(name) for name in names)
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents.
-
-        Raises:
-            DoesNotFit: A document has no ids: datatrove's positions would be wrong after it.
-        """
+        """Writes documents. Each must have ids: datatrove's positions would be wrong after an empty document."""
         if not self._lengths.of(len(rows.ids), rows.ends).all():
             problem = (
                 "a document has no ids, after which datatrove reads wrong positions; pass empty='skip', or append="
@@ -40,7 +36,6 @@ class DatatroveSink:
         self._count += len(rows.ids)
 
     def close(self) -> None:
-        """Writes the metadata."""
         size = np.dtype(self._spec.dtype).itemsize
         lines = (f"toksmith-{self._spec.tokenizer}|{size}", str(self._count), format_token_count(self._count))
         self._metadata.write("\n".join(lines).encode())
@@ -54,12 +49,10 @@ def format_token_count(number: int) -> str:
 
 
 def lengths_datatrove(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """The lengths of a shard's documents."""
     return lengths_from_ends(folder / f"{spec.stem}.ds.index", "<u8")
 
 
 def stream_datatrove(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, a few MiB at a time."""
     return stream_ids(folder / f"{spec.stem}.ds", spec.dtype, lengths_datatrove(folder, spec))
 
 

@@ -39,11 +39,7 @@ class DolmaSink:
         self._rows = StoredGzip(files.new(f"{files_stem(spec)}.csv.gz"))
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents.
-
-        Raises:
-            DoesNotFit: A document does not end in the id of `append`, or has it inside: OLMo-core would cut it there.
-        """
+        """Writes documents. Each must have the id of `append` at its end only: OLMo-core would cut it elsewhere."""
         ends = rows.ends.astype(np.int64)
         if not np.array_equal(np.flatnonzero(rows.ids == self._last) + 1, ends):
             problem = "a document does not have the token of append= only at its end, where OLMo-core cuts documents"
@@ -58,7 +54,6 @@ class DolmaSink:
         self._count += len(rows.ids)
 
     def close(self) -> None:
-        """Completes the files."""
         self._rows.close()
 
 
@@ -68,7 +63,6 @@ def clean_name(name: str) -> str:
 
 
 def files_stem(spec: SinkSpec) -> str:
-    """The name of a shard's files without their suffixes."""
     return f"part-{spec.stem}"
 
 
@@ -80,7 +74,6 @@ class StoredGzip:
         file.write(b"\x1f\x8b\x08" + bytes(6) + b"\xff")
 
     def write(self, data: bytes) -> None:
-        """Appends bytes."""
         self._sum = zlib.crc32(data, self._sum)
         self._size += len(data)
         self._held += data
@@ -90,7 +83,6 @@ class StoredGzip:
         self._held = self._held[complete:]
 
     def close(self) -> None:
-        """Writes the last block and the sum."""
         self._block(self._held, last=True)
         self._file.write(struct.pack("<II", self._sum, self._size & 0xFFFFFFFF))
 

@@ -35,7 +35,6 @@ class PartSink:
         self._file = files.new(f"{PARTS}/{spec.stem}.ids")
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents."""
         self._file.write(np.ascontiguousarray(rows.ids).data)
 
     def close(self) -> None:
@@ -51,11 +50,7 @@ class PartReader:
         self._dtype = np.dtype(dtype).newbyteorder("<")
 
     def read(self) -> Iterator[NDArray[Any]]:
-        """The ids, a few MiB at a time.
-
-        Raises:
-            JobError: After the last ids of a part: the part does not match its receipt.
-        """
+        """The ids, a few MiB at a time; then JobError if the part does not match its receipt."""
         for part in self._files:
             digest = hashlib.sha256()
             path = self._folder.at(part.name)
@@ -85,11 +80,7 @@ def write_one_file(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) 
 
 
 def write_equal_files(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """Writes llm.c's files, whose lengths differ by at most one id: a trainer refuses a file that is shorter than its batch.
-
-    Raises:
-        DoesNotFit: The job has no ids; llm.c cannot read an empty file.
-    """
+    """Writes llm.c's files, whose lengths differ by at most one id: a trainer refuses a file shorter than its batch."""
     total = sum(receipt.ids for receipt in receipts)
     if not total:
         raise DoesNotFit(str(folder), "there are no ids, and llm.c reads no file without ids")

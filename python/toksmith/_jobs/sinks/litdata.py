@@ -37,7 +37,6 @@ class LitdataSink:
         self._before: list[NDArray[np.int64]] = []  # the lengths of the documents before the first ids
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents."""
         lengths = self._own.of(len(rows.ids), rows.ends) * np.dtype(self._spec.dtype).itemsize
         if self._out is None:
             self._before.append(lengths)
@@ -48,18 +47,15 @@ class LitdataSink:
         self._out.add(np.ascontiguousarray(rows.ids).data, lengths)
 
     def close(self) -> None:
-        """Completes the file."""
         if self._out is not None:
             self._out.close()
 
 
 def chunk_name(spec: SinkSpec) -> str:
-    """The name of a shard's file."""
     return f"chunk-0-{spec.stem}.bin"
 
 
 def write_litdata_index(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """Writes `index.json`."""
     files = [file for receipt in receipts for file in receipt.files]
     chunks: list[dict[str, Any]] = []
     for file in files:
@@ -73,7 +69,6 @@ def write_litdata_index(folder: Folder, receipts: Sequence[Receipt], spec: SinkS
 
 
 def lengths_litdata(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """The lengths of a shard's documents."""
     path = folder / chunk_name(spec)
     if status_of(path) is None:
         return
@@ -83,7 +78,6 @@ def lengths_litdata(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]
 
 
 def stream_litdata(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, a few MiB at a time."""
     path = folder / chunk_name(spec)
     for batch in lengths_litdata(folder, spec):
         yield from stream_ids(path, spec.dtype, [batch], offset=4 * (len(batch) + 2))

@@ -37,11 +37,7 @@ class MdsSink:
         self._begun: list[NDArray[Any]] = []  # the parts of a long document: its size must precede its ids
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents.
-
-        Raises:
-            DoesNotFit: A document has no ids: the format has no empty arrays.
-        """
+        """Writes documents. Each must have ids: the format has no empty arrays."""
         last_end = int(rows.ends[-1]) if len(rows.ends) else 0
         beginning = rows.ids[last_end:]
         if len(rows.ends) and self._begun:
@@ -89,18 +85,15 @@ class MdsSink:
         self._open_file().add(b"".join(parts), np.array(lengths, np.int64))
 
     def close(self) -> None:
-        """Completes the file."""
         if self._out is not None:
             self._out.close(json.dumps(config_of(self._spec), sort_keys=True).encode())
 
 
 def array_bytes(values: NDArray[Any]) -> bytes:
-    """The bytes of an array of one dimension."""
     return array_head(len(values)) + values.tobytes()
 
 
 def array_head(count: int) -> bytes:
-    """The header of an array."""
     code = 0 if count < 1 << 8 else 1 if count < 1 << 16 else 2
     return bytes([1 << 2 | code]) + struct.pack(WIDTHS[code], count)
 
@@ -116,12 +109,10 @@ def config_of(spec: SinkSpec) -> dict[str, Any]:
 
 
 def mds_name(spec: SinkSpec) -> str:
-    """The name of a shard's file."""
     return f"shard.{spec.stem}.mds"
 
 
 def write_mds_index(folder: Folder, receipts: Sequence[Receipt], spec: SinkSpec) -> list[WrittenFile]:
-    """Writes `index.json`."""
     files = [file for receipt in receipts for file in receipt.files]
     shards = []
     for file in files:

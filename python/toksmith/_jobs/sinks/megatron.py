@@ -20,7 +20,7 @@ from ..._storage.atomic_files import wrap_write_errors
 from ..written import ShardFile, ShardFiles
 from .rows import AT_A_TIME, DocumentLengths, DoesNotFit, SinkRow, SinkRows, SinkSpec, stream_ids
 
-__all__ = ["HEAD", "LEAST_I32", "MAGIC", "ROW", "index_of", "read_index"]
+__all__ = ["ROW"]
 
 MAGIC = b"MMIDIDX\x00\x00"
 HEAD = struct.Struct("<9sQBQQ")
@@ -43,7 +43,6 @@ class MegatronSink:
         files.at_end(self._lengths.close)
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents."""
         lengths = self._own.of(len(rows.ids), rows.ends)
         if len(lengths) and lengths.max() > MOST:
             raise DoesNotFit(
@@ -58,14 +57,12 @@ class MegatronSink:
             self._bin.write(np.ascontiguousarray(rows.ids).data)
 
     def close(self) -> None:
-        """Completes the files."""
         if self._bin is not None:
             index = self._files.new(f"{pair_stem(self._spec)}.idx")
             for data in index_of(self._read_lengths, self._count, self._spec.dtype):
                 index.write(data)
 
     def _read_lengths(self) -> Iterator[NDArray[np.int64]]:
-        """The lengths from the first on."""
         with wrap_write_errors(self._files.folder):  # seeking can write the buffer to the file
             self._lengths.seek(0)
         while data := self._lengths.read(4 * AT_A_TIME):
@@ -73,17 +70,11 @@ class MegatronSink:
 
 
 def pair_stem(spec: SinkSpec) -> str:
-    """The name of a pair without its suffix."""
     return f"{spec.stem}_text_document"
 
 
 def index_of(lengths: Callable[[], Iterator[NDArray[np.int64]]], count: int, dtype: str) -> Iterator[bytes]:
-    """Yields the parts of an index with a sequence for each document, in bounded memory.
-
-    Args:
-        lengths: Yields the lengths of all documents in batches; it is called twice.
-        count: The number of documents.
-    """
+    """Yields the parts of an index of `count` documents in bounded memory; calls `lengths` (in batches) twice."""
     yield HEAD.pack(MAGIC, 1, CODES[dtype], count, count + 1)
     for batch in lengths():
         yield batch.astype("<i4").tobytes()
@@ -96,27 +87,7 @@ def index_of(lengths: Callable[[], Iterator[NDArray[np.int64]]], count: int, dty
         yield np.arange(first, min(first + AT_A_TIME, count + 1), dtype="<i8").tobytes()
 
 
-def read_index(data: bytes) -> tuple[str, NDArray[np.int64], NDArray[np.int64]]:
-    """The type of the ids, the lengths of the sequences, and the first sequences of the documents.
-
-    Raises:
-        ValueError: It is not an index of Megatron.
-    """
-    if len(data) < HEAD.size:
-        raise ValueError("it is shorter than the head of an index")
-    magic, version, code, sequences, documents = HEAD.unpack_from(data)
-    names = {code: name for name, code in CODES.items()}
-    if (magic, version) != (MAGIC, 1) or code not in names:
-        raise ValueError("it does not begin like an index of uint16 or int32 ids")
-    if len(data) != HEAD.size + 12 * sequences + 8 * documents:
-        raise ValueError("its size does not match its numbers of sequences and documents")
-    lengths = np.frombuffer(data, "<i4", sequences, HEAD.size).astype(np.int64)
-    firsts = np.frombuffer(data, "<i8", documents, HEAD.size + 12 * sequences)
-    return names[code], lengths, firsts
-
-
 def lengths_megatron(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """The lengths of a shard's documents."""
     path = folder / f"{pair_stem(spec)}.idx"
     if status_of(path) is None:
         return
@@ -134,7 +105,6 @@ def lengths_megatron(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]
 
 
 def stream_megatron(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, a few MiB at a time."""
     path = folder / f"{pair_stem(spec)}.bin"
     return stream_ids(path, spec.dtype, lengths_megatron(folder, spec)) if status_of(path) is not None else iter(())
 

@@ -25,23 +25,19 @@ class NpySink:
         self._ends = GrowingArray(files.together(names[1]), ends, "uint64", is_summed=False)
 
     def add(self, rows: SinkRows) -> None:
-        """Writes documents."""
         self._ends.append(rows.ends + np.uint64(self._ids.count))
         self._ids.append(rows.ids)
 
     def close(self) -> None:
-        """Completes the files."""
         self._ids.finish()
         self._ends.finish()
 
 
 def lengths_npy(folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-    """The lengths of a shard's documents."""
     return lengths_from_ends(folder / f"{spec.stem}.ends.npy", "<u8", offset=HEADER_BYTES)
 
 
 def stream_npy(folder: Path, spec: SinkSpec) -> Iterator[SinkRows]:
-    """The documents of a shard, a few MiB at a time."""
     return stream_ids(folder / f"{spec.stem}.npy", spec.dtype, lengths_npy(folder, spec), offset=HEADER_BYTES)
 
 

@@ -34,17 +34,12 @@ class OffsetsFirst:
             self._waiting.create()
 
     def add(self, data: bytes | memoryview, lengths: NDArray[np.int64]) -> None:
-        """Adds items of these lengths in bytes."""
         with wrap_write_errors(self._path):
             self._waiting.file.write(data)
         self._lengths.append(lengths)
 
     def close(self, between: bytes = b"") -> None:
-        """Writes the file.
-
-        Raises:
-            DoesNotFit: It has 4 GiB or more, so its offsets do not fit 32 bits.
-        """
+        """Writes the file, which must have less than 4 GiB, because its offsets have 32 bits."""
         lengths = np.concatenate([np.zeros(1, np.int64), *self._lengths])
         places = np.cumsum(lengths) + (4 + 4 * len(lengths) + len(between))
         if places[-1] >= MOST:
@@ -63,21 +58,13 @@ class OffsetsFirst:
 
 
 def items_of(folder: Folder, name: str) -> int:
-    """The number of items in such a file.
-
-    Raises:
-        FormatError: It cannot be read.
-    """
+    """The number of items in such a file."""
     with wrap_read_errors(folder.at(name)):
         return int.from_bytes(folder.read(name, 0, 4), "little")
 
 
 def read_places(file: BinaryIO) -> NDArray[np.int64]:
-    """The starts of the items of such a file, and the end of the last.
-
-    Raises:
-        ValueError: The places contradict the size of the file, or do not ascend.
-    """
+    """The starts of the items of such a file, and the end of the last; they must ascend and match the file's size."""
     count, size = int.from_bytes(file.read(4), "little"), os.fstat(file.fileno()).st_size
     if 4 * (count + 2) > size:
         raise ValueError(f"it has {size:,} bytes, too few for the places of {count:,} items")

@@ -128,19 +128,16 @@ class SinkRow(NamedTuple):
         return iter(()) if self.stream is None else self.stream(folder, spec)
 
     def documents(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[Any]]:
-        """The ids of each document of a shard."""
         for rows in self.rows(folder, spec):
             yield from split_ids(rows.ids, rows.ends)
 
     def lengths_in(self, folder: Path, spec: SinkSpec) -> Iterator[NDArray[np.int64]]:
-        """The lengths of a shard's documents, in batches."""
         if self.lengths is not None:
             return self.lengths(folder, spec)
         return (lengths_of(rows.ends) for rows in self.rows(folder, spec))
 
 
 def lengths_of(ends: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The lengths of the documents with these ends."""
     places = ends.astype(np.int64)
     lengths: NDArray[np.int64] = places - np.concatenate([np.zeros(1, np.int64), places])[: len(places)]
     return lengths
@@ -164,7 +161,6 @@ class DocumentLengths:
 
 
 def lengths_from_ends(path: Path, dtype: str, *, offset: int = 0) -> Iterator[NDArray[np.int64]]:
-    """The lengths of documents, from a file of their ends."""
     last = 0
     with open_guarded(path) as file:
         file.seek(offset)
@@ -174,11 +170,7 @@ def lengths_from_ends(path: Path, dtype: str, *, offset: int = 0) -> Iterator[ND
 
 
 def stream_ids(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, offset: int = 0) -> Iterator[SinkRows]:
-    """The documents of a file of ids, a few MiB at a time; a longer document is a separate batch.
-
-    Raises:
-        ValueError: The file has fewer ids.
-    """
+    """The documents of a file of ids, a few MiB at a time; a longer document is a separate batch."""
     with open_guarded(path) as file:
         file.seek(offset)
         for batch in lengths:
@@ -195,7 +187,6 @@ def stream_ids(path: Path, dtype: str, lengths: Iterable[NDArray[np.int64]], *, 
 
 
 def split_ids(ids: NDArray[Any], ends: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The documents with these ends."""
     start = 0
     for end in ends.tolist():
         yield ids[start:end]

@@ -100,26 +100,16 @@ class Receipt:
 
 
 def receipt_name(number: int) -> str:
-    """The name of a receipt's file."""
     return f"{RECEIPTS}/{number:05d}.json"
 
 
 def write_receipt(folder: Folder, receipt: Receipt) -> None:
-    """Writes a receipt. The shard is done as soon as the receipt has its name.
-
-    Raises:
-        FormatError: It cannot be written.
-        JobError: Its folder is a link.
-    """
+    """Writes a receipt. The shard is done as soon as the receipt has its name."""
     folder.write(receipt_name(receipt.shard), receipt.to_bytes())
 
 
 def read_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt | None]:
-    """The receipts of these shards; None for a shard that is not done.
-
-    Raises:
-        JobError: A file is not a receipt.
-    """
+    """The receipts of these shards; None for a shard that is not done."""
     contents = folder.read_each([receipt_name(number) for number in shards])
     for number in shards:
         try:
@@ -153,11 +143,6 @@ def readable_receipts(folder: Folder, shards: Sequence[int]) -> Iterator[Receipt
 
 
 def parse_receipt(number: int, data: bytes) -> Receipt:
-    """The receipt of a shard from its JSON.
-
-    Raises:
-        ValueError, KeyError, TypeError: It is not a receipt.
-    """
     value = json.loads(data)
     if value["toksmith_receipt"] != 1 or value["shard"] != number:
         raise ValueError(f"it is not the receipt of shard {number}")
@@ -171,11 +156,6 @@ def parse_receipt(number: int, data: bytes) -> Receipt:
 
 
 def parse_input_row(row: list[object]) -> tuple[object, ...]:
-    """Validates a row of `Receipt.inputs`.
-
-    Raises:
-        ValueError: It is not four numbers.
-    """
     if len(row) != 4 or not all(map(is_count, row)):
         raise ValueError("an entry of its inputs is not four numbers")
     return tuple(row)
@@ -200,11 +180,7 @@ def has_json_type(value: object, kinds: str) -> bool:
 
 
 def parse_file_entry(name: object, size: object, sha256: object) -> WrittenFile:
-    """Validates a file entry of a receipt or a manifest, which is not trusted.
-
-    Raises:
-        ValueError: The name does not name a file in the job's folder or a subfolder, or a value has a wrong type.
-    """
+    """Validates an untrusted file entry of a receipt or a manifest: a name in the job's folder or a subfolder."""
     if type(name) is not str or type(size) is not int or size < 0 or type(sha256) is not str:
         raise ValueError("an entry of its files is not a name, a size and a sum")
     parts = name.split("/")
@@ -218,26 +194,15 @@ def parse_file_entry(name: object, size: object, sha256: object) -> WrittenFile:
 
 
 def write_small(folder: Folder, name: str, data: bytes) -> WrittenFile:
-    """Writes a small file, and returns its size and sha256.
-
-    Raises:
-        FormatError: It cannot be written.
-    """
     folder.write(name, data)
     return facts_of_bytes(name, data)
 
 
 def facts_of_bytes(name: str, data: bytes) -> WrittenFile:
-    """The size and the sha256 of a file with these bytes."""
     return WrittenFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
 def facts_of_file(name: str, path: Path) -> WrittenFile:
-    """The size and the sha256 of a file, under the name that it will get.
-
-    Raises:
-        FormatError: It cannot be read.
-    """
     digest, size = hashlib.sha256(), 0
     with wrap_read_errors(path), open_guarded(path) as file:
         while data := file.read(HASHED_AT_A_TIME):
@@ -266,12 +231,7 @@ class ShardFiles:
         self._open.close()
 
     def together(self, name: str) -> AtomicFiles:
-        """An `AtomicFiles` for the one file of this name.
-
-        Raises:
-            FormatError: Its folder cannot be made.
-            JobError: Its folder is a link.
-        """
+        """An `AtomicFiles` for the one file of this name."""
         path = self.folder / name
         if path.parent != self.folder:
             make_subfolder(path.parent)
@@ -290,11 +250,7 @@ class ShardFiles:
         self._open.callback(call)
 
     def place(self) -> tuple[WrittenFile, ...]:
-        """Renames all files to their names, and flushes the names to the disk. Returns their sizes and sums.
-
-        Raises:
-            FormatError: A file cannot be written.
-        """
+        """Renames all files to their names, and flushes the names to the disk. Returns their sizes and sums."""
         paths = [name for group in self._together for name in group.complete()]
         with ThreadPoolExecutor(1) as flusher:  # waits for the disk while this thread computes the sums
             seals = [flusher.submit(group.seal) for group in self._together]
@@ -324,22 +280,13 @@ class ShardFile:
         self._size, self._digest = 0, hashlib.sha256()
 
     def write(self, data: bytes | memoryview) -> None:
-        """Appends bytes.
-
-        Raises:
-            FormatError: The file cannot be written.
-        """
         with wrap_write_errors(self.path):
             self._new.write(data)
         self._digest.update(data)
         self._size += memoryview(data).nbytes
 
     def facts(self, name: str) -> WrittenFile:
-        """The size and the sha256 of the file; if a library wrote to it directly, the file is read.
-
-        Raises:
-            FormatError: It cannot be read.
-        """
+        """The size and the sha256 of the file; if a library wrote to it directly, the file is read."""
         with wrap_read_errors(self.path):
             size = os.fstat(self.file.fileno()).st_size
         if self._size == size:
@@ -370,7 +317,6 @@ class GrowingArray:
             self._new.file.write(npy_header(self.dtype, 0))
 
     def append(self, values: NDArray[np.unsignedinteger]) -> None:
-        """Appends values."""
         data = np.ascontiguousarray(values, dtype=self.dtype).data
         with wrap_write_errors(self.path):
             self._new.write(data)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..._corpus import Corpus
-from ..._sources.named import TokenizerSource, load_tokenizer
+from ..._sources.named import TokenizerSource, resolve_tokenizer
 from ..._tokenizer.tokenizer import Tokenizer
 from .context import never_emitted, pattern, special_tokens, text_forms
 from .diagnosis import CheckFinding, Diagnosis, Severity, Witness
@@ -71,6 +71,6 @@ def doctor(
     >>> found.severity, found["unreachable"].counts["encode to themselves"]
     ('pass', 131)
     """
-    tok = load_tokenizer(tok)
+    tok = resolve_tokenizer(tok)
     subject = Subject(tok, corpus, None if embeddings is None else Path(embeddings))
     return Diagnosis(tok.fingerprint, tuple(check.function(subject) for check in CHECKS))

@@ -125,21 +125,21 @@ class CorpusReading:
     digest: str = ""
 
 
-def split_corpus(corpus: Corpus, held_out: Corpus | None, told: OnBytes) -> Split:
+def split_corpus(corpus: Corpus, held_out: Corpus | None, on_bytes: OnBytes) -> Split:
     """Reads a corpus and splits it.
 
     Args:
         held_out: Texts to measure; None to take them from the corpus.
-        told: A callback that gets the number of bytes read so far.
+        on_bytes: A callback that gets the number of bytes read so far.
     """
     refuse_once(corpus, "corpus")
     if held_out is not None:
         refuse_once(held_out, "held_out")
-        return split_given(corpus, held_out, told)
-    reading, longest = read_corpus(corpus, LONGEST, {}, told), LONGEST
+        return split_given(corpus, held_out, on_bytes)
+    reading, longest = read_corpus(corpus, LONGEST, {}, on_bytes), LONGEST
     if 0 < len(reading.smallest.texts) < FEWEST:
         longest = min(LONGEST, max(SHORTEST, reading.bytes // WANTED))
-        reading = read_corpus(corpus, longest, {}, told)
+        reading = read_corpus(corpus, longest, {}, on_bytes)
     refuse_empty(reading)
     ordered = reading.smallest.in_order()
     most = min(HELD_OUT_BYTES, reading.bytes // HELD_OUT_SHARE)
@@ -167,14 +167,14 @@ def split_corpus(corpus: Corpus, held_out: Corpus | None, told: OnBytes) -> Spli
     )
 
 
-def split_given(corpus: Corpus, held_out: Corpus, told: OnBytes) -> Split:
+def split_given(corpus: Corpus, held_out: Corpus, on_bytes: OnBytes) -> Split:
     """The split with given held-out texts, without those that the corpus contains."""
     with as_argument("held_out", "corpus"):
         candidates = read_corpus(held_out, LONGEST, {}, lambda _: None, HELD_OUT_BYTES).smallest.texts
     if not candidates:
         raise CorpusError(None, None, "the held-out text is empty: no byte in any of its documents")
     met: dict[int, bool] = dict.fromkeys(candidates, False)
-    reading = read_corpus(corpus, LONGEST, met, told)
+    reading = read_corpus(corpus, LONGEST, met, on_bytes)
     refuse_empty(reading)
     measured = tuple(candidates[hash][0] for hash in sorted(candidates) if not met[hash])
     if not measured:
@@ -215,7 +215,7 @@ def refuse_empty(seen: CorpusReading) -> None:
 
 
 def read_corpus(
-    corpus: Corpus, longest: int, met: dict[int, bool], told: OnBytes, room: int = HELD_OUT_BYTES + SAMPLE_BYTES
+    corpus: Corpus, longest: int, met: dict[int, bool], on_bytes: OnBytes, room: int = HELD_OUT_BYTES + SAMPLE_BYTES
 ) -> CorpusReading:
     """Reads a corpus once.
 
@@ -232,7 +232,7 @@ def read_corpus(
         reading.bytes += len(text)
         if hash in met:
             met[hash] = True
-        told(reading.bytes)
+        on_bytes(reading.bytes)
     reading.digest = digest.hexdigest()
     return reading
 

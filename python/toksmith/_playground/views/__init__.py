@@ -111,31 +111,31 @@ def is_long(session: Session, view: str, data: bytes) -> bool:
     return stored is not None and len(stored.text) > SHORT
 
 
-def run_view(view: str, asked: ViewRequest) -> Shown | dict[str, Any]:
+def run_view(view: str, request: ViewRequest) -> Shown | dict[str, Any]:
     """The result of the view, with the page's name of the tokenizer."""
-    asked.most = MOST.get(view, MOST_AT_ONCE)
-    result = VIEWS[view](asked)
-    asked.go_on()
-    if isinstance(result, dict) or not asked.values.get("tokenizers"):  # a view without a tokenizer of the page
+    request.most = MOST.get(view, MOST_AT_ONCE)
+    result = VIEWS[view](request)
+    request.go_on()
+    if isinstance(result, dict) or not request.values.get("tokenizers"):  # a view without a tokenizer of the page
         return result
-    return with_tokenizer_name(result, asked.names[asked.which])
+    return with_tokenizer_name(result, request.names[request.which])
 
 
-def answer_values(view: str, asked: ViewRequest) -> dict[str, Any]:
+def answer_values(view: str, request: ViewRequest) -> dict[str, Any]:
     """The answer to a request: the result of the view as JSON values, and the key of the text."""
-    result = run_view(view, asked)
+    result = run_view(view, request)
     values = result if isinstance(result, dict) else page_values(result.to_dict())
-    asked.go_on()
-    return {"result": values, "key": asked.values.get("key")}
+    request.go_on()
+    return {"result": values, "key": request.values.get("key")}
 
 
-def export_view(view: str, format: str, asked: ViewRequest) -> tuple[str, str]:
+def export_view(view: str, format: str, request: ViewRequest) -> tuple[str, str]:
     """The content type and the text of an exported view."""
-    result = run_view(view, asked)
+    result = run_view(view, request)
     if isinstance(result, dict):
         raise toksmith.errors.InvalidOption("view", view, "a view with a result to export")
     kind, make = EXPORTS[format]
-    toks = result.toks if isinstance(result, TrainedAt) else asked.toks
+    toks = result.toks if isinstance(result, TrainedAt) else request.toks
     return kind, make(NamedResult(result, toks))
 
 
@@ -165,18 +165,18 @@ EXPORTS: Mapping[str, tuple[str, Callable[[Shown], str]]] = {
 }
 
 
-def page_values(found: Any) -> Any:
+def page_values(result: Any) -> Any:
     """A result for the page: bytes also as drawn text, and long lists as their beginning and their length."""
-    if isinstance(found, list):
-        return [page_values(each) for each in found]
-    if not isinstance(found, dict):
-        return found
+    if isinstance(result, list):
+        return [page_values(each) for each in result]
+    if not isinstance(result, dict):
+        return result
     values: dict[str, Any] = {}
-    for name, value in found.items():
+    for name, value in result.items():
         if isinstance(value, list) and len(value) > MOST_LISTED and isinstance(value[0], dict):
             values[f"{name}_total"] = len(value)
             value = value[:MOST_LISTED]
         values[name] = page_values(value)
-    if isinstance(found.get("hex"), str):
-        values["shown"] = _render.token_text(bytes.fromhex(found["hex"]))
+    if isinstance(result.get("hex"), str):
+        values["shown"] = _render.token_text(bytes.fromhex(result["hex"]))
     return values

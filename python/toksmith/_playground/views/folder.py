@@ -41,9 +41,9 @@ def own_folder() -> OpenFolder:
     return OpenFolder(OWN, {path.relative_to(STATIC).as_posix(): path.read_bytes() for path in files})
 
 
-def folder_wanted(asked: ViewRequest) -> dict[str, Any]:
+def folder_wanted(request: ViewRequest) -> dict[str, Any]:
     """The indices of the paths that `.gitignore` files do not exclude."""
-    paths, ignores = asked.strings("paths"), asked.values.get("ignores", {})
+    paths, ignores = request.strings("paths"), request.values.get("ignores", {})
     if len(paths) > MOST_PATHS:
         raise toksmith.errors.InvalidOption(
             "paths", f"{len(paths):,} files", f"at most {MOST_PATHS:,}; open a folder in it"
@@ -57,14 +57,14 @@ def folder_wanted(asked: ViewRequest) -> dict[str, Any]:
     return {"wanted": [place for place, path in enumerate(paths) if path in included]}
 
 
-def folder_files(asked: ViewRequest) -> dict[str, Any]:
+def folder_files(request: ViewRequest) -> dict[str, Any]:
     """Stores files of a folder: the bytes of each in base64 by its path, or null for a binary file."""
-    sent = asked.values.get("files", {})
+    sent = request.values.get("files", {})
     if not isinstance(sent, dict):
         raise toksmith.errors.InvalidOption("files", type(sent).__name__, "files by their paths")
     files = {path: BINARY if content is None else decode_file(content, "files", path) for path, content in sent.items()}
-    key, name = asked.string("folder"), asked.string("name", "folder")[:200]
-    session = asked.session
+    key, name = request.string("folder"), request.string("name", "folder")[:200]
+    session = request.session
     if not key or len(key) > 100:
         raise toksmith.errors.InvalidOption("folder", key, "a key of 1 to 100 characters")
     target: OpenFolder = session.once("folder", key, lambda: OpenFolder(name))
@@ -78,10 +78,10 @@ def folder_files(asked: ViewRequest) -> dict[str, Any]:
     return {"files": len(merged), "bytes": size}
 
 
-def folder_of(asked: ViewRequest) -> OpenFolder:
+def folder_of(request: ViewRequest) -> OpenFolder:
     """The folder of a request; without a key, the page's own folder."""
-    key = asked.string("folder", "")
-    return asked.once("folder", key, lambda: unknown_folder(key) if key else own_folder())
+    key = request.string("folder", "")
+    return request.once("folder", key, lambda: unknown_folder(key) if key else own_folder())
 
 
 def unknown_folder(key: str) -> OpenFolder:
@@ -101,31 +101,31 @@ def parts_of(files: Mapping[str, bytes]) -> Iterator[dict[str, bytes]]:
     yield part
 
 
-def folder(asked: ViewRequest) -> explain.FolderMap:
+def folder(request: ViewRequest) -> explain.FolderMap:
     """The folder by tokens; the page has already applied the `.gitignore` files."""
-    source, tok = folder_of(asked), asked.tok
-    key = (asked.string("folder", ""), len(source.files), tok.fingerprint, asked.special)
+    source, tok = folder_of(request), request.tok
+    key = (request.string("folder", ""), len(source.files), tok.fingerprint, request.special)
 
     def make() -> explain.FolderMap:
         files: list[explain.FileTokens] = []
         skipped: list[explain.SkippedFile] = []
         for part in parts_of(source.files):
-            asked.go_on()
-            part_map = explain.folder(tok, part, ignored=True, special=asked.special)
+            request.go_on()
+            part_map = explain.folder(tok, part, ignored=True, special=request.special)
             files += part_map.files
             skipped += part_map.skipped
         ordered = sorted(files, key=lambda file: file.path), sorted(skipped)
-        return explain.FolderMap(source.name, asked.names[asked.which], tuple(ordered[0]), tuple(ordered[1]))
+        return explain.FolderMap(source.name, request.names[request.which], tuple(ordered[0]), tuple(ordered[1]))
 
-    return asked.once("folder_map", key, make)
+    return request.once("folder_map", key, make)
 
 
-def folder_areas(asked: ViewRequest) -> dict[str, Any]:
+def folder_areas(request: ViewRequest) -> dict[str, Any]:
     """The areas of the folder `inside` the map, two levels deep, and the figures of the whole map."""
-    folder_map = folder(asked)
-    wide, high = (asked.number(name, 800, least=1, most=10_000) for name in ("wide", "high"))
+    folder_map = folder(request)
+    wide, high = (request.number(name, 800, least=1, most=10_000) for name in ("wide", "high"))
     root, inside = folder_map.areas(), ""
-    for part in asked.string("inside", "").split("/"):
+    for part in request.string("inside", "").split("/"):
         below = next((each for each in root.below if part and each.name == f"{part}/"), None)
         if below is None:
             break

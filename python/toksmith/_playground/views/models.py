@@ -18,16 +18,16 @@ from .view_request import ViewRequest
 __all__ = ["MODELS", "SIZES", "ModelRow", "budget", "contexts_of", "line_for", "model", "models"]
 
 
-def models(asked: ViewRequest) -> dict[str, Any]:
+def models(request: ViewRequest) -> dict[str, Any]:
     """The rows of models; `maker` selects those of one maker."""
-    maker = asked.string("maker", "")
+    maker = request.string("maker", "")
     rows = [{**row._asdict(), "line": line_for(row.source)} for row in MODELS if maker in ("", row.maker)]
     return {"models": rows}
 
 
-def model(asked: ViewRequest) -> dict[str, Any]:
+def model(request: ViewRequest) -> dict[str, Any]:
     """Whether the tokenizer of a `source` is on this machine; `add` adds it to the page if it is missing there."""
-    source, session = asked.string("source"), asked.session
+    source, session = request.string("source"), request.session
     row = next((row for row in MODELS if row.source == source), None)
     if row is None:
         raise toksmith.errors.UnknownName("model", source, [row.source for row in MODELS])
@@ -35,7 +35,7 @@ def model(asked: ViewRequest) -> dict[str, Any]:
         tok = session.once("model", source, lambda: toksmith.load(source, download=False))
     except toksmith.ToksmithError as error:
         return {"here": False, "line": line_for(source), "why": str(error)}
-    if asked.values.get("add") is not True:
+    if request.values.get("add") is not True:
         return {"here": True, "entries": len(tok)}
     name = next((name for name, other in session.toks.items() if other == tok), None)
     if name is not None:
@@ -105,13 +105,13 @@ def contexts_of(tok: toksmith.Tokenizer) -> dict[str, int]:
     return {}
 
 
-def budget(asked: ViewRequest) -> explain.Budget:
+def budget(request: ViewRequest) -> explain.Budget:
     """Tokens relative to context lengths: those of each tokenizer's models, general sizes, and the user's own (`context`)."""
-    own = asked.number("context", 0, most=1 << 40)
+    own = request.number("context", 0, most=1 << 40)
     others = {**SIZES, **({"yours": own} if own else {})}
-    text, special = asked.text, asked.special
+    text, special = request.text, request.special
     rows: list[explain.BudgetRow] = []
-    for name, tok in asked.toks.items():
+    for name, tok in request.toks.items():
         result = explain.budget({name: tok}, text, context={**contexts_of(tok), **others}, special=special)
         rows += result.rows
     return explain.Budget(result.bytes, result.chars, tuple(rows))

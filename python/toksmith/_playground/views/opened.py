@@ -19,10 +19,10 @@ from .view_request import MOST_LOADED, Session, ViewRequest, decode_file
 __all__ = ["add_tokenizer", "new_name", "open_tokenizer", "proposals", "propose", "received_tokenizer"]
 
 
-def open_tokenizer(asked: ViewRequest) -> dict[str, Any]:
+def open_tokenizer(request: ViewRequest) -> dict[str, Any]:
     """Adds a tokenizer from files; returns its name and the facts for the page."""
-    tok = received_tokenizer(asked.values.get("files"), asked.values.get("pattern"))
-    return add_tokenizer(asked.session, asked.string("name", "tokenizer"), tok)
+    tok = received_tokenizer(request.values.get("files"), request.values.get("pattern"))
+    return add_tokenizer(request.session, request.string("name", "tokenizer"), tok)
 
 
 def add_tokenizer(session: Session, name: str, tok: toksmith.Tokenizer) -> dict[str, Any]:
@@ -37,9 +37,9 @@ def add_tokenizer(session: Session, name: str, tok: toksmith.Tokenizer) -> dict[
     return {"name": name, "about": session.about()}
 
 
-def propose(asked: ViewRequest) -> dict[str, Any]:
+def propose(request: ViewRequest) -> dict[str, Any]:
     """Pieces and tokens of the text, for choosing on the page."""
-    return proposals(asked.tok, asked.text)
+    return proposals(request.tok, request.text)
 
 
 MOST_FILES = 200

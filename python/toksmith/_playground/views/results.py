@@ -35,23 +35,23 @@ __all__ = [
 ]
 
 
-def repair(asked: ViewRequest) -> dict[str, Any]:
+def repair(request: ViewRequest) -> dict[str, Any]:
     """The text with findings of the lint repaired."""
-    return {"text": explain.lint(asked.tok, asked.text).repaired(*asked.strings("names"))}
+    return {"text": explain.lint(request.tok, request.text).repaired(*request.strings("names"))}
 
 
-def pieces(asked: ViewRequest) -> Shown:
+def pieces(request: ViewRequest) -> Shown:
     """One tokenizer on the text, or several compared."""
-    if len(asked.names) > 1:
-        return compare_texts(asked)
-    return explain.text(asked.tok, asked.text, special=asked.special)
+    if len(request.names) > 1:
+        return compare_texts(request)
+    return explain.text(request.tok, request.text, special=request.special)
 
 
-def parity(asked: ViewRequest) -> Shown:
+def parity(request: ViewRequest) -> Shown:
     """The cost of the same text in each language: the playground's own texts, or `lines` of `name: text`."""
-    lines = asked.strings("lines")
-    texts = dict(own_texts(lines)) if lines else asked.session.texts
-    return toksmith.metrics.parity(asked.tok, texts)
+    lines = request.strings("lines")
+    texts = dict(own_texts(lines)) if lines else request.session.texts
+    return toksmith.metrics.parity(request.tok, texts)
 
 
 def own_texts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -64,94 +64,94 @@ def own_texts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         yield name.strip(), text.strip()
 
 
-def prompt(asked: ViewRequest) -> Shown:
+def prompt(request: ViewRequest) -> Shown:
     """The text up to `end` characters as a prompt."""
-    text = asked.text
-    end = asked.number("end", len(text), most=len(text))
-    return explain.prompt(asked.tok, text, end, special=asked.special)
+    text = request.text
+    end = request.number("end", len(text), most=len(text))
+    return explain.prompt(request.tok, text, end, special=request.special)
 
 
-def doctor(asked: ViewRequest) -> Shown:
-    tok = asked.tok
-    return asked.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
+def doctor(request: ViewRequest) -> Shown:
+    tok = request.tok
+    return request.once("doctor", tok.fingerprint, lambda: toksmith.doctor(tok))
 
 
-def merges(asked: ViewRequest) -> Shown:
-    return explain.merges(asked.tok, asked.string("piece"))
+def merges(request: ViewRequest) -> Shown:
+    return explain.merges(request.tok, request.string("piece"))
 
 
-def tree(asked: ViewRequest) -> Shown:
+def tree(request: ViewRequest) -> Shown:
     """The parts of a token, and the tokens that are merged from it."""
-    return explain.token(asked.tok, asked.number("id"))
+    return explain.token(request.tok, request.number("id"))
 
 
-def history(asked: ViewRequest) -> Shown:
+def history(request: ViewRequest) -> Shown:
     """The history of a token in training."""
-    return explain.history(asked.tok, asked.number("id"))
+    return explain.history(request.tok, request.number("id"))
 
 
-def lint(asked: ViewRequest) -> Shown:
+def lint(request: ViewRequest) -> Shown:
     """The characters of the text that cost tokens but are invisible or look like others."""
-    return explain.lint(asked.tok, asked.text)
+    return explain.lint(request.tok, request.text)
 
 
-def specials(asked: ViewRequest) -> Shown:
+def specials(request: ViewRequest) -> Shown:
     """The special tokens in the text, treated in each of the three ways."""
-    return explain.specials(asked.tok, asked.text)
+    return explain.specials(request.tok, request.text)
 
 
-def search(asked: ViewRequest) -> Shown:
-    by: Any = asked.string("by", "text")
-    return explain.search(asked.tok, asked.string("query"), by=by, most=200)
+def search(request: ViewRequest) -> Shown:
+    by: Any = request.string("by", "text")
+    return explain.search(request.tok, request.string("query"), by=by, most=200)
 
 
-def lengths(asked: ViewRequest) -> Shown:
-    return explain.lengths(asked.toks)
+def lengths(request: ViewRequest) -> Shown:
+    return explain.lengths(request.toks)
 
 
-def save_snapshot(asked: ViewRequest) -> dict[str, Any]:
+def save_snapshot(request: ViewRequest) -> dict[str, Any]:
     """The HTML of a snapshot of the text with the compared tokenizers and a `title`."""
-    title = asked.string("title", "")
-    return {"html": snapshot(asked.toks, asked.text, title=title or None, special=asked.special).html}
+    title = request.string("title", "")
+    return {"html": snapshot(request.toks, request.text, title=title or None, special=request.special).html}
 
 
 MOST_PLACES = 200
 MOST_TYPED = 100  # characters
 
 
-def stability(asked: ViewRequest) -> explain.Edits:
+def stability(request: ViewRequest) -> explain.Edits:
     """The ids that typing changes along the text, by tokenizer."""
-    text, typed = asked.text, asked.string("typed", "e")[:MOST_TYPED]
-    key = (asked.key, typed, asked.special, *asked.names)
+    text, typed = request.text, request.string("typed", "e")[:MOST_TYPED]
+    key = (request.key, typed, request.special, *request.names)
 
     def make() -> explain.Edits:
-        return explain.edits(asked.toks, text, typed=typed, most=MOST_PLACES, special=asked.special)
+        return explain.edits(request.toks, text, typed=typed, most=MOST_PLACES, special=request.special)
 
-    return asked.once("stability", key, make)
+    return request.once("stability", key, make)
 
 
-def edit(asked: ViewRequest) -> explain.Edit:
+def edit(request: ViewRequest) -> explain.Edit:
     """The ids that typing at the place `at` changes, by tokenizer."""
-    text, typed = asked.text, asked.string("typed", "e")[:MOST_TYPED]
-    at = asked.number("at", 0, most=len(text))
-    return explain.edit(asked.toks, text, at, at, typed, special=asked.special)
+    text, typed = request.text, request.string("typed", "e")[:MOST_TYPED]
+    at = request.number("at", 0, most=len(text))
+    return explain.edit(request.toks, text, at, at, typed, special=request.special)
 
 
 MOST_LANGUAGES = 1000
 MOST_CHARS = 40_000_000  # of all texts
 
 
-def fairness(asked: ViewRequest) -> toksmith.metrics.Fairness:
+def fairness(request: ViewRequest) -> toksmith.metrics.Fairness:
     """The figures of all tokenizers; `texts` holds the same text by language."""
-    sent = asked.values.get("texts") or asked.session.texts
+    sent = request.values.get("texts") or request.session.texts
     if not isinstance(sent, dict) or not all(isinstance(each, str) for each in sent.values()):
         raise toksmith.errors.InvalidOption("texts", type(sent).__name__, "texts by language")
     if len(sent) > MOST_LANGUAGES or sum(map(len, sent.values())) > MOST_CHARS:
         allowed = f"at most {MOST_LANGUAGES:,} languages and {MOST_CHARS:,} characters"
         raise toksmith.errors.InvalidOption("texts", f"{len(sent):,} languages", allowed)
     texts = {name.encode("utf-8", "replace").decode(): text for name, text in sent.items()}
-    reference = asked.string("reference", "") or None
-    return toksmith.metrics.fairness(asked.toks, texts, reference=reference if reference in texts else None)
+    reference = request.string("reference", "") or None
+    return toksmith.metrics.fairness(request.toks, texts, reference=reference if reference in texts else None)
 
 
 MOST_MESSAGES = 200  # the conversation is rendered for each message
@@ -161,24 +161,24 @@ ENDS = ("<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end_of_text|>", "</s>", 
 NEEDS = {"chatml": ("<|im_start|>", "<|im_end|>"), "llama3": ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")}
 
 
-def chat(asked: ViewRequest) -> explain.Conversation:
+def chat(request: ViewRequest) -> explain.Conversation:
     """The conversation; without a template, by the first one whose control tokens the tokenizer has."""
-    tok = asked.tok
-    template = asked.string("template", "") or fitting_template(tok)
+    tok = request.tok
+    template = request.string("template", "") or fitting_template(tok)
     if template not in explain.CHAT_TEMPLATES and "{" not in template:  # a file name; a page must not open files
         raise toksmith.errors.InvalidOption(
             "template", template, f"Jinja, or one of {', '.join(explain.CHAT_TEMPLATES)}"
         )
     variables = {"bos_token": first_of(tok, BEGINNINGS), "eos_token": first_of(tok, ENDS)}
     try:
-        return explain.chat(tok, messages_of(asked), template=template, variables=variables)
+        return explain.chat(tok, messages_of(request), template=template, variables=variables)
     except (ImportError, TypeError) as error:  # jinja2 is missing, or a message is not an object
         raise toksmith.ToksmithError(str(error)) from None
 
 
-def messages_of(asked: ViewRequest) -> list[Any]:
+def messages_of(request: ViewRequest) -> list[Any]:
     """The messages, from the JSON text that the page sends."""
-    text = asked.string("messages", "")
+    text = request.string("messages", "")
     try:
         messages = json.loads(text) if text.strip() else []
     except (ValueError, RecursionError) as error:

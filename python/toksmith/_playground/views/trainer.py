@@ -30,17 +30,17 @@ Ties = Literal["lowest_ids", "first_seen"]
 TIES: dict[str, Ties] = {"lowest_ids": "lowest_ids", "first_seen": "first_seen"}
 
 
-def corpus(asked: ViewRequest) -> dict[str, Any]:
+def corpus(request: ViewRequest) -> dict[str, Any]:
     """Stores texts for training: `texts` with a `name` and either `text` or `data`, and with `sentences` those of the page.
 
     Returns: their key, and the name and the length of each.
     """
-    sent = asked.values.get("texts", [])
+    sent = request.values.get("texts", [])
     if not isinstance(sent, list):
         raise toksmith.errors.InvalidOption("texts", type(sent).__name__, "a list of texts with their names")
     by_name: dict[str, bytes] = {}
-    if asked.values.get("sentences") is True:
-        by_name |= {name: toksmith.reference.utf8(text) for name, text in asked.session.texts.items()}
+    if request.values.get("sentences") is True:
+        by_name |= {name: toksmith.reference.utf8(text) for name, text in request.session.texts.items()}
     for each in sent:
         name, data = receive_text(each)
         by_name[new_name(name, by_name)] = data
@@ -52,7 +52,7 @@ def corpus(asked: ViewRequest) -> dict[str, Any]:
             "texts", f"{texts.length:,} bytes", f"at most {MOST_BYTES:,} bytes in all texts"
         )
     key = texts.key
-    asked.once("corpus", key, lambda: texts)
+    request.once("corpus", key, lambda: texts)
     about = [{"name": name, "bytes": len(data), "whole": is_text(data)} for name, data in by_name.items()]
     return {"corpus": key, "bytes": texts.length, "texts": about}
 
@@ -75,15 +75,15 @@ def is_text(data: bytes) -> bool:
     return True
 
 
-def training_of(asked: ViewRequest) -> Training:
+def training_of(request: ViewRequest) -> Training:
     """The training on the texts with the options, cached."""
-    session, key = asked.session, asked.string("corpus")
-    pattern, ties = asked.values.get("pattern", "o200k"), asked.string("ties", "lowest_ids")
-    if pattern is not None and asked.string("pattern", "o200k") not in toksmith.patterns():
+    session, key = request.session, request.string("corpus")
+    pattern, ties = request.values.get("pattern", "o200k"), request.string("ties", "lowest_ids")
+    if pattern is not None and request.string("pattern", "o200k") not in toksmith.patterns():
         raise toksmith.errors.UnknownName("pattern", pattern, toksmith.patterns())
     if ties not in TIES:
         raise toksmith.errors.InvalidOption("ties", ties, " or ".join(TIES))
-    special = asked.strings("special_tokens")
+    special = request.strings("special_tokens")
     if len(special) > MOST_SPECIAL:
         raise toksmith.errors.InvalidOption("special_tokens", len(special), f"at most {MOST_SPECIAL}")
     texts: LiveTexts | None = session.cached_value("corpus", key)
@@ -96,64 +96,64 @@ def training_of(asked: ViewRequest) -> Training:
 
         def check(progress: object) -> None:
             last(progress)
-            asked.go_on()
+            request.go_on()
 
         documents = [*texts.by_name.values()]
-        counts = asked.once(
+        counts = request.once(
             "counts", (key, pattern), lambda: toksmith.corpus.count(documents, pattern=pattern, progress=check)
         )
         return train_on(counts, texts, TIES[ties], special, check)
 
-    training: Training = asked.once("training", (key, pattern, ties, *special), make)
+    training: Training = request.once("training", (key, pattern, ties, *special), make)
     return training
 
 
-def train(asked: ViewRequest) -> dict[str, Any]:
+def train(request: ViewRequest) -> dict[str, Any]:
     """Trains on stored texts; returns the range of sizes, and the tokens of the texts at some of them.
 
     `per_word` is the value of a full bar of tokens per word: the median of the texts without a merge.
     """
-    training = training_of(asked)
+    training = training_of(request)
     first = measure_at(training, training.least, b"", 0)  # also makes the table of merges, which takes a moment
     figures = [each.per_word for each in first.languages if each.per_word]
     return {**training.about(), "per_word": statistics.median(figures) if figures else 0}
 
 
-def stop_training(asked: ViewRequest) -> dict[str, Any]:
+def stop_training(request: ViewRequest) -> dict[str, Any]:
     """Stops the running training; `corpus` can name its texts and is ignored."""
-    asked.string("corpus", "")
-    asked.session.once("watch", "trainer", TrainingWatch).stop()
+    request.string("corpus", "")
+    request.session.once("watch", "trainer", TrainingWatch).stop()
     return {}
 
 
-def measure_size(asked: ViewRequest) -> TrainedAt:
+def measure_size(request: ViewRequest) -> TrainedAt:
     """The figures of a `size` for the texts and a `sentence`, and the tree of one of its tokens (`id`)."""
-    sentence = asked.string("sentence", "")
+    sentence = request.string("sentence", "")
     if len(sentence) > MOST_SENTENCE:
         raise toksmith.errors.InvalidOption("sentence", f"{len(sentence):,} characters", f"at most {MOST_SENTENCE:,}")
-    id = None if asked.values.get("id") is None else asked.number("id")
-    return measure_at(training_of(asked), asked.number("size"), toksmith.reference.utf8(sentence), id)
+    id = None if request.values.get("id") is None else request.number("id")
+    return measure_at(training_of(request), request.number("size"), toksmith.reference.utf8(sentence), id)
 
 
-def tokenizer_of(asked: ViewRequest) -> toksmith.Tokenizer:
-    return toksmith.rewind(training_of(asked).largest, asked.number("size"))
+def tokenizer_of(request: ViewRequest) -> toksmith.Tokenizer:
+    return toksmith.rewind(training_of(request).largest, request.number("size"))
 
 
-def trained_tokenizer(asked: ViewRequest) -> dict[str, Any]:
+def trained_tokenizer(request: ViewRequest) -> dict[str, Any]:
     """Adds the tokenizer of a `size` to the page; returns its name and the facts for the page."""
-    return add_tokenizer(asked.session, asked.string("name", "trained"), tokenizer_of(asked))
+    return add_tokenizer(request.session, request.string("name", "trained"), tokenizer_of(request))
 
 
-def trained_file(asked: ViewRequest) -> dict[str, Any]:
+def trained_file(request: ViewRequest) -> dict[str, Any]:
     """The tokenizer of a `size` in a file of a `format`, in base64 (several files as a ZIP), or the reasons against it.
 
     `without` names the fields to leave out. If the format cannot hold the other fields, the answer has the reasons as
     `cannot`, and as `without` the fields to leave out for this format, or None if it cannot hold the tokenizer.
     """
-    tok, format = tokenizer_of(asked), asked.string("format")
+    tok, format = tokenizer_of(request), request.string("format")
     if format not in toksmith.formats():
         raise toksmith.errors.UnknownName("format", format, toksmith.formats())
-    without, reasons = asked.strings("without"), []
+    without, reasons = request.strings("without"), []
     while True:
         try:
             name, data = save_file(tok, format, without)

@@ -61,7 +61,7 @@ class Session:
         self, toks: Mapping[str, toksmith.Tokenizer], failed: Mapping[str, str], texts: Mapping[str, str]
     ) -> None:
         self.toks, self.failed, self.texts = dict(toks), dict(failed), dict(texts)
-        self.kept: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
+        self.slots: dict[str, OrderedDict[Any, Slot]] = {kind: OrderedDict() for kind in KEPT}
         self.lock = threading.Lock()
         self.widths = Widths()
 
@@ -89,29 +89,29 @@ class Session:
     def cached_value(self, kind: str, key: Any) -> Any:
         """The cached value, or None."""
         with self.lock:
-            slot = self.kept[kind].get(key)
-        return slot.value if slot is not None and slot.made else None
+            slot = self.slots[kind].get(key)
+        return slot.value if slot is not None and slot.is_made else None
 
     def once(self, kind: str, key: Any, make: Callable[[], T]) -> T:
         """The result of `make`, computed once and cached while it is among the last of its kind."""
-        slots = self.kept[kind]
+        slots = self.slots[kind]
         with self.lock:
             slot: Slot = slots.setdefault(key, Slot())
             slots.move_to_end(key)
             while len(slots) > KEPT[kind]:
                 slots.popitem(last=False)
         with slot.lock:  # a concurrent request for the same value waits here
-            if not slot.made:
-                slot.value, slot.made = make(), True
+            if not slot.is_made:
+                slot.value, slot.is_made = make(), True
         value: T = slot.value
         return value
 
 
 class Slot:
-    """One value of the cache; `made` is true once it is computed."""
+    """One value of the cache; `is_made` is true once it is computed."""
 
     def __init__(self) -> None:
-        self.lock, self.made = threading.Lock(), False
+        self.lock, self.is_made = threading.Lock(), False
         self.value: Any = None
 
 
@@ -259,14 +259,14 @@ def unknown_text(key: str) -> StoredText:
     raise UnknownText("text", key, ())
 
 
-def text_bytes(asked: ViewRequest) -> bytes:
-    text = asked.text
-    return asked.once("data", asked.key, lambda: toksmith.reference.utf8(text))
+def text_bytes(request: ViewRequest) -> bytes:
+    text = request.text
+    return request.once("data", request.key, lambda: toksmith.reference.utf8(text))
 
 
-def stored_text(asked: ViewRequest) -> StoredText:
-    key = asked.key
-    return asked.once("text", key, lambda: unknown_text(key))
+def stored_text(request: ViewRequest) -> StoredText:
+    key = request.key
+    return request.once("text", key, lambda: unknown_text(key))
 
 
 def decode_file(data: object, argument: str, name: str, allowed: str = "the bytes of each file in base64") -> bytes:

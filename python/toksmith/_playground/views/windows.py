@@ -39,33 +39,33 @@ MOST_ROWS = 200  # in one window
 NEAR = 20_000  # bytes to search for a piece on each side
 
 
-def compare_texts(asked: ViewRequest) -> explain.Differences:
-    text, special = asked.text, asked.special
-    key = (asked.key, *asked.names, special)
-    return asked.once("compare", key, lambda: explain.differences(asked.toks, text, special=special))
+def compare_texts(request: ViewRequest) -> explain.Differences:
+    text, special = request.text, request.special
+    key = (request.key, *request.names, special)
+    return request.once("compare", key, lambda: explain.differences(request.toks, text, special=special))
 
 
-def cut_by(asked: ViewRequest, name: str) -> Cut:
+def cut_by(request: ViewRequest, name: str) -> Cut:
     """The cut of the text by a tokenizer; for an edited text, updated from the cut of the old text."""
-    session, tok, special = asked.session, asked.session.toks[name], asked.special
-    data, stored, key = text_bytes(asked), stored_text(asked), asked.key
-    look = asked.once("looks", name, lambda: looks_of(tok))
+    session, tok, special = request.session, request.session.toks[name], request.special
+    data, stored, key = text_bytes(request), stored_text(request), request.key
+    look = request.once("looks", name, lambda: looks_of(tok))
 
     def make() -> Cut:
         before = session.cached_value("cut", (stored.base, name, special)) if stored.base else None
         updated = update_cut(tok, key, stored, before, data) if before else None
         return updated or encode_text(tok, key, stored.text, special, look)
 
-    return asked.once("cut", (key, name, special), make)
+    return request.once("cut", (key, name, special), make)
 
 
-def lay_out(asked: ViewRequest) -> Rows:
+def lay_out(request: ViewRequest) -> Rows:
     """The text in rows."""
-    cells = asked.number("cells", 80, least=1, most=MOST_CELLS)
-    session, data, stored, key = asked.session, text_bytes(asked), stored_text(asked), asked.key
-    cuts = [cut_by(asked, name) for name in asked.names]
+    cells = request.number("cells", 80, least=1, most=MOST_CELLS)
+    session, data, stored, key = request.session, text_bytes(request), stored_text(request), request.key
+    cuts = [cut_by(request, name) for name in request.names]
     frame = Frame(cells, session.widths, cuts)
-    about = (cells, session.widths.version, asked.special, *asked.names)
+    about = (cells, session.widths.version, request.special, *request.names)
 
     def make() -> np.ndarray[Any, Any]:
         before = session.cached_value("starts", (stored.base, *about)) if stored.base else None
@@ -78,13 +78,13 @@ def lay_out(asked: ViewRequest) -> Rows:
         at, until = min(begin, *(at for at, _ in stretches)), max(end, *(until for _, until in stretches))
         return update_starts(before, data, frame, at, until)
 
-    marks = asked.values.get("marks") is not False
-    return Rows(data, asked.once("starts", (key, *about), make), cuts, marks=marks)
+    marks = request.values.get("marks") is not False
+    return Rows(data, request.once("starts", (key, *about), make), cuts, marks=marks)
 
 
-def has_right_to_left(asked: ViewRequest) -> bool:
+def has_right_to_left(request: ViewRequest) -> bool:
     """Whether the text has right-to-left letters."""
-    session, stored = asked.session, stored_text(asked)
+    session, stored = request.session, stored_text(request)
 
     def make() -> bool:
         if stored.edit is not None and session.cached_value("right", stored.base) is False:
@@ -92,88 +92,88 @@ def has_right_to_left(asked: ViewRequest) -> bool:
             return RIGHT_TO_LEFT.search(stored.text[start : start + size]) is not None
         return RIGHT_TO_LEFT.search(stored.text) is not None
 
-    return asked.once("right", asked.key, make)
+    return request.once("right", request.key, make)
 
 
-def store_widths(asked: ViewRequest) -> dict[str, Any]:
+def store_widths(request: ViewRequest) -> dict[str, Any]:
     """Stores the widths of characters that the page measured."""
-    widths = asked.values.get("widths")
+    widths = request.values.get("widths")
     if not isinstance(widths, dict):
         raise toksmith.errors.InvalidOption("widths", widths, "the width of each character")
-    asked.session.widths.take(widths)
-    return {"wanted": asked.session.widths.unmeasured_chars()}
+    request.session.widths.take(widths)
+    return {"wanted": request.session.widths.unmeasured_chars()}
 
 
-def counts(asked: ViewRequest) -> dict[str, Any]:
+def counts(request: ViewRequest) -> dict[str, Any]:
     """The length of the text in bytes, characters and tokens: the first answer to a long text."""
-    totals = [tok.count(asked.text, special=asked.special) for tok in asked.toks.values()]
-    return {"bytes": len(text_bytes(asked)), "chars": len(asked.text), "totals": totals}
+    totals = [tok.count(request.text, special=request.special) for tok in request.toks.values()]
+    return {"bytes": len(text_bytes(request)), "chars": len(request.text), "totals": totals}
 
 
-def rows(asked: ViewRequest) -> dict[str, Any]:
+def rows(request: ViewRequest) -> dict[str, Any]:
     """The rows from `first` to `last`, with the figures of the whole text."""
-    laid = lay_out(asked)
-    first, last = asked.number("first", 0), asked.number("last", 0)
+    laid = lay_out(request)
+    first, last = request.number("first", 0), request.number("last", 0)
     last = min(last, first + MOST_ROWS)
-    facts = {"bytes": len(laid.data), "chars": len(asked.text), "wanted": asked.session.widths.unmeasured_chars()}
-    return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(asked)}
+    facts = {"bytes": len(laid.data), "chars": len(request.text), "wanted": request.session.widths.unmeasured_chars()}
+    return {**laid.window(first, last), **facts, "right_to_left": has_right_to_left(request)}
 
 
-def differences(asked: ViewRequest) -> dict[str, Any]:
+def differences(request: ViewRequest) -> dict[str, Any]:
     """The number of ranges that are cut differently, and of cuts that all tokenizers make."""
-    ends = [cut_by(asked, name).ends for name in asked.names]
-    shared = _compare.shared_ends(ends, len(text_bytes(asked)))
+    ends = [cut_by(request, name).ends for name in request.names]
+    shared = _compare.shared_ends(ends, len(text_bytes(request)))
     return {"total": len(_compare.find_differences(shared, ends)), "shared": len(shared)}
 
 
-def ids(asked: ViewRequest) -> dict[str, Any]:
+def ids(request: ViewRequest) -> dict[str, Any]:
     """The ids `first` to `last` of one tokenizer, with the drawn text of each token."""
-    cut = cut_by(asked, asked.names[asked.which])
-    first = min(asked.number("first", 0), len(cut.ids))
-    last = min(asked.number("last", 0), first + MOST_IDS, len(cut.ids))
+    cut = cut_by(request, request.names[request.which])
+    first = min(request.number("first", 0), len(cut.ids))
+    last = min(request.number("last", 0), first + MOST_IDS, len(cut.ids))
     pairs = zip(cut.ids[first:last].tolist(), colours(cut.ends, first, last), strict=True)
     tokens = [[id, cut.look(id)[0], colour] for id, colour in pairs]
     return {"total": len(cut.ids), "first": first, "tokens": tokens}
 
 
-def all_ids(asked: ViewRequest) -> dict[str, Any]:
+def all_ids(request: ViewRequest) -> dict[str, Any]:
     """All ids of one tokenizer, for copying."""
-    return {"ids": asked.tok.encode(asked.text, special=asked.special)}
+    return {"ids": request.tok.encode(request.text, special=request.special)}
 
 
-def decode(asked: ViewRequest) -> dict[str, Any]:
+def decode(request: ViewRequest) -> dict[str, Any]:
     """The text of ids."""
-    values = asked.values.get("ids")
+    values = request.values.get("ids")
     if not isinstance(values, list) or not all(type(id) is int for id in values):
         raise toksmith.errors.InvalidOption("ids", values, "a list of whole numbers")
-    size = sum(count * len(asked.tok.token_bytes(id)) for id, count in Counter(values).items())
-    if size > asked.most:
-        asked.refuse("ids", size, 1)
-    data = asked.tok.decode_bytes(values)
+    size = sum(count * len(request.tok.token_bytes(id)) for id, count in Counter(values).items())
+    if size > request.most:
+        request.refuse("ids", size, 1)
+    data = request.tok.decode_bytes(values)
     text = data.decode() if not data or _render.is_whole(data) else None  # invalid UTF-8 is only drawn
     return {"text": text, "shown": _render.token_text(data[:MOST_DECODED]), "bytes": len(data)}
 
 
-def place(asked: ViewRequest) -> dict[str, Any]:
+def place(request: ViewRequest) -> dict[str, Any]:
     """The row and the byte range of a token."""
-    laid, which = lay_out(asked), asked.which
+    laid, which = lay_out(request), request.which
     count = len(laid.cuts[which].ends)
-    token = asked.number("token", least=0, most=max(0, count - 1))
+    token = request.number("token", least=0, most=max(0, count - 1))
     span = laid.span(which, token) if count else (0, 0)
     return {"row": laid.row_of(span[0]), "token": token, "span": span}
 
 
-def difference(asked: ViewRequest) -> dict[str, Any]:
+def difference(request: ViewRequest) -> dict[str, Any]:
     """The next range that is cut differently after the byte `after`, or before it (`back`); wraps around the end."""
-    laid = lay_out(asked)
+    laid = lay_out(request)
     ends = [cut.ends for cut in laid.cuts]
     differences = _compare.find_differences(_compare.shared_ends(ends, len(laid.data)), ends)
     total = len(differences)
     if not total:
         return {"total": 0}
-    after = asked.number("after", -1, least=-1)
+    after = request.number("after", -1, least=-1)
     starts = np.asarray(differences.columns[0])
-    if asked.values.get("back"):
+    if request.values.get("back"):
         number = (int(starts.searchsorted(after, "left")) - 1) % total
     else:
         number = int(starts.searchsorted(after, "right")) % total
@@ -186,17 +186,17 @@ def difference(asked: ViewRequest) -> dict[str, Any]:
     return {"total": total, "number": number, **span, "tokens": tokens}
 
 
-def piece(asked: ViewRequest) -> dict[str, Any]:
+def piece(request: ViewRequest) -> dict[str, Any]:
     """The piece that contains a byte of the text, by encoding only its neighbourhood in a long text."""
-    data = text_bytes(asked)
-    byte = asked.number("byte", 0, most=len(data))
+    data = text_bytes(request)
+    byte = request.number("byte", 0, most=len(data))
     start = 0 if byte <= NEAR else data.rfind(b"\n", 0, byte - NEAR // 2) + 1
     if byte - start > 2 * NEAR:
         start = byte - NEAR
         while start < byte and 0x80 <= data[start] < 0xC0:
             start += 1
     near = data[start : byte + NEAR].decode("utf-8", "ignore").encode()
-    for begin, end, _ in explain.text(asked.tok, near, special=asked.special).rows():
+    for begin, end, _ in explain.text(request.tok, near, special=request.special).rows():
         if start + begin <= byte < start + end:
             return {"piece": near[begin:end].decode("utf-8", "replace"), "start": start + begin, "end": start + end}
     return {"piece": "", "start": byte, "end": byte}

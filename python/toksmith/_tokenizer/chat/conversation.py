@@ -35,43 +35,43 @@ class ConversationOptions(NamedTuple):
     variables: Mapping[str, Any]
 
 
-def encode_conversation(tok: Any, template: str | os.PathLike[str], asked: ConversationOptions) -> ChatEncoding:
+def encode_conversation(tok: Any, template: str | os.PathLike[str], options: ConversationOptions) -> ChatEncoding:
     """See `Tokenizer.chat`."""
-    messages = check_items(asked.messages, "messages", "mappings with role and content")
+    messages = check_items(options.messages, "messages", "mappings with role and content")
     functions = None
-    if asked.tools is not None:
+    if options.tools is not None:
         functions = add_origins(
-            "tools", check_items(asked.tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
+            "tools", check_items(options.tools, "tools", "mappings, the JSON schemas of functions"), mark_unknown
         )
     try:
         from .template import render_template
     except ImportError as error:
         raise ImportError(f"chat templates need {error.name}: pip install 'toksmith[chat]'") from error
-    if asked.continue_final_message and asked.add_generation_prompt:
+    if options.continue_final_message and options.add_generation_prompt:
         raise InvalidOption("continue_final_message", True, "False with add_generation_prompt=True")
-    if asked.continue_final_message and not messages:
+    if options.continue_final_message and not messages:
         raise InvalidOption("messages", messages, "at least one message to continue")
     source, names = read_template(template)
-    if not all(isinstance(name, str) for name in asked.variables):
-        raise InvalidOption("variables", asked.variables, "names as keys, all of them str")
-    variables = {name: value for name, value in asked.variables.items() if value is not None}
+    if not all(isinstance(name, str) for name in options.variables):
+        raise InvalidOption("variables", options.variables, "names as keys, all of them str")
+    variables = {name: value for name, value in options.variables.items() if value is not None}
     call_variables = {
         "messages": add_origins("messages", messages, mark_message),
         "tools": functions,
-        "add_generation_prompt": asked.add_generation_prompt,
+        "add_generation_prompt": options.add_generation_prompt,
     }
     text = render_template(source, tokens_and_variables(tok, names, variables) | call_variables)
-    if asked.continue_final_message:
+    if options.continue_final_message:
         text = cut_after_message(text, len(messages) - 1)
     roles = [str(message.get("role", "")) for message in messages]
     return encode_chat(tok, text, roles)
 
 
-def tokens_and_variables(tok: Any, names: Mapping[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+def tokens_and_variables(tok: Any, names: Mapping[str, str], extra: Mapping[str, Any]) -> dict[str, Any]:
     """The template's variables: `names` from files of the model, and those of the caller. Only added tokens are trusted."""
     added = {token.content for token in tok.model.added_tokens}
     variables = {}
-    for name, value in {**names, **given}.items():
+    for name, value in {**names, **extra}.items():
         is_usual = name in NAMES or names.get(name) == value
         is_token = is_usual and isinstance(value, str) and value in added
         variables[name] = mark_text(value, TEMPLATE) if is_token else add_origins("variables", [value], mark_unknown)[0]

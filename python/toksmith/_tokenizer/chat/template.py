@@ -171,11 +171,11 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         exists = hasattr(str, attr) if isinstance(obj, Marked) else attr == "decode" if isinstance(obj, bytes) else True
         return exists and super().is_safe_attribute(obj, attr, value)
 
-    def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
+    def call(self, context: Context, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call, paid before it runs."""
         spend(OPERATION)
         method = getattr(function, "__wrapped__", function)  # Jinja wraps `format`
-        values = [*args, *named.values()]
+        values = [*args, *kwargs.values()]
         text = getattr(method, "__self__", None)
         if isinstance(text, (str, bytes)):
             if method.__name__ == "join" and args:
@@ -184,7 +184,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
         else:
             for value in (text, *values):
                 pay_value(value)
-        return super().call(context, function, *args, **named)
+        return super().call(context, function, *args, **kwargs)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """The result of an operator, paid before it runs."""
@@ -209,9 +209,9 @@ def wrap_filter(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     first = 1 if hasattr(function, "jinja_pass_arg") else 0
 
     @wraps(function)
-    def paying(*args: Any, **named: Any) -> Any:
-        pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *named.values()])
-        result = function(*args, **named)
+    def paying(*args: Any, **kwargs: Any) -> Any:
+        pay_filter(name, args[first] if len(args) > first else None, [*args[first + 1 :], *kwargs.values()])
+        result = function(*args, **kwargs)
         return pay_for_each(result) if isinstance(result, Iterator) else result
 
     return paying

@@ -173,11 +173,7 @@ def count_within_limits(
     start: Position = BEGINNING,
     before: int = 0,
 ) -> PieceCounts:
-    """The counts of a corpus, for checked options.
-
-    Args:
-        before: The bytes of earlier corpora, which progress reports include.
-    """
+    """The counts of a corpus, for checked options; progress reports include `before`, the bytes of earlier corpora."""
     folder = os.fspath(limits.spill_to or tempfile.gettempdir())
     counter = _core.Counter(patterns, start, limits.max_memory, folder, limits.max_piece_bytes)
     skipped = Skipped(limits.errors == "skip")
@@ -250,7 +246,7 @@ class PieceCounts:
         columns = [ends, numbers, np.zeros(len(pairs), np.uint64), places]
         patterns = tuple(step["pattern"] for step in splitters(pattern))
         blob = b"".join(piece for piece, _ in pairs)
-        core = _core.CountedPieces.kept(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
+        core = _core.CountedPieces.from_columns(patterns, blob, columns, (1, (0, 0), (0, 0, 0)))
         return PieceCounts(core, patterns, ((BEGINNING, Position(1, 0)),))
 
     @staticmethod
@@ -300,7 +296,7 @@ class PieceCounts:
         ([(b' low', 2)], LeftOut(pieces=1, bytes=3))
         """
         Limits(min_count).check()
-        return PieceCounts(self._core.filtered(min_count), self._patterns, self._spans, self._skipped)
+        return PieceCounts(self._core.drop_rare(min_count), self._patterns, self._spans, self._skipped)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         r"""Writes the counts to a file, completely or not at all.
@@ -373,7 +369,7 @@ class PieceCounts:
         """
         if not 0 <= check_int(documents, "documents") <= MOST - self.end.document:
             raise InvalidOption("documents", documents, "at least 0, and numbers of documents below 2**63")
-        core = _core.CountedPieces.kept(*self._core_arguments(documents))
+        core = _core.CountedPieces.from_columns(*self._core_arguments(documents))
         spans = tuple(
             (start._replace(document=start.document + documents), end._replace(document=end.document + documents))
             for start, end in self._spans
@@ -460,7 +456,6 @@ class PieceCounts:
 
 
 def spans_of(facts: Facts) -> tuple[Span, ...]:
-    """The stretches of a corpus that a file counts."""
     return tuple((Position(*span[0]), Position(*span[1])) for span in facts.spans)
 
 
@@ -548,4 +543,4 @@ def merge_counts(
 
 def restore_counts(core: tuple[Any, ...], fields: tuple[Any, ...]) -> PieceCounts:
     """The counts in a pickle: the arguments of the core's `kept`, and the other fields."""
-    return PieceCounts(_core.CountedPieces.kept(*core), *fields)
+    return PieceCounts(_core.CountedPieces.from_columns(*core), *fields)

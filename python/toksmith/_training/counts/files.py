@@ -60,16 +60,13 @@ class Facts:
     skipped: int = 0
 
     def dump(self) -> bytes:
-        """One line of JSON."""
         return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=True).encode()
 
     def core(self) -> tuple[int, tuple[int, int], tuple[int, int, int]]:
-        """The facts for the core."""
         return self.documents, self.long, self.rare
 
 
 def parse_facts(data: bytes, path: str) -> Facts:
-    """The facts of a line of JSON."""
     try:
         fields = json.loads(data)
         if fields.pop("version") != VERSION:
@@ -86,7 +83,6 @@ def parse_facts(data: bytes, path: str) -> Facts:
 
 
 def check_uint64s(values: Any) -> tuple[int, ...]:
-    """The values as unsigned 64-bit integers."""
     integers = tuple(values)
     if not all(type(value) is int and 0 <= value < 1 << 64 for value in integers):
         raise ValueError(f"{integers} are not numbers of 64 bits")
@@ -94,7 +90,6 @@ def check_uint64s(values: Any) -> tuple[int, ...]:
 
 
 def suffix_of(path: str) -> str:
-    """The suffix of a file's name."""
     for candidate in SUFFIXES:
         if path.endswith(candidate):
             return candidate
@@ -136,7 +131,6 @@ def read_counts(path: str | os.PathLike[str], patterns: tuple[str, ...] | None) 
 
 @contextmanager
 def read_errors(name: str) -> Iterator[None]:
-    """Turns errors of reading a file of counts into errors that name the file."""
     try:
         yield
     except MemoryError as problem:
@@ -150,24 +144,22 @@ def read_errors(name: str) -> Iterator[None]:
 
 
 def read_lines(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
-    """The counts of a file of lines."""
     data = read_file(path, lambda ends: Room(MOST_BYTES, "counts"))
     if data.startswith(HEAD):
         head, _, data = data.partition(b"\n")
         facts = parse_facts(head[len(HEAD) :], name)
         if patterns is not None:
             raise InvalidOption("pattern", list(patterns), f"no value, because {name} contains its own")
-        return _core.CountedPieces.of_lines(facts.patterns, data, 2, facts.core()), facts
+        return _core.CountedPieces.from_lines(facts.patterns, data, 2, facts.core()), facts
     if patterns is None:
         raise InvalidOption(
             "pattern", None, f"the pattern that split the pieces of {name}, because the file does not contain it"
         )
     facts = Facts(patterns)
-    return _core.CountedPieces.of_lines(patterns, data, 1, facts.core()), facts
+    return _core.CountedPieces.from_lines(patterns, data, 1, facts.core()), facts
 
 
 def read_parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tuple[_core.CountedPieces, Facts]:
-    """The counts of a Parquet file."""
     arrow = require_pyarrow(name)
     check_regular(path)
     try:
@@ -186,15 +178,10 @@ def read_parquet(path: Any, name: str, patterns: tuple[str, ...] | None) -> tupl
     blob, ends = flatten_column(pieces)
     none = np.empty(0, np.uint64)
     columns = [np.ascontiguousarray(column) for column in [ends, *columns_of_numbers, none, none][:4]]
-    return _core.CountedPieces.kept(facts.patterns, blob, columns, facts.core()), facts
+    return _core.CountedPieces.from_columns(facts.patterns, blob, columns, facts.core()), facts
 
 
 def read_table(path: Any, name: str, arrow: Any) -> tuple[Any, Facts]:
-    """The rows of a Parquet file and its facts.
-
-    Raises:
-        OSError: The unpacked rows exceed the limit.
-    """
     batches, unpacked = [], 0
     with parquet_file(path, arrow) as file, bytes_at(path) as source:
         schema = file.schema_arrow
@@ -207,11 +194,6 @@ def read_table(path: Any, name: str, arrow: Any) -> tuple[Any, Facts]:
 
 
 def facts_of_parquet(schema: Any, name: str) -> Facts:
-    """The facts of a Parquet file.
-
-    Raises:
-        FormatError: It is not a file of counts.
-    """
     data = (schema.metadata or {}).get(KEY)
     if data is None:
         raise FormatError(name, None, "is not a file of counts: it lacks the facts that save() writes")
@@ -222,7 +204,6 @@ def facts_of_parquet(schema: Any, name: str) -> Facts:
 
 
 def require_pyarrow(path: str) -> Any:
-    """The module `import_pyarrow`."""
     try:
         return import_pyarrow(path)
     except CorpusError as missing:

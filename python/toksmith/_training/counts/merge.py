@@ -32,10 +32,6 @@ from .files import SUFFIXES, Facts, suffix_of
 from .sorted import CountFile, CountRows, CountWriter, count_file, rows_of
 
 __all__ = [
-    "MOST_OPEN",
-    "CountSums",
-    "MovedFile",
-    "find_count_files",
     "join_spans",
     "locate_count_files",
     "merge_in_memory",
@@ -87,11 +83,7 @@ def join_spans(spans: Sequence[Any]) -> tuple[Any, ...] | None:
 
 
 def find_count_files(path: Path) -> tuple[list[Path], bool]:
-    """The files of counts that a path names, and whether each continues the corpus of the previous file.
-
-    Raises:
-        FormatError: The folder has an unfinished job or no files of counts, or the job's files are not regular files.
-    """
+    """The files of counts that a path names, and whether each continues the corpus of the previous file."""
     folder = folder_at(path)
     if not folder.exists():
         return [path], False
@@ -129,14 +121,7 @@ def files_in_folder(folder: Folder) -> tuple[list[Path], bool]:
 
 
 def locate_count_files(paths: Sequence[Path], *, in_order: bool) -> list[MovedFile]:
-    """The files that paths name, each moved to its position in the corpus.
-
-    Args:
-        in_order: Whether each file continues the corpus of the previous file, also across paths.
-    Raises:
-        FormatError: A file cannot be read.
-        InvalidOption: No file was found, or the patterns of files differ.
-    """
+    """The files that paths name, at their positions; `in_order`: each path continues the corpus of the previous."""
     check_flag(in_order, "in_order")
     files: list[MovedFile] = []
     end = 0
@@ -181,7 +166,6 @@ def sum_facts(files: Sequence[MovedFile]) -> tuple[Facts, bool]:
 
 
 def refuse_sum(number: int) -> None:
-    """Raises InvalidOption for a sum that does not fit in 64 bits."""
     if number >= MOST:
         raise InvalidOption("counts", number, "sums below 2**64")
 
@@ -189,13 +173,7 @@ def refuse_sum(number: int) -> None:
 def merge_into_file(
     files: Sequence[MovedFile], path: Path, least: int, folder: str | os.PathLike[str] | None
 ) -> CountSums:
-    """Writes the sums of files to one file, without pieces that occur fewer than `least` times.
-
-    Args:
-        folder: For the files of the rounds; None for the system's.
-    Raises:
-        FormatError: A file cannot be read or written.
-    """
+    """Writes the sums of files to one file, without pieces below `least` occurrences; the rounds use `folder`."""
     suffix_of(printable_path(path))
     facts, positions = sum_facts(files)
     with temporary_folder(folder) as rounds:
@@ -226,16 +204,12 @@ def merge_in_memory(files: Sequence[MovedFile]) -> tuple[_core.CountedPieces, Fa
             for column, values in zip(columns, rows[1:] if positions else rows[1:2], strict=False):
                 column.extend(values)
     arrays = [np.frombuffer(column, np.uint64) if column else np.empty(0, np.uint64) for column in (ends, *columns)]
-    return _core.CountedPieces.kept(facts.patterns, bytes(blob), arrays, facts.core()), facts
+    return _core.CountedPieces.from_columns(facts.patterns, bytes(blob), arrays, facts.core()), facts
 
 
 @contextmanager
 def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
-    """A temporary folder inside `folder` (None: the system's), removed at the end with its contents.
-
-    Raises:
-        FormatError: It cannot be created.
-    """
+    """A temporary folder inside `folder` (None: the system's), removed at the end with its contents."""
     with wrap_write_errors(folder or tempfile.gettempdir()):
         path = tempfile.mkdtemp(prefix="toksmith-", dir=folder)
     try:
@@ -247,11 +221,6 @@ def temporary_folder(folder: str | os.PathLike[str] | None) -> Iterator[Path]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """A file for one round.
-
-    Raises:
-        FormatError: It cannot be written.
-    """
     with wrap_write_errors(path):
         file = open(path, "wb")  # noqa: SIM115 - closed below, where errors of closing count as write errors
     try:
@@ -301,18 +270,12 @@ class Head:
         return bool(self.rows.pieces)
 
     def take_until(self, last: bytes) -> CountRows:
-        """Takes the rows up to a piece."""
         start, self.place = self.place, bisect_right(self.rows.pieces, last, self.place)
         return self.rows.part(start, self.place)
 
 
 def merge_rows(files: Sequence[MovedFile]) -> Iterator[CountRows]:
-    """The summed rows of files in the order of the pieces, a part at a time.
-
-    Raises:
-        FormatError: A file cannot be read, or is not sorted.
-        InvalidOption: A sum does not fit in 64 bits.
-    """
+    """The summed rows of files in the order of the pieces, a part at a time."""
     with ExitStack() as open_files:
         heads = []
         for moved_file in files:
@@ -379,7 +342,6 @@ class RunningSums:
         self.bytes = facts.long[1] + facts.rare[1]
 
     def add(self, rows: CountRows) -> None:
-        """Adds rows."""
         self.pieces += len(rows.pieces)
         for piece, count in zip(rows.pieces, rows.counts, strict=True):
             self.bytes += len(piece) * count

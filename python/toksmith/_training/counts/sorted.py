@@ -44,7 +44,6 @@ class CountRows(NamedTuple):
     bytes: list[int]
 
     def part(self, start: int, stop: int) -> CountRows:
-        """The rows from `start` up to `stop`."""
         return CountRows(
             self.pieces[start:stop], self.counts[start:stop], self.documents[start:stop], self.bytes[start:stop]
         )
@@ -63,12 +62,6 @@ class CountFile(NamedTuple):
 
 
 def count_file(path: Path) -> CountFile:
-    """The facts of a file.
-
-    Raises:
-        FormatError: It is not a file of counts.
-        InvalidOption: It is a file of lines without facts, whose pattern is unknown.
-    """
     name = printable_path(path)
     with read_errors(name):
         if suffix_of(name) == ".parquet":
@@ -87,11 +80,7 @@ def count_file(path: Path) -> CountFile:
 
 
 def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]:
-    """The rows of a file, with first positions `moved` documents later.
-
-    Raises:
-        FormatError: The file cannot be read, or its rows are not in the order of the pieces' bytes.
-    """
+    """The rows of a file, with first positions `moved` documents later."""
     name, last, before = printable_path(file.path), b"", 0
     with read_errors(name):
         for rows in parquet_rows(file, name) if suffix_of(name) == ".parquet" else line_rows(file, name):
@@ -109,7 +98,6 @@ def rows_of(file: CountFile, moved: int = 0) -> Generator[CountRows, None, None]
 
 
 def parquet_rows(file: CountFile, name: str) -> Iterator[CountRows]:
-    """The rows of a Parquet file."""
     arrow = require_pyarrow(name)
     with parquet_file(file.path, arrow) as table, bytes_at(file.path) as source:
         names, groups = table.schema_arrow.names, range(table.num_row_groups)
@@ -123,12 +111,11 @@ def parquet_rows(file: CountFile, name: str) -> Iterator[CountRows]:
 
 
 def line_rows(file: CountFile, name: str) -> Iterator[CountRows]:
-    """The rows of a file of lines."""
     with open_unpacked(file.path) as source:
         source.readline()
         number = 2
         while data := source.read(BYTES_OF_LINES) + source.readline():
-            blob, (ends, counts, *_) = _core.CountedPieces.of_lines([], data, number, Facts(()).core()).columns()
+            blob, (ends, counts, *_) = _core.CountedPieces.from_lines([], data, number, Facts(()).core()).columns()
             places = [0, *ends.tolist()]
             pieces = [blob[start:end] for start, end in pairwise(places)]
             yield CountRows(pieces, counts.tolist(), [], [])
@@ -169,7 +156,6 @@ class CountWriter:
                 self._writer.close()
 
     def add(self, rows: CountRows) -> None:
-        """Appends rows."""
         buffer = self._held
         buffer.pieces.extend(rows.pieces)
         buffer.counts.extend(rows.counts)
@@ -180,7 +166,6 @@ class CountWriter:
                 self._write_group(ROWS_IN_A_GROUP)
 
     def close(self) -> None:
-        """Completes the file, and leaves it open."""
         with wrap_write_errors(self._name):
             if self._held.pieces:
                 self._write_group(len(self._held.pieces))
@@ -194,7 +179,7 @@ class CountWriter:
         if self._writer is None:
             ends = np.cumsum([len(piece) for piece in pieces], dtype=np.uint64)
             columns = [ends, np.array(counts, np.uint64), *[np.empty(0, np.uint64)] * 2]
-            self._file.write(_core.CountedPieces.kept([], b"".join(pieces), columns, Facts(()).core()).lines())
+            self._file.write(_core.CountedPieces.from_columns([], b"".join(pieces), columns, Facts(()).core()).lines())
             return
         arrow = self._arrow
         numbers = [counts, documents, places] if self._positions else [counts]

@@ -16,9 +16,8 @@ from ..._base.arguments import check_int, check_texts
 from ..._base.threads import thread_count
 from ..._base.wording import number_of
 from ..._corpus import Corpus, batch_texts, iter_documents
-from ..._model.model import AddedToken, Model, Step, TokenTable
+from ..._model.model import AddedToken, TokenTable
 from ..._model.special import check_special_tokens
-from ..._render.progress import Reporter
 from ..._render.streams import LOG
 from ..._tokenizer.tokenizer import Tokenizer
 from ...errors import CorpusError, InvalidOption, ModelError
@@ -26,7 +25,7 @@ from .extension import Words, count_encoded_pieces, refuse_other_kinds
 from .id_map import IdMap
 from .removal_order import Forest
 
-__all__ = ["IdMap", "Model", "Reporter", "Step", "add_special", "extend", "prune"]
+__all__ = ["IdMap", "add_special", "extend", "prune"]
 
 
 def extend(
@@ -73,7 +72,7 @@ def extend(
         )
     if len(new_ids) < n:
         LOG.warning("%d of %d tokens were added: no other pair occurs %d times", len(new_ids), n, min_count)
-    model_with_tokens = words.merger.extended(new_ids)
+    model_with_tokens = words.merger.extend_model(new_ids)
     words.merger.refuse_unreachable(new_ids)
     sources = {id: words.merger.old_parts(id, tok.vocab_size) for id in new_ids}
     return Tokenizer(model_with_tokens), map_of_grown(tok, max(new_ids) + 1, sources)

@@ -25,7 +25,6 @@ BLOCK = "▁".encode()
 
 
 def refuse_other_kinds(model: Model) -> None:
-    """Raises ModelError for a model that training cannot continue."""
     reasons = {
         f"its kind is {model.kind!r}": model.kind != "bpe",
         "it has unused tokens": bool(model.unused_ids),
@@ -40,10 +39,8 @@ def refuse_other_kinds(model: Model) -> None:
 class EncodedPieces(NamedTuple):
     """The distinct pieces of a corpus.
 
-    Attributes:
-        words: The ids of each.
-        counts: How often each occurs.
-        contents: The bytes of each, if whole pieces are looked up as tokens.
+    Attributes: `words`, the ids of each; `counts`, how often each occurs; `contents`, the bytes of each, if whole
+    pieces are looked up as tokens.
     """
 
     words: list[list[int]]
@@ -52,7 +49,6 @@ class EncodedPieces(NamedTuple):
 
 
 def count_encoded_pieces(tok: Tokenizer, corpus: Corpus, threads: int) -> EncodedPieces:
-    """The pieces of a corpus with their counts."""
     model = tok.model
     if model.unit == "char" and not model.splitters:
         words = words_of(tok, corpus, threads)
@@ -162,8 +158,7 @@ class Merger:
         """The ids below `size` from which an added token is merged."""
         return (id,) if id < size else tuple(old for part in self.parts[id] for old in self.old_parts(part, size))
 
-    def extended(self, learned: Sequence[int]) -> Model:
-        """The model with the added tokens."""
+    def extend_model(self, learned: Sequence[int]) -> Model:
         model = self.model
         merges = [(*self.parts[id], id) for id in learned] if self.by_pair else []
         scores = [-self.merges[self.key(*self.parts[id])][0] for id in learned]
@@ -227,7 +222,6 @@ class Words:
         return keys
 
     def push(self, key: Any) -> None:
-        """Pushes a pair on the heap."""
         if self.pairs[key] > 0:
             heapq.heappush(self.heap, (-self.pairs[key], self.first[key], key))
 

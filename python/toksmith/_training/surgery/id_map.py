@@ -149,7 +149,6 @@ class IdMap:
 
 
 def check_id(value: Any) -> int:
-    """An id or a size."""
     if type(value) is not int or not 0 <= value <= MOST_ID:
         raise ValueError(f"expected a number from 0 to {MOST_ID}, not {value!r}")
     return value

@@ -99,7 +99,6 @@ class Rewriter:
         return (size, text[place : place + size]) if size else (1, REPLACEMENT)
 
     def rewrite(self, text: bytes) -> Aligned:
-        """The rewritten text."""
         tidy, space = self.options["remove_extra"], SPACE if self.options["escape"] else b" "
         at = 0
         while tidy and at < len(text) and (leading := self.first(text, at))[1] == b" ":
@@ -180,7 +179,6 @@ class SpmModel:
         return Tokenizer(dataclasses.replace(self.model, normalizers=(AS_IT_IS,)))
 
     def pieces_of_type(self, kind: int) -> Iterator[str]:
-        """The pieces of a type."""
         return (piece for piece, piece_type in zip(self.pieces, self.types, strict=True) if piece_type == kind)
 
     def control_id(self, piece: str) -> int:
@@ -193,13 +191,11 @@ class SpmModel:
         return self.ids.get(piece, self.unknown)
 
     def is_unknown(self, id: int) -> bool:
-        """Whether an id is the unknown id."""
         return id == self.unknown or self.types[id] == UNKNOWN
 
     # Texts to pieces.
 
     def encode(self, texts: Sequence[str | bytes]) -> list[list[int]]:
-        """The ids of texts."""
         return self.tok.encode_batch(texts, special="text")
 
     def sample(self, text: str | bytes, seed: random.Random, nbest_size: int, alpha: float) -> list[int]:
@@ -269,7 +265,6 @@ class SpmModel:
     # Pieces to texts.
 
     def decode(self, ids: Sequence[int]) -> bytes:
-        """The text of ids."""
         if any(id in self.bytes for id in ids):
             return self.decode_pieces([(self.pieces[id].encode(), id) for id in ids]).text
         return self.tok.decode_bytes([id for id in ids if self.types[id] != CONTROL])

@@ -30,16 +30,12 @@ OF_DECODE = (*LAST[:2], "num_threads", "thread_pool", "return_bytes")
 
 
 def bind_arguments(
-    method: str, names: Sequence[str], given: Sequence[Any], options: Mapping[str, Any]
+    method: str, names: Sequence[str], args: Sequence[Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The arguments of a call by name.
-
-    Raises:
-        TypeError: An argument is unknown, or is given twice.
-    """
-    arguments = dict(zip(names, given, strict=False))
+    """The arguments of a call by name; raises TypeError for an argument that is unknown, or is given twice."""
+    arguments = dict(zip(names, args, strict=False))
     wrong = [name for name in options if name not in names or name in arguments]
-    if wrong or len(given) > len(names):
+    if wrong or len(args) > len(names):
         raise TypeError(f"{method}: {[*wrong, 'one too many'][0]} is not one of its arguments, or is given twice")
     return arguments | dict(options)
 
@@ -71,7 +67,7 @@ class SentencePieceProcessor:
             | bind_arguments("SentencePieceProcessor", OF_A_PROCESSOR, args, options)
         )
         model_proto = settings.pop("model_proto", None)
-        self._return_type = self._kind(settings.pop("return_type", None), settings.pop("out_type", None), int)
+        self._return_type = self._resolve_kind(settings.pop("return_type", None), settings.pop("out_type", None), int)
         self._options = settings
         self._model: SpmModel | None = None
         if model_file or model_proto:
@@ -83,8 +79,7 @@ class SentencePieceProcessor:
             raise RuntimeError("the model is not loaded; call load with model_file or model_proto")
         return self._model
 
-    def _kind(self, return_type: Any, out_type: Any, default: Any) -> Any:
-        """The type of a call's result."""
+    def _resolve_kind(self, return_type: Any, out_type: Any, default: Any) -> Any:
         if out_type is not None and return_type is not None:
             raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
         kind = out_type if return_type is None else return_type
@@ -154,24 +149,25 @@ class SentencePieceProcessor:
         results = [self._shown(text, ids, 0.0, settings) for text, ids in zip(texts, ways, strict=True)]
         return results if isinstance(input, list) else results[0]
 
-    def _check_options(self, asked: dict[str, Any]) -> None:
+    def _check_options(self, options: dict[str, Any]) -> None:
         """Refuse options that a result with offsets cannot have, and pieces that the model lacks."""
-        if asked["kind"] in ("offset_mapping", "proto", "serialized_proto"):
-            if any(asked[name] for name in AROUND):
+        if options["kind"] in ("offset_mapping", "proto", "serialized_proto"):
+            if any(options[name] for name in AROUND):
                 raise RuntimeError(
                     "add_bos, add_eos, reverse and emit_unk_piece need ids or pieces, not offsets or protos"
                 )
             return
         for name in ("bos", "eos"):
-            if asked[f"add_{name}"] and self._spm.around[name] < 0:
+            if options[f"add_{name}"] and self._spm.around[name] < 0:
                 raise ValueError(f"add_{name}: the model has no control piece {self._spm.names[name]}")
-        if asked["emit_unk_piece"] and asked["kind"] in (str, bytes) and self._spm.unknown < 0:
+        if options["emit_unk_piece"] and options["kind"] in (str, bytes) and self._spm.unknown < 0:
             raise ValueError("emit_unk_piece: the model has no unknown piece")
 
-    def _asked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All options of a call."""
-        kwargs = self._options | {name: value for name, value in given.items() if value is not None}
-        kwargs["kind"] = self._kind(kwargs.pop("return_type", None), kwargs.pop("out_type", None), self._return_type)
+    def _asked(self, args: Mapping[str, Any]) -> dict[str, Any]:
+        kwargs = self._options | {name: value for name, value in args.items() if value is not None}
+        kwargs["kind"] = self._resolve_kind(
+            kwargs.pop("return_type", None), kwargs.pop("out_type", None), self._return_type
+        )
         if kwargs.get("return_bytes") is not None and kwargs["kind"] != "offset_mapping":
             raise ValueError("return_bytes is only supported when return_type='offset_mapping'")
         if kwargs["enable_sampling"] and kwargs["nbest_size"] in (0, 1):
@@ -180,30 +176,30 @@ class SentencePieceProcessor:
             raise TypeError("num_threads must be int")
         return kwargs
 
-    def _shown(self, text: str | bytes, ids: list[int] | None, score: float, asked: dict[str, Any]) -> Any:
+    def _shown(self, text: str | bytes, ids: list[int] | None, score: float, options: dict[str, Any]) -> Any:
         """A text in the requested form; `ids`, if given, are its segmentation."""
-        kind, spm = asked["kind"], self._spm
+        kind, spm = options["kind"], self._spm
         if kind in (int, "numpy"):
-            ids_around = self._around([] if ids is None else ids, asked, spm.around)
+            ids_around = self._around([] if ids is None else ids, options, spm.around)
             return np.frombuffer(np.array(ids_around, np.int32).tobytes(), np.int32) if kind == "numpy" else ids_around
         segmented = spm.cut(text, ids, score)
         if kind in (str, bytes):
             plain = [each.piece for each in segmented.pieces]
-            if asked["emit_unk_piece"]:
+            if options["emit_unk_piece"]:
                 unknown = spm.pieces[spm.unknown].encode()
                 plain = [unknown if spm.id_of(each.decode()) == spm.unknown else each for each in plain]
-            plain = self._around(plain, asked, {name: content.encode() for name, content in spm.names.items()})
+            plain = self._around(plain, options, {name: content.encode() for name, content in spm.names.items()})
             return plain if kind is bytes else [each.decode() for each in plain]
         if kind == "offset_mapping":
-            return offset_mapping(segmented, asked["return_bytes"], with_text=False)
+            return offset_mapping(segmented, options["return_bytes"], with_text=False)
         proto = proto_of(segmented)
         return proto if kind == "proto" else proto.SerializeToString()
 
-    def _around(self, found: list[Any], asked: dict[str, Any], around: Mapping[str, Any]) -> list[Any]:
-        """Ids or pieces in order, with those that begin and end a text."""
-        found = list(reversed(found)) if asked["reverse"] else found
-        before, after = ([around[name]] if asked[f"add_{name}"] else [] for name in ("bos", "eos"))
-        return [*before, *found, *after]
+    def _around(self, items: list[Any], options: dict[str, Any], around: Mapping[str, Any]) -> list[Any]:
+        """Ids or pieces in order, with the first and last of a text around them."""
+        items = list(reversed(items)) if options["reverse"] else items
+        before, after = ([around[name]] if options[f"add_{name}"] else [] for name in ("bos", "eos"))
+        return [*before, *items, *after]
 
     def ParallelEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """As `Encode`: the engine uses all processors for a long text, the result does not depend on their number."""
@@ -216,23 +212,25 @@ class SentencePieceProcessor:
     def NBestEncode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The best segmentations of a text by a unigram model, best first."""
         settings = self._asked(bind_arguments("nbest_encode", OF_NBEST, args, options)) | {"enable_sampling": False}
-        results = [self._ways(text_of(each), settings) for each in (input if isinstance(input, list) else [input])]
+        results = [
+            self._best_segmentations(text_of(each), settings)
+            for each in (input if isinstance(input, list) else [input])
+        ]
         return results if isinstance(input, list) else results[0]
 
-    def _ways(self, text: str | bytes, asked: dict[str, Any]) -> Any:
-        """The best segmentations of one text."""
-        if asked["kind"] == "offset_mapping":
+    def _best_segmentations(self, text: str | bytes, options: dict[str, Any]) -> Any:
+        if options["kind"] == "offset_mapping":
             raise ValueError("unknown return_type=offset_mapping")
-        ways = self._spm.best(text, asked["nbest_size"])
-        self._check_options(asked)
-        if asked["kind"] in ("proto", "serialized_proto"):
+        ways = self._spm.best(text, options["nbest_size"])
+        self._check_options(options)
+        if options["kind"] in ("proto", "serialized_proto"):
             from .sentencepiece_pb2 import NBestSentencePieceText
 
             whole = NBestSentencePieceText()
             for ids, score in ways:
                 whole.nbests.append(proto_of(self._spm.cut(text, ids, score), scored=True))
-            return whole if asked["kind"] == "proto" else whole.SerializeToString()
-        return [self._shown(text, ids, score, asked) for ids, score in ways]
+            return whole if options["kind"] == "proto" else whole.SerializeToString()
+        return [self._shown(text, ids, score, options) for ids, score in ways]
 
     def SampleEncodeAndScore(self, *args: Any, **kwargs: Any) -> Any:
         """Not here."""
@@ -241,7 +239,7 @@ class SentencePieceProcessor:
     def Decode(self, input: Any, *args: Any, **options: Any) -> Any:
         """The text of ids or pieces in the requested form; for a list of lists, one result for each."""
         kwargs = bind_arguments("decode", OF_DECODE, args, options)
-        kind = self._kind(kwargs.get("return_type"), kwargs.get("out_type"), str)
+        kind = self._resolve_kind(kwargs.get("return_type"), kwargs.get("out_type"), str)
         as_bytes = kwargs.get("return_bytes")
         if kind in (int, "numpy") or (as_bytes is not None and kind != "offset_mapping"):
             raise ValueError(f"return_type {kind} does not fit; return_bytes is only supported with 'offset_mapping'")
@@ -255,10 +253,10 @@ class SentencePieceProcessor:
             return [self._decode_row([*row], kind, as_bytes, type(first)) for row in rows]
         return self._decode_row(rows, kind, as_bytes, type(rows[0]) if rows else int)
 
-    def _decode_row(self, row: Sequence[Any], kind: Any, as_bytes: bool | None, given: type) -> Any:
-        """The text of one list of ids or pieces; `given` is the type of its first item."""
+    def _decode_row(self, row: Sequence[Any], kind: Any, as_bytes: bool | None, args: type) -> Any:
+        """The text of one list of ids or pieces; `args` is the type of its first item."""
         spm = self._spm
-        if issubclass(given, (str, bytes)):
+        if issubclass(args, (str, bytes)):
             pieces = [each if isinstance(each, bytes) else each.encode() for each in row]
             whole = spm.decode_pieces([(each, spm.id_of(each.decode("utf-8", "replace"))) for each in pieces])
         else:
@@ -267,7 +265,7 @@ class SentencePieceProcessor:
                 text = spm.decode(ids)
                 return text if kind is bytes else text.decode()
             whole = spm.decode_pieces([(spm.pieces[id].encode(), id) for id in ids])
-        in_bytes = issubclass(given, bytes)
+        in_bytes = issubclass(args, bytes)
         if kind in (str, bytes):
             return whole.text if kind is bytes or in_bytes else whole.text.decode()
         if kind == "offset_mapping":
@@ -382,7 +380,6 @@ class SentencePieceProcessor:
 
 
 def text_of(value: Any) -> str | bytes:
-    """A text."""
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"expected a str or bytes, not {type(value).__name__}")
     return value
@@ -411,11 +408,11 @@ def characters_before(text: bytes) -> list[int]:
     return counts
 
 
-def character_starts(text: bytes, shown: bytes, starts: Sequence[int]) -> Iterable[int]:
+def character_starts(text: bytes, surface: bytes, starts: Sequence[int]) -> Iterable[int]:
     """The source character of each character of a normalized text, and the end of the source."""
     counts = characters_before(text)
-    places = [at for at, byte in enumerate(shown) if byte & 0xC0 != 0x80]
-    return [counts[starts[at]] for at in [*places, len(shown)]] if starts else [0]
+    places = [at for at, byte in enumerate(surface) if byte & 0xC0 != 0x80]
+    return [counts[starts[at]] for at in [*places, len(surface)]] if starts else [0]
 
 
 def offset_mapping(text: Text, as_bytes: bool, with_text: bool) -> dict[str, Any]:

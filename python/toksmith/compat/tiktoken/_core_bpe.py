@@ -43,11 +43,9 @@ class CoreBPE:
         return self._engines[names]
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text without special tokens."""
         return self.engine(frozenset()).encode(text, "text", "strict", None)
 
     def encode(self, text: str, allowed_special: AbstractSet[str]) -> list[int]:
-        """The ids of a text with these special tokens."""
         return self.engine(allowed_special).encode(text, "allow", "strict", None)
 
     def encode_single_token(self, piece: bytes) -> int:
@@ -158,22 +156,18 @@ class CoreBPE:
 
     @functools.cached_property
     def sorted_tokens(self) -> list[bytes]:
-        """The ordinary tokens by their bytes."""
         return sorted(self._tok.model.tokens)
 
     def token_byte_values(self) -> list[bytes]:
-        """The ordinary tokens by their bytes, as a new list."""
         return list(self.sorted_tokens)
 
     def decode_bytes(self, tokens: Iterable[int]) -> bytes:
-        """The bytes of ids."""
         try:
             return self._tok.decode_bytes(tokens)
         except UnknownId as error:
             raise unknown_id_error(error.id) from error
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one id."""
         try:
             return self._tok.token_bytes(token)
         except UnknownId as error:
@@ -181,7 +175,6 @@ class CoreBPE:
 
 
 def unknown_id_error(id: int) -> Exception:
-    """The error of an id without a token."""
     if not 0 <= id < 1 << 32:
         return OverflowError(f"the token {id} is not an unsigned integer of 32 bits")
     return KeyError(f"Invalid token for decoding: {id}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Literal
 
@@ -266,17 +266,12 @@ class Encoding:
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
         """The text of each sequence of ids."""
-        return self._map_on_threads(lambda tokens: self.decode(tokens, errors), batch, num_threads)
+        return [data.decode("utf-8", errors) for data in self.decode_bytes_batch(batch, num_threads=num_threads)]
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
         """The bytes of each sequence of ids."""
-        return self._map_on_threads(self.decode_bytes, batch, num_threads)
-
-    def _map_on_threads(
-        self, function: Callable[[Sequence[int]], Any], batch: Iterable[Sequence[int]], threads: int
-    ) -> list[Any]:
-        thread_count(threads)  # refuses an invalid number of threads
-        return [function(each) for each in batch]
+        thread_count(num_threads)  # refuses an invalid number of threads
+        return [self.decode_bytes(tokens) for tokens in batch]
 
     def token_byte_values(self) -> list[bytes]:
         """The ordinary tokens, sorted by their bytes."""

@@ -1,4 +1,4 @@
-"""`tiktoken.load`: ranks in files. URLs must be those of published encodings, which `toksmith.load` finds."""
+"""`tiktoken.load`: ranks in files. Of URLs, only the published encodings that `toksmith.load` finds are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tiktoken.registry`: encodings by name, published ones and those of plug-ins.
+"""`tiktoken.registry`: published encodings and encodings of plug-ins, by name.
 
 A plug-in is a module of the namespace package `tiktoken_ext` that has `ENCODING_CONSTRUCTORS`. tiktoken's own plug-in,
 `openai_public`, is left out: its encodings are built in here.

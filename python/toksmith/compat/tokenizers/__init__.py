@@ -12,7 +12,7 @@ from typing import Any
 from . import decoders, implementations, models, normalizers, pre_tokenizers, processors, trainers
 from ._added import AddedToken
 from ._encoding import Encoding
-from ._parts import Regex, raise_not_here
+from ._parts import NotHere, Regex
 from ._tokenizer import Tokenizer
 from .implementations import (
     BertWordPieceTokenizer,
@@ -54,7 +54,7 @@ NOT_HERE = {
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    raise_not_here(name, NOT_HERE.get(name, f"it has {', '.join(__all__)}"))
+    raise NotHere(name, NOT_HERE.get(name, f"it has {', '.join(__all__)}"))
 
 
 def __dir__() -> list[str]:

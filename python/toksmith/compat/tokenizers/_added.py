@@ -11,7 +11,7 @@ FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 
 
 class AddedToken:
-    """A token that is matched before anything else in a text; its flags are those of tokenizer.json."""
+    """A token that is matched before anything else in a text, with the flags of tokenizer.json."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class AddedTokens:
         self.special: set[str] = set()
 
     def add(self, tokens: Iterable[AddedToken], vocab: Mapping[str, int]) -> int:
-        """Add tokens, those of the vocabulary with its ids, and return the number of new or changed ones."""
+        """Add tokens (a token of the vocabulary keeps its id), and return the number of new or changed ones."""
         new = 0
         for token in tokens:
             id = self.ids.get(token.content)

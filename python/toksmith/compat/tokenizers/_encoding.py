@@ -308,7 +308,6 @@ class Encoding:
         return whole
 
     def joined(self, other: Encoding, growing: bool) -> Encoding:
-        """This encoding followed by another."""
         over = []
         for overflowing in self._overflowing:
             over += [overflowing.joined(each, growing) for each in (other, *other._overflowing)]
@@ -320,7 +319,6 @@ class Encoding:
 
 
 def shift_ranges(ranges: Mapping[int, tuple[int, int]], by: int) -> dict[int, tuple[int, int]]:
-    """The ranges, shifted."""
     return {sequence: (start + by, stop + by) for sequence, (start, stop) in ranges.items()}
 
 

@@ -23,15 +23,12 @@ Options = dict[str, Any]
 
 
 def json_choice(name: str, value: Any, known: dict[str, str]) -> str:
-    """The JSON name of a choice."""
     if value not in known:
         raise ValueError(f"Unknown `{name}`: `{value}`. Use one of {', '.join(f'`{each}`' for each in known)}")
     return known[value]
 
 
-def truncation_json(
-    max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
-) -> Options:
+def truncation_json(max_length: int, stride: int, strategy: str, direction: str) -> Options:
     """Truncation options in JSON form."""
     for name, value in (("max_length", max_length), ("stride", stride)):
         if not isinstance(value, int):
@@ -95,7 +92,6 @@ def kept_lengths(first: int, second: int, most: int) -> list[int]:
 
 
 def pad_together(encodings: Sequence[Encoding], options: Options) -> None:
-    """Pad encodings to one length."""
     length = options["length"]
     if length is None:
         length = max(map(len, encodings), default=0)

@@ -10,7 +10,7 @@ import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 from ...errors import ToksmithError
 
@@ -25,7 +25,6 @@ __all__ = [
     "Regex",
     "check_character",
     "format_value",
-    "raise_not_here",
 ]
 
 REQUIRED: Any = Parameter.empty
@@ -43,11 +42,6 @@ class NotHere(ToksmithError, NotImplementedError, AttributeError):
 
     def __str__(self) -> str:
         return f"toksmith.compat.{self.library} does not have {self.name}; {self.instead}"
-
-
-def raise_not_here(name: str, instead: str) -> NoReturn:
-    """Raise the error for a feature that this drop-in lacks."""
-    raise NotHere(name, instead)
 
 
 def identity(value: Any) -> Any:
@@ -71,7 +65,6 @@ class Field(NamedTuple):
 
 
 def check_character(value: Any) -> Any:
-    """Check that a text is one character."""
     if not isinstance(value, str):
         raise TypeError(f"expected a string of length 1, not {type(value).__name__}")
     if len(value) != 1:
@@ -96,7 +89,7 @@ def pattern_to_json(pattern: Any) -> dict[str, str]:
     if isinstance(regex := getattr(pattern, "pattern", None), str):
         return {"Regex": regex}
     if type(pattern).__name__ == "Regex":
-        raise_not_here("patterns that are the Regex of another library", "pass toksmith.compat.tokenizers.Regex")
+        raise NotHere("patterns that are the Regex of another library", "pass toksmith.compat.tokenizers.Regex")
     raise TypeError(f"pattern: expected a str or a Regex, not {type(pattern).__name__}")
 
 
@@ -154,7 +147,7 @@ class Part:
             return None
         kind = data.get("type")
         if kind not in cls.ROWS:
-            raise_not_here(f"the {cls.ROLE} {kind!r}", f"it has {', '.join(sorted(cls.ROWS))}")
+            raise NotHere(f"the {cls.ROLE} {kind!r}", f"it has {', '.join(sorted(cls.ROWS))}")
         part = object.__new__(cls.ROWS[str(kind)])
         object.__setattr__(part, "data", data)
         return part
@@ -179,7 +172,7 @@ class Part:
                 return each.read(self.data[each.json_name]) if present else each.default
         if name.startswith("__"):
             raise AttributeError(name)
-        raise_not_here(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
+        raise NotHere(f"{type(self).__name__}.{name}", f"the part in JSON is {type(self).__name__}.data")
 
     def __setattr__(self, name: str, value: Any) -> None:
         for each in self.FIELDS:
@@ -194,9 +187,6 @@ class Part:
 
     def __setstate__(self, state: bytes) -> None:
         object.__setattr__(self, "data", json.loads(state))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return rebuild_part, (type(self), self.__getstate__())
 
     def __copy__(self) -> Any:
         return self.of(self.data)
@@ -214,13 +204,6 @@ class Part:
 
     def __str__(self) -> str:
         return format_value(self.data, MOST)
-
-
-def rebuild_part(kind: type[Part], state: bytes) -> Part:
-    """A part from its JSON."""
-    part: Part = object.__new__(kind)
-    part.__setstate__(state)
-    return part
 
 
 class PartSequence(Part):
@@ -283,7 +266,6 @@ def format_value(value: Any, most: int | None) -> str:
 
 
 def format_fields(value: Mapping[str, Any], most: int | None) -> Iterator[str]:
-    """The fields of a part with a type."""
     for name, each in value.items():
         if name == "type":
             continue

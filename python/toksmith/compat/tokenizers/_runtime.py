@@ -10,7 +10,7 @@ import dataclasses
 import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from ... import _core
 from ..._formats.tokenizer_json import read_tokenizer
@@ -28,13 +28,7 @@ UNKNOWN = "\0"
 WORDS = {"type": "WordLevel", "vocab": {UNKNOWN: 0}, "unk_token": UNKNOWN}
 
 
-def model_from_json(value: Json) -> Model:
-    """The model in a tokenizer.json."""
-    return read_tokenizer(value, "the tokenizer")
-
-
 def tokenizer_json(model: Json, **parts: Any) -> dict[str, Any]:
-    """A tokenizer.json with this model and these parts."""
     names = ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     return {"version": "1.0", "added_tokens": [], **dict.fromkeys(names), **parts, "model": model}
 
@@ -43,10 +37,9 @@ class Pieces:
     """The pieces of texts: a normalizer and a pre-tokenizer without a model."""
 
     def __init__(self, parts: str) -> None:
-        self.tok = Tokenizer(model_from_json(tokenizer_json(WORDS, **json.loads(parts))))
+        self.tok = Tokenizer(read_tokenizer(tokenizer_json(WORDS, **json.loads(parts))))
 
     def texts(self, text: str) -> list[str]:
-        """The pieces of a text."""
         return [piece.decode("utf-8", "replace") for piece in self.tok._engine.split(text)]
 
     def pieces_with_offsets(self, text: str) -> list[tuple[str, tuple[int, int]]]:
@@ -60,7 +53,6 @@ of_parts = functools.lru_cache(maxsize=64)(Pieces)
 
 
 def normalize_text(normalizer: Json, text: str) -> str:
-    """The normalized text."""
     return "".join(of_parts(json.dumps({"normalizer": normalizer})).texts(text))
 
 
@@ -81,17 +73,15 @@ def flatten_members(pre_tokenizer: Json) -> Iterator[Json]:
 
 @functools.lru_cache(maxsize=64)
 def decoding_tokenizer(decoder: str, tokens: tuple[str, ...]) -> Tokenizer:
-    """A tokenizer of these tokens, for decoding."""
     vocab = {token: id for id, token in enumerate(tokens)}
     return Tokenizer(
-        model_from_json(
+        read_tokenizer(
             tokenizer_json({"type": "WordLevel", "vocab": vocab, "unk_token": tokens[0]}, decoder=json.loads(decoder))
         )
     )
 
 
 def decode_tokens(decoder: Json, tokens: Sequence[str]) -> str:
-    """The text of tokens."""
     nonempty = [token for token in tokens if token]
     if not nonempty:
         return ""
@@ -107,7 +97,7 @@ def build_tokenizer(value: Json) -> Tokenizer:
     """
     if value["model"].get("dropout"):
         value = {**value, "model": {**value["model"], "dropout": None}}
-    model = model_from_json(value)
+    model = read_tokenizer(value)
     flags = {token.content: token.normalized for token in model.added_tokens}
     tokens = [OwnToken(**each) for each in value["added_tokens"]]  # with the ids of the file
     added = tuple(dataclasses.replace(token, normalized=flags.get(token.content, token.normalized)) for token in tokens)
@@ -143,13 +133,12 @@ class Runtime:
 
     def with_post(self, parts: Json) -> Tokenizer:
         """The `toksmith.Tokenizer` with post-processing."""
-        post = model_from_json(tokenizer_json(WORDS, **parts)).post
+        post = read_tokenizer(tokenizer_json(WORDS, **parts)).post
         return self.tok if self.tok.model.post == post else Tokenizer(dataclasses.replace(self.tok.model, post=post))
 
     def ids(self, texts: Sequence[str], as_text: bool) -> list[list[int]]:
-        """The ids of texts."""
         try:
-            return self.tok.encode_batch(texts, special=special_policy(as_text))
+            return self.tok.encode_batch(texts, special="text" if as_text else "allow")
         except NotInVocabulary as error:
             if self.value["model"].get("type") == "Unigram":
                 raise ValueError("Encountered an unknown token but `unk_id` is missing") from error
@@ -157,7 +146,6 @@ class Runtime:
 
     @functools.cached_property
     def tokens(self) -> dict[int, str]:
-        """The token of each id."""
         vocab = self.value["model"]["vocab"]
         pairs = vocab.items() if isinstance(vocab, dict) else ((token, id) for id, (token, _) in enumerate(vocab))
         return {id: token for token, id in pairs} | {each["id"]: each["content"] for each in self.value["added_tokens"]}
@@ -170,9 +158,8 @@ class Runtime:
         return self.tokens | {each["id"]: normalize_text(normalizer, each["content"]) for each in normal}
 
     def columns(self, text: str, as_text: bool) -> Fixed:
-        """The columns of the ids of a text."""
         ids, words, added, offsets, places, texts = _core.encode_in_pieces(
-            self.offset_tokenizer._engine, text, special_policy(as_text)
+            self.offset_tokenizer._engine, text, "text" if as_text else "allow"
         )
         return Fixed(ids, self.shown(ids, added, places, texts), offsets, words)
 
@@ -191,8 +178,3 @@ class Runtime:
                 start, end = places[place]
                 tokens[place] = written[start:end].decode("utf-8", "replace")
         return tokens
-
-
-def special_policy(as_text: bool) -> Literal["text", "allow"]:
-    """The engine's policy for special tokens in a text."""
-    return "text" if as_text else "allow"

@@ -24,7 +24,7 @@ from ..._tokenizer.tokenizer import Tokenizer as OwnTokenizer
 from . import _lengths
 from ._added import AddedToken, AddedTokens
 from ._encoding import Encoding, Fixed, Late, Run
-from ._parts import MANY, MOST, Part, format_value, raise_not_here
+from ._parts import MANY, MOST, NotHere, Part, format_value
 from ._runtime import Runtime
 from .decoders import Decoder
 from .models import BPE, Model, with_all_fields
@@ -98,7 +98,6 @@ class Tokenizer:
             raise TypeError("model: expected a model, not None")
 
     def _load_json(self, value: Any) -> None:
-        """Take the content of a tokenizer.json."""
         if not isinstance(value, dict) or not isinstance(value.get("model"), dict):
             raise ValueError("expected the JSON of a tokenizer, an object with a model")  # noqa: TRY004 - as there
         self._model = Model.of(with_all_fields(value["model"]))
@@ -133,14 +132,13 @@ class Tokenizer:
         if os.path.isfile(path):
             return Tokenizer.from_file(path)
         if token is not None:
-            raise_not_here("the argument token of Tokenizer.from_pretrained", "set the variable HF_TOKEN")
+            raise NotHere("the argument token of Tokenizer.from_pretrained", "set the variable HF_TOKEN")
         file = download_from_hub(identifier, revision)
         if file.name != "tokenizer.json":
-            raise_not_here(f"a way to read {file.name} of {identifier}", "call Tokenizer(toksmith.load(identifier))")
+            raise NotHere(f"a way to read {file.name} of {identifier}", "call Tokenizer(toksmith.load(identifier))")
         return Tokenizer.from_file(file)
 
     def _json(self) -> dict[str, Any]:
-        """The whole tokenizer.json."""
         parts = {name: None if part is None else part.data for name, part in self._parts.items()}
         lengths = {"truncation": self._truncation, "padding": self._padding}
         model = self._model.data
@@ -154,7 +152,7 @@ class Tokenizer:
         fields = {name: value for name, value in self._model.data.items() if name not in ("vocab", "merges")}
         return json.dumps([parts, fields, self._added.to_json()]), self._model.data["vocab"]
 
-    def _running(self) -> Runtime:
+    def _current_runtime(self) -> Runtime:
         """The runtime of the current state."""
         if self._runtime is None or self._seen != Part.changes:
             content = self._content()
@@ -173,7 +171,7 @@ class Tokenizer:
         if around == TemplateProcessing().data:
             around = None  # no tokens around texts
         post = {"truncation": self._truncation, "padding": self._padding, "post_processor": around}
-        return self._running().with_post(post)
+        return self._current_runtime().with_post(post)
 
     def _changed(self) -> None:
         self._seen = -1
@@ -221,7 +219,7 @@ class Tokenizer:
     def _encoded(self, rows: list[list[Any]], words: bool, put: bool, *, only_ids: bool = False) -> list[Encoding]:
         """The encodings of rows of one or two texts."""
         self._model.refuse_sampling()
-        runtime = self._running()
+        runtime = self._current_runtime()
         flat = [word for row in rows for text in row for word in (text if words else [text])]
         ids = iter(runtime.ids(flat, self.encode_special_tokens))
         texts = []
@@ -281,7 +279,7 @@ class Tokenizer:
 
     def decode_batch(self, sequences: Iterable[Iterable[int]], skip_special_tokens: bool = True) -> list[str]:
         """The text of each list of ids."""
-        runtime = self._running()
+        runtime = self._current_runtime()
         rows = []
         for ids in sequences:
             numbers = map(operator.index, check_items(ids, "ids", "a list of int"))
@@ -450,14 +448,13 @@ class Tokenizer:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        raise_not_here(f"Tokenizer.{name}", "docs/clients.md lists what there is")
+        raise NotHere(f"Tokenizer.{name}", "docs/clients.md lists what there is")
 
 
 LISTS = (list, tuple, np.ndarray)
 
 
 def check_text(value: Any, words: bool) -> Any:
-    """A text, or a list of words."""
     if not words:
         if not isinstance(value, str):
             raise TypeError("TextInputSequence must be str")
@@ -485,7 +482,6 @@ def check_row(value: Any, words: bool) -> list[Any]:
 
 
 def check_batch(value: Any) -> Iterable[Any]:
-    """The members of a batch."""
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         raise TypeError(f"expected a list of texts or of pairs of texts, not {type(value).__name__}")
     return value

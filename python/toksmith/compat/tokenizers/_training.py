@@ -58,7 +58,6 @@ def alphabet_of(counts: Mapping[str, int], trainer: Any) -> list[str]:
 
 
 def train_merges(counts: Mapping[str, int], trainer: Any) -> tuple[dict[str, int], list[list[str]]]:
-    """The ids and merges of byte-pair encoding."""
     prefix, suffix = trainer.continuing_subword_prefix or "", trainer.end_of_word_suffix or ""
     ids: dict[str, int] = {}
     for token in (*(each.content for each in trainer.special_tokens), *alphabet_of(counts, trainer)):
@@ -86,14 +85,12 @@ def train_merges(counts: Mapping[str, int], trainer: Any) -> tuple[dict[str, int
 
 
 def train_bpe(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
-    """The fields of a byte-pair model that training changes."""
     vocab, merges = train_merges(counts, trainer)
     names = ("continuing_subword_prefix", "end_of_word_suffix")
     return {**{name: getattr(trainer, name) for name in names}, "vocab": vocab, "merges": merges}
 
 
 def train_wordpiece(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
-    """The fields of a WordPiece model that training changes."""
     prefix = trainer.continuing_subword_prefix
     return {"vocab": train_merges(counts, trainer)[0], "continuing_subword_prefix": "##" if prefix is None else prefix}
 
@@ -107,7 +104,6 @@ def train_word_level(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
 
 
 def train_unigram(counts: Mapping[str, int], trainer: Any) -> dict[str, Any]:
-    """The fields of a unigram model that training changes."""
     special = [token.content for token in trainer.special_tokens]
     if trainer.unk_token is not None and trainer.unk_token not in special:
         special.insert(0, trainer.unk_token)

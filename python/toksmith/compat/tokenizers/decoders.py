@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence as Sequences
 from typing import Any
 
-from ._parts import PATTERN, Field, Part, PartSequence, check_character, raise_not_here
+from ._parts import PATTERN, Field, NotHere, Part, PartSequence, check_character
 from ._runtime import decode_tokens
 from .pre_tokenizers import BYTE_LEVEL, METASPACE
 
@@ -22,7 +23,7 @@ class Decoder(Part):
     @staticmethod
     def custom(decoder: Any) -> Any:
         """Not here."""
-        raise_not_here("Decoder.custom", "use the decoders that a tokenizer.json can hold, such as Replace")
+        raise NotHere("Decoder.custom", "use the decoders that a tokenizer.json can hold, such as Replace")
 
 
 class BPEDecoder(Decoder):
@@ -92,7 +93,7 @@ class DecodeStream:
         self.skip_special_tokens = skip_special_tokens
         self.ids = list(ids or ())
         self.prefix = ""
-        self.settled = 0
+        self.settled_count = 0
 
     def step(self, tokenizer: Any, id: int | Sequences[int]) -> str | None:
         """The text that one id, or several, add."""
@@ -101,16 +102,16 @@ class DecodeStream:
             if self.prefix.endswith("�"):
                 self.prefix = ""
             else:
-                self.settled = len(self.ids)
+                self.settled_count = len(self.ids)
         self.ids += [id] if isinstance(id, int) else list(id)
         text = self.text(tokenizer)
         if len(text.encode()) <= len(self.prefix.encode()) or text.endswith("�"):
             return None
         if not text.startswith(self.prefix):
             raise ValueError("Invalid prefix encountered while decoding stream")
-        new, remaining = text[len(self.prefix) :], len(self.ids) - self.settled
-        self.ids = self.ids[self.settled :]
-        self.prefix, self.settled = self.text(tokenizer), remaining
+        new, remaining = text[len(self.prefix) :], len(self.ids) - self.settled_count
+        self.ids = self.ids[self.settled_count :]
+        self.prefix, self.settled_count = self.text(tokenizer), remaining
         return new
 
     def text(self, tokenizer: Any) -> str:
@@ -118,12 +119,7 @@ class DecodeStream:
         return str(tokenizer.decode(self.ids, skip_special_tokens=self.skip_special_tokens))
 
     def __copy__(self) -> DecodeStream:
-        copied = DecodeStream(self.ids, self.skip_special_tokens)
-        copied.prefix, copied.settled = self.prefix, self.settled
-        return copied
-
-    def __deepcopy__(self, memo: object) -> DecodeStream:
-        return self.__copy__()
+        return copy.deepcopy(self)  # because `step` changes `ids`
 
 
 __all__ = ["Decoder", *Decoder.ROWS, "DecodeStream"]  # noqa: PLE0604 - the rows of the role

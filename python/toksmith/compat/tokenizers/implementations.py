@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from . import decoders, models, normalizers, pre_tokenizers, processors, trainers
-from ._parts import Regex, raise_not_here
+from ._parts import NotHere, Regex
 from ._tokenizer import Tokenizer, lines
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class BaseTokenizer:
-    """A tokenizer with its options; other attributes are those of the inner tokenizer."""
+    """A tokenizer with its options; it passes other attributes on to the inner tokenizer."""
 
     TRAINER: ClassVar[type[trainers.Trainer] | None] = None
     USUAL: ClassVar[Mapping[str, Any]] = {}  # options of a training
@@ -56,7 +56,7 @@ class BaseTokenizer:
     def train_from_iterator(self, iterator: Iterable[Any], length: int | None = None, **options: Any) -> None:
         """Train on texts or lists of texts."""
         if self.TRAINER is None:
-            raise_not_here(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
+            raise NotHere(f"{type(self).__name__}.train_from_iterator", "call it on a tokenizer of a kind")
         renamed = {self.RENAMED.get(name, name): value for name, value in {**self.USUAL, **options}.items()}
         self._tokenizer.train_from_iterator(iterator, self.TRAINER(**renamed), length)
 
@@ -223,7 +223,7 @@ class SentencePieceUnigramTokenizer(BaseTokenizer):
     @staticmethod
     def from_spm(filename: str) -> Any:
         """Not here."""
-        raise_not_here(
+        raise NotHere(
             "SentencePieceUnigramTokenizer.from_spm", "call tokenizers.Tokenizer(toksmith.load(path), allow_loss=...)"
         )
 

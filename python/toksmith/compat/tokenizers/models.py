@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from . import trainers
-from ._parts import Field, Part, raise_not_here
+from ._parts import Field, NotHere, Part
 from ._runtime import Runtime, tokenizer_json
 
 __all__ = ["BPE", "Model", "Token", "Unigram", "WordLevel", "WordPiece"]
@@ -83,7 +83,7 @@ class Model(Part):
 
 
 def with_all_fields(model: dict[str, Any]) -> dict[str, Any]:
-    """A model in JSON with its type and all its fields, some of which old files omit."""
+    """A model in JSON with its type and all its fields; old files omit some."""
     kind = model.get("type")
     if kind is None:
         marks = {"merges": "BPE", "unk_id": "Unigram", "max_input_chars_per_word": "WordPiece"}
@@ -179,7 +179,7 @@ class BPE(Model):
     def refuse_sampling(self) -> None:
         """Refuse a model that drops merges."""
         if self.dropout:
-            raise_not_here("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
+            raise NotHere("models.BPE(dropout=...)", "call toksmith.Tokenizer.encode_sampled(text, dropout=...)")
 
     @staticmethod
     def read_file(vocab: str, merges: str) -> tuple[dict[str, int], list[tuple[str, ...]]]:
@@ -243,7 +243,7 @@ class Unigram(Model):
         """Refuse a model that samples among segmentations."""
         if self.alpha is not None and self.nbest_size is not None:
             instead = "call toksmith.Tokenizer.encode_sampled(text, alpha=...)"
-            raise_not_here("models.Unigram(alpha=..., nbest_size=...)", instead)
+            raise NotHere("models.Unigram(alpha=..., nbest_size=...)", instead)
 
     @property
     def ids(self) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._parts import PATTERN, Field, Part, PartSequence, raise_not_here
+from ._parts import PATTERN, Field, NotHere, Part, PartSequence
 from ._runtime import normalize_text
 
 
@@ -19,12 +19,12 @@ class Normalizer(Part):
 
     def normalize(self, normalized: Any) -> None:
         """Not here."""
-        raise_not_here("Normalizer.normalize of a NormalizedString", "call normalize_str with the text")
+        raise NotHere("Normalizer.normalize of a NormalizedString", "call normalize_str with the text")
 
     @staticmethod
     def custom(normalizer: Any) -> Any:
         """Not here."""
-        raise_not_here("Normalizer.custom", "use the normalizers that a tokenizer.json can hold, such as Replace")
+        raise NotHere("Normalizer.custom", "use the normalizers that a tokenizer.json can hold, such as Replace")
 
 
 class NFC(Normalizer):

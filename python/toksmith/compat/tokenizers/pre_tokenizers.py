@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._formats.hf_steps import BEHAVIORS as PYTHON_NAMES
 from ..._formats.texts import to_gpt2_alphabet
-from ._parts import PATTERN, Field, Part, PartSequence, check_character, raise_not_here
+from ._parts import PATTERN, Field, NotHere, Part, PartSequence, check_character
 from ._runtime import split_text
 
 BYTE_LEVEL = (Field("add_prefix_space", True), Field("trim_offsets", True), Field("use_regex", True))
-BEHAVIORS = {
-    "removed": "Removed",
-    "isolated": "Isolated",
-    "merged_with_previous": "MergedWithPrevious",
-    "merged_with_next": "MergedWithNext",
-    "contiguous": "Contiguous",
-}
+BEHAVIORS = {name: json_name for json_name, name in PYTHON_NAMES.items()}
 SCHEMES = ("always", "never", "first")
 
 
@@ -33,17 +28,12 @@ def write_behavior(value: Any) -> str:
     return BEHAVIORS[value]
 
 
-def read_behavior(value: Any) -> str:
-    """The Python form of a behavior."""
-    return next(name for name, json_name in BEHAVIORS.items() if json_name == value)
-
-
 METASPACE = (
     Field("replacement", "▁", write=check_character),
     Field("prepend_scheme", "always", write=check_scheme),
     Field("split", True),
 )
-BEHAVIOR = Field("behavior", write=write_behavior, read=read_behavior)
+BEHAVIOR = Field("behavior", write=write_behavior, read=PYTHON_NAMES.__getitem__)
 
 
 class PreTokenizer(Part):
@@ -57,12 +47,12 @@ class PreTokenizer(Part):
 
     def pre_tokenize(self, pretok: Any) -> None:
         """Not here."""
-        raise_not_here("PreTokenizer.pre_tokenize of a PreTokenizedString", "call pre_tokenize_str with the text")
+        raise NotHere("PreTokenizer.pre_tokenize of a PreTokenizedString", "call pre_tokenize_str with the text")
 
     @staticmethod
     def custom(pretok: Any) -> Any:
         """Not here."""
-        raise_not_here(
+        raise NotHere(
             "PreTokenizer.custom", "use the pre-tokenizers that a tokenizer.json can hold, such as Split with a Regex"
         )
 

@@ -29,16 +29,16 @@ class PostProcessor(Part):
     def process(self, encoding: Encoding, pair: Encoding | None = None, add_special_tokens: bool = True) -> Encoding:
         """The encoding of one or two texts, with tokens around them."""
         texts = [encoding.typed(0, 0)] + ([] if pair is None else [pair.typed(1, 1)])
-        return Encoding.merge(self._processed(texts, add_special_tokens), growing_offsets=False)
+        return Encoding.merge(self._process_parts(texts, add_special_tokens), growing_offsets=False)
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         """The parts of the whole encoding."""
         raise NotImplementedError
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
         """The number of ids around one text, or around two."""
         texts = [Encoding(), Encoding()] if is_pair else [Encoding()]
-        return sum(map(len, self._processed(texts, True)))
+        return sum(map(len, self._process_parts(texts, True)))
 
 
 def special_run(token: list[Any], type_id: int = 0) -> Run:
@@ -76,7 +76,7 @@ class BertProcessing(PostProcessor):
 
     FIELDS = (SEP, CLS)
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if not put:
             return texts
         cls, sep = self.data["cls"], self.data["sep"]
@@ -96,7 +96,7 @@ class RobertaProcessing(PostProcessor):
         Field("add_prefix_space", True),
     )
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if self.data["trim_offsets"]:
             texts = [trim_offsets(each, self.data["add_prefix_space"]) for each in texts]
         texts = [each.with_type(0) for each in texts]
@@ -113,7 +113,7 @@ class ByteLevel(PostProcessor):
 
     FIELDS = BYTE_LEVEL
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if not self.data["trim_offsets"]:
             return texts
         return [trim_offsets(each, self.data["add_prefix_space"]) for each in texts]
@@ -138,7 +138,7 @@ class TemplateProcessing(PostProcessor):
             raise ValueError(f"Missing SpecialToken(s) with id(s) `{', '.join(missing)}`")
         object.__setattr__(self, "data", {"type": self.TYPE, **parts, "special_tokens": dict(sorted(table.items()))})
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         if len(texts) not in (1, 2):
             raise ValueError(f"{self.TYPE} takes one part or two; the processors before it return {len(texts)}")
         encodings = []
@@ -170,9 +170,9 @@ class Sequence(PartSequence, PostProcessor):
 
     KEY = "processors"
 
-    def _processed(self, texts: list[Encoding], put: bool) -> list[Encoding]:
+    def _process_parts(self, texts: list[Encoding], put: bool) -> list[Encoding]:
         for each in self:
-            texts = each._processed(texts, put)
+            texts = each._process_parts(texts, put)
         return texts
 
     def num_special_tokens_to_add(self, is_pair: bool) -> int:
@@ -193,9 +193,9 @@ def parse_special_token(token: Any) -> tuple[str, dict[str, Any]]:
 PIECE = re.compile(r"\$(?P<text>[AaBb]?)(?P<type>[0-9]*)(?::(?P<other>[0-9]+))?")
 
 
-def parse_template(given: str | Iterable[str]) -> list[dict[str, Any]]:
+def parse_template(template: str | Iterable[str]) -> list[dict[str, Any]]:
     """The pieces of a template in JSON."""
-    return [piece(each) for each in (given.split() if isinstance(given, str) else given)]
+    return [piece(each) for each in (template.split() if isinstance(template, str) else template)]
 
 
 def piece(written: str) -> dict[str, Any]:

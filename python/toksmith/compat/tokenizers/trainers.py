@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from ._added import AddedToken
-from ._parts import raise_not_here
+from ._parts import NotHere
 
 __all__ = ["BpeTrainer", "Trainer", "UnigramTrainer", "WordLevelTrainer", "WordPieceTrainer"]
 
@@ -59,7 +59,7 @@ class Trainer:
         if name.startswith("__") or "options" not in self.__dict__:
             raise AttributeError(name)
         if name not in self.options:
-            raise_not_here(f"{type(self).__name__}.{name}", f"its options are {', '.join(self.OPTIONS)}")
+            raise NotHere(f"{type(self).__name__}.{name}", f"its options are {', '.join(self.OPTIONS)}")
         return self.options[name]
 
     @classmethod
