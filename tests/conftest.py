@@ -95,7 +95,7 @@ def guard_network(patch: pytest.MonkeyPatch) -> None:
         name = host.decode() if isinstance(host, bytes) else host
         near = name in (None, "", "localhost") or is_loopback(str(name))
         if not near or port == CLOSED_PORT:
-            pytest.fail(f"a test asked for the network: {name}, port {port}")
+            pytest.fail(f"a test used the network: {name}, port {port}")
 
     def guarded(call: Any) -> Any:
         def wrapper(self: socket.socket, address: Any) -> Any:

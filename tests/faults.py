@@ -1,4 +1,4 @@
-"""Makes the n-th system call of a command fail, or kills the process there, as SQLite's tests do.
+"""Makes the n-th system call of a command fail, or kills the process there, like SQLite's tests.
 
 `Faults` ignores calls outside of one folder. Inside it counts the calls that create, read, write, move and remove
 files. Run as a program, this file kills a child at each call in turn, and prints the resulting states.
@@ -190,7 +190,7 @@ def check(command: Command, folder: Path, sees: tuple[object, ...], said: str) -
     found = command.read(folder)
     new = sees[-1]
     grown = command.grows and isinstance(found, tuple) and isinstance(new, tuple) and found == new[: len(found)]
-    assert found in sees or grown, f"{said}: the reader sees neither the old files nor the new ones"
+    assert found in sees or grown, f"{said}: the reader finds neither the old files nor the new ones"
     command.run(folder, "new")
     assert command.read(folder) == sees[-1], f"{said}: the same command did not complete it"
     assert not leftovers(folder), f"{said}: {leftovers(folder)}"
@@ -347,7 +347,7 @@ COMMANDS: dict[str, Callable[[], Command]] = {
     "encode_corpus": encoding,
     "save native": lambda: saving("native", ".toksmith"),
     "save gpt2": lambda: saving("gpt2", ""),
-    "save gpt2 beside": lambda: saving("gpt2", "-vocab.json"),
+    "save gpt2 files": lambda: saving("gpt2", "-vocab.json"),
     "counts .tsv": lambda: counting(".tsv"),
     "counts .parquet": lambda: counting(".parquet"),
     "page": lambda: drawing(".html"),

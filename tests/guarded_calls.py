@@ -44,7 +44,7 @@ def calls_of(core: Any) -> Any:
         def _encode(self, text: str, **_: object) -> list[int]:
             return [len(text)]
 
-        def _told(self, error: BaseException, _: object) -> BaseException:
+        def _with_advice(self, error: BaseException, _: object) -> BaseException:
             return error
 
     return Calls
@@ -69,7 +69,7 @@ class Sample:
         self.counter.add(["ab ab", "b"], 1)
         self.counts = self.new_counts()
         self.stream = core.TextStream(self.engine, None, b"\n", "text")
-        self.column = core.TextBlock.of_rows(b'{"text": "ab"}\n', "text", None, 1)
+        self.column = core.TextBlock.from_rows(b'{"text": "ab"}\n', "text", None, 1)
         self.parts = core.TextParts(self.engine, self.column, 0, "text")
         self.packed = tempfile.NamedTemporaryFile(suffix=".gz")  # noqa: SIM115 - closed with this sample
         self.packed.write(gzip.compress(b"ab"))
@@ -147,7 +147,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.encode": lambda of: of.engine.encode("ab ab\ud83d", ["<s>"], "replace", None),
     "Engine.encode, refusing": lambda of: of.engine.encode("é<s>", "raise", "replace", None),
     "Engine.encode, wrong option": lambda of: of.engine.encode("é<s>", "maybe", "replace", None),
-    "Engine.encode on a thread of its own": lambda of: of.engine.encode("ab " * 400_000, "text", "replace", 2),
+    "Engine.encode on a separate thread": lambda of: of.engine.encode("ab " * 400_000, "text", "replace", 2),
     "Engine.encode_array": lambda of: of.engine.encode_array(b"ab\xff" * 700, "text", "replace", None),
     "TextCalls.__new__": lambda of: calls_of(of.core)(1, two=2),
     "TextCalls._begin": lambda of: of.calls._begin(of.engine),
@@ -161,7 +161,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Engine.encode_ragged": lambda of: of.engine.encode_ragged(["ab", "b"], "text", "replace", 2),
     "Engine.encode_block": lambda of: of.engine.encode_block(of.column, "text", 2),
     "Engine.encode_block, refusing": lambda of: of.engine.encode_block(
-        of.core.TextBlock.of_values(b"ab<s>", numbers([2, 5], np.uint64)), "raise", 2
+        of.core.TextBlock.from_values(b"ab<s>", numbers([2, 5], np.uint64)), "raise", 2
     ),
     "Engine.count": lambda of: of.engine.count("ab", "text", "replace"),
     "Engine.count_batch": lambda of: of.engine.count_batch(["ab", "b"], "text", "replace", 2),
@@ -189,8 +189,8 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "row_text": lambda of: of.core.row_text(b'{"text": "ab"}', "text"),
     "around": lambda of: of.core.around(numbers([1, 2]), numbers([1, 2], np.uint64), 7, 8, None),
     "around, refusing": lambda of: of.core.around(numbers([1, 2]), numbers([3], np.uint64), 7, 8, None),
-    "TextBlock.of_rows": lambda of: of.core.TextBlock.of_rows(b'{"text": "ab"}\n[1]\n', "text", "id", 2),
-    "TextBlock.of_values": lambda of: of.core.TextBlock.of_values(b"abab", ENDS),
+    "TextBlock.from_rows": lambda of: of.core.TextBlock.from_rows(b'{"text": "ab"}\n[1]\n', "text", "id", 2),
+    "TextBlock.from_values": lambda of: of.core.TextBlock.from_values(b"abab", ENDS),
     "TextBlock.first": lambda of: of.column.first(1),
     "TextBlock.__len__": lambda of: len(of.column),
     "TextBlock.text": lambda of: of.column.text(0),
@@ -213,14 +213,16 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "Counter.documents": lambda of: of.counter.documents,
     "Counter.bytes": lambda of: of.counter.bytes,
     "Counter.next": lambda of: of.counter.next,
-    "CountedPieces.kept": lambda of: of.core.CountedPieces.kept([], b"abb", [numbers([2, 3], np.uint64)] * 4, FACTS),
-    "CountedPieces.of_lines": lambda of: of.core.CountedPieces.of_lines([], b"1\tab\n", 1, FACTS),
+    "CountedPieces.from_columns": lambda of: of.core.CountedPieces.from_columns(
+        [], b"abb", [numbers([2, 3], np.uint64)] * 4, FACTS
+    ),
+    "CountedPieces.from_lines": lambda of: of.core.CountedPieces.from_lines([], b"1\tab\n", 1, FACTS),
     "CountedPieces.sum": lambda of: of.core.CountedPieces.sum([of.counts, of.counts], False),
-    "CountedPieces.filtered": lambda of: of.counts.filtered(2),
+    "CountedPieces.drop_rare": lambda of: of.counts.drop_rare(2),
     "CountedPieces.columns": lambda of: of.counts.columns(),
     "CountedPieces.lines": lambda of: of.counts.lines(),
     "CountedPieces.characters": lambda of: of.counts.characters(),
-    "CountedPieces.within": lambda of: of.counts.within(["a", "b"]),
+    "CountedPieces.restrict_to": lambda of: of.counts.restrict_to(["a", "b"]),
     "CountedPieces.items": lambda of: of.counts.items(),
     "CountedPieces.documents": lambda of: of.counts.documents,
     "CountedPieces.bytes": lambda of: of.counts.bytes,
@@ -246,7 +248,7 @@ CALLS: dict[str, Callable[[Sample], object]] = {
     "train_parity": lambda of: of.core.train_parity(of.counts, of.options(), {"languages": [of.counts], **TURNS}, None),
     "train_unigram": lambda of: of.core.train_unigram(of.counts, ["a", "b", " "], SIZES, None),
     "sample": lambda of: of.core.sample(of.engine, "ab", "text", "replace", DRAWN),
-    "best_ways": lambda of: of.core.best_ways(of.engine, "ab", "replace", 2),
+    "best_encodings": lambda of: of.core.best_encodings(of.engine, "ab", "replace", 2),
     "always_cut": lambda of: of.core.always_cut(of.engine, ["ab"]),
     "token_facts": lambda of: of.core.token_facts(of.engine),
     "sha256": lambda of: of.core.sha256(b"abc", 2),

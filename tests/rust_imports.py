@@ -45,12 +45,12 @@ def imports() -> dict[str, set[str]]:
         paths = [leaf for tree in USE.findall(code) for leaf in leaves(tree)] + PATH.findall(USE.sub("", code))
         children = [path[-1] for path in known if path[:-1] == module]
         paths += [f"self::{name}" for name in children if re.search(rf"(?<![\w:]){name}::", code)]
-        targets = {resolved(path, module, known) for path in paths}
+        targets = {resolve_module(path, module, known) for path in paths}
         found[name] = {known[target] for target in targets if target is not None and target != module}
     return found
 
 
-def resolved(path: str, module: tuple[str, ...], known: dict[tuple[str, ...], str]) -> tuple[str, ...] | None:
+def resolve_module(path: str, module: tuple[str, ...], known: dict[tuple[str, ...], str]) -> tuple[str, ...] | None:
     """The module that contains a path."""
     parts = tuple(path.replace(" ", "").split("::"))
     here: tuple[str, ...] = ()

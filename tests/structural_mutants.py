@@ -52,13 +52,13 @@ class File(NamedTuple):
         return row.load(content, "x", pattern=pattern, special_tokens=None)
 
 
-def trained(**options: Any) -> Model:
+def train_model(**options: Any) -> Model:
     return toksmith.train(TEXT, progress=False, **options).model
 
 
-def surrounded(step: Step) -> Model:
+def model_with_post(step: Step) -> Model:
     """Merges, an added token, metadata, and tokens around texts."""
-    model = trained(merges=5, pattern="llama3")
+    model = train_model(merges=5, pattern="llama3")
     added = (AddedToken("<|end|>", 270), AddedToken("xx", 271, special=False, lstrip=True))
     fields = {**{name: getattr(model, name) for name in ("ids", "merges", "splitters", "training")}, "post": (step,)}
     return Model(model.tokens, added_tokens=added, metadata={"by": "me"}, **fields)
@@ -94,9 +94,9 @@ def with_steps() -> Model:
     return FORMATS["tokenizer_json"].load(json.dumps(file).encode(), "x", pattern=UNSET, special_tokens=None)
 
 
-def ranked() -> Model:
+def model_of_ranks() -> Model:
     """Ranks above two special tokens."""
-    model = trained(merges=5, pattern=r"\w+|\W+")
+    model = train_model(merges=5, pattern=r"\w+|\W+")
     added = (AddedToken("<unk>", 0), AddedToken("<s>", 1))
     return Model(
         model.tokens, model.ids + 2, merge_rule="bytes", whole_piece=True, splitters=model.splitters, added_tokens=added
@@ -105,25 +105,25 @@ def ranked() -> Model:
 
 GOOD = {
     "steps of HF": with_steps,
-    "ranks": ranked,
-    "GPT-2's pattern": lambda: trained(merges=5, pattern="gpt2_original"),
-    "merges": lambda: trained(merges=5, pattern=None),
-    "two patterns": lambda: trained(merges=5, pattern=["[0-9]", "gpt2_original"]),
-    "a template": lambda: surrounded(make_template((270, "<|end|>"), None)[0]),
-    "as BERT": lambda: surrounded(Step("bert", (("cls", ["<|end|>", 270]), ("sep", ["<|end|>", 270])))),
-    "pairs of characters": lambda: trained(vocab_size=300, unit="char", byte_fallback=True),
-    "unigram": lambda: trained(vocab_size=20, kind="unigram"),
-    "WordPiece": lambda: trained(vocab_size=40, kind="wordpiece", lowercase=True),
-    "ends of words": lambda: trained(vocab_size=40, end_of_word_suffix="</w>"),
-    "words": lambda: trained(kind="words", pattern=r"\w+|\W+"),
-    "characters": lambda: trained(kind="chars"),
+    "ranks": model_of_ranks,
+    "GPT-2's pattern": lambda: train_model(merges=5, pattern="gpt2_original"),
+    "merges": lambda: train_model(merges=5, pattern=None),
+    "two patterns": lambda: train_model(merges=5, pattern=["[0-9]", "gpt2_original"]),
+    "a template": lambda: model_with_post(make_template((270, "<|end|>"), None)[0]),
+    "as BERT": lambda: model_with_post(Step("bert", (("cls", ["<|end|>", 270]), ("sep", ["<|end|>", 270])))),
+    "pairs of characters": lambda: train_model(vocab_size=300, unit="char", byte_fallback=True),
+    "unigram": lambda: train_model(vocab_size=20, kind="unigram"),
+    "WordPiece": lambda: train_model(vocab_size=40, kind="wordpiece", lowercase=True),
+    "ends of words": lambda: train_model(vocab_size=40, end_of_word_suffix="</w>"),
+    "words": lambda: train_model(kind="words", pattern=r"\w+|\W+"),
+    "characters": lambda: train_model(kind="chars"),
 }  # fmt: skip
 JSON_FORMATS = ("gpt2", "merge_dict", "stoi", "tekken", "tokenizer_json")
 
 
 @cache
 def files(name: str) -> list[File]:
-    """The JSON of a good model in each format that holds it."""
+    """The JSON of a good model in each format that can hold it."""
     model = GOOD[name]()
     lines = FORMATS["native"].save(model).split(b"\n")[:-2]  # type: ignore[union-attr]
     found = []

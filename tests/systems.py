@@ -3,7 +3,7 @@
     @needs("fork", "proc")
     def test_...
 
-No other file of the tests checks the system (`test_system.py`). On Linux, as root or not, every need is met but
+No other file of the tests checks the system (`test_system.py`). On Linux, as root or not, every need is met except
 `permissions` for root, `free threads` for most interpreters, and `git` where it is not installed.
 """
 
@@ -65,11 +65,11 @@ NEEDS = {
     ),
     "git": Need("git", lambda: shutil.which("git") is not None),
     "links": Need("symbolic links, or the privilege to make them", has_links),
-    "locks": Need("locks of files that another process sees", lambda: bool(importlib.util.find_spec("fcntl"))),
+    "locks": Need("locks of files between processes", lambda: bool(importlib.util.find_spec("fcntl"))),
     "permissions": Need("a user whom permissions bind", lambda: getattr(os, "geteuid", lambda: 0)() != 0),
     "pipes": Need("pipes that have names", lambda: hasattr(os, "mkfifo")),
     "posix": Need("permissions and signals of POSIX", lambda: os.name == "posix"),
-    "proc": Need("/proc, which tells the memory, the time and the files of a process", lambda: sys.platform == "linux"),
+    "proc": Need("/proc, with the memory, the time and the files of a process", lambda: sys.platform == "linux"),
     "sha256sum": Need("sha256sum", lambda: shutil.which("sha256sum") is not None),
     "signals": Need("signals that reach one process", lambda: os.name == "posix"),
     "terminals": Need("pseudo-terminals", lambda: hasattr(os, "openpty")),

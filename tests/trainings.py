@@ -15,7 +15,7 @@ SHORT = "low lower lowest slow it's 12 newer, hello world"
 
 def trained(corpus: Any = SHORT, vocab_size: int | None = None, **options: Any) -> Tokenizer:
     """The result of `toksmith.train` for these arguments: the same object for the same arguments."""
-    return once(frozen(corpus), vocab_size, tuple((name, frozen(value)) for name, value in sorted(options.items())))
+    return once(freeze(corpus), vocab_size, tuple((name, freeze(value)) for name, value in sorted(options.items())))
 
 
 def trained_model(corpus: Any = SHORT, vocab_size: int | None = None, **options: Any) -> Model:
@@ -33,6 +33,6 @@ def once(corpus: Any, vocab_size: int | None, options: tuple[tuple[str, Any], ..
     return toksmith.train(corpus, vocab_size, progress=False, **dict(options))
 
 
-def frozen(value: Any) -> Any:
+def freeze(value: Any) -> Any:
     """A list as a tuple, so that it can be a key."""
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
+    return tuple(map(freeze, value)) if isinstance(value, list) else value

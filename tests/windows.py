@@ -30,7 +30,7 @@ def open_files() -> Iterator[str]:
             yield words[5]
 
 
-def located(path: Any, folder: int | None = None) -> str:
+def locate_file(path: Any, folder: int | None = None) -> str:
     """The whole path; relative to an open folder, if one is given."""
     start = os.readlink(f"/proc/self/fd/{folder}") if folder is not None else os.getcwd()
     name = os.path.join(start, os.fsdecode(path))
@@ -55,11 +55,11 @@ MSVCRT.LK_UNLCK, MSVCRT.LK_NBLCK, MSVCRT.locking = 0, 2, locking
 def library(memory: Callable[..., int]) -> Callable[[str], Any]:
     """`ctypes.WinDLL` for the library that reports the memory of a process, through this call."""
 
-    def opened(name: str) -> Any:
+    def open_checked(name: str) -> Any:
         assert name == "kernel32"
         return types.SimpleNamespace(GetCurrentProcess=lambda: 77, K32GetProcessMemoryInfo=memory)
 
-    return opened
+    return open_checked
 
 
 def be_windows(patch: pytest.MonkeyPatch) -> system.Windows:
@@ -77,7 +77,7 @@ def be_windows(patch: pytest.MonkeyPatch) -> system.Windows:
     for name, kept in (("replace", False), ("rename", True)):
         patch.setattr(os, name, moving(getattr(os, name), keeps_target=kept))
     patch.setattr(os, "unlink", removing(os.unlink))
-    patch.setattr(os, "link", refused)
+    patch.setattr(os, "link", refuse_link)
     patch.setattr(os, "open", opening(os.open))
     return windows
 
@@ -89,8 +89,8 @@ def refuse_open(*names: str) -> None:
 
 
 def moving(real: Any, *, keeps_target: bool) -> Any:
-    def moved(old: Any, new: Any, **more: Any) -> None:
-        names = located(old), located(new)
+    def move_checked(old: Any, new: Any, **more: Any) -> None:
+        names = locate_file(old), locate_file(new)
         if not os.path.lexists(names[0]):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), names[0])
         refuse_open(*names)
@@ -98,26 +98,26 @@ def moving(real: Any, *, keeps_target: bool) -> Any:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), names[1])
         real(old, new, **more)
 
-    return moved
+    return move_checked
 
 
 def removing(real: Any) -> Any:
-    def removed(path: Any, *, dir_fd: int | None = None) -> None:
-        refuse_open(located(path, dir_fd))
+    def remove_checked(path: Any, *, dir_fd: int | None = None) -> None:
+        refuse_open(locate_file(path, dir_fd))
         real(path, dir_fd=dir_fd)
 
-    return removed
+    return remove_checked
 
 
-def refused(*_: object, **__: object) -> None:
+def refuse_link(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSYS, "this disk has no links")
 
 
 def opening(real: Any) -> Any:
-    def opened(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+    def open_checked(path: Any, flags: int, *rest: Any, **more: Any) -> int:
         ours = "toksmith" in (sys._getframe(1).f_globals.get("__name__") or "").split(".")
         if ours and os.path.isdir(path):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
         return int(real(path, flags, *rest, **more))
 
-    return opened
+    return open_checked

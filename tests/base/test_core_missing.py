@@ -28,14 +28,14 @@ def package(tmp_path: Path) -> Path:
 
 
 def run(package: Path, *command: str) -> subprocess.CompletedProcess[str]:
-    """What Python does with this package, which comes before all others."""
+    """Run Python with this package before all others."""
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); sys.dont_write_bytecode = True; exec(sys.argv.pop(1))"
     full = [sys.executable, "-I", "-c", code, str(package.parent), *command]
     return subprocess.run(full, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
 def why(package: Path) -> str:
-    """The one sentence; and all entries to the package say it."""
+    """The sentence of the error, after checking that every entry to the package prints it."""
     failed = run(package, "import toksmith\nfrom toksmith import train")
     assert failed.returncode == 1
     said = failed.stderr.strip().splitlines()[-1]
@@ -52,13 +52,13 @@ def why(package: Path) -> str:
 
 
 @pytest.mark.slow
-def test_no_core(package: Path) -> None:
+def test_a_package_without_a_core_names_the_remedy(package: Path) -> None:
     said = rf"the compiled core of toksmith is missing from '.+toksmith'; {REMEDY}, or `make` in a clone"
     assert re.fullmatch(said, why(package))
 
 
 @pytest.mark.slow
-def test_a_core_for_another_interpreter(package: Path) -> None:
+def test_a_core_for_another_interpreter_is_named_with_this_interpreter(package: Path) -> None:
     for tags in ("cpython-39-aarch64-linux-gnu", "pypy310-pp73-x86_64-linux-gnu"):
         (package / f"_core.{tags}.so").write_bytes(b"")
     said = why(package)
@@ -68,14 +68,14 @@ def test_a_core_for_another_interpreter(package: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_core_that_does_not_load(package: Path) -> None:
+def test_a_core_that_does_not_load_is_named(package: Path) -> None:
     (package / CORE.name).write_bytes(b"not a library")
     said = rf"the compiled core of toksmith cannot be loaded: .*{re.escape(CORE.name)}.*; {REMEDY}"
     assert re.fullmatch(said, why(package))
 
 
 @pytest.mark.slow
-def test_a_core_of_another_version(package: Path) -> None:
+def test_a_core_of_another_version_is_refused(package: Path) -> None:
     shutil.copyfile(CORE, package / CORE.name)
     old = package.parent / "toksmith-0.0.7.dist-info"
     old.mkdir()
@@ -83,7 +83,7 @@ def test_a_core_of_another_version(package: Path) -> None:
     assert re.fullmatch(
         f"the compiled core of toksmith has version {re.escape(own)}, and the package 0.0.7; {REMEDY}", why(package)
     )
-    (package.parent / f"toksmith-{own}.dist-info").mkdir()  # what an update has left is beside it
+    (package.parent / f"toksmith-{own}.dist-info").mkdir()  # an update left the old one next to it
     assert run(package, "import toksmith; print(toksmith.__version__, toksmith.__file__)").stdout == (
         f"{own} {package / '__init__.py'}\n"
     )
@@ -92,7 +92,7 @@ def test_a_core_of_another_version(package: Path) -> None:
     assert run(package, "import toksmith; print(toksmith.train)").returncode == 0  # Cargo spells 0.9.0-rc.1
 
 
-def test_a_clone_has_no_installed_folder_beside_it(package: Path) -> None:
+def test_a_clone_needs_no_installed_folder(package: Path) -> None:
     shutil.copyfile(CORE, package / CORE.name)
     assert run(package, "import sys, toksmith; print('toksmith._base.core_missing' in sys.modules)").stdout == "False\n"
 
@@ -105,7 +105,7 @@ def test_a_clone_has_no_installed_folder_beside_it(package: Path) -> None:
         ("win32", "CPython", 32, "CPython {} of 32 bits on Windows"),
     ],
 )
-def test_an_unsupported_platform(
+def test_an_unsupported_platform_is_named(
     system: str, python: str, bits: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", system)
@@ -119,7 +119,7 @@ def test_an_unsupported_platform(
     assert found.endswith(": use such a Python (toksmith.reference works here as well)")
 
 
-def test_an_interpreter_that_the_core_refuses() -> None:
-    """A second interpreter in one process: the core says so itself."""
+def test_a_second_interpreter_gets_the_refusal_of_the_core() -> None:
+    """The core itself refuses a second interpreter in one process."""
     refused = "PyO3 modules do not yet support subinterpreters"
     assert core_missing.explain_import_error(ImportError(refused), str(PACKAGE)) == refused

@@ -1,4 +1,4 @@
-"""Mistakes in Python whose result would silently be wrong, and what refuses each: its kind, and the advice in its message.
+"""Mistakes in Python whose result would silently be wrong: the class and the advice of each error.
 
 A mistake that Python itself refuses is not here. The same for the shell is in test_mistakes.py.
 """
@@ -39,7 +39,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ('toksmith.study("low", special_tokens="<|a|>")', TypeError, "['<|a|>']"),
     ('toksmith.study("low", kinds="bpe")', TypeError, "['bpe']"),
     ('explain.unignored("a.py", {})', TypeError, "paths"),
-    # Several texts where one is expected, and what gives keys when it is iterated.
+    # Several texts where one is expected, and mappings, which yield keys.
     ('tok.encode(["low", "lower"])', TypeError, "encode_batch"),
     ('tok({"text": "low"})', TypeError, "values()"),
     ('tok.encode_batch({"text": "low"})', TypeError, "values()"),
@@ -66,7 +66,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("tok.save(1)", TypeError, "int"),
     ("tok.encode_file(0)", AttributeError, "int"),
     ("counts.save(1)", TypeError, "int"),
-    # Numbers that are no whole numbers, negative or huge.
+    # Numbers that are fractional, negative or huge.
     ("toksmith.train('low lower', merges=1.5)", TypeError, "merges"),
     ("toksmith.train('low lower', merges=True)", TypeError, "merges"),
     ("toksmith.train('low lower', '300')", TypeError, "pass 300"),
@@ -110,7 +110,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("tok.encode_with_offsets('low', unit='bytes')", InvalidOption, "'byte'"),
     ("tok.save('out', format='pickle')", UnknownName, "'native'"),
     ("toksmith.metrics.measure(tok, ['low'])['fertilty']", UnknownName, "'fertility'"),
-    # What Python says of an argument names it and the public function.
+    # Python's own errors name the argument and the public function.
     ("tok.encode('low', allowed_special='all')", TypeError, "Tokenizer.encode() got an unexpected keyword"),
     ("tok.encode_array('low', return_tensors='np')", TypeError, "Tokenizer.encode_array() got an unexpected keyword"),
     ("toksmith.train('low', vocab=300)", TypeError, "'vocab'"),
@@ -128,14 +128,14 @@ def test_a_mistake_is_refused(
 
 
 class LongList(list[Any]):
-    """A list that says that it is longer than memory."""
+    """A list that claims to be longer than memory."""
 
     def __len__(self) -> int:
         return 1 << 62
 
 
 class Raises:
-    """Raises wherever it is asked."""
+    """Raises from every special method."""
 
     def refuse(self, *_: object) -> Any:
         raise ZeroDivisionError
@@ -144,7 +144,7 @@ class Raises:
 
 
 class Lies:
-    """Says what it is not: longer than memory, an index that is no number, a path that is none."""
+    """Makes false claims: a length beyond memory, an index that is a text, a path that is a number."""
 
     def __len__(self) -> int:
         return 1 << 62
@@ -194,7 +194,7 @@ def test_a_hostile_object_ends_a_call(call: Any, value: Any) -> None:
 
 
 def test_arguments_that_are_right_pass_in_every_form() -> None:
-    """Numbers of numpy, tuples, sets and generators are what they stand for."""
+    """Numbers of numpy, tuples, sets and generators work like plain values."""
     assert TOK.truncate("low lower", np.int64(2)) == TOK.truncate("low lower", 2)
     assert TOK.encode("<|end|>", special=(content for content in ["<|end|>"])) == [TOK.token_id("<|end|>")]
     assert TOK.encode_batch(text for text in ["low", "x"]) == TOK.encode_batch(LongList(["low", "x"]))
@@ -215,14 +215,14 @@ WORDPIECE: dict[str, Any] = {"kind": "wordpiece", "unit": "char", "unknown_id": 
 
 @pytest.mark.parametrize("value", [-1, 1 << 64, 1 << 16_000], ids=["negative", "64 bits", "16,000 bits"])
 @pytest.mark.parametrize("field", ["max_piece_chars", "unknown_id"])
-def test_numbers_of_a_model_that_fit_nowhere_are_a_model_error(field: str, value: int) -> None:
+def test_numbers_out_of_range_in_a_model_are_a_model_error(field: str, value: int) -> None:
     table = toksmith.types.TokenTable.of([b"[UNK]", b"a"])
     with pytest.raises(toksmith.errors.ModelError, match=field):
         toksmith.Model(table, np.arange(2, dtype=np.uint32), **{**WORDPIECE, "max_piece_chars": 100, field: value})
 
 
 @pytest.mark.parametrize("value", [-1, 1 << 64])
-def test_numbers_of_a_file_that_fit_nowhere_name_the_file(value: int, tmp_path: Path) -> None:
+def test_numbers_out_of_range_in_a_file_name_the_file(value: int, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     toksmith.train("low lower", 40, kind="wordpiece", progress=False).save(path)
     found = json.loads(path.read_text(encoding="utf-8"))
@@ -233,11 +233,11 @@ def test_numbers_of_a_file_that_fit_nowhere_name_the_file(value: int, tmp_path: 
 
 
 @pytest.mark.parametrize("name", suggestions.OF_A_TOKENIZER)
-def test_names_of_other_libraries_are_answered(name: str) -> None:
+def test_a_method_of_another_library_names_ours(name: str) -> None:
     with pytest.raises(AttributeError, match="; use ") as caught:
         getattr(TOK, name)
     for attribute in set(re.findall(r"\btok\.(\w+)", str(caught.value))):
-        assert hasattr(TOK, attribute), "the error names what there is"
+        assert hasattr(TOK, attribute), "the error names an existing attribute"
 
 
 @pytest.mark.parametrize(
@@ -249,20 +249,15 @@ def test_a_name_of_a_module_is_found_at_the_top(name: str, home: str) -> None:
 
 
 @pytest.mark.parametrize("name", suggestions.OF_THE_PACKAGE)
-def test_functions_of_other_libraries_are_answered(name: str) -> None:
+def test_a_function_of_another_library_names_ours(name: str) -> None:
     with pytest.raises(AttributeError, match="; use "):
         getattr(toksmith, name)
 
 
-def test_other_names_are_of_what_there_is() -> None:
+def test_suggested_names_exist() -> None:
     from toksmith._jobs.sinks import SINKS
 
     known = {*toksmith.encodings(), *toksmith.patterns(), *toksmith.formats(), *toksmith.metrics.names(), *SINKS}
     assert known | {"bpe", "unigram", "wordpiece", "chars", "words", "local", "ray"} >= {*suggestions.OTHER_NAMES}
     for others in suggestions.OTHER_NAMES.values():
         assert all(suggestions.fold_name(name) == name for name in others.split())
-
-
-def test_a_message_lists_at_most_five_choices() -> None:
-    said = str(UnknownName("thing", "zzz", [f"name{number}" for number in range(9)]))
-    assert "'name4' and 4 more" in said and "name5" not in said

@@ -1,7 +1,4 @@
-"""The most likely mistakes, in the shell and in Python, and the message that each of them gets.
-
-Each message says where, what was expected and what to do. `{here}` is the folder of the files.
-"""
+"""The most likely mistakes in the shell: each one's exit code and a part of its message, and that commands print no Python."""
 
 import shlex
 from pathlib import Path
@@ -13,8 +10,7 @@ from command_line import misused, refused
 import toksmith
 from toksmith import _cli
 
-# Command, exit code, message. An exit code of 2 is wrong usage; such a message ends in the place of help.
-# A mistake, its exit code, and what its one line on stderr says: where it is, or what to do.
+# A command, its exit code (2: wrong usage, where the message ends with a hint at the help), and a part of its one line on stderr.
 SHELL = [
     ("coutn text.txt", 2, "Did you mean 'toksmith count'?"),
     ("--nope", 2, "'--nope'"),
@@ -45,9 +41,12 @@ SHELL = [
     ("encode text.txt -t tok.toksmith --threads many", 2, "'--threads'"),
     ("explain text good.jsonl -t tok.toksmith", 1, "choose one with --row N"),
     ("explain text good.jsonl -t tok.toksmith --row -1", 2, "--row: expected at least 0"),
+    ("encode text.txt -t tok.tiktoken --special-token '<|end|>'", 2, "TOKEN=ID"),
+    ("encode text.txt -t tok.tiktoken --special-token '<|end|>=-1'", 2, "TOKEN=ID"),
     ("decode text.txt -t tok.toksmith", 1, "text.txt:1: 'low' is not an id"),
     ("decode -t tok.toksmith text.txt text.txt", 2, "text.txt"),
     ("explain differences text.txt -t tok.toksmith -t tok.toksmith", 2, "--tokenizer: give two or more"),
+    ("explain inference text.txt -t tok.toksmith -t tok.toksmith", 2, "--tokenizer is given twice"),
     ("explain steps empty.txt", 1, "empty.txt: expected 1 to"),
     ("explain text -t tok.toksmith --text low --svg x.png", 2, "--svg: expected a name that ends in .svg"),
     ("train text.txt", 2, "-o is missing"),
@@ -75,6 +74,7 @@ SHELL = [
     ("trian", 2, "Did you mean 'toksmith train'?"),
     ("measure text.txt", 2, "Did you mean 'toksmith compare'?"),
     ("tokenize text.txt", 2, "Did you mean 'toksmith corpus tokenize'?"),
+    ("detokenize text.txt", 2, "'toksmith decode'"),
     ("--completion tcsh", 2, "'fish'"),
 ]
 
@@ -112,7 +112,7 @@ def inside(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("command", "code", "advice"), SHELL, ids=[row[0] for row in SHELL])
-def test_a_mistake_in_the_shell(command: str, code: int, advice: str, inside: Path) -> None:
+def test_a_mistake_in_the_shell_is_refused_on_one_line(command: str, code: int, advice: str, inside: Path) -> None:
     before = sorted(path.name for path in inside.iterdir())
     result = CliRunner().invoke(_cli.app, shlex.split(command), input="low lower", prog_name="toksmith")
     (misused if code == 2 else refused)(result, advice)
@@ -123,7 +123,7 @@ def test_a_mistake_in_the_shell(command: str, code: int, advice: str, inside: Pa
 PYTHON = ("=<", "='", "vocab_size=", "None", "load()", "decode([", "toksmith.")
 
 
-def test_what_commands_print_is_no_python(inside: Path, tmp_path: Path) -> None:
+def test_commands_print_no_python(inside: Path, tmp_path: Path) -> None:
     out = str(tmp_path / "new")
     for command in (
         ["train", "text.txt", "--vocab-size", "258", "-o", f"{out}.toksmith"],

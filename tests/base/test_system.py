@@ -1,4 +1,4 @@
-"""What differs between systems: each class of `_base/system.py`, and the package on a stand-in for Windows."""
+"""Differences between systems: each class of `_base/system.py`, and the package on a stand-in for Windows."""
 
 import ctypes
 import errno
@@ -30,7 +30,7 @@ HERE = Path(__file__).parents[1]
 PACKAGE = Path(toksmith.__file__).parent
 ROOT = PACKAGE.parent.parent
 proc = needs("proc", "locks")
-# What asks which system it is, or calls what not every system has. `_base/system.py` has a class for each.
+# Checks of the system, and calls that some systems lack. Only `_base/system.py` has them.
 ONLY_SOME = re.compile(
     r"sys\.platform|os\.name\b|\bfcntl\b|\bmsvcrt\b|os\.(?:fork|link|sched_|geteuid|getuid|sysconf|mkfifo|statvfs|uname)"
     r"|os\.(?:fsync|replace|rename)\(|import (?:resource|termios|pty|select|pwd)\b|signal\.SIG(?!TERM|INT|_DFL|_IGN)"
@@ -48,21 +48,8 @@ def test_one_module_asks_which_system_it_is() -> None:
     assert found == {}
 
 
-def test_one_file_of_the_tests_asks_which_system_it_is() -> None:
-    """A test names what it needs (`systems.py`), so that a skip says what is lacking."""
-    asks = re.compile(
-        r"sys\.platform (?:[=!]=|in)|sys\.platform\.starts|os\.name\b|hasattr\(os|skipif\(.*(?:/proc|/dev|os\.)"
-    )
-    for path in sorted(HERE.rglob("*.py")):
-        if path.name not in ("systems.py", "test_system.py"):
-            found = [line for line in path.read_text(encoding="utf-8").splitlines() if asks.search(line)]
-            assert not [line for line in found if "os.environ" not in line], (
-                f"{path}: name the need in tests/systems.py"
-            )
-
-
 @pytest.mark.parametrize("name", NEEDS)
-def test_a_need_says_what_is_lacking(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_need_names_what_the_system_lacks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(NEEDS, name, NEEDS[name]._replace(met=lambda: False))
     lacking.cache_clear()
     try:
@@ -79,7 +66,7 @@ def test_linux_lacks_nothing() -> None:
 
 
 def test_text_files_are_written_with_the_same_line_ends_everywhere() -> None:
-    """Python writes two characters for a line end on Windows, unless `newline` says otherwise."""
+    """Python writes two characters for a line end on Windows unless `newline` is set."""
     writes = re.compile(r"""open\([^()\n]*(?:\([^()]*\)[^()\n]*)*["'][wax]t?["'][^()\n]*\)|\.write_text\(.*\)""")
     for path in sorted(PACKAGE.rglob("*.py")):
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -113,7 +100,7 @@ def test_a_job_runs_where_open_files_keep_their_names(tmp_path: Path, monkeypatc
     planned.run(progress=False)
     assert planned.finished and not planned.missing()
     assert toksmith.corpus.verify(planned.folder).ok
-    with pytest.raises(toksmith.ToksmithError):  # the folder has a job, which stays
+    with pytest.raises(toksmith.ToksmithError):  # the folder holds a job, which stays
         job(tmp_path, shard_size=7)
     assert not faults.leftovers(tmp_path)
 
@@ -137,7 +124,7 @@ def test_a_file_that_another_program_closes_soon_is_waited_for(tmp_path: Path, m
 
 
 @proc
-def test_a_file_that_stays_open_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_stays_open_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "file"
     target.write_bytes(b"old")
     be_windows(monkeypatch)
@@ -151,7 +138,7 @@ def test_a_file_that_stays_open_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @proc
-def test_what_other_processes_write_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_other_processes_write_are_not_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     windows = be_windows(monkeypatch)
     name = str(tmp_path / "file.0123456789abcdef.tmp")
     with open(name, "wb"):
@@ -232,7 +219,7 @@ def test_output_is_utf8_with_one_line_end(system: _system.Posix, bytes: bytes, m
     assert written.getvalue() == bytes
 
 
-def test_processors_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_processors_are_counted_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "process_cpu_count", lambda: 5, raising=False)
     assert [system().processors() for system in (_system.Posix, _system.MacOS, _system.Windows)] == [5, 5, 5]
@@ -242,14 +229,16 @@ def test_processors_without_an_affinity(monkeypatch: pytest.MonkeyPatch) -> None
     assert _threads.processor_count.__wrapped__("/nowhere") == 1
 
 
-def test_peak_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peak_memory_is_in_mib_on_each_system(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
     monkeypatch.setattr(resource, "getrusage", lambda _: resource.struct_rusage((0.0, 0.0, 3 << 20, *[0] * 13)))
     assert (_system.Posix().peak_memory_mib(), _system.MacOS().peak_memory_mib()) == (3072, 3)
 
 
 @pytest.mark.parametrize(("told", "expected"), [(1, 5), (0, None)])
-def test_peak_memory_on_windows(told: int, expected: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_peak_memory_on_windows_is_read_from_its_structure(
+    told: int, expected: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The library fills in a structure: its size is known, the page faults come next, then the peak."""
 
     def fill(process: int, counters: Any, size: int) -> int:

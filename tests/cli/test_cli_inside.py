@@ -37,7 +37,7 @@ def test_compare_prints_every_metric_of_files_and_of_stdin(saved: str, tmp_path:
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_compare_of_nothing_says_what_is_undefined(saved: str) -> None:
+def test_compare_of_nothing_has_undefined_metrics(saved: str) -> None:
     found = json.loads(run("compare", "-", "-t", saved, "--json", stdin="").stdout)
     assert found["reports"][saved]["corpus"]["metrics"]["bytes_per_token"]["value"] is None
     refused(run("compare", "no such file", "-t", saved), "no such file")
@@ -78,13 +78,13 @@ def test_doctor_exits_with_3_where_a_check_fails(saved: str, tmp_path: Path) -> 
     refused(run("doctor", "-t", saved, "--embeddings", tmp_path / "none.safetensors"), "none.safetensors")
 
 
-def test_doctor_looks_with_texts(saved: str) -> None:
+def test_doctor_reads_texts_from_stdin(saved: str) -> None:
     found = json.loads(run("doctor", "-", "-t", saved, "--json", stdin="low").stdout)
     [needed] = [each for each in found["findings"] if each["check"] == "never_emitted"]
     assert needed["counts"]["bytes of text"] == 3
 
 
-def test_extend_and_prune_write_what_the_functions_give(saved: str, tmp_path: Path) -> None:
+def test_extend_and_prune_write_the_results_of_the_functions(saved: str, tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "out.toksmith"
     text.write_text("slow slower slowest", encoding="utf-8")
     tok = toksmith.load(saved)

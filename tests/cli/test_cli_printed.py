@@ -22,7 +22,7 @@ from toksmith import _cli, _render
 
 @pytest.mark.slow
 @needs("any names")
-def test_a_name_that_is_no_utf8_is_printed_as_escapes(tmp_path: Path) -> None:
+def test_a_name_that_is_not_utf8_is_printed_as_escapes(tmp_path: Path) -> None:
     toksmith.train("low lower", merges=2).save(tmp_path / "tok.toksmith")
     path = os.fsencode(tmp_path) + b"/\xff\x9b31m.txt"
     Path(os.fsdecode(path)).write_bytes(b"low")
@@ -67,7 +67,7 @@ def test_a_full_disk_is_one_line_that_names_stdout(command: str, unbuffered: str
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["-V", "--help", "encode --help", "list formats"])
-def test_a_reader_that_has_left_and_a_closed_stream_are_no_error(command: str) -> None:
+def test_a_reader_that_has_left_and_a_closed_stream_are_not_errors(command: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     ended = streamed(command, stdout=writer)

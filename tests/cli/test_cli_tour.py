@@ -27,7 +27,7 @@ def test_every_stop_on_any_text(text: str) -> None:
     assert not ran.stderr
 
 
-def test_it_is_on_the_text_that_is_given(tmp_path: Path) -> None:
+def test_the_tour_uses_the_given_text(tmp_path: Path) -> None:
     path = tmp_path / "mine.txt"
     path.write_text(f"{PARAGRAPH}\nanother line", encoding="utf-8")
     stops: list[dict[str, Any]] = json.loads(run("tour", path, "--json").stdout)
@@ -40,7 +40,7 @@ def test_it_is_on_the_text_that_is_given(tmp_path: Path) -> None:
     assert json.loads(run("tour", path, "--stop", "3", "--json").stdout) == [stops[2]]
 
 
-def test_other_tokenizers_are_compared(tmp_path: Path) -> None:
+def test_the_last_stop_compares_the_named_tokenizers(tmp_path: Path) -> None:
     saved = tmp_path / "other.toksmith"
     toksmith.train("low lower", merges=2).save(saved)
     [stop] = json.loads(run("tour", "--text", "low lower", "-t", saved, "--stop", "10", "--json").stdout)
@@ -54,7 +54,7 @@ def test_without_a_text_there_is_a_sample() -> None:
     assert "A language model does not read letters" in ran.stdout
 
 
-def test_it_says_what_is_odd_about_the_text(tmp_path: Path) -> None:
+def test_the_tour_reports_invalid_and_cut_texts(tmp_path: Path) -> None:
     path = tmp_path / "odd"
     path.write_bytes(b"\xef\xbf\xbd low\xff lower\xfe\xff")
     assert "Your text is not UTF-8 in 3 places" in run("tour", path, "--stop", "1").stdout
@@ -80,7 +80,7 @@ def test_a_row_of_a_file_is_chosen(tmp_path: Path) -> None:
         assert run(*command, rows, "--raw").exit_code == 0
 
 
-def test_mistakes(tmp_path: Path) -> None:
+def test_a_stop_or_file_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     assert run("tour", "--text", "a", "--stop", "99").exit_code == 2
     refused(run("tour", tmp_path / "missing.txt"), "No such file")
 
@@ -91,7 +91,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("typed, stops", [("q\n", 1), ("\nq\n", 2), ("", 1), ("\n" * 20, len(tour.STOPS))])
-def test_on_a_terminal_it_waits(typed: str, stops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tour_waits_between_stops_on_a_terminal(typed: str, stops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     out = Terminal()
     monkeypatch.setattr("sys.stdin", Terminal(typed))
     monkeypatch.setattr("sys.stdout", out)

@@ -21,7 +21,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_demo_prints_the_documented_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main() == 0
     shown = capsys.readouterr().out
     lines = shown.splitlines()
@@ -41,7 +41,7 @@ def test_it_shows_what_it_promises(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_figure_that_differs_and_a_byte_that_is_lost_are_failures(
+def test_a_different_figure_and_a_lost_byte_fail_the_demo(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     decode_bytes = toksmith.Tokenizer.decode_bytes
@@ -53,7 +53,9 @@ def test_a_figure_that_differs_and_a_byte_that_is_lost_are_failures(
     assert shown.endswith("A check failed: see NO above.\n")
 
 
-def test_a_python_without_sources_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_python_without_sources_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(demo, "library_sources", list)
     assert demo.main() == 1
     assert "no source files" in capsys.readouterr().out
@@ -67,11 +69,10 @@ def test_the_corpus_is_the_standard_library_and_nothing_else() -> None:
     assert sources == sorted(sources)
     library = Path(os.path.dirname(os.__file__))
     assert not any({"site-packages", "test", "tests"} & {*path.relative_to(library).parts} for path in sources)
-    assert 5e6 < sum(path.stat().st_size for path in sources) < 40e6
 
 
 @pytest.mark.slow
-def test_the_whole_demo() -> None:
+def test_the_demo_on_its_whole_corpus_passes() -> None:
     command = [sys.executable, "-m", "toksmith._cli.demo"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=LIMIT_S, env=os.environ | {"LC_ALL": "C"})
     assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()

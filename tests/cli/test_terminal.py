@@ -1,4 +1,4 @@
-"""On a terminal no name, token or text moves the cursor, colours, hides or turns a line: every command, on a pty."""
+"""No name, token or text controls the terminal: every command on a pty. Nothing moves the cursor, colours, hides or turns a line."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_no_command_lets_a_name_or_a_text_act_on_the_terminal(folder: Path) -> N
 @pytest.mark.slow
 @needs("any names")
 def test_no_command_prints_a_control_into_a_pipe(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No layer escapes pipes: each line is escaped where it is made, and JSON holds the exact values."""
+    """No layer escapes pipes: each line is escaped where it is built, and JSON holds the exact values."""
     monkeypatch.chdir(folder)
     for name, (done, wrong) in COMMANDS.items():
         if name in ("play", "decode"):  # one serves until it is interrupted, the other writes bytes unchanged
@@ -244,7 +244,7 @@ def test_no_command_prints_a_control_into_a_pipe(folder: Path, monkeypatch: pyte
 
 
 @needs("terminals")
-def test_what_no_line_of_ours_made_is_escaped_too(tmp_path: Path) -> None:
+def test_output_of_libraries_threads_and_workers_is_escaped(tmp_path: Path) -> None:
     """A warning of a library, the traceback of a thread, and a worker of a job, which has no entry point."""
     script = f"""
 import sys, threading, warnings
@@ -267,14 +267,14 @@ sys.stdout.writelines([{HOSTILE!r}, "\\udcff", "a\u200db"])
     assert shown.count(ESCAPED) >= 5 and shown.endswith("\\udcffa\u200db")
 
 
-def test_a_pipe_has_no_net(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_is_not_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     pipe = io.StringIO()
     monkeypatch.setattr("sys.stdout", pipe)
     _render.guard_terminals()
     assert sys.stdout is pipe and _render.drawn_stream(pipe) is pipe
 
 
-def test_colours_are_ours_alone() -> None:
+def test_colours_in_texts_are_escaped() -> None:
     out = io.StringIO()
     console = _render.make_console(streams.Terminal(out), force_terminal=True, color_system="truecolor", width=500)
     console.print(f"[green]{HOSTILE}", style="bold")
@@ -282,7 +282,7 @@ def test_colours_are_ours_alone() -> None:
     assert "\x1b[1;32m" in out.getvalue() and ESCAPED in out.getvalue()
 
 
-def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
+def test_the_bars_of_a_job_read_no_markup_in_a_name() -> None:
     """A name can look like the markup of rich: a closing mark without its beginning is an error in rich."""
     from toksmith._jobs.job import watch
 
@@ -297,7 +297,7 @@ def test_the_bars_of_a_job_take_a_name_as_it_is() -> None:
     assert f"shard 0: [/red]{_render.one_line(HOSTILE)}" in shown
 
 
-def test_the_log_holds_no_control(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_log_holds_no_control_characters(caplog: pytest.LogCaptureFixture) -> None:
     from toksmith._render.streams import LOG
 
     LOG.warning("%s is read %d times: %s", HOSTILE, 2, ValueError(HOSTILE))
@@ -320,7 +320,7 @@ def test_completion_offers_no_name_with_controls(tmp_path: Path, monkeypatch: py
     assert ran.stdout == b"plain,a.toksmith\n"
 
 
-def test_every_console_and_bar_is_made_in_one_place() -> None:
+def test_every_console_and_bar_is_created_in_one_place() -> None:
     makers = {"Console", "Progress", "Live", "Status"}
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")

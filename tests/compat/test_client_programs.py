@@ -56,7 +56,7 @@ def run(name: str, library: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_makes_the_same_of_every_document(name: str, tmp_path: Path) -> None:
+def test_a_program_gives_equal_results_on_every_document(name: str, tmp_path: Path) -> None:
     texts = documents()
     (tmp_path / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
     (tmp_path / "tokenizer.json").symlink_to(DATA / "vocab" / "gpt2_tokenizer.json")

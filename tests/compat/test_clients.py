@@ -36,14 +36,14 @@ class Suite(NamedTuple):
     least: int
     vocabularies: bool = False
     checkout: bool = False
-    beside: tuple[str, ...] = ()
+    support: tuple[str, ...] = ()
 
 
 ROWS = {
     "tokenizers": Suite("tokenizers-0.23.3/bindings/python", ("tests",), 125),
     "transformers": Suite("transformers-5.23.0", (str(HERE / "clients" / "mixin.py"),), 220),
     "minbpe": Suite("minbpe", ("tests",), 21, vocabularies=True, checkout=True),
-    "nanochat": Suite("nanochat", ("tests/test_tokenizer.py",), 9, checkout=True, beside=("nanochat",)),
+    "nanochat": Suite("nanochat", ("tests/test_tokenizer.py",), 9, checkout=True, support=("nanochat",)),
     "rustbpe": Suite("rustbpe", ("tests/python",), 7, checkout=True),
     "sentencepiece": Suite("sentencepiece-0.2.3", ("test",), 51),
     "tiktoken": Suite("tiktoken-0.14.0", ("tests",), 31, vocabularies=True),
@@ -72,7 +72,7 @@ def copied(suite: Suite, folder: Path) -> Path:
         if not whole.is_dir():
             pytest.skip(f"lacks a checkout of {suite.folder} in the folder that TOKSMITH_SUITES names")
     folder.mkdir()
-    for each in (*suite.tests, *suite.beside):
+    for each in (*suite.tests, *suite.support):
         if (whole / each).is_dir():
             shutil.copytree(whole / each, folder / each)
         elif not Path(each).is_absolute():
@@ -132,7 +132,7 @@ def run(name: str, folder: Path) -> tuple[Counter[str], Counter[str]]:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_a_suite_passes_but_for_what_is_excluded(name: str, tmp_path: Path) -> None:
+def test_a_suite_passes_except_for_excluded_tests(name: str, tmp_path: Path) -> None:
     counts, reasons = run(name, tmp_path)
     said = "; ".join(f"{count} {reason.removeprefix('excluded: ')}" for reason, count in sorted(reasons.items()))
     print(f"\n| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} | {said} |")

@@ -56,7 +56,7 @@ def encoded(data: bytes, merges: dict[tuple[int, int], int]) -> list[int]:
     return ids
 
 
-def test_the_published_example() -> None:
+def test_the_published_example_gives_the_published_ids() -> None:
     tok = minbpe.BasicTokenizer()
     tok.train("aaabdaaabac", 256 + 3)
     assert tok.encode("aaabdaaabac") == [258, 100, 258, 97, 99]
@@ -65,7 +65,7 @@ def test_the_published_example() -> None:
 
 
 @pytest.mark.parametrize("make", [minbpe.BasicTokenizer, minbpe.RegexTokenizer])
-def test_training_encoding_and_decoding_are_by_its_rules(make: Any) -> None:
+def test_training_encoding_and_decoding_follow_its_rules(make: Any) -> None:
     rng = random.Random(1)
     text = " ".join(rng.choice(["low", "lower", "newest", "widest", "12 345", "é日本", "  \n"]) for _ in range(200))
     tok = make()
@@ -80,7 +80,7 @@ def test_training_encoding_and_decoding_are_by_its_rules(make: Any) -> None:
     assert tok.decode([0xFF]) == "\ufffd"
 
 
-def test_training_says_what_it_learns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_prints_each_merge(capsys: pytest.CaptureFixture[str]) -> None:
     minbpe.BasicTokenizer().train("aaabdaaabac", 257, verbose=True)
     assert capsys.readouterr().out == "merge 1/1: (97, 97) -> 256 (b'aa') had 4 occurrences\n"
 
@@ -103,7 +103,7 @@ def special() -> minbpe.RegexTokenizer:
     return tok
 
 
-def test_special_tokens() -> None:
+def test_special_tokens_follow_allowed_special() -> None:
     tok = special()
     with pytest.raises(AssertionError):
         tok.encode(LLAMA)
@@ -123,13 +123,13 @@ def test_special_tokens() -> None:
         minbpe.BasicTokenizer().decode([256])
 
 
-def test_of_special_tokens_that_begin_alike_the_first_is_found() -> None:
+def test_the_first_of_special_tokens_that_begin_alike_is_matched() -> None:
     tok = minbpe.RegexTokenizer()
     tok.register_special_tokens({"<a": 300, "<ab": 301})
     assert tok.encode("<ab", "all") == [300, 98]
 
 
-def test_files_have_its_layout_and_come_back(tmp_path: Path) -> None:
+def test_files_have_its_layout_and_load_again(tmp_path: Path) -> None:
     tok = special()
     tok.save(tmp_path / "x")
     pattern, tokens, merges = minbpe_loads((tmp_path / "x.model").read_text(encoding="utf-8"))
@@ -153,7 +153,7 @@ def test_files_have_its_layout_and_come_back(tmp_path: Path) -> None:
         other.load(tmp_path / "z.model")
 
 
-def test_merges_that_are_given_are_used() -> None:
+def test_merges_that_the_caller_sets_are_used() -> None:
     """Code that fills the attributes itself, as in some notebooks."""
     tok = minbpe.BasicTokenizer()
     assert tok.encode("ab") == [97, 98]
@@ -162,20 +162,11 @@ def test_merges_that_are_given_are_used() -> None:
     assert tok.encode("abab") == [256, 256] and tok.decode([256]) == "ab"
 
 
-def test_the_helpers() -> None:
+def test_the_helper_functions_equal_those_of_minbpe() -> None:
     assert minbpe.get_stats([1, 1, 1], {(1, 1): 5, (2, 2): 1}) == {(1, 1): 7, (2, 2): 1}
     assert minbpe.merge([1, 1, 1], (1, 1), 9) == [9, 1] and minbpe.merge([], (1, 1), 9) == []
     assert minbpe.replace_control_characters("a\n\u200bé\U000e0041") == "a\\u000a\\u200bé\\ue0041"
     assert minbpe.render_token(b"\xff\x00a") == "\ufffd\\u0000a"
-
-
-@pytest.mark.parametrize("count", [1000, 2000])
-def test_the_merges_of_the_tutorials(vocab_dir: Path, corpora_dir: Path, count: int) -> None:
-    """The tutorials' training must give the shared seed, from the same text, unsplit."""
-    pairs = json.loads((vocab_dir / f"seed_taylorswift_merges_{count}.json").read_text(encoding="utf-8"))
-    tok = minbpe.BasicTokenizer()
-    tok.train((corpora_dir / "taylorswift.txt").read_text(encoding="utf-8"), count)
-    assert [list(pair) for pair in tok.merges] == pairs
 
 
 @pytest.fixture(scope="module")
@@ -216,3 +207,12 @@ def test_gpt4s_tokenizer_keeps_minbpes_attributes(gpt4: Any, tmp_path: Path) -> 
     gpt4.save_vocab(tmp_path / "x.vocab")
     lines = (tmp_path / "x.vocab").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 100_256 and lines[256].endswith("[ ][ ] -> [  ] 256") and lines[220] in ("[!] 0", "[ ] 220")
+
+
+@pytest.mark.parametrize("count", [1000, 2000])
+def test_the_merges_of_the_tutorials(vocab_dir: Path, corpora_dir: Path, count: int) -> None:
+    """The tutorials' training must give the shared seed, from the same text, unsplit."""
+    pairs = json.loads((vocab_dir / f"seed_taylorswift_merges_{count}.json").read_text(encoding="utf-8"))
+    tok = minbpe.BasicTokenizer()
+    tok.train((corpora_dir / "taylorswift.txt").read_text(encoding="utf-8"), count)
+    assert [list(pair) for pair in tok.merges] == pairs

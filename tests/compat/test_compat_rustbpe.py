@@ -46,7 +46,7 @@ def test_names_and_arguments_are_those_of_rustbpe() -> None:
         ]
 
 
-def test_before_training_there_are_bytes() -> None:
+def test_an_untrained_tokenizer_holds_the_bytes() -> None:
     ours, theirs = rustbpe.Tokenizer(), peer.Tokenizer()
     assert (ours.vocab_size, ours.get_pattern()) == (theirs.vocab_size, theirs.get_pattern()) == (256, "")
     assert ours.decode([104, 105]) == theirs.decode([104, 105]) == "hi"
@@ -55,23 +55,23 @@ def test_before_training_there_are_bytes() -> None:
 @pytest.mark.parametrize(
     "call", [lambda tok: tok.decode([300]), lambda tok: tok.train_from_iterator(["a"], 256, 9, "(")]
 )
-def test_a_value_that_is_wrong_there_is_wrong_here(call: Any) -> None:
+def test_both_refuse_a_wrong_value(call: Any) -> None:
     for tok in (rustbpe.Tokenizer(), peer.Tokenizer()):
         with pytest.raises(ValueError):
             call(tok)
 
 
-def test_bytes_that_are_no_text_are_refused() -> None:
+def test_bytes_that_are_not_utf8_are_refused() -> None:
     with pytest.raises(UnicodeDecodeError):  # rustbpe tries to raise it too, but fails with a TypeError
         rustbpe.Tokenizer().decode([0xFF])
 
 
-def test_too_small_a_vocabulary_says_what_is_expected() -> None:
+def test_a_vocabulary_that_is_too_small_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 256"):
         rustbpe.Tokenizer().train_from_iterator(["a"], vocab_size=255)
 
 
-def test_the_result_goes_to_tiktoken() -> None:
+def test_tiktoken_runs_the_trained_ranks() -> None:
     ours, _ = both(300)
     ranks = {bytes(token): id for token, id in ours.get_mergeable_ranks()}
     encoding = tiktoken.Encoding("own", pat_str=ours.get_pattern(), mergeable_ranks=ranks, special_tokens={})

@@ -30,7 +30,7 @@ ALL = [*TEXTS, *(scalar(text)[:200] for text in HARD_TEXTS.values())]
 KINDS: dict[str, dict[str, Any]] = {
     "unigram": {"model_type": "unigram", "vocab_size": 110, "hard_vocab_limit": False},
     "bpe with bytes": {"model_type": "bpe", "vocab_size": 400, "byte_fallback": True},
-    "bpe as it is": {
+    "bpe without normalization": {
         "model_type": "bpe",
         "vocab_size": 130,
         "normalization_rule_name": "identity",
@@ -50,7 +50,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return peer.SentencePieceProcessor(model_file=str(file)), ours.SentencePieceProcessor(model_file=file), file
 
 
-def test_encoding(both: Any) -> None:
+def test_encodings_are_equal_in_every_type(both: Any) -> None:
     theirs, own, _ = both
     for text in ALL:
         for kind in (int, str, bytes, "offset_mapping", "serialized_proto"):
@@ -67,7 +67,7 @@ def test_encoding(both: Any) -> None:
     assert found.dtype == np.int32 and found.tolist() == own.encode_as_ids(TEXTS[0])
 
 
-def test_decoding(both: Any) -> None:
+def test_decoded_texts_are_equal_in_every_type(both: Any) -> None:
     theirs, own, _ = both
     for text in ALL:
         ids, pieces = theirs.encode(text), theirs.encode(text, return_type=str)
@@ -78,7 +78,7 @@ def test_decoding(both: Any) -> None:
     assert own.decode(np.array(theirs.encode("lower"))) == own.DecodeIds(theirs.encode("lower"))
 
 
-def test_pieces(both: Any) -> None:
+def test_properties_of_pieces_are_equal(both: Any) -> None:
     theirs, own, _ = both
     assert len(own) == own.vocab_size() == own.get_piece_size() == len(theirs)
     for name in ("IdToPiece", "GetScore", "IsControl", "IsUnknown", "IsByte", "id_to_piece"):
@@ -88,7 +88,7 @@ def test_pieces(both: Any) -> None:
     assert own["no such piece"] == own.unk_id() and own.PieceToId(["<s>"]) == [own.bos_id()]
 
 
-def test_ways_to_cut(both: Any) -> None:
+def test_sampling_and_the_n_best_segmentations_are_equal(both: Any) -> None:
     theirs, own, file = both
     ours.set_random_generator_seed(1)
     drawn = {tuple(own.encode("hello world test", enable_sampling=True, alpha=0.3)) for _ in range(40)}
@@ -108,7 +108,7 @@ def test_ways_to_cut(both: Any) -> None:
     assert few == {tuple(ids) for ids in own.nbest_encode("hello", nbest_size=2)}
 
 
-def test_copies(both: Any) -> None:
+def test_copies_keep_options_and_model(both: Any) -> None:
     file = both[2]
     other = ours.SentencePieceProcessor.from_proto(file.read_bytes(), add_bos=True, out_type=str)
     assert other.encode("lower")[0] == "<s>" and other.serialized_model_proto() == file.read_bytes()
@@ -116,7 +116,7 @@ def test_copies(both: Any) -> None:
         assert copied.encode("lower test") == other.encode("lower test")
 
 
-def test_a_model_that_was_trained_here(tmp_path: Path) -> None:
+def test_a_model_trained_by_toksmith_runs(tmp_path: Path) -> None:
     tok = toksmith.train(CORPUS, 150, kind="unigram", progress=False)
     tok.save(tmp_path / "own.model")
     own = ours.SentencePieceProcessor(model_file=tmp_path / "own.model")
@@ -134,13 +134,13 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_not_here_says_so(wrong: str) -> None:
+def test_a_missing_part_names_the_alternative(wrong: str) -> None:
     call, kind, said = WRONG[wrong]
     with pytest.raises(kind, match=said):
         call()
 
 
-def test_wrong_values(both: Any) -> None:
+def test_wrong_values_raise_the_classes_of_the_library(both: Any) -> None:
     _, own, _ = both
     for call, kind in (
         (lambda: own.decode([10_000]), IndexError),

@@ -58,7 +58,7 @@ def library(request: pytest.FixtureRequest) -> Any:
 # --- the subjects of tiktoken's own tests ---------------------------------------------------------------------------
 
 
-def test_simple_ids(library: Any) -> None:
+def test_simple_texts_have_the_known_ids(library: Any) -> None:
     enc = library.get_encoding("gpt2")
     assert enc.encode("hello world") == [31373, 995]
     assert enc.decode([31373, 995]) == "hello world"
@@ -73,19 +73,19 @@ def test_simple_ids(library: Any) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_id_is_the_id_of_its_bytes(library: Any, name: str) -> None:
+def test_every_token_encodes_to_its_id(library: Any, name: str) -> None:
     enc = library.get_encoding(name)
     for token in range(0, 10_000, 7 if library is own else 70):
         assert enc.encode_single_token(enc.decode_single_token_bytes(token)) == token
 
 
-def test_repeated_zeros(library: Any) -> None:
+def test_repeated_zeros_have_the_known_ids(library: Any) -> None:
     enc = library.get_encoding("gpt2")
     known = [[15], [405], [830], [2388], [20483], [10535], [24598], [8269], [10535, 830], [8269, 405], [8269, 830]]
     assert [enc.encode("0" * size) for size in range(1, 12)] == known
 
 
-def test_bytes_that_are_no_text(library: Any) -> None:
+def test_bytes_that_are_not_utf8_round_trip(library: Any) -> None:
     enc = library.get_encoding("cl100k_base")
     assert enc._encode_bytes(b" \xec\x8b\xa4\xed") == [62085]
     for size in range(10):
@@ -93,14 +93,14 @@ def test_bytes_that_are_no_text(library: Any) -> None:
         assert enc.decode_bytes(enc._encode_bytes(data)) == data
 
 
-def test_surrogates(library: Any) -> None:
+def test_surrogate_pairs_are_joined_and_lone_ones_replaced(library: Any) -> None:
     enc = library.get_encoding("cl100k_base")
     assert enc.encode("👍") == [9468, 239, 235] == enc.encode("\ud83d\udc4d")
     assert enc.encode("\ud83d") == enc.encode("�")
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base"])
-def test_catastrophic_repetition(library: Any, name: str) -> None:
+def test_long_repetition_round_trips(library: Any, name: str) -> None:
     enc = library.get_encoding(name)
     for char in "^0as'\n😄":
         value = char * 10_000
@@ -109,13 +109,13 @@ def test_catastrophic_repetition(library: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["r50k_base", "o200k_base"])
-def test_round_trips(library: Any, name: str) -> None:
+def test_texts_round_trip(library: Any, name: str) -> None:
     enc = library.get_encoding(name)
     for text in ("hello", "hello ", "hello  ", " hello", " hello ", " hello  ", "hello world", "请考试我的软件！12345"):
         assert enc.decode(enc.encode(text)) == text == enc.decode(enc.encode_ordinary(text))
 
 
-def test_special_tokens(library: Any) -> None:
+def test_special_tokens_follow_allowed_and_disallowed(library: Any) -> None:
     enc = library.get_encoding("cl100k_base")
     eot = enc.encode_single_token("<|endoftext|>")
     fip, fim = enc.encode_single_token("<|fim_prefix|>"), enc.encode_single_token("<|fim_middle|>")
@@ -137,7 +137,7 @@ def test_special_tokens(library: Any) -> None:
     assert eot in found and fip not in found and fim not in found
 
 
-def test_batches(library: Any) -> None:
+def test_batches_equal_single_calls(library: Any) -> None:
     enc = library.get_encoding("cl100k_base")
     few = ["hello world", "goodbye world"]
     assert enc.encode_batch(few) == [enc.encode(text) for text in few]
@@ -152,7 +152,7 @@ def test_batches(library: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["hello world", "நடிகர் சூர்யா", " Ġ除", "x<|endoftext|>y", "👍 a\u0301"])
-def test_offsets(library: Any, text: str) -> None:
+def test_offsets_are_the_starts_of_tokens(library: Any, text: str) -> None:
     enc = library.get_encoding("cl100k_base")
     ids = enc.encode(text, allowed_special="all")
     decoded, offsets = enc.decode_with_offsets(ids)
@@ -165,7 +165,7 @@ def test_offsets(library: Any, text: str) -> None:
         enc.decode_with_offsets(enc._encode_bytes(b"\xff"))
 
 
-def test_pickling(library: Any) -> None:
+def test_a_pickled_encoding_is_short_and_equal(library: Any) -> None:
     enc = library.get_encoding("r50k_base")
     again = pickle.loads(pickle.dumps(enc))
     assert len(pickle.dumps(enc)) < 100
@@ -182,7 +182,7 @@ def test_pickling(library: Any) -> None:
     assert again is not custom and again.name == "custom"
 
 
-def test_names(library: Any) -> None:
+def test_names_of_encodings_and_models_are_found(library: Any) -> None:
     assert {*NAMES} <= {*library.list_encoding_names()}
     assert library.encoding_for_model("gpt2").name == "gpt2"
     assert library.encoding_for_model("text-davinci-003").name == "p50k_base"
@@ -202,7 +202,7 @@ def test_names(library: Any) -> None:
 # --- the rest of the interface -------------------------------------------------------------------------------------
 
 
-def test_attributes(library: Any) -> None:
+def test_attributes_have_the_values_of_tiktoken(library: Any) -> None:
     enc = library.get_encoding("cl100k_base")
     assert (enc.name, enc.max_token_value, enc.n_vocab) == ("cl100k_base", 100276, 100277)
     assert enc.special_tokens_set == {*enc._special_tokens} and len(enc._mergeable_ranks) == 100256
@@ -214,7 +214,7 @@ def test_attributes(library: Any) -> None:
         enc.is_special_token("5")
 
 
-def test_constructor(library: Any) -> None:
+def test_the_constructor_checks_its_arguments(library: Any) -> None:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256}
     given: dict[str, Any] = {"name": "x", "pat_str": r"\S+|\s", "mergeable_ranks": ranks}
     enc = library.Encoding(**given, special_tokens={"<e>": 257}, explicit_n_vocab=258)
@@ -256,7 +256,7 @@ WRONG: dict[str, tuple[Any, type[BaseException]]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_errors(library: Any, name: str) -> None:
+def test_wrong_calls_raise_the_classes_of_tiktoken(library: Any, name: str) -> None:
     call, error = WRONG[name]
     with pytest.raises(error):
         call(library.get_encoding("cl100k_base"))
@@ -282,7 +282,7 @@ RIGHT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_results(name: str) -> None:
+def test_calls_return_what_tiktoken_returns(name: str) -> None:
     assert RIGHT[name](own.get_encoding("cl100k_base")) == RIGHT[name](peer.get_encoding("cl100k_base"))
 
 
@@ -303,7 +303,7 @@ UNSTABLE = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name, texts", [("cl100k_base", UNSTABLE), ("gpt2", ["a\n\n", "hello fanta"])])
-def test_completions(name: str, texts: list[str]) -> None:
+def test_unstable_completions_are_equal(name: str, texts: list[str]) -> None:
     pair = own.get_encoding(name), peer.get_encoding(name)
     for text in texts:
         for more in ({"allowed_special": "all"}, {"disallowed_special": ()})[: 1 + ("<|" in text)]:
@@ -313,7 +313,7 @@ def test_completions(name: str, texts: list[str]) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_ids_of_hard_and_drawn_texts(name: str) -> None:
+def test_ids_of_hard_and_drawn_texts_are_equal(name: str) -> None:
     pair = own.get_encoding(name), peer.get_encoding(name)
     drawn = [*HARD_TEXTS.values(), *Drawing(5, [*HARD_TEXTS.values()]).texts(200)]
     ours, theirs = (enc.encode_ordinary_batch(drawn) for enc in pair)
@@ -323,7 +323,7 @@ def test_ids_of_hard_and_drawn_texts(name: str) -> None:
 
 @SOME
 @given(st.data())
-def test_special_tokens_in_drawn_texts(data: st.DataObject) -> None:
+def test_special_tokens_in_drawn_texts_have_equal_ids(data: st.DataObject) -> None:
     pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
     tokens = sorted(pair[1].special_tokens_set)
     parts = st.one_of(st.sampled_from([*tokens, "<|", "|>", "<|end", " ", "\n", "a"]), texts(longest=3))
@@ -341,7 +341,7 @@ def test_special_tokens_in_drawn_texts(data: st.DataObject) -> None:
 
 @SOME
 @given(st.binary(max_size=12) | texts(longest=6).map(lambda text: text.encode("utf-8", "replace") + b"\xe2"))
-def test_ids_of_any_bytes_and_offsets_of_their_text(data: bytes) -> None:
+def test_ids_and_offsets_of_any_bytes_are_equal(data: bytes) -> None:
     pair = own.get_encoding("cl100k_base"), peer.get_encoding("cl100k_base")
     assert pair[0]._encode_bytes(data) == pair[1]._encode_bytes(data)
     ids = pair[1].encode_ordinary(data.decode("utf-8", "replace"))
@@ -374,7 +374,7 @@ def test_a_rank_that_fits_in_no_id_is_an_error_of_toksmith(rank: int) -> None:
         own.Encoding("x", pat_str=r"\S+|\s", mergeable_ranks=wrong, special_tokens={})
 
 
-def test_files_of_ranks(tmp_path: Path) -> None:
+def test_files_of_ranks_are_written_and_read(tmp_path: Path) -> None:
     from toksmith.compat.tiktoken import load
 
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"lo": 256}
@@ -389,7 +389,7 @@ def test_files_of_ranks(tmp_path: Path) -> None:
         load.read_file("https://example.org/a.tiktoken")
 
 
-def test_gpt2s_own_files(tmp_path: Path) -> None:
+def test_gpt2s_two_files_become_ranks(tmp_path: Path) -> None:
     from toksmith.compat.tiktoken import load
 
     tok = toksmith.train("low lower lowest", 270, alphabet="gpt2", pattern="gpt2", progress=False)
@@ -398,7 +398,7 @@ def test_gpt2s_own_files(tmp_path: Path) -> None:
     assert ranks == dict(zip(tok.model.tokens, tok.model.ids.tolist(), strict=True))
 
 
-def test_step_by_step(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_educational_class_gives_the_same_ids(capsys: pytest.CaptureFixture[str]) -> None:
     from toksmith.compat.tiktoken._educational import SimpleBytePairEncoding, visualise_tokens
 
     simple = SimpleBytePairEncoding.train("low lower lowest", 260, r"\w+|\W+")

@@ -138,7 +138,7 @@ def test_the_same_calls_build_the_same_file(both: Any) -> None:
 
 
 @pytest.mark.slow
-def test_texts_and_pairs(both: Any) -> None:
+def test_texts_and_pairs_have_equal_encodings(both: Any) -> None:
     theirs, own = both
     for text in TEXTS:
         for put in (True, False):
@@ -159,7 +159,7 @@ LENGTHS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("lengths", LENGTHS)
-def test_truncation_and_padding(both: Any, lengths: str) -> None:
+def test_truncation_and_padding_are_equal(both: Any, lengths: str) -> None:
     options = LENGTHS[lengths]
     pads = {"pad_to_multiple_of": 5, "direction": "left", "pad_id": 3, "pad_token": "<p>", "pad_type_id": 1}
     for tok in both:
@@ -179,7 +179,7 @@ def test_truncation_and_padding(both: Any, lengths: str) -> None:
         tok.no_padding()
 
 
-def test_decoding_and_streams(both: Any) -> None:
+def test_decoding_and_streams_are_equal(both: Any) -> None:
     theirs, own = both
     rows = [theirs.encode(text).ids for text in TEXTS]
     for skip in (True, False):
@@ -199,7 +199,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize("code", PARTS)
-def test_a_part_is_shown_held_and_run_as_there(code: str) -> None:
+def test_a_part_prints_copies_and_runs_like_the_librarys(code: str) -> None:
     theirs, own = (eval(f"lib.{code}", {"lib": library, "s": 1, "e": 2}) for library in (peer, ours))
     assert (repr(own), str(own), own.__getstate__()) == (repr(theirs), str(theirs), theirs.__getstate__())
     for other in (pickle.loads(pickle.dumps(own)), copy.deepcopy(own)):
@@ -218,7 +218,7 @@ def test_help_shows_the_arguments_of_the_library() -> None:
 
 
 @pytest.mark.slow
-def test_a_published_tokenizer_on_all_corpora(vocab_dir: Path, corpora_dir: Path) -> None:
+def test_a_published_tokenizer_gives_equal_encodings_on_all_corpora(vocab_dir: Path, corpora_dir: Path) -> None:
     path = str(vocab_dir / "gpt2_tokenizer.json")
     theirs, own = peer.Tokenizer.from_file(path), ours.Tokenizer.from_file(path)
     texts = [
@@ -246,7 +246,7 @@ def test_parts_are_changed_in_place() -> None:
     assert found[0] == found[1]
 
 
-def test_parts_of_the_library_itself_are_taken() -> None:
+def test_parts_of_the_real_library_are_accepted() -> None:
     tok = ours.Tokenizer(peer.models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
     tok.pre_tokenizer = peer.pre_tokenizers.WhitespaceSplit()
     tok.add_tokens([peer.AddedToken("<x>", lstrip=True)])
@@ -259,7 +259,7 @@ def test_parts_of_the_library_itself_are_taken() -> None:
 
 
 @pytest.mark.parametrize("kind", ["BPE", "WordLevel"])
-def test_training_equals(kind: str) -> None:
+def test_training_gives_an_equal_file(kind: str) -> None:
     found = []
     for lib in (peer, ours):
         tok = lib.Tokenizer(getattr(lib.models, kind)(unk_token="<unk>"))
@@ -271,7 +271,7 @@ def test_training_equals(kind: str) -> None:
     assert found[0] == found[1]
 
 
-def test_ready_made_tokenizers() -> None:
+def test_ready_made_tokenizers_train_and_encode_alike() -> None:
     lines = ["A first sentence", "Another sentence", "And a last one"] * 3
     found = []
     for lib in (peer, ours):
@@ -288,7 +288,7 @@ def test_ready_made_tokenizers() -> None:
         assert tok.encode("another sentence").tokens and tok.get_vocab_size() > 9 and "vocabulary_size" in repr(tok)
 
 
-def test_a_repository_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repository_in_the_cache_of_the_hub_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     constants: Any = pytest.importorskip("huggingface_hub.constants", reason="lacks huggingface_hub")
     folder = tmp_path / "models--org--name"
     (folder / "refs").mkdir(parents=True)
@@ -314,7 +314,7 @@ def test_a_trained_wordpiece_and_a_unigram_are_usable() -> None:
         assert peer.Tokenizer.from_str(tok.to_str()).encode("lower slow").ids == tok.encode("lower slow").ids
 
 
-def test_copies_are_their_own(both: Any) -> None:
+def test_a_change_to_a_copy_leaves_the_original(both: Any) -> None:
     _, own = both
     copied = copy.deepcopy(own)
     copied.add_tokens(["<only here>"])
@@ -325,7 +325,7 @@ def test_copies_are_their_own(both: Any) -> None:
     same(encoding, pickle.loads(pickle.dumps(encoding)), "pickled")
 
 
-def test_a_tokenizer_of_ours_runs_as_it_is(tmp_path: Path) -> None:
+def test_a_toksmith_tokenizer_runs_unchanged(tmp_path: Path) -> None:
     own = toksmith.train("low lower lowest", merges=3, pattern="cl100k", special_tokens=["<|e|>"])
     tok = ours.Tokenizer(own)
     assert tok.own is own and tok.encode("low lower<|e|>").ids == own.encode("low lower<|e|>", special="allow")
@@ -362,7 +362,7 @@ WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_what_is_not_here_says_so(wrong: str) -> None:
+def test_a_missing_part_names_the_alternative(wrong: str) -> None:
     call, kind, said = WRONG[wrong]
     with pytest.raises(kind, match=said):
         call()
@@ -388,7 +388,7 @@ print(type(tok).__module__, pre_tokenizers.__name__)
 
 
 @pytest.mark.parametrize("library", [ours, peer], ids=["ours", "theirs"])
-def test_a_text_is_no_list(library: Any) -> None:
+def test_a_text_in_place_of_a_list_is_refused(library: Any) -> None:
     tok = library.Tokenizer(library.models.BPE(vocab={"a": 0}, merges=[]))
     for call in (tok.decode, tok.add_tokens, tok.add_special_tokens):
         with pytest.raises(TypeError):

@@ -92,7 +92,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_slow_class_does_what_the_fast_one_does(pair: Any, call: str) -> None:
+def test_the_drop_in_returns_what_the_fast_class_returns(pair: Any, call: str) -> None:
     fast, slow, _ = pair
     options = CALLS[call] | WITH_ALL
     for text in TEXTS:
@@ -123,7 +123,7 @@ def test_pairs_are_cut_by_strategies(pair: Any) -> None:
         same(fast(one, two, **options), slow(one, two, **options), strategy)
 
 
-def test_tensors(pair: Any) -> None:
+def test_tensors_are_equal(pair: Any) -> None:
     fast, slow, _ = pair
     for given in ("low lower", ["low lower", "slow"]):
         expected = fast(given, padding=True, return_tensors="np")
@@ -132,7 +132,7 @@ def test_tensors(pair: Any) -> None:
             assert isinstance(found[name], np.ndarray) and np.array_equal(found[name], expected[name])
 
 
-def test_words_that_were_split_before(pair: Any) -> None:
+def test_words_split_before_the_call_have_equal_offsets(pair: Any) -> None:
     fast, slow, tok = pair
     options = {"is_split_into_words": True, "add_special_tokens": False} | WITH_ALL
     words = slow(["low", "lower"], **options)
@@ -143,7 +143,7 @@ def test_words_that_were_split_before(pair: Any) -> None:
         slow([1, 2], return_offsets_mapping=True)
 
 
-def test_decoding(pair: Any) -> None:
+def test_decoded_texts_are_equal(pair: Any) -> None:
     fast, slow, tok = pair
     for text in TEXTS:
         ids = slow.encode(text)
@@ -155,7 +155,7 @@ def test_decoding(pair: Any) -> None:
     assert slow.decode([tok.vocab_size]) == fast.decode([tok.vocab_size]) == ""
 
 
-def test_tokens_are_shown_as_there(pair: Any) -> None:
+def test_tokens_and_vocabulary_are_equal(pair: Any) -> None:
     fast, slow, tok = pair
     assert slow.get_vocab() == fast.get_vocab() and len(slow) == len(fast) and slow.vocab_size == fast.vocab_size
     for text in TEXTS:
@@ -171,7 +171,7 @@ def test_tokens_are_shown_as_there(pair: Any) -> None:
     )
 
 
-def test_special_tokens_around(pair: Any) -> None:
+def test_special_tokens_around_texts_are_equal(pair: Any) -> None:
     fast, slow, tok = pair
     assert slow.num_special_tokens_to_add() == fast.num_special_tokens_to_add()
     assert slow.num_special_tokens_to_add(pair=True) == fast.num_special_tokens_to_add(pair=True)
@@ -187,7 +187,7 @@ CHAT = (
 )
 
 
-def test_what_an_assistant_says_has_a_mask(pair: Any) -> None:
+def test_the_turn_of_an_assistant_has_a_mask(pair: Any) -> None:
     _, slow, tok = pair
     messages = [{"role": "user", "content": "low lower "}, {"role": "assistant", "content": "slow newer"}]
     options: dict[str, Any] = {"tokenize": True, "return_dict": True, "return_assistant_tokens_mask": True}
@@ -211,7 +211,7 @@ def test_models_like_bert_take_types() -> None:
     assert "token_type_ids" not in ToksmithTokenizer(TOK)("low")
 
 
-def test_tokens_are_added() -> None:
+def test_added_tokens_get_the_next_ids() -> None:
     slow = ToksmithTokenizer(TOK)
     size = len(slow)
     assert slow.add_tokens([]) == 0
@@ -244,7 +244,7 @@ def test_models_of_sentencepiece_take_added_strings(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
+def test_a_saved_tokenizer_loads_again(pair: Any, tmp_path: Path) -> None:
     _, slow, tok = pair
     slow.save_pretrained(str(tmp_path))
     assert (tmp_path / "tokenizer.toksmith").is_file()
@@ -258,14 +258,14 @@ def test_it_is_saved_and_loaded(pair: Any, tmp_path: Path) -> None:
         assert auto.encode(text) == slow.encode(text), text
 
 
-def test_batches_are_collated(pair: Any) -> None:
+def test_a_batch_is_padded_to_one_shape(pair: Any) -> None:
     _, slow, _ = pair
     rows = [slow("low lower"), slow("slow")]
     batch = slow.pad(rows, return_tensors="np")
     assert batch["input_ids"].shape == batch["attention_mask"].shape
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(InvalidOption, match="eos_token"):
         export(TOK, tmp_path, eos_token="<no>")
     with pytest.raises(CannotRepresent):

@@ -163,7 +163,7 @@ ARTICLE = [
 ]
 
 
-def test_the_notebook_on_the_article(
+def test_the_notebook_gives_its_figures_on_the_article(
     corpora_dir: Path, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not (corpora_dir / "taylorswift.txt").is_file():
@@ -197,7 +197,7 @@ def test_from_pretrained_fills_the_instance_that_it_is_called_on(tmp_path: Path)
     assert "chars, 130 tokens" in repr(tok)
 
 
-def test_training_says_why_it_stopped_and_prints_its_log(capsys: pytest.CaptureFixture[str]) -> None:
+def test_training_gives_its_reason_to_stop_and_prints_its_log(capsys: pytest.CaptureFixture[str]) -> None:
     tok = tutorial.Tokenizer().train(PARAGRAPH, 276, verbose=True)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 20 and "(105, 110) → 256" in lines[0] and lines[0].endswith("6 times, 244 ids left")

@@ -87,7 +87,7 @@ def test_tiktoken_equals_the_library(vocab_dir: Path) -> None:
         assert {f"pattern={name}" for name in tiktoken_cases.PATTERNS} | named <= drawn
 
 
-def test_the_page_has_the_rows_of_the_tables() -> None:
+def test_the_page_lists_the_rows_of_the_tables() -> None:
     cells = printed(PAGE.read_text(encoding="utf-8"))
     assert [row[:3] for row in cells] == [[row.drop_in, row.name, row.reason] for row in rows()]
     assert all(int(row[3].replace(",", "")) > 0 for row in cells)

@@ -68,7 +68,7 @@ def published(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # Row 1: a paragraph.
 
 
-def test_the_paragraph_before_training() -> None:
+def test_the_paragraph_has_the_figures_before_training() -> None:
     ids = list(PARAGRAPH.encode())
     counts = pair_counts(ids)
     assert (len(PARAGRAPH), len(ids), len(counts)) == (248, 250, 151)
@@ -77,7 +77,7 @@ def test_the_paragraph_before_training() -> None:
     assert len(replace_pair(ids, (105, 110), 256)) == 244
 
 
-def test_twenty_merges(tok: Tokenizer) -> None:
+def test_twenty_merges_give_the_ids_of_the_tutorial(tok: Tokenizer) -> None:
     assert merged(tok) == MERGES
     assert [id for _, _, id in tok.model.merges.tolist()] == [*range(256, 276)]
     ids = tok.encode(PARAGRAPH)
@@ -96,7 +96,7 @@ def test_the_reference_gives_the_same_paragraph(tok: Tokenizer) -> None:
     assert reference.encode(PARAGRAPH, model) == tok.encode(PARAGRAPH)
 
 
-def test_until_no_pair_repeats() -> None:
+def test_training_stops_when_no_pair_repeats() -> None:
     tok = toksmith.train(PARAGRAPH, min_count=2, pattern=None, ties="first_seen")
     ids = tok.encode(PARAGRAPH)
     assert (len(merged(tok)), len(ids)) == (38, 150)
@@ -104,21 +104,14 @@ def test_until_no_pair_repeats() -> None:
     assert tok.model.training is not None and tok.model.training.stopped_because == "no pair repeats"
 
 
-def test_the_other_rule_for_ties() -> None:
+def test_the_other_rule_for_ties_gives_another_number_of_ids() -> None:
     assert len(toksmith.train(PARAGRAPH, merges=20, pattern=None, ties="lowest_ids").encode(PARAGRAPH)) == 187
-
-
-def test_ascii_has_as_many_bytes_as_code_points() -> None:
-    text = "Hola en otro idioma!"
-    assert len(text.encode()) == 20
-    assert list(text.encode()) == [ord(char) for char in text]
-    assert toksmith.train(text, merges=0, pattern=None).encode(text) == list(text.encode())
 
 
 # Rows 2 and 3: by hand.
 
 
-def test_the_smallest_example() -> None:
+def test_the_smallest_example_has_the_counted_pairs() -> None:
     counts = {bytes(pair).decode(): count for pair, count in pair_counts(b"aaabdaaabac").items()}
     assert counts == {"aa": 4, "ab": 2, "bd": 1, "da": 1, "ba": 1, "ac": 1}
 
@@ -127,7 +120,7 @@ def test_the_smallest_example() -> None:
     "ties, tokens",
     [("first_seen", [b"aa", b"aaa", b"aaab"]), ("lowest_ids", [b"aa", b"ab", b"aaab"])],
 )
-def test_the_smallest_training(ties: str, tokens: list[bytes]) -> None:
+def test_the_smallest_training_makes_three_tokens(ties: str, tokens: list[bytes]) -> None:
     text = "aaabdaaabac"
     three = toksmith.train(text, merges=3, pattern=None, ties=ties)  # type: ignore[arg-type]
     until = toksmith.train(text, min_count=2, pattern=None, ties=ties)  # type: ignore[arg-type]
@@ -136,7 +129,7 @@ def test_the_smallest_training(ties: str, tokens: list[bytes]) -> None:
     assert [three.token_bytes(id) for id in three.encode(text)] == [b"aaab", b"d", b"aaab", b"a", b"c"]
 
 
-def test_pair_counts_and_replace_pair() -> None:
+def test_pair_counts_and_replace_pair_give_the_examples() -> None:
     assert list(pair_counts([1, 2, 3, 1, 2]).items()) == [((1, 2), 2), ((2, 3), 1), ((3, 1), 1)]
     assert replace_pair([1, 2, 3, 1, 2], (1, 2), 4) == [4, 3, 4]
     assert replace_pair([5, 6, 6, 7, 9, 1], (6, 7), 99) == [5, 6, 99, 9, 1]
@@ -146,7 +139,7 @@ def test_pair_counts_and_replace_pair() -> None:
 # Row 4: an article.
 
 
-def test_the_article_before_training(article: str) -> None:
+def test_the_article_has_the_figures_before_training(article: str) -> None:
     data = article.encode()
     counts = pair_counts(data)
     assert (len(article), len(data), len(counts)) == (185_561, 185_768, 1_919)
@@ -157,7 +150,7 @@ def test_the_article_before_training(article: str) -> None:
 
 
 @pytest.mark.parametrize("size, left", [(1000, 58_300), (2000, 45_722)])
-def test_the_article_trained(
+def test_the_trained_article_has_the_ids_and_merges(
     size: int, left: int, article: str, by_size: dict[int, Tokenizer], vocab_dir: Path
 ) -> None:
     tok = by_size[size]
@@ -187,7 +180,7 @@ def test_training_order_is_lowest_rank_first(size: int, article: str, by_size: d
         (2000, "Hi there, how are yopu. I havnt seen you for days", 49, 25),
     ],
 )
-def test_the_article_merges_on_other_texts(
+def test_the_merges_of_the_article_encode_other_texts(
     size: int, text: str, length: int, ids: int, by_size: dict[int, Tokenizer]
 ) -> None:
     encoded = by_size[size].encode(text)
@@ -196,7 +189,9 @@ def test_the_article_merges_on_other_texts(
 
 
 @pytest.mark.parametrize("size, left", [(1000, 58_340), (2000, 45_742)])
-def test_the_article_with_the_other_rule(size: int, left: int, article: str, by_size: dict[int, Tokenizer]) -> None:
+def test_the_article_differs_under_the_other_rule_from_id_307(
+    size: int, left: int, article: str, by_size: dict[int, Tokenizer]
+) -> None:
     tok = toksmith.train(article, size, pattern=None, ties="lowest_ids")
     assert len(tok.encode(article)) == left
     differing = [id for id in range(256, size) if tok.token_bytes(id) != by_size[size].token_bytes(id)]
@@ -205,7 +200,7 @@ def test_the_article_with_the_other_rule(size: int, left: int, article: str, by_
     assert [record and int(record.counts[307 - 256]) for record in records] == [639, 639]
 
 
-def test_merges_as_a_file(tok: Tokenizer, tmp_path: Path) -> None:
+def test_merges_are_saved_as_a_file(tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "merge_dict.json"
     tok.save(path)
     assert json.loads(path.read_text(encoding="utf-8")) == {str(256 + n): [*pair] for n, pair in enumerate(MERGES)}
@@ -215,7 +210,7 @@ def test_merges_as_a_file(tok: Tokenizer, tmp_path: Path) -> None:
 # Row 5: characters.
 
 
-def test_characters_of_the_article(article: str) -> None:
+def test_characters_of_the_article_are_numbered_in_order(article: str) -> None:
     tok = toksmith.train(article, kind="chars")
     stoi = {char: id for id, char in enumerate(sorted(set(article)))}
     assert len(tok) == len(stoi) == 95
@@ -228,22 +223,14 @@ def test_characters_of_the_article(article: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "char, code, data",
-    [
-        ("a", 97, [97]),
-        ("é", 233, [195, 169]),
-        ("न", 2344, [224, 164, 168]),
-        ("😄", 128516, [240, 159, 152, 132]),
-    ],
+    "char, data", [("a", [97]), ("é", [195, 169]), ("न", [224, 164, 168]), ("😄", [240, 159, 152, 132])]
 )
-def test_utf8(char: str, code: int, data: list[int], tok: Tokenizer) -> None:
-    assert ord(char) == code
+def test_a_character_outside_the_merges_becomes_its_bytes_in_utf8(char: str, data: list[int], tok: Tokenizer) -> None:
     assert tok.encode(char) == list(char.encode()) == data
     assert tok.decode(data) == char
 
 
-def test_hindi_in_bytes() -> None:
-    assert (len(HINDI), len(HINDI.encode())) == (19, 49)
+def test_hindi_without_merges_has_an_id_for_each_byte() -> None:
     assert toksmith.train("any text", merges=0, pattern=None).count(HINDI) == 49
 
 
@@ -261,7 +248,7 @@ KNIGHT_IDS = [
 ]
 
 
-def test_merged_characters(tmp_path: Path) -> None:
+def test_merged_characters_give_the_ids_of_the_tutorial(tmp_path: Path) -> None:
     path = tmp_path / "merge_dict.json"
     merges = {str(128 + place): pair for place, pair in enumerate(KNIGHT_MERGES)}
     path.write_text(json.dumps(merges), encoding="utf-8")
@@ -280,7 +267,7 @@ def test_training_on_characters_starts_at_128() -> None:
     assert [id for _, _, id in tok.model.merges.tolist()] == [*range(128, 133)]
 
 
-def test_the_three_stopping_rules() -> None:
+def test_the_three_stopping_rules_give_three_reasons() -> None:
     options = {"pattern": None, "ties": "first_seen", "unit": "char", "alphabet": "ascii"}
     by_count = toksmith.train(KNIGHT, merges=7, **options)  # type: ignore[arg-type]
     by_size = toksmith.train(KNIGHT, 128 + 7, **options)  # type: ignore[arg-type]
@@ -294,7 +281,7 @@ def test_the_three_stopping_rules() -> None:
 # Row 7: decoding, and the log of a training.
 
 
-def test_decoding(tok: Tokenizer) -> None:
+def test_decoding_joins_tokens_and_replaces_invalid_bytes(tok: Tokenizer) -> None:
     vocab = {id: bytes([id]) for id in range(256)}
     for left, right, id in tok.model.merges.tolist():
         vocab[id] = vocab[left] + vocab[right]
@@ -305,7 +292,7 @@ def test_decoding(tok: Tokenizer) -> None:
         tok.decode([128], errors="strict")
 
 
-def test_the_training_log(tok: Tokenizer) -> None:
+def test_the_training_log_equals_a_plain_count(tok: Tokenizer) -> None:
     record = tok.model.training
     assert record is not None and record.symbols == 250
     ids = list(PARAGRAPH.encode())
@@ -322,7 +309,7 @@ def test_the_training_log(tok: Tokenizer) -> None:
 # Rows 8 and 9: published encoders.
 
 
-def test_the_split_of_gpt2() -> None:
+def test_gpt2_splits_the_text_of_the_tutorial() -> None:
     text = "Hello's World123  !!  "
     pieces = ["Hello", "'s", " World", "123", " ", " !!", "  "]
     words = toksmith.train(text, kind="words", pattern="gpt2")
@@ -336,24 +323,16 @@ def test_the_split_of_gpt2() -> None:
     "name, ids",
     [("gpt2", [220, 220, 18435, 2159, 10185]), ("cl100k_base", [256, 22691, 4435, 12340])],
 )
-def test_published_ids(name: str, ids: list[int]) -> None:
+def test_published_encodings_give_the_ids_of_the_tutorial(name: str, ids: list[int]) -> None:
     tok = toksmith.load(name)
     assert tok.encode("   Hello World!!!") == ids
     assert tok.decode(ids) == "   Hello World!!!"
 
 
-# Row 13: encodings of Unicode. Row 16: kinds of tokenization.
+# Row 16: kinds of tokenization.
 
 
-def test_sizes_of_unicode_encodings() -> None:
-    text = "오늘은 화창한 날이다 ☀\ufe0f (today is sunny day)"
-    assert [len(text.encode(name)) for name in ("utf-8", "utf-16-le", "utf-32-le")] == [57, 70, 140]
-    bare = text.replace("\ufe0f", "")
-    assert len(bare.encode()) == 54
-    assert toksmith.train("any text", merges=0, pattern=None).count(text) == 57
-
-
-def test_three_kinds_of_tokenization() -> None:
+def test_characters_words_and_parts_tokenize_differently() -> None:
     chars = toksmith.train("hello", kind="chars")
     assert [chars.token_bytes(id) for id in chars.encode("hello")] == [b"h", b"e", b"l", b"l", b"o"]
     words = toksmith.train("it will rain today", kind="words")
@@ -383,6 +362,21 @@ def test_overlapping_pairs_are_counted_but_not_merged() -> None:
 
 
 @pytest.mark.usefixtures("published")
-def test_the_vocabulary_of_gpt2_and_gpt3() -> None:
+def test_the_vocabulary_of_gpt2_has_50257_tokens() -> None:
     tok = toksmith.load("gpt2")
     assert len(tok) == tok.vocab_size == 256 + 50_000 + 1 == 50_257
+
+
+def test_ascii_has_as_many_bytes_as_code_points() -> None:
+    text = "Hola en otro idioma!"
+    assert len(text.encode()) == 20
+    assert list(text.encode()) == [ord(char) for char in text]
+    assert toksmith.train(text, merges=0, pattern=None).encode(text) == list(text.encode())
+
+
+def test_sizes_of_unicode_encodings() -> None:
+    text = "오늘은 화창한 날이다 ☀\ufe0f (today is sunny day)"
+    assert [len(text.encode(name)) for name in ("utf-8", "utf-16-le", "utf-32-le")] == [57, 70, 140]
+    bare = text.replace("\ufe0f", "")
+    assert len(bare.encode()) == 54
+    assert toksmith.train("any text", merges=0, pattern=None).count(text) == 57

@@ -37,7 +37,7 @@ def test_a_column_has_the_ids_of_its_texts(name: str, monkeypatch: pytest.Monkey
     assert TOK.encode_batch(column) == expected
     ragged = TOK.encode_ragged(column, threads=2)
     assert [ids.tolist() for ids in ragged] == expected
-    # No text became a Python object: the list of texts is never asked for.
+    # No text becomes a Python object: the list of texts is never requested.
     monkeypatch.setattr(arrays, "as_sequence", None)
     assert TOK.encode_ragged(column).ids.tolist() == ragged.ids.tolist()
     assert TOK.encode_padded(column, pad="<pad>").mask.sum() == len(ragged.ids)
@@ -53,11 +53,11 @@ class Foreign:
         return self.column.__arrow_c_stream__(requested_schema)
 
 
-def test_any_library_that_shares_columns_is_read() -> None:
+def test_columns_of_any_library_that_shares_them_are_read() -> None:
     assert TOK.encode_batch(Foreign(arrow.chunked_array([TEXTS]))) == TOK.encode_batch(TEXTS)
 
 
-def test_an_empty_column() -> None:
+def test_an_empty_column_has_no_ids() -> None:
     for column in (arrow.array([], arrow.string()), arrow.chunked_array([], arrow.string())):
         assert TOK.encode_batch(column) == [] and len(TOK.encode_ragged(column)) == 0
         assert TOK.encode_padded(column, pad=0).ids.shape == (0, 0)
@@ -85,13 +85,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("texts, expected", REFUSED, ids=range(len(REFUSED)))
-def test_what_is_no_column_of_texts_is_refused(texts: Any, expected: str) -> None:
+def test_a_value_that_is_not_a_column_of_texts_is_refused(texts: Any, expected: str) -> None:
     for call in (TOK.encode_ragged, TOK.encode_batch, lambda texts: TOK.encode_padded(texts, pad=0)):
         with pytest.raises(TypeError, match=expected):
             call(texts)
 
 
-def test_an_error_has_the_place_in_characters() -> None:
+def test_an_error_gives_the_place_in_characters() -> None:
     texts = ["low", "é日<pad>"]
     for batch in (texts, arrow.array(texts)):
         with pytest.raises(SpecialTokenInText) as caught:
@@ -120,7 +120,7 @@ def test_ids_are_lists_of_arrow_that_share_memory() -> None:
 @pytest.mark.parametrize(
     "length, multiple, truncate", [(None, 1, False), (None, 8, False), (60, 1, False), (3, 1, True), (0, 1, True)]
 )
-def test_padding_is_that_of_a_loop(side: str, length: int | None, multiple: int, truncate: bool) -> None:
+def test_padding_equals_a_plain_loop(side: str, length: int | None, multiple: int, truncate: bool) -> None:
     lists = TOK.encode_batch(TEXTS)
     width = max(map(len, lists)) if length is None else length
     width = -(-width // multiple) * multiple

@@ -65,7 +65,7 @@ def every_case() -> list[bytes]:
 
 
 def facts(columns: list[TextColumn]) -> dict[str, list[Any]]:
-    """Everything that columns say, without where they were cut."""
+    """Everything that columns hold, wherever they were cut."""
     found: dict[str, list[Any]] = {"rows": [], "bad": [], "digests": []}
     for column in columns:
         assert column.places is not None and column.names is not None and len(column.names) == len(column.texts)
@@ -99,7 +99,7 @@ def test_the_core_reads_rows_as_its_slow_twin(packed: bool, tmp_path: Path, monk
             assert data[:byte].count(b"\n") == record and (not byte or data[byte - 1 : byte] == b"\n")
 
 
-def test_names_are_those_of_pythons_json(tmp_path: Path) -> None:
+def test_names_equal_those_of_pythons_json(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_bytes(rows_with_names())
     column, *_ = columns_in(File(tmp_path / "rows.jsonl", "text", "id"))
     assert column.names is not None and [*column.names] == [*NAMES.values(), None]
@@ -111,7 +111,7 @@ def test_names_are_those_of_pythons_json(tmp_path: Path) -> None:
     assert column.names is None and column.texts.names is None
 
 
-def test_names_are_a_sequence() -> None:
+def test_names_behave_like_a_sequence() -> None:
     names = ["a", None, "", "é", None, "b"]
     found = RowNames.of(names)
     assert [*found] == names and [found[place] for place in range(-6, 6)] == names * 2
@@ -124,7 +124,7 @@ def test_names_are_a_sequence() -> None:
         found[6]
 
 
-def test_a_part_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_of_a_file_is_read_as_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [json.dumps({"text": "x" * number, "id": number}).encode() + b"\n" for number in range(40)]
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"".join(rows))
@@ -196,7 +196,7 @@ def test_a_job_writes_what_its_slow_twin_writes(
     assert found[0] == found[1] == found[2]
 
 
-def test_rows_are_left_out_in_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_rows_are_left_out_in_one_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In each batch of texts, rows that are not read come before texts that are not encoded."""
     rows = [f"low {job_corpus.END}", None, "low", f"x {job_corpus.END}", None, "low"]
     path = tmp_path / "rows.jsonl"
@@ -239,27 +239,32 @@ def test_batches_are_cut_where_one_at_a_time_fills_them(count: int, monkeypatch:
 # Arrow
 
 TEXTS = ["a b", "", "é", "low", "low lower " * 9]
+KINDS = {"stream": "rows.arrow", "file": "rows.arrow", "parquet": "rows.parquet"}
 
 
-def write_arrow(path: Path, table: Any, kind: str, **options: Any) -> None:
+def write_table(path: Path, table: Any, kind: str, **options: Any) -> None:
+    if kind == "parquet":
+        arrow.parquet.write_table(table, path, **options)
+        return
     new = arrow.ipc.new_stream if kind == "stream" else arrow.ipc.new_file
     with new(str(path), table.schema, options=arrow.ipc.IpcWriteOptions(**options)) as file:
-        file.write_table(table, max_chunksize=2)
+        file.write_table(table, max_chunksize=max(2, len(table) // 4))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["stream", "file"])
-def test_columns_of_arrow_are_read_as_their_texts(kind: str, tmp_path: Path, tok: Tokenizer) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_of_tables_are_read_as_their_texts(kind: str, tmp_path: Path, tok: Tokenizer) -> None:
     types = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary(), arrow.string_view())
     columns = [arrow.array(TEXTS, type) for type in types]
     columns += [arrow.array(TEXTS).dictionary_encode(), arrow.array(["x", *TEXTS, "y"])[1:-1]]
-    path = tmp_path / "rows.arrow"
+    columns.append(arrow.chunked_array([TEXTS[:1], TEXTS[1:]]))
+    path = tmp_path / KINDS[kind]
     for column in columns:
-        write_arrow(path, arrow.table({"n": range(len(TEXTS)), "text": column}), kind)
+        write_table(path, arrow.table({"n": range(len(TEXTS)), "text": column}), kind)
         for reader in READERS:
             assert reader(tok, path, tmp_path) == reader(tok, TEXTS, tmp_path), column.type
     for packed in ("lz4", "zstd"):
-        write_arrow(path, arrow.table({"text": TEXTS}), kind, compression=packed)
+        write_table(path, arrow.table({"text": TEXTS}), kind, compression=packed)
         assert READERS[2](tok, path, tmp_path) == READERS[2](tok, TEXTS, tmp_path)
 
 
@@ -268,18 +273,23 @@ def tok() -> Tokenizer:
     return toksmith.train("low lower lowest slow", 270)
 
 
-@pytest.mark.parametrize("kind", ["stream", "file"])
-def test_columns_of_arrow_are_refused_as_those_of_parquet(kind: str, tok: Tokenizer, tmp_path: Path) -> None:
-    path = tmp_path / "rows.arrow"
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_reader_refuses_these_columns_alike(kind: str, tok: Tokenizer, tmp_path: Path) -> None:
+    path, many = tmp_path / KINDS[kind], ["a"] * 10_000
     cases: tuple[tuple[Any, int | None, str], ...] = (
         (arrow.table({"text": ["a", "b", None, "c"]}), 2, "has no text in the column 'text'"),
         (arrow.table({"text": arrow.array(["a", None]).dictionary_encode()}), 1, "has no text in the column 'text'"),
+        (arrow.table({"text": [*many, None]}), 10_000, "has no text in the column 'text'"),
+        (arrow.table({"text": arrow.array([*many, None]).dictionary_encode()}), 10_000, "has no text in the column"),
         (arrow.table({"text": [1, 2]}), None, "holds int64 instead of texts"),
+        (arrow.table({"text": [["a"]]}), None, "instead of texts"),
+        (arrow.table({"text": arrow.nulls(2)}), None, "holds null instead of texts"),
         (arrow.table({"body": ["a"]}), None, "has no column 'text'"),
         (arrow.Table.from_arrays([arrow.array(["a"])] * 2, ["text"] * 2), None, "has several columns 'text'"),
     )
     for table, record, problem in cases:
-        write_arrow(path, table, kind)
+        write_table(path, table, kind)
         for reader in READERS:
             with pytest.raises(CorpusError, match=problem) as caught:
                 reader(tok, path, tmp_path)
@@ -291,7 +301,7 @@ def test_columns_of_arrow_are_refused_as_those_of_parquet(kind: str, tok: Tokeni
 @pytest.mark.parametrize("kind", ["stream", "file"])
 def test_an_arrow_file_that_is_cut_is_refused(kind: str, tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.arrow"
-    write_arrow(path, arrow.table({"text": TEXTS}), kind)
+    write_table(path, arrow.table({"text": TEXTS}), kind)
     data = path.read_bytes()
     toksmith.corpus.encode(tok, path, tmp_path / "ids.npy")
     for cut in [*range(0, len(data), 7), len(data) - 8, len(data) - 1]:
@@ -310,7 +320,7 @@ def test_damaged_arrow_files_are_texts_or_errors(kind: str, tok: Tokenizer, tmp_
     """No byte of a file leads outside of the memory that it fills."""
     path = tmp_path / "rows.arrow"
     for column in (TEXTS, arrow.array(TEXTS).dictionary_encode(), arrow.array(TEXTS, arrow.string_view())):
-        write_arrow(path, arrow.table({"text": column}), kind)
+        write_table(path, arrow.table({"text": column}), kind)
         data = path.read_bytes()
         draw = random.Random(6)
         for _ in range(60):
@@ -331,7 +341,7 @@ def test_an_offset_outside_of_the_texts_is_refused(tmp_path: Path) -> None:
             parquet.check_memory(arrow.Array.from_buffers(arrow.string(), 3, buffers), arrow)
 
 
-def test_names_in_columns_of_any_type(tmp_path: Path) -> None:
+def test_names_in_columns_of_any_type_become_strings(tmp_path: Path) -> None:
     values: list[Any] = [["a", None, "é"], [1, None, -3], [1.5, None, 2.0], [True, None, False], [b"a", None, b"\xff"]]
     for each in values:
         arrow.parquet.write_table(arrow.table({"text": ["x", "y", "z"], "id": each}), tmp_path / "rows.parquet")
@@ -347,20 +357,20 @@ def test_names_in_columns_of_any_type(tmp_path: Path) -> None:
         assert found.names is not None and [*found.names] == ["a", None, "a"]
 
 
-def test_digests_are_those_of_hashlib() -> None:
+def test_digests_equal_those_of_hashlib() -> None:
     texts = [b"", b"abc", b"low " * 200_000]
     ends = np.cumsum([len(text) for text in texts], dtype=np.uint64)
-    block = _core.TextBlock.of_values(b"".join(texts), ends)
+    block = _core.TextBlock.from_values(b"".join(texts), ends)
     for threads in (1, 2):
         assert block.digests(threads) == b"".join(hashlib.sha256(text).digest() for text in texts)
-    assert _core.TextBlock.of_values(b"", np.empty(0, np.uint64)).digests(1) == b""
+    assert _core.TextBlock.from_values(b"", np.empty(0, np.uint64)).digests(1) == b""
 
 
 @pytest.mark.parametrize(("errors", "made"), [("skip", 0), ("quarantine", 300)])
-def test_rows_without_a_text_are_made_only_where_someone_looks(
+def test_bad_rows_become_objects_only_where_they_are_read(
     errors: Any, made: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A block may have millions, and most jobs only count them."""
+    """A block can have millions of bad rows, and most jobs only count them."""
     real, count = _columns.BadRow, 0
 
     def counted(*values: Any) -> Any:

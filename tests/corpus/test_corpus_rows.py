@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as arrow
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
@@ -73,7 +71,7 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "CR as the end of lines": (b'{"text": "a"}\r{"text": "b"}\r', 0, "there is text after the object"),
     "object over two lines": (b'{"text": "a"}\n{"text":\n"b"}\n', 1, "is missing"),
     "cut in a text": (b'{"text": "a"}\n{"text": "b', 1, "the row ends inside a string"),
-    "cut behind a text": (b'{"text": "a"', 0, "a comma or a closing bracket is missing"),
+    "cut after a text": (b'{"text": "a"', 0, "a comma or a closing bracket is missing"),
     "comma at the end": (b'{"text": "a",}', 0, "a name in quotes is missing"),
     "no comma": (b'{"text": "a" "n": 1}', 0, "a comma or a closing bracket is missing"),
     "no colon": (b'{"text" "a"}', 0, "a colon is missing"),
@@ -95,7 +93,7 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "UTF-16": ('{"text": "a"}'.encode("utf-16-le"), 0, "a name in quotes is missing"),
     "UTF-16 with a mark": ('{"text": "a"}'.encode("utf-16"), 0, "is not UTF-8: byte 0 of the row is 0xFF"),
     "two byte order marks": (BOM + BOM + b'{"text": "a"}', 0, "does not begin with '{'"),
-    "byte order mark behind a space": (b" " + BOM + b'{"text": "a"}', 0, "does not begin with '{'"),
+    "byte order mark after a space": (b" " + BOM + b'{"text": "a"}', 0, "does not begin with '{'"),
     "deep and open": (b"[" * DEEP, 0, "does not begin with '{'"),
     "deep and open inside": (b'{"n": ' + b"[" * DEEP, 0, "is missing"),
 }
@@ -137,7 +135,7 @@ def by_measure(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
 
 
 def by_documents(tok: Tokenizer, corpus: Any, folder: Path) -> Any:
-    """What training on characters, surgery, doctor and sweep read."""
+    """The documents that training on characters, surgery, doctor and sweep read."""
     texts = toksmith._corpus.iter_documents(corpus)
     return [text.encode() if isinstance(text, str) else text for text in texts]
 
@@ -199,7 +197,7 @@ def test_commands_refuse_as_the_functions_do(tok: Tokenizer, tmp_path: Path) -> 
         assert done.exit_code == 0, (command, done.output)
 
 
-def test_rows_are_left_out_alike(tok: Tokenizer, tmp_path: Path) -> None:
+def test_bad_rows_are_left_out_alike_on_any_number_of_threads(tok: Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     lines = [data for data, _, _ in REFUSED.values() if b"\n" not in data]
     path.write_bytes(b"\n".join(line + b'\n{"text": "a"}' for line in lines))
@@ -216,8 +214,8 @@ def test_a_long_name_is_not_quoted_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_rule_is_that_of_json(tmp_path: Path) -> None:
-    """Drawn rows are taken where Python's reader takes them, but for what the rule says of its own."""
+def test_the_rule_for_rows_equals_that_of_pythons_json(tmp_path: Path) -> None:
+    """Drawn rows are taken exactly where Python's reader takes them, with the same text; a lone surrogate becomes U+FFFD."""
     parts = ["{", "}", "[", "]", ",", ":", " ", '"text": ', '"a"', '"\\ud800\\u00e9\\n"', "1", "-0.5e9", "NaN", "null"]
     draw = random.Random(4)
     taken = 0
@@ -241,47 +239,8 @@ def test_the_rule_is_that_of_json(tmp_path: Path) -> None:
     assert taken > 1000
 
 
-# Parquet
-
-
-@pytest.mark.slow
-def test_columns_are_read_alike(tok: Tokenizer, tmp_path: Path) -> None:
-    texts = ["a b", "", "é", "low"]
-    path = tmp_path / "rows.parquet"
-    kinds = (arrow.string(), arrow.large_string(), arrow.binary(), arrow.large_binary(), arrow.string_view())
-    values = [arrow.array(texts, kind) for kind in kinds] + [arrow.array(texts).dictionary_encode()]
-    values.append(arrow.chunked_array([texts[:1], texts[1:]]))
-    for value in values:
-        arrow.parquet.write_table(arrow.table({"text": value}), path)
-        for reader in READERS:
-            assert reader(tok, path, tmp_path) == reader(tok, texts, tmp_path)
-
-
-@pytest.mark.slow
-def test_columns_are_refused_alike(tok: Tokenizer, tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    many = ["a"] * 10_000
-    cases = (
-        ({"text": ["a", None, "b"]}, 1, "has no text in the column 'text'"),
-        ({"text": [*many, None]}, 10_000, "has no text in the column 'text'"),
-        ({"text": arrow.array([*many, None]).dictionary_encode()}, 10_000, "has no text in the column 'text'"),
-        ({"text": [1, 2]}, None, "holds int64 instead of texts"),
-        ({"text": [["a"]]}, None, "instead of texts"),
-        ({"text": arrow.nulls(2)}, None, "holds null instead of texts"),
-        ({"body": ["a"]}, None, "has no column 'text'"),
-    )
-    for columns, record, problem in cases:
-        arrow.parquet.write_table(arrow.table(columns), path)
-        for reader in READERS:
-            with pytest.raises(CorpusError) as caught:
-                reader(tok, path, tmp_path)
-            error = caught.value
-            assert (error.path, error.record) == (str(path), record)
-            assert problem in error.problem and "field=" in error.problem
-
-
-def test_a_text_file_is_what_its_bytes_are(tok: Tokenizer, tmp_path: Path) -> None:
-    """No mark is taken away, no line end changed."""
+def test_the_bytes_of_a_text_file_are_kept(tok: Tokenizer, tmp_path: Path) -> None:
+    """No byte order mark is removed and no line end changed."""
     data = BOM + b"a\r\nb\rc\n\xff\0"
     (tmp_path / "a.txt").write_bytes(data)
     found = toksmith.corpus.encode(tok, tmp_path / "a.txt", tmp_path / "ids.npy")

@@ -1,4 +1,4 @@
-"""Values that threads make: in order, few at a time, and errors where their values would be (`_corpus/prefetch.py`)."""
+"""Ordered prefetching on threads: values in order, few at a time, and errors in the places of their values (`_corpus/prefetch.py`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def never(value: int) -> bool:
 
 @pytest.mark.parametrize("slow", ["0", "1"])
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_values_are_in_order(threads: int, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_come_in_order(threads: int, slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_SLOW", slow)
     made = map_ordered(lambda value, own: value * value, range(100), threads, never)
     assert list(made) == [value * value for value in range(100)]
@@ -36,7 +36,7 @@ def test_a_later_value_does_not_wait_for_an_earlier_one() -> None:
     assert list(map_ordered(make, range(2), 2, never)) == [0, 1]
 
 
-def test_a_large_value_is_made_alone_by_the_caller_with_all_threads() -> None:
+def test_the_caller_makes_a_large_value_alone_with_all_threads() -> None:
     busy: set[int] = set()
     found: list[tuple[int, bool, set[int]]] = []
 
@@ -51,7 +51,7 @@ def test_a_large_value_is_made_alone_by_the_caller_with_all_threads() -> None:
     assert found == [(3, True, {value}) for value in (4, 9, 14, 19)]
 
 
-def test_an_error_comes_behind_the_values_before_it() -> None:
+def test_an_error_comes_after_the_values_before_it() -> None:
     def failing() -> Iterator[int]:
         yield from range(7)
         raise OSError("the disk is gone")
@@ -69,7 +69,7 @@ def test_an_error_comes_behind_the_values_before_it() -> None:
     assert found == [*range(7), *range(5)]
 
 
-def test_few_values_are_taken_that_nobody_asked_for() -> None:
+def test_few_values_are_taken_ahead_of_demand() -> None:
     taken: list[int] = []
 
     def counted() -> Iterator[int]:
@@ -79,13 +79,13 @@ def test_few_values_are_taken_that_nobody_asked_for() -> None:
 
     made = map_ordered(lambda value, own: value, counted(), 2, never)
     assert next(made) == 0
-    assert len(taken) == 4, "two that are made, one that waits, and the next"
+    assert len(taken) == 4, "two in progress, one that waits, and the next"
     made.close()
     assert len(taken) == 4
 
 
 def test_a_large_value_waits_until_those_before_it_are_used() -> None:
-    """Of each iterator, and of all that are read at once."""
+    """Both within an iterator and among all iterators that are read at once."""
     used: list[int] = []
     seen: list[tuple[int, int]] = []
 
@@ -103,7 +103,7 @@ def test_a_large_value_waits_until_those_before_it_are_used() -> None:
     assert seen == [(value, value) for value in range(50) if value % 3 == 0]
 
 
-def test_who_waits_to_be_asked_ends_with_the_walk() -> None:
+def test_a_thread_that_waits_for_demand_ends_with_the_iterator() -> None:
     ended = threading.Event()
 
     def some() -> Iterator[int]:

@@ -1,4 +1,4 @@
-"""What a caller passes as a corpus by mistake is refused, with the call that was probably meant."""
+"""A value passed as a corpus by mistake is refused, and the message names the call that was probably meant."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_file_that_exists_is_refused_whatever_its_name(tmp_path: Path, monkeyp
 
 
 class Frame:
-    """Something that yields the names of its columns, as data frames do."""
+    """An iterable of the names of its columns, as data frames are."""
 
     columns = ("text",)
 
@@ -61,6 +61,6 @@ def test_mappings_and_frames_are_refused(corpus: Any, call: Any) -> None:
         call(corpus)
 
 
-def test_ctrl_c_passes_handlers_of_errors() -> None:
+def test_handlers_of_exceptions_do_not_catch_an_interruption() -> None:
     assert not issubclass(toksmith.errors.TrainingInterrupted, Exception)
     assert toksmith.errors.TrainingInterrupted.__mro__[1] is KeyboardInterrupt

@@ -42,7 +42,7 @@ MOVED = {"unk_id": 2, "bos_id": 0, "eos_id": 1, "pad_id": 3}
 NAMED = {"unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "pad_piece": "[PAD]", "pad_id": 3}
 SYMBOLS = ["<sep>", "ll", "日本", "é", ".", "low", "lower", "x y", "▁the", "ﬁ"]
 TRAINER: dict[str, Mapping[str, Any]] = {
-    "as it is": {},
+    "the defaults": {},
     **{f"normalization_rule_name={rule}": {"normalization_rule_name": rule} for rule in RULES},
     "add_dummy_prefix=False": {"add_dummy_prefix": False},
     "remove_extra_whitespaces=False": {"remove_extra_whitespaces": False},

@@ -134,7 +134,7 @@ WRONG: dict[str, Callable[..., Any]] = {
 }
 
 
-def test_right_solutions_pass() -> None:
+def test_every_check_accepts_a_right_solution() -> None:
     assert CHECK.check(SimpleNamespace(**RIGHT)) == dict.fromkeys(RIGHT)
 
 
@@ -145,13 +145,13 @@ def test_each_check_fails_without_a_solution_or_with_a_wrong_one(name: str) -> N
     assert [each for each, said in found.items() if said] == [name]
 
 
-def test_every_exercise_is_checked_and_says_its_chapter() -> None:
+def test_every_exercise_has_a_check_and_names_its_chapter() -> None:
     functions = {name: value for name, value in vars(EXERCISES).items() if callable(value) and name.islower()}
     assert functions.keys() == CHECK.CHECKS.keys() == RIGHT.keys()
     assert all((function.__doc__ or "").startswith("Chapter ") for function in functions.values())
 
 
-def test_the_program_says_what_is_done(tmp_path: Path) -> None:
+def test_the_program_reports_right_and_wrong_exercises(tmp_path: Path) -> None:
     for name in ("check", "exercises"):
         (tmp_path / f"{name}.py").write_bytes((FOLDER / f"{name}.py").read_bytes())
     with (tmp_path / "exercises.py").open("a", encoding="utf-8") as file:

@@ -32,7 +32,7 @@ def whole_only() -> Tokenizer:
     return Tokenizer(Model(TokenTable.of([*BYTES, b"abc"]), [*range(257)], merge_rule="bytes", whole_piece=True))  # type: ignore[arg-type]
 
 
-def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
+def test_pieces_and_tokens_cover_the_text(tok: Tokenizer) -> None:
     text = f"{TEXT}<|end|>low"
     found = explain.text(tok, text, special="allow")
     assert [token.id for token in found.tokens] == tok.encode(text, special="allow")
@@ -46,7 +46,7 @@ def test_pieces_and_tokens_lie_where_they_are(tok: Tokenizer) -> None:
     check_shown(found)
 
 
-def test_a_text_of_only_special_tokens(tok: Tokenizer) -> None:
+def test_a_text_of_only_special_tokens_is_shown(tok: Tokenizer) -> None:
     found = explain.text(tok, "<|end|><|end|>", special="allow")
     assert [token.kind for token in found.tokens] == ["special"] * 2
     assert found.ends == (7, 14)
@@ -62,7 +62,7 @@ def test_a_special_token_is_plain_text_unless_it_is_allowed(tok: Tokenizer) -> N
 
 
 @pytest.mark.parametrize("text", ["", b"", b"\xff\xfe", b"a\xe2\x98b\xff", "\ud800", "e\u0301", " "])
-def test_pieces_of_hard_texts(tok: Tokenizer, text: str | bytes) -> None:
+def test_pieces_cover_hard_texts(tok: Tokenizer, text: str | bytes) -> None:
     found = explain.text(tok, text)
     assert b"".join(token.token for token in found.tokens) == reference.utf8(text)
     assert (found.ends[-1] if found.ends else 0) == len(found.text)
@@ -78,7 +78,7 @@ def test_pieces_of_hard_texts(tok: Tokenizer, text: str | bytes) -> None:
         *(("é".encode()[1:] + b" \xf0", "inside"), (b"a\xc3\xa9\xa9", "starts inside")),
     ],
 )
-def test_kinds_of_tokens(token: bytes, kind: str) -> None:
+def test_each_token_has_its_kind(token: bytes, kind: str) -> None:
     assert token_kind(token) == kind
 
 
@@ -110,7 +110,7 @@ def tokens_of(tok: Tokenizer) -> dict[bytes, int]:
     return {token: int(id) for token, id in zip(tok.model.tokens, tok.model.ids, strict=True)}
 
 
-def test_merges_by_hand(tok: Tokenizer) -> None:
+def test_merges_follow_the_ranks_of_a_worked_example(tok: Tokenizer) -> None:
     """ "aaab": aa is rank 0, ab rank 1. Both pairs aa may merge, the left one does; then ab, for a + b is still there."""
     tok = toksmith.train(["aaaaab", "ab"], merges=2, pattern=None)
     found = explain.merges(tok, "aaab")
@@ -119,7 +119,7 @@ def test_merges_by_hand(tok: Tokenizer) -> None:
     check_shown(found)
 
 
-def test_a_whole_piece_is_a_step_of_its_own() -> None:
+def test_a_whole_piece_is_a_separate_step() -> None:
     found = explain.merges(whole_only(), "abc")
     assert (found.whole_id, found.ids, found.steps) == (256, (256,), ())
     assert "merging alone does not end there" in " ".join(str(found).split())
@@ -127,12 +127,12 @@ def test_a_whole_piece_is_a_step_of_its_own() -> None:
     check_shown(found)
 
 
-def test_merges_says_when_the_piece_is_none(tok: Tokenizer) -> None:
+def test_merges_reports_a_text_of_several_pieces(tok: Tokenizer) -> None:
     assert explain.merges(tok, "low lower").cut == 2
     assert "cuts these bytes into 2 pieces" in str(explain.merges(tok, "low lower"))
 
 
-def test_what_merges_refuses(tok: Tokenizer) -> None:
+def test_merges_refuses_long_pieces_and_unknown_characters(tok: Tokenizer) -> None:
     with pytest.raises(InvalidOption, match="513 symbols"):
         explain.merges(tok, "a" * 513)
     characters = toksmith.train(["ab"], kind="chars")
@@ -142,7 +142,7 @@ def test_what_merges_refuses(tok: Tokenizer) -> None:
     check_shown(explain.merges(tok, ""))
 
 
-def test_trees(tok: Tokenizer) -> None:
+def test_the_tree_of_a_token_follows_its_merges(tok: Tokenizer) -> None:
     for id in range(256, 281):
         found = explain.token(tok, id)
         assert found.is_derivable
@@ -155,7 +155,7 @@ def test_trees(tok: Tokenizer) -> None:
     check_shown(explain.token(tok, tok.token_id(" low")))
 
 
-def test_trees_of_what_nothing_makes(tok: Tokenizer) -> None:
+def test_tokens_that_no_merge_makes_have_no_tree(tok: Tokenizer) -> None:
     special = explain.token(tok, tok.token_id("<|end|>"))
     assert special.special and not special.nodes and "no merge makes" in str(special)
     byte = explain.token(tok, 97)
@@ -168,7 +168,7 @@ def test_trees_of_what_nothing_makes(tok: Tokenizer) -> None:
         check_shown(found)
 
 
-def test_a_deep_tree_is_drawn_to_some_depth() -> None:
+def test_a_deep_tree_is_drawn_in_part() -> None:
     chain = [b"a" * length for length in range(2, 400)]
     merges = [(97, 97, 256), *((id - 1, 97, id) for id in range(257, 256 + len(chain)))]
     deep = Tokenizer(Model(TokenTable.of([*BYTES, *chain]), [*range(256 + len(chain))], merges=merges))  # type: ignore[arg-type]
@@ -197,7 +197,7 @@ def test_published_tokenizers_merge_as_the_engine_does(name: str, vocab_dir: Pat
 
 
 @pytest.mark.slow
-def test_glitch_token_and_its_forest(vocab_dir: Path) -> None:
+def test_a_glitch_token_has_its_forest(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "r50k_base.tiktoken", pattern="gpt2")
     found = explain.token(tok, 43453)
     assert (found.token, found.depth, found.is_leaf) == (b" SolidGoldMagikarp", 6, True)

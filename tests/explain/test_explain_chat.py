@@ -27,7 +27,7 @@ TALK = [
 ]
 
 
-def test_costs_by_hand() -> None:
+def test_costs_equal_a_worked_example() -> None:
     # A token a character, and one for each marker: <s> role newline content <e> newline.
     tok = toksmith.train("x", merges=0, special_tokens=SPECIALS)
     talk = [{"role": "user", "content": "abc"}, {"role": "assistant", "content": "de"}]
@@ -42,7 +42,7 @@ def test_costs_by_hand() -> None:
 
 
 @pytest.mark.parametrize("family", [*FAMILIES])
-def test_figures_are_those_of_rendering(family: str) -> None:
+def test_figures_equal_those_of_rendering(family: str) -> None:
     template, specials = FAMILIES[family]
     tok = toksmith.train("low lower user", 300, pattern="gpt2", special_tokens=specials)
     talk = TALK if family != "gemma" else TALK[1:]
@@ -84,7 +84,7 @@ def test_injections_are_flagged_with_their_message() -> None:
     check_shown(found)
 
 
-def test_a_template_that_rewrites_what_was_said_is_seen() -> None:
+def test_a_template_that_rewrites_earlier_turns_is_reported() -> None:
     # Earlier replies lose their thoughts, as in templates of reasoning models.
     template = "{% for m in messages %}{{ m.role + ':' }}{{ m.content.split('|')[-1] if not loop.last else m.content }}{{ ';' }}{% endfor %}"
     talk = [{"role": "user", "content": "low"}, {"role": "assistant", "content": "slow|low"}]
@@ -98,7 +98,7 @@ def test_a_template_that_rewrites_what_was_said_is_seen() -> None:
     assert f"{found.stable} of {len(whole)} ids stay" in str(found)
 
 
-def test_a_template_that_refuses_is_no_error_where_it_refuses_another_conversation() -> None:
+def test_a_template_may_refuse_a_longer_conversation() -> None:
     template = (
         "{% if messages|length != 2 %}{{ raise_exception('two, please') }}{% endif %}"
         "{% for m in messages %}{{ m.content }}{% endfor %}"
@@ -111,7 +111,7 @@ def test_a_template_that_refuses_is_no_error_where_it_refuses_another_conversati
         explain.chat(TOK, TALK, template=template)
 
 
-def test_markers_that_are_no_tokens_are_named() -> None:
+def test_markers_that_are_not_tokens_are_named() -> None:
     plain = toksmith.train("low lower", 260)
     found = explain.chat(plain, TALK, template="llama3")
     assert found.unknown == ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
@@ -127,7 +127,7 @@ def test_a_template_that_fails_is_an_error(template: str) -> None:
         explain.chat(TOK, TALK, template=template)
 
 
-def test_few_and_strange_messages() -> None:
+def test_few_and_strange_messages_are_shown() -> None:
     strange: list[list[dict[str, Any]]] = [
         [],
         [{"role": "user", "content": ""}],
@@ -143,7 +143,7 @@ def test_few_and_strange_messages() -> None:
         explain.chat(TOK, ["low"], template="chatml")  # type: ignore[list-item]
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command_prints_what_the_function_returns(tmp_path: Path) -> None:
     saved, file = tmp_path / "tok.toksmith", tmp_path / "talk.json"
     TOK.save(saved)
     file.write_text(json.dumps(TALK), encoding="utf-8")

@@ -26,7 +26,7 @@ TOK = trained(["the low lower lowest slow new newer"], pattern="o200k", merges=1
 PICTURE = base64.b64encode(random.Random(5).randbytes(600))
 
 
-def test_a_folder_by_hand(tmp_path: Path) -> None:
+def test_a_small_folder_has_the_worked_figures(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "one.py").write_bytes(b"if low:\n    lower\n")
     (tmp_path / "a" / "two.py").write_bytes(b"if low:\n    lower\n")
@@ -68,7 +68,7 @@ def repository(folder: Path) -> None:
 
 
 @needs("git")
-def test_what_is_read_is_what_git_lists(tmp_path: Path) -> None:
+def test_the_files_read_are_those_that_git_lists(tmp_path: Path) -> None:
     repository(tmp_path)
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
 
@@ -123,7 +123,7 @@ def test_maps_add_up() -> None:
         ("a.json", b"x" * 5000, ""),
     ],
 )
-def test_the_rules_for_files(path: str, data: bytes, rule: str) -> None:
+def test_a_file_has_the_rule_of_its_name_or_content(path: str, data: bytes, rule: str) -> None:
     assert _waste.file_rule(path, data) == rule
 
 
@@ -144,14 +144,14 @@ def test_base64_is_found(data: bytes, left: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_parts_are_cut_out_of_anything(data: bytes) -> None:
+def test_parts_are_removed_from_any_bytes(data: bytes) -> None:
     for name in _waste.PART_RULES:
         assert len(_waste.remove_parts(name, data)) <= len(data)
     lines = _waste.remove_parts("indentation", data).split(b"\n")
     assert lines == [line.lstrip(b" \t") for line in data.split(b"\n")]
 
 
-def test_what_cannot_be_a_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_and_a_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="there is no such folder"):
         explain.folder(TOK, tmp_path / "none")
     (tmp_path / "file").write_bytes(b"x")
@@ -164,7 +164,7 @@ def test_what_cannot_be_a_folder(tmp_path: Path) -> None:
     assert "no text file was found" in str(empty)
 
 
-def test_empty_files_one_byte_and_invalid_utf_8() -> None:
+def test_empty_one_byte_and_invalid_files_are_counted() -> None:
     found = explain.folder(
         TOK, {"empty": b"", "empty too": b"", "one": b"\n", "bad": b"\xff\xfe\xc3", "lone": "\ud800"}
     )
@@ -190,7 +190,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 
 @needs("permissions")
-def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_files_that_cannot_be_read_are_listed(tmp_path: Path) -> None:
     for name in ("a.txt", "folder/b.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"low")
@@ -205,7 +205,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
         (tmp_path / "folder").chmod(0o700)
 
 
-def test_an_error_of_one_file_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_one_file_does_not_end_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(path: Path) -> os.stat_result:
         raise OSError(5, "Input/output error", str(path))
 
@@ -224,7 +224,7 @@ def test_a_file_that_is_too_large_is_counted_and_not_held(tmp_path: Path, monkey
     assert (file.tokens, file.bytes) == (whole.tokens, len(data)) and (file.parts, file.digest) == ({}, "")
 
 
-def test_what_the_tokenizer_refuses_is_told_and_the_rest_is_counted() -> None:
+def test_a_file_that_the_tokenizer_refuses_is_listed() -> None:
     words = trained(["low lower"], vocab_size=20, kind="words")
     found = explain.folder(words, {"a.txt": "low", "b.txt": "unheard", "c.txt": "low"})
     assert [file.path for file in found.files] == ["a.txt", "c.txt"]
@@ -235,14 +235,14 @@ def test_what_the_tokenizer_refuses_is_told_and_the_rest_is_counted() -> None:
 
 
 @needs("any names")
-def test_a_name_that_is_not_unicode(tmp_path: Path) -> None:
+def test_a_name_that_is_not_unicode_is_escaped(tmp_path: Path) -> None:
     Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b.txt")).write_bytes(b"low")
     found = explain.folder(TOK, tmp_path)
     assert [file.path for file in found.files] == ["\\xff\x1b.txt"]
     check_shown(found)
 
 
-def test_a_map_is_shown(tmp_path: Path) -> None:
+def test_a_map_is_shown_in_every_medium(tmp_path: Path) -> None:
     files = {f"{letter}/{number}.py": "    low\n" * number for letter in "abc" for number in range(1, 60)}
     found = explain.folder(TOK, files | {"a/<b>&.txt": PICTURE})
     check_shown(found)
@@ -272,7 +272,7 @@ def test_small_areas_are_drawn_as_one() -> None:
     assert drawn == [("4", 4), ("3", 3), ("2 more", 3)]
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command_prints_what_the_function_returns(tmp_path: Path) -> None:
     repository(tmp_path)
     saved = tmp_path / "tok.toksmith"
     TOK.save(saved)

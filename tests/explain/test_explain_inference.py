@@ -88,7 +88,7 @@ def test_drawn_vocabularies_against_all_ways(text: str, tokens: frozenset[str]) 
     assert named(spelling.fewest(text.encode())) == lengths[max(lengths)], "of equals the first tokens are longest"
 
 
-def test_by_hand_greedy_is_not_always_shortest() -> None:
+def test_greedy_is_not_always_shortest() -> None:
     spelling = Spelling(of_tokens(["a", "b", "c", "d", "ab", "bcd"]))
     assert [id for id, _ in spelling.longest(b"abcd")] == [5, 3, 4]  # ab c d
     assert [id for id, _ in spelling.fewest(b"abcd")] == [1, 6]  # a bcd
@@ -96,7 +96,7 @@ def test_by_hand_greedy_is_not_always_shortest() -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 @given(text=small_texts())
-def test_every_kind_spells_what_its_own_rule_spells(name: str, text: str, toks: dict[str, Tokenizer]) -> None:
+def test_every_kind_keeps_the_rules_of_the_three_spellings(name: str, text: str, toks: dict[str, Tokenizer]) -> None:
     tok = toks[name]
     found = inference(tok, text)
     own, longest, fewest = found.cuts
@@ -139,7 +139,7 @@ def test_special_tokens_are_the_same_by_each_rule(toks: dict[str, Tokenizer]) ->
         inference(tok, "low<|end|>", special="raise")
 
 
-def test_marks_of_words(toks: dict[str, Tokenizer]) -> None:
+def test_tokens_have_the_marks_of_their_place_in_a_word(toks: dict[str, Tokenizer]) -> None:
     """Inside of a word only tokens with the prefix count, at its end only those with the suffix."""
     tok = toks["wordpiece"]
     for cut in inference(tok, "slowlow lowslow").cuts[1:]:

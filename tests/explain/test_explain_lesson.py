@@ -16,7 +16,7 @@ SUNNY = "오늘은 화창한 날이다 ☀\ufe0f (today is sunny day)"
 TOK = toksmith.train("the low lower lowest", merges=6, special_tokens=["<|end|>"], progress=False)
 
 
-def test_sizes() -> None:
+def test_sizes_of_a_text_are_counted_in_each_encoding() -> None:
     found = explain.sizes(SUNNY, {"ours": TOK})
     assert (found.characters, dict(found.encoded)) == (35, {"UTF-8": 57, "UTF-16": 70, "UTF-32": 140})
     assert found.tokens == {"ours": TOK.count(SUNNY)}
@@ -36,7 +36,7 @@ def test_ngrams_are_counted_one_by_one(text: str, n: int) -> None:
     assert explain.ngrams(text, n, unit="byte").total == max(0, len(text.encode()) - n + 1)
 
 
-def test_ngrams() -> None:
+def test_ngrams_of_bytes_and_words_are_counted() -> None:
     data = b"aaabdaaabac"
     assert dict(explain.ngrams(data, unit="byte").counts) == {
         bytes(pair): count for pair, count in Counter(pairwise(data)).items()
@@ -51,7 +51,7 @@ def test_ngrams() -> None:
             explain.ngrams("a b", **wrong)  # type: ignore[arg-type]
 
 
-def test_flow() -> None:
+def test_flow_shows_the_stages_of_a_model() -> None:
     found = explain.flow(TOK, "the lowest<|end|>", special="allow")
     assert [view.id for view in found.tokens] == TOK.encode("the lowest<|end|>", special="allow")
     assert (found.pieces, found.vocab_size) == (3, TOK.vocab_size)
@@ -62,7 +62,7 @@ def test_flow() -> None:
         check_shown(result)
 
 
-def test_targets() -> None:
+def test_targets_pairs_each_context_with_the_next_id() -> None:
     text = "the lowest of lows"
     ids = TOK.encode(text)
     found = explain.targets(TOK, text)

@@ -22,7 +22,7 @@ def tok() -> toksmith.Tokenizer:
 
 
 @pytest.mark.parametrize("text", HARD_TEXTS.values(), ids=HARD_TEXTS.keys())
-def test_a_prompt_is_what_encode_and_heal_give(tok: toksmith.Tokenizer, text: str) -> None:
+def test_a_prompt_has_the_ids_of_encode_and_heal(tok: toksmith.Tokenizer, text: str) -> None:
     for end in sorted({0, 1, len(text) // 3, len(text) - 1, len(text)} & {*range(len(text) + 1)}):
         found = explain.prompt(tok, text, end)
         assert list(found.ids) == tok.encode(text[:end], special="text")
@@ -35,7 +35,7 @@ def test_a_prompt_is_what_encode_and_heal_give(tok: toksmith.Tokenizer, text: st
         assert all(token.startswith(found.rest) for _, token in found.first_continuations)
 
 
-def test_a_prompt_that_goes_on_is_told_by_hand(tok: toksmith.Tokenizer) -> None:
+def test_a_prompt_that_ends_inside_a_token_is_reported(tok: toksmith.Tokenizer) -> None:
     inside = explain.prompt(tok, "the goose", 6)
     assert not inside.is_beginning and not inside.ends_in_space and inside.rest == b" go"
     space = explain.prompt(tok, "the ")
@@ -47,7 +47,7 @@ def test_a_prompt_that_goes_on_is_told_by_hand(tok: toksmith.Tokenizer) -> None:
             explain.prompt(tok, "the ", end)
 
 
-def test_special_tokens_are_those_that_the_engine_finds(tok: toksmith.Tokenizer) -> None:
+def test_special_tokens_are_listed_as_the_engine_finds_them(tok: toksmith.Tokenizer) -> None:
     text = "a<|end|> नम<|pad|>><|end|"
     found = explain.specials(tok, text)
     data = text.encode()
@@ -66,7 +66,7 @@ def test_special_tokens_are_those_that_the_engine_finds(tok: toksmith.Tokenizer)
     assert (none.matches, none.refusal) == ((), None)
 
 
-def test_a_search_finds_every_token_that_fits(tok: toksmith.Tokenizer) -> None:
+def test_a_search_finds_every_matching_token(tok: toksmith.Tokenizer) -> None:
     own = dict(zip(tok.model.ids.tolist(), tok.model.tokens, strict=True))
     every = own | {id: content.encode() for content, id in tok.special_tokens.items()}
     by_text = explain.search(tok, "l", most=10_000)
@@ -90,7 +90,7 @@ def test_a_search_finds_every_token_that_fits(tok: toksmith.Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "contractions"])
-def test_each_is_shown_in_every_medium(tok: toksmith.Tokenizer, name: str) -> None:
+def test_each_view_is_shown_in_every_medium(tok: toksmith.Tokenizer, name: str) -> None:
     text = HARD_TEXTS[name] + "<|end|> न\u202eम "
     check_shown(explain.prompt(tok, text, len(text) - 2))
     check_shown(explain.specials(tok, text))
@@ -99,7 +99,7 @@ def test_each_is_shown_in_every_medium(tok: toksmith.Tokenizer, name: str) -> No
 
 
 @pytest.mark.slow
-def test_the_page_of_all_views_says_everything_to_pointer_and_keyboard(tok: toksmith.Tokenizer, tmp_path: Path) -> None:
+def test_the_page_of_all_views_describes_every_token(tok: toksmith.Tokenizer, tmp_path: Path) -> None:
     path = tmp_path / "own.toksmith"
     tok.save(path)
     small = tmp_path / "small.toksmith"

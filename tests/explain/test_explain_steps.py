@@ -18,7 +18,7 @@ from toksmith import explain
 WALK = ["aaabdaaabac", "ZabdZabac", "ZYdZYac", "XdXac"]
 
 
-def test_the_walk_of_the_textbooks() -> None:
+def test_steps_give_the_example_of_the_textbooks() -> None:
     walk = explain.steps("aaabdaaabac", merges=3)
     assert [*(walk.written(step.ids) for step in walk.steps), walk.written(walk.ids)] == WALK
     first = {walk.written([pair.left, pair.right]): pair.times for pair in walk.steps[0].counts}
@@ -39,7 +39,7 @@ def test_the_other_rule_takes_the_pair_that_comes_first() -> None:
 
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
 @given(text=st.text(alphabet="abé Z", min_size=1, max_size=40))
-def test_every_step_is_a_plain_count(text: str, ties: str) -> None:
+def test_every_step_equals_a_plain_count(text: str, ties: str) -> None:
     walk = explain.steps(text, ties=ties)
     tok = toksmith.train([text], min_count=2, pattern=None, ties=ties, progress=False)
     assert [[step.chosen.left, step.chosen.right, step.id] for step in walk.steps] == tok.model.merges.tolist()
@@ -61,7 +61,7 @@ def test_a_paragraph_has_more_steps_than_letters() -> None:
     check_shown(walk)
 
 
-def test_it_stops_where_it_is_told() -> None:
+def test_steps_stop_at_the_limit() -> None:
     assert explain.steps("abab abab", merges=1).stopped_because == "after 1 merge, as asked"
     assert explain.steps("abc", merges=0).steps == () == explain.steps("abc").steps
     for text, merges in (("", 1), ("a" * 4097, 1), ("ab", -1)):
@@ -71,7 +71,7 @@ def test_it_stops_where_it_is_told() -> None:
         explain.steps("ab").written([300])
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command_prints_what_the_function_returns(tmp_path: Path) -> None:
     expected = explain.steps("aaabdaaabac", merges=3)
     arguments = ["--text", "aaabdaaabac", "--merges", "3"]
     assert run("explain", "steps", *arguments).stdout.rstrip("\n") == str(expected)

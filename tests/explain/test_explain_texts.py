@@ -32,7 +32,7 @@ TOKENIZERS = {
 
 @settings(max_examples=60)
 @given(texts)
-def test_comparing_is_aligned_on_bytes(text: str) -> None:
+def test_differences_are_aligned_on_bytes(text: str) -> None:
     found = explain.differences(TOKENIZERS, text)
     ends = {name: {*cuts.ends} for name, cuts in found.cuts.items()}
     assert {name: list(cuts.ids) for name, cuts in found.cuts.items()} == {
@@ -50,7 +50,7 @@ def test_comparing_is_aligned_on_bytes(text: str) -> None:
     assert (found.first_difference is None) == (not found.differences)
 
 
-def test_comparisons_are_shown() -> None:
+def test_differences_are_shown_in_every_medium() -> None:
     for toks in (TOKENIZERS, list(TOKENIZERS.values()), TOKENIZERS["few"]):
         for text in ("a lower 나 ☀ <|end|>", "", b"\xff\xfe a"):
             check_shown(explain.differences(toks, text))
@@ -63,7 +63,7 @@ def test_comparisons_are_shown() -> None:
         explain.differences({}, "low")
 
 
-def test_history_counts_what_is_left() -> None:
+def test_history_counts_the_tokens_that_are_left() -> None:
     """What is left of each token by its history is how often it stands in the encoded corpus."""
     for tok in (made(merges=30), toksmith.train("aaaaa aaaaaaa aaaa baaa", min_count=2, pattern=None)):
         corpus = CORPUS if tok.special_tokens else ["aaaaa aaaaaaa aaaa baaa"]
@@ -77,7 +77,7 @@ def test_history_counts_what_is_left() -> None:
             check_shown(found)
 
 
-def test_history_of_what_no_merge_made() -> None:
+def test_a_token_that_no_merge_made_has_a_history() -> None:
     tok = made(merges=5)
     byte = explain.history(tok, ord("l"))
     assert byte.born is None and byte.left_over is None and byte.uses
@@ -91,7 +91,7 @@ def test_history_of_what_no_merge_made() -> None:
 
 @settings(max_examples=60)
 @given(texts, st.integers(1, 12))
-def test_what_fits_is_what_the_first_tokens_cover(text: str, context: int) -> None:
+def test_the_fitting_text_is_covered_by_the_first_tokens(text: str, context: int) -> None:
     result = explain.budget(TOKENIZERS, text, context=context)
     for row in result.rows:
         tok = TOKENIZERS[row.tokenizer]
@@ -109,7 +109,7 @@ def test_what_fits_is_what_the_first_tokens_cover(text: str, context: int) -> No
         assert whole.startswith(kept)
 
 
-def test_budgets_are_shown() -> None:
+def test_budgets_are_shown_in_every_medium() -> None:
     found = explain.budget(TOKENIZERS["few"], "low lower " * 500, context=explain.CONTEXTS)
     assert [row.model for row in found.rows] == ["GPT-2", "GPT-3", "Llama 1", "Llama 2", "GPT-4 32k"]
     check_shown(found)
@@ -195,14 +195,14 @@ def test_a_long_text_is_printed_in_part_and_written_whole() -> None:
 
 
 @pytest.mark.slow
-def test_the_picture_of_a_long_piece_ends() -> None:
+def test_the_picture_of_a_long_piece_is_cut() -> None:
     tok = toksmith.train("abcdefghij" * 30, merges=9, pattern=None, progress=False)
     found = explain.merges(tok, "abcdefghij" * 15)
     assert len(found.steps) == 135 and "\n35 more steps, which to_dict() has\n" in str(found)
     assert len(found.to_dict()["steps"]) == 135
 
 
-def test_lint_of_bytes_and_forms() -> None:
+def test_lint_reads_bytes_and_counts_forms() -> None:
     tok = TOKENIZERS["many"]
     found = explain.lint(tok, b"a\xffb")
     assert (found.tokens, [finding.name for finding in found.findings]) == (3, ["no character"])
@@ -213,14 +213,14 @@ def test_lint_of_bytes_and_forms() -> None:
         found.repaired("zero width")
 
 
-def test_what_looks_alike_costs(vocab_dir: Path) -> None:
+def test_invisible_and_foreign_characters_cost_tokens(vocab_dir: Path) -> None:
     """Figures of the published encoders: an invisible or foreign character in `hello world`."""
     tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
     assert [tok.count(text) for text in ("hello world", "hello\u00a0world", "hello\u200bworld")] == [2, 3, 3]
     assert [finding.tokens for finding in explain.lint(tok, "hello\u200b world").findings] == [2]
 
 
-def test_offsets_through_a_normalizer(vocab_dir: Path) -> None:
+def test_offsets_refer_to_the_text_before_normalizing(vocab_dir: Path) -> None:
     """Mistral writes a space as U+2581 and adds one at the front; the ranges are those of the text as it was given."""
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     text = "low lower ☀ 나"

@@ -1,6 +1,6 @@
-"""What is read has an end: pipes and devices are refused, files have a limit by format, packed files one by their size.
+"""Reading is bounded: pipes and devices are refused, each format limits its files, and packed files have a limit by size.
 
-What could take memory runs in a process of its own that may have 3 GB. No clock is looked at; what would hang is killed.
+Calls that could take much memory run in a separate process with at most 3 GB. No test reads a clock; a hanging process is killed.
 """
 
 import base64
@@ -59,7 +59,7 @@ Outcome = tuple[str, str, float]
 
 
 def in_child(path: Path, *calls: str, **limits: int) -> list[Outcome]:
-    """For each call the name and message of the error that it raises, and what memory it took in MB."""
+    """For each call the class and message of its error, and its memory in MB."""
     asked = json.dumps([str(path), calls, limits])
     run = subprocess.run([sys.executable, "-c", CHILD, asked], capture_output=True, text=True, check=False, timeout=600)
     assert run.returncode == 0, run.stderr[-2000:]
@@ -68,7 +68,7 @@ def in_child(path: Path, *calls: str, **limits: int) -> list[Outcome]:
     return rows
 
 
-# What reads one document a file, and what reads files of any kind.
+# Calls that read one document a file, and calls that read files of any kind.
 OF_TEXT = {
     "encode_file": "tok.encode_file(path)",
     "train": "toksmith.train(path, merges=3)",
@@ -86,7 +86,7 @@ OF_FILES = {
 
 @pytest.fixture
 def special_file(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A pipe that nobody writes to, a device that never ends, or a socket."""
+    """A pipe without a writer, a device that never ends, or a socket."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "a.txt"
     if request.param == "pipe":
@@ -95,14 +95,14 @@ def special_file(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: py
         path.symlink_to("/dev/zero")
     else:
         with socket.socket(socket.AF_UNIX) as server:
-            server.bind(path.name)  # of a socket, which has at most about 100 bytes
+            server.bind(path.name)  # the path of a socket has at most about 100 bytes
     return path
 
 
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("special_file", ["pipe", "device", "socket"], indirect=True)
-def test_what_is_no_file_is_refused(special_file: Path, request: pytest.FixtureRequest) -> None:
+def test_pipes_devices_and_sockets_are_refused(special_file: Path, request: pytest.FixtureRequest) -> None:
     calls = {**OF_TEXT, **OF_FILES}
     kind = request.node.callspec.params["special_file"]
     for call, (name, said, _) in zip(calls, in_child(special_file, *calls.values()), strict=True):
@@ -113,7 +113,7 @@ def test_what_is_no_file_is_refused(special_file: Path, request: pytest.FixtureR
 @pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("end", [".tsv", ".parquet", ".jsonl", ".jsonl.gz"])
-def test_rows_and_counts_of_what_is_no_file_are_refused(end: str, tmp_path: Path) -> None:
+def test_rows_and_counts_of_a_device_are_refused(end: str, tmp_path: Path) -> None:
     path = tmp_path / f"a{end}"
     path.symlink_to("/dev/zero")
     loads = "toksmith.corpus.PieceCounts.load(path, pattern='gpt2')"
@@ -123,7 +123,7 @@ def test_rows_and_counts_of_what_is_no_file_are_refused(end: str, tmp_path: Path
 
 
 @POSIX
-def test_what_the_caller_has_open_is_read(tok: Tokenizer) -> None:
+def test_a_descriptor_that_the_caller_opened_is_read(tok: Tokenizer) -> None:
     reading, writing = os.pipe()
     with open(writing, "wb") as file:
         file.write(b"low lower")
@@ -160,7 +160,7 @@ def test_a_file_beyond_the_limit_of_its_format_is_not_read(row: Format, tmp_path
         file.write(STARTS[row.name])
         file.truncate(row.most_bytes + 1)
     calls = [f"toksmith.load(path, format={row.name!r})"]
-    if row.name != "stoi":  # which is recognised by all of its content
+    if row.name != "stoi":  # stoi is recognised by its whole content
         calls.append("toksmith.load(path)")
     for name, said, megabytes in in_child(path, *calls):
         assert (name, megabytes < 40) == ("FormatError", True), (name, said, megabytes)
@@ -174,7 +174,7 @@ def test_the_limits_of_formats_are_documented() -> None:
         assert re.search(rf"^\| `{row.name}` \|.*\| {row.most_bytes >> 20} MiB", listed, re.MULTILINE), row.name
 
 
-def test_what_a_format_does_not_load_it_does_not_save(
+def test_a_format_saves_no_file_that_it_does_not_load(
     tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = FORMATS["tokenizer_json"]
@@ -194,7 +194,9 @@ def test_the_limits_of_lines_leave_room_for_four_times_the_largest_vocabulary() 
 
 
 @pytest.mark.parametrize("name", ["gpt2", "minbpe"])
-def test_files_have_as_many_lines_as_may_be_read(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_lines_holds_for_saving_and_loading(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tok = toksmith.train("low lower lowest", merges=3, pattern="gpt2")
     path = tmp_path / {"gpt2": "vocab.json", "minbpe": "tok.model"}[name]
     tok.save(path, format=name)
@@ -226,7 +228,7 @@ def test_a_tekken_of_20_mb_is_read(tmp_path: Path) -> None:
 
 
 def bomb(path: Path, parts: int) -> Path:
-    """A packed file of zeros, so many times 16 MiB."""
+    """A packed file of zeros, `parts` times 16 MiB."""
     if path.suffix == ".gz":
         part = gzip.compress(bytes(1 << 24))
     else:
@@ -272,7 +274,7 @@ def test_a_packed_text_within_the_limit_is_read(
 
 
 @pytest.mark.slow
-def test_a_row_of_a_file_has_an_end(tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_has_a_longest_length(tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.jsonl"
     calls: list[Callable[[], object]] = [
         lambda: toksmith.train(path, merges=1),
@@ -302,7 +304,7 @@ def test_an_endless_row_is_refused_early(call: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1 << 32, (1 << 33) + 1])
-def test_counts_that_are_no_counts_are_refused(size: int, tmp_path: Path) -> None:
+def test_large_files_that_are_not_counts_are_refused(size: int, tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     with open(path, "wb") as file:
         file.truncate(size)
@@ -348,7 +350,7 @@ def test_a_template_puts_few_ids_around_a_text(tok: Tokenizer, tmp_path: Path) -
 
 @pytest.mark.proof
 @pytest.mark.parametrize("pattern", ["gpt2", None])
-def test_a_text_that_nothing_cuts_and_memory_does_not_hold_is_refused(pattern: str | None, tmp_path: Path) -> None:
+def test_an_uncut_text_beyond_memory_is_refused(pattern: str | None, tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     with open(path, "wb") as file:
         file.truncate(1 << 31)

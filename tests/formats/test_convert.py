@@ -1,4 +1,4 @@
-"""convert: what is written, the proof, and what is said where ids differ."""
+"""convert: the written files, the proof, and the report where ids differ."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ def test_a_conversion_is_proved_on_hard_texts(tok: Tokenizer, tmp_path: Path) ->
     assert json.loads(report.to_json())["equal"] is True
 
 
-def test_files_are_converted(tok: Tokenizer, tmp_path: Path) -> None:
+def test_files_are_converted_between_formats(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.toksmith")
     texts: list[str | bytes] = ["low", b"\xff slow"]
     report = toksmith.convert(
@@ -44,7 +44,7 @@ def test_files_are_converted(tok: Tokenizer, tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "c.toksmith") == tok
 
 
-def test_lossy_features_are_named_and_need_leave(tok: Tokenizer, tmp_path: Path) -> None:
+def test_lossy_features_are_named_and_need_allow_loss(tok: Tokenizer, tmp_path: Path) -> None:
     import dataclasses
 
     model = dataclasses.replace(tok.model, metadata={"by": "me"})
@@ -88,7 +88,7 @@ class Panic(BaseException):
 class Encoding:
     def __init__(self, **given):
         if {raises!r} == "at once":
-            raise Panic("of its own")
+            raise Panic("at the start")
     def encode_ordinary(self, text):
         if {raises!r} == "later":
             raise Panic("at a text")
@@ -101,7 +101,7 @@ class Encoding:
 
 
 def library(folder: Path, raises: str) -> None:
-    """A package that says that it is tiktoken, and is found before the real one."""
+    """A package that claims to be tiktoken and comes before the real one."""
     (folder / "tiktoken").mkdir(exist_ok=True)
     (folder / "tiktoken" / "__init__.py").write_text(LIBRARY.format(raises=raises), encoding="utf-8")
     (folder / "tiktoken" / "load.py").write_text("def load_tiktoken_bpe(path):\n    return {}\n", encoding="utf-8")
@@ -112,12 +112,12 @@ def library(folder: Path, raises: str) -> None:
 @pytest.mark.parametrize(
     "raises, said",
     [
-        ("at once", "it raised Panic: of its own"),
+        ("at once", "it raised Panic: at the start"),
         ("later", "it raised Panic: at a text"),
         ("ends", "its process ended with the code 7: about to end"),
     ],
 )
-def test_a_library_that_fails_is_told(
+def test_a_library_that_fails_is_reported(
     raises: str, said: str, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library(tmp_path, raises)
@@ -126,7 +126,7 @@ def test_a_library_that_fails_is_told(
     assert report.equal and report.peer.problem == said and report.peer.documents == 0
 
 
-def test_a_library_that_is_missing_or_differs_is_told(
+def test_a_library_that_is_missing_or_differs_is_reported(
     tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library(tmp_path, "nothing")
@@ -138,7 +138,7 @@ def test_a_library_that_is_missing_or_differs_is_told(
     assert toksmith.convert(tok, tmp_path / "a.tiktoken").peer.problem == "none is not installed"
 
 
-# What takes the place of tiktoken, in three ways: under its name, under a part of it, and behind a module of its own.
+# Modules that take the place of tiktoken: under its name, as a part of it, and through a module that loads late.
 IMPOSTORS = {
     "the module": "import sys, toksmith.compat.tiktoken as own\nsys.modules['tiktoken'] = own\n",
     "a part": "from toksmith.compat.tiktoken import Encoding\n",
@@ -160,7 +160,7 @@ def test_a_peer_that_is_toksmith_itself_is_refused(
     assert "is a module of toksmith here" in str(report.peer), str(report.peer)
 
 
-def test_a_peer_does_not_see_what_this_process_imported(
+def test_the_imports_of_this_process_do_not_reach_a_peer(
     tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A module that takes tiktoken's name in this process is not the peer, which runs in its own."""
@@ -190,7 +190,7 @@ def test_a_peer_gets_only_what_its_users_have(tmp_path: Path) -> None:
     assert again.equal and again.peer.documents == again.documents
 
 
-# As minbpe does it: `load` reads the pattern of the file, and goes on with that of the constructor.
+# minbpe's `load` reads the pattern of the file, but keeps the pattern of the constructor.
 MINBPE = r'''
 import regex
 
@@ -225,9 +225,7 @@ class RegexTokenizer(BasicTokenizer):
 '''
 
 
-def test_minbpe_goes_on_with_its_own_pattern_and_the_report_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_report_shows_that_minbpe_keeps_its_own_pattern(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "minbpe.py").write_text(MINBPE, encoding="utf-8")
     (tmp_path / "minbpe-1.0.dist-info").mkdir()
     (tmp_path / "minbpe-1.0.dist-info" / "METADATA").write_text("Name: minbpe\nVersion: 1.0\n", encoding="utf-8")
@@ -241,7 +239,7 @@ def test_minbpe_goes_on_with_its_own_pattern_and_the_report_says_so(
         assert report.equal is not differs and (report.peer.difference is not None) is differs
 
 
-def test_several_split_steps_are_not_ranks_of_tiktoken(tmp_path: Path) -> None:
+def test_tiktoken_does_not_hold_several_split_steps(tmp_path: Path) -> None:
     tok = toksmith.train("low lower 1234", merges=3, pattern=["[0-9]", "gpt2"])
     with pytest.raises(CannotRepresent, match=r"splits in 2 steps.*save a tokenizer\.json") as caught:
         toksmith.convert(tok, tmp_path / "a.tiktoken")
@@ -250,11 +248,11 @@ def test_several_split_steps_are_not_ranks_of_tiktoken(tmp_path: Path) -> None:
     assert report.difference is None and report.peer.problem == "tiktoken supports only one regex"
 
 
-def test_every_peer_is_of_a_format() -> None:
+def test_every_peer_belongs_to_a_format() -> None:
     assert peers.PEERS.keys() <= toksmith.formats().keys()
 
 
-def test_the_command(tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_command_converts_and_reports(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a.toksmith")
     (tmp_path / "text.txt").write_text("lows lower", encoding="utf-8")
 

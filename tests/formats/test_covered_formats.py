@@ -69,7 +69,7 @@ def test_files_of_hf_give_its_ids_and_texts(make: Any, tmp_path: Path, corpora_d
 
 
 @pytest.mark.parametrize("make", [wordpiece, words, unigram])
-def test_offsets_of_what_is_unknown_are_intact(make: Any, tmp_path: Path) -> None:
+def test_offsets_of_unknown_characters_cover_the_text(make: Any, tmp_path: Path) -> None:
     make().save(str(tmp_path / "tokenizer.json"))
     tok = toksmith.load(tmp_path / "tokenizer.json")
     for text in ("the ☃☃ cat", "☃", "cat sat☃", "unaffable ☃a☃", "日本☃the"):
@@ -84,7 +84,7 @@ def test_offsets_of_what_is_unknown_are_intact(make: Any, tmp_path: Path) -> Non
             assert id != tok.model.unknown_id or "☃" in part or make is words
 
 
-def test_vocab_txt(tmp_path: Path) -> None:
+def test_vocab_txt_gives_the_ids_of_the_library(tmp_path: Path) -> None:
     peer = wordpiece()
     vocab = sorted(peer.get_vocab(), key=peer.get_vocab().__getitem__)
     path = tmp_path / "vocab.txt"
@@ -178,7 +178,7 @@ def test_a_wrong_unigram_part_is_named(change: dict[str, Any], problem: str, tmp
         toksmith.load(path)
 
 
-def test_what_files_cannot_hold_is_refused(tmp_path: Path) -> None:
+def test_a_model_that_a_file_cannot_hold_is_refused(tmp_path: Path) -> None:
     def model(kind: Any, table: Sequence[bytes] = (b"a", b"##b"), **fields: Any) -> Tokenizer:
         return Tokenizer(Model(TokenTable.of(table), np.arange(2, dtype=np.uint32), kind=kind, unit="char", **fields))
 

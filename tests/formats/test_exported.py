@@ -67,7 +67,7 @@ def tok(request: pytest.FixtureRequest, corpora_dir: Path) -> Tokenizer:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_it_equals_itself(tok: Tokenizer, library: str, corpora_dir: Path, tmp_path: Path) -> None:
+def test_an_exported_tokenizer_gives_equal_ids(tok: Tokenizer, library: str, corpora_dir: Path, tmp_path: Path) -> None:
     encode = LIBRARIES[library](tok, tmp_path)
     compared = 0
     for name in CORPORA:

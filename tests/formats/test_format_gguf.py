@@ -1,4 +1,4 @@
-"""GGUF: what is written is read by the `gguf` package, what that writes is read here, and nothing is believed."""
+"""GGUF: the `gguf` package reads our files, we read its files, and no claim of a file is trusted."""
 
 import base64
 import dataclasses
@@ -95,7 +95,7 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
+def test_the_gguf_package_reads_the_written_file(name: str, tmp_path: Path) -> None:
     model = MODELS[name]()
     (tmp_path / "x.gguf").write_bytes(save(model))
     fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
@@ -120,7 +120,7 @@ def test_the_package_reads_what_is_written(name: str, tmp_path: Path) -> None:
 
 
 def written(tmp_path: Path, **values: Any) -> bytes:
-    """A file of the package's own writer, with weights behind the tokenizer."""
+    """A file of the package's own writer, with weights after the tokenizer."""
     letters = toksmith._formats.texts.BYTE_CHARACTERS
     given: dict[str, Any] = {
         "model": "gpt2", "pre": "llama-bpe", "tokens": [*letters, "lo", "low", "<s>"], "merges": ["l o", "lo w"],
@@ -164,8 +164,8 @@ def test_only_the_start_of_a_large_file_is_read(tmp_path: Path, monkeypatch: pyt
     assert toksmith.load(tmp_path / "big.gguf").model == made()
 
 
-def test_the_ids_with_a_role_are_held(tmp_path: Path) -> None:
-    """llama.cpp takes ids of its own for roles that a file does not name."""
+def test_ids_with_a_role_are_written(tmp_path: Path) -> None:
+    """llama.cpp has default ids for roles that a file does not name."""
     model = dataclasses.replace(
         made(),
         added_tokens=tuple(AddedToken(content, 300 + id) for id, content in enumerate(["</s>", "<pad>", "<s>", "<y>"])),
@@ -174,8 +174,8 @@ def test_the_ids_with_a_role_are_held(tmp_path: Path) -> None:
     fields = gguf.GGUFReader(tmp_path / "x.gguf").fields
     found = {role: fields[f"{K}{role}_token_id"].contents() for role in ("bos", "eos", "padding")}
     assert found == {"bos": 302, "eos": 300, "padding": 301}
-    assert load(save(model)) == model and not load(save(model)).metadata  # the contents say it
-    # What a file says comes first, and of two contents for a role neither is taken.
+    assert load(save(model)) == model and not load(save(model)).metadata  # the contents of the tokens give the ids
+    # The id in a file wins, and two contents for a role give no id.
     kept = dataclasses.replace(model, metadata={"gguf": '{"tokenizer.ggml.eos_token_id": 303}'})
     (tmp_path / "y.gguf").write_bytes(save(kept))
     assert gguf.GGUFReader(tmp_path / "y.gguf").fields[f"{K}eos_token_id"].contents() == 303
@@ -185,7 +185,7 @@ def test_the_ids_with_a_role_are_held(tmp_path: Path) -> None:
     assert f"{K}eos_token_id" not in gguf.GGUFReader(tmp_path / "z.gguf").fields
 
 
-def test_a_pre_that_is_not_known_needs_the_pattern(tmp_path: Path) -> None:
+def test_an_unknown_pre_needs_the_pattern(tmp_path: Path) -> None:
     data = written(tmp_path, pre="falcon")
     with pytest.raises(InvalidOption, match="'falcon'"):
         load(data)
@@ -231,7 +231,7 @@ REFUSED: dict[str, tuple[Callable[[], Model], str]] = {
             post=(Step("template", (("pair", []), ("single", [["A", False, 0]]), ("special_tokens", {}))),),
         ), "post"
     ),
-    "what is behind a text": (lambda: pairs(dummy="after"), "normalizers"),
+    "a space after a text": (lambda: pairs(dummy="after"), "normalizers"),
     "o200k, whose regex llama.cpp does not run": (lambda: made(pattern="o200k"), "splitters"),
     "pairs of characters without bytes": (
         lambda: dataclasses.replace(unigram(), kind="bpe", merge_rule="bytes"), "byte_fallback"
@@ -267,7 +267,7 @@ def with_charsmap(model: Model) -> Model:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_it_cannot_hold_is_refused_by_name(name: str) -> None:
+def test_a_model_that_gguf_cannot_hold_is_refused_by_its_field(name: str) -> None:
     make, field = REFUSED[name]
     with pytest.raises(CannotRepresent) as caught:
         save(make())
@@ -287,7 +287,7 @@ def test_a_pattern_that_llama_cpp_runs_as_another_is_written_when_the_caller_all
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if "pairs" in name or "unigram" in name])
-def test_what_llama_cpp_runs_in_another_way_is_not_loaded_either(name: str) -> None:
+def test_models_that_llama_cpp_runs_differently_are_not_loaded(name: str) -> None:
     make, field = REFUSED[name]
     if field == "byte_fallback":
         with pytest.raises(CannotRepresent):
@@ -299,7 +299,7 @@ def test_what_llama_cpp_runs_in_another_way_is_not_loaded_either(name: str) -> N
 
 
 def test_the_usual_ids_are_around_texts_where_a_file_does_not_name_them(tmp_path: Path) -> None:
-    """A file of each kind that asks for the token before a text, the one behind it, or neither, without saying which."""
+    """Files that request a token before or after a text, or neither, without naming its id."""
     tok = Tokenizer(load(written(tmp_path, add_bos_token=True, add_eos_token=True)))
     assert tok.encode("low", add_special_tokens=True) == [11, 257, 11]
     tok = Tokenizer(load(written(tmp_path, add_bos_token=False)))
@@ -390,7 +390,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_wrong_is_named(name: str, tmp_path: Path) -> None:
+def test_a_wrong_value_is_named_by_its_place(name: str, tmp_path: Path) -> None:
     values, place = WRONG[name]
     with pytest.raises(FormatError) as caught:
         load(written(tmp_path, **values))

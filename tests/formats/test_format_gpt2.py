@@ -55,7 +55,7 @@ def test_the_alphabet_is_gpt2s() -> None:
     assert from_gpt2_alphabet("") is None
 
 
-def test_a_file_holds_what_it_says(tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_two_files_hold_tokens_and_merges(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "a", format="gpt2")
     assert sorted(os.listdir(tmp_path / "a")) == ["merges.txt", "vocab.json"]
     vocab = json.loads((tmp_path / "a" / "vocab.json").read_text(encoding="utf-8"))
@@ -65,7 +65,7 @@ def test_a_file_holds_what_it_says(tok: Tokenizer, tmp_path: Path) -> None:
         assert toksmith.load(tmp_path / name) == tok
 
 
-def test_names_go_together(tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_two_files_are_found_by_each_others_names(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path / "my-encoder.json", format="gpt2")
     assert sorted(os.listdir(tmp_path)) == ["my-encoder.json", "my-vocab.bpe"]
     assert toksmith.load(tmp_path / "my-vocab.bpe") == tok
@@ -87,7 +87,7 @@ def test_a_folder_with_two_tokenizers_lists_both(tok: Tokenizer, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_the_published_files(vocab_dir: Path, tmp_path: Path) -> None:
+def test_the_published_files_load_and_convert(vocab_dir: Path, tmp_path: Path) -> None:
     tok = toksmith.load(vocab_dir / "vocab.bpe")
     assert toksmith.load(vocab_dir / "encoder.json") == tok
     assert tok.special_tokens == {"<|endoftext|>": 50256} and len(tok) == 50257
@@ -181,7 +181,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("field", REFUSED)
-def test_what_it_cannot_hold_is_refused_by_name(field: str) -> None:
+def test_a_model_that_the_format_cannot_hold_is_refused_by_its_field(field: str) -> None:
     fields, said = REFUSED[field]
     model = Model(TokenTable.of(BYTES), np.arange(256, dtype=np.uint32), **fields)
     with pytest.raises(CannotRepresent, match=said) as caught:
@@ -219,7 +219,7 @@ def test_a_pair_model_whose_whole_pieces_are_not_reached_is_refused() -> None:
         FORMATS["tiktoken"].save(plain)
 
 
-def test_special_tokens_of_the_argument(tok: Tokenizer, tmp_path: Path) -> None:
+def test_special_tokens_of_the_argument_are_added(tok: Tokenizer, tmp_path: Path) -> None:
     tok.save(tmp_path, format="gpt2")
     more = toksmith.load(tmp_path, special_tokens={"<|end|>": 262, "<|pad|>": 400})
     assert more.special_tokens == {"<|end|>": 262, "<|pad|>": 400}

@@ -78,12 +78,12 @@ def trained(**options: Any) -> bytes:
     return data
 
 
-def test_what_we_train_loses_nothing() -> None:
+def test_models_that_we_train_lose_nothing() -> None:
     Both(trained(byte_fallback=True)).check([TEXT, *texts(1, 300)])
     Both(trained(byte_fallback=True, dummy_prefix=False)).check([TEXT, *texts(2, 300)])
 
 
-def test_convert_proves_it(tmp_path: Path) -> None:
+def test_convert_proves_equal_ids(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
     (tmp_path / "a.model").write_bytes(trained(byte_fallback=True))
     report = toksmith.convert(tmp_path / "a.model", tmp_path / "tokenizer.json")
@@ -91,7 +91,7 @@ def test_convert_proves_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_auto_tokenizer_reads_it(tmp_path: Path) -> None:
+def test_auto_tokenizer_reads_the_export(tmp_path: Path) -> None:
     transformers = imported_transformers()
     from toksmith.compat.transformers import export
 
@@ -171,7 +171,7 @@ def test_runs_that_grow_from_the_left_are_listed_the_longest_first() -> None:
         ({"b": -9.0, "ab": -1.0}, "'ab' merges from 'a', which is not a piece", "ab"),
     ],
 )
-def test_what_no_list_can_say_needs_leave_and_differs_there(
+def test_scores_that_no_list_holds_need_allow_loss(
     pieces: dict[str, float], said: str, witness: str, tmp_path: Path
 ) -> None:
     data = model_file({"▁": (-9, NORMAL)} | {piece: (score, NORMAL) for piece, score in pieces.items()}, fallback=True)
@@ -192,7 +192,7 @@ def test_what_no_list_can_say_needs_leave_and_differs_there(
     assert f"({report.differing} of 4 documents)" in str(report)
 
 
-def test_states_are_those_of_sentencepiece() -> None:
+def test_merge_states_equal_those_of_sentencepiece() -> None:
     scores = {"a": -9.0, "b": -9.0, "ab": -1.0, "ba": -1.0, "aba": -3.0}
     assert [*merge_states("abab", scores)] == [["a", "b", "a", "b"], ["ab", "a", "b"], ["ab", "ab"]]
     assert [*merge_states("aba", scores)][-1] == ["aba"]
@@ -233,7 +233,7 @@ NEEDED: dict[str, tuple[bytes, list[str]]] = {
 
 
 @pytest.mark.parametrize("name", NEEDED)
-def test_each_difference_is_named_and_needs_leave(name: str) -> None:
+def test_each_difference_is_named_and_needs_allow_loss(name: str) -> None:
     data, needed = NEEDED[name]
     model = loaded(data).model
     for place, field in enumerate(needed):
@@ -272,7 +272,7 @@ def test_scores_are_never_lost_in_formats_without_them(tmp_path: Path) -> None:
 # Models of characters
 
 
-def test_models_of_characters() -> None:
+def test_models_of_characters_give_equal_ids_and_texts() -> None:
     data = model_file(dict.fromkeys("▁abc", (-1.0, NORMAL)), kind=4, fallback=True)
     both, tok = Both(data), loaded(data)
     both.check(texts(6, 200))

@@ -142,7 +142,7 @@ HOSTILE: dict[str, tuple[bytes, int]] = {
     "a merge of words": (replaced(MERGES + 1, "l o lo"), MERGES + 1),
     "a merge of an unknown id": (replaced(MERGES + 1, "108 300 256"), MERGES + 1),
     "a merge of a huge id": (replaced(MERGES + 1, f"108 111 {2**32 + 256}"), MERGES + 1),
-    "a merge that makes something else": (replaced(MERGES + 1, "108 112 256"), MERGES + 1),
+    "a merge that makes another token": (replaced(MERGES + 1, "108 112 256"), MERGES + 1),
     "a merge of itself": (replaced(MERGES + 1, "256 256 256"), MERGES + 1),
     "a cycle": (replaced(MERGES + 1, "257 111 256"), MERGES + 1),
     "a merge twice": (replaced(MERGES + 2, LINES[MERGES]), MERGES + 2),
@@ -174,7 +174,7 @@ def test_the_good_file_is_good() -> None:
     assert replaced(1, LINES[0]) == GOOD
 
 
-def test_holes_are_legal() -> None:
+def test_ids_may_have_holes() -> None:
     assert LINES[TOKENS + 257] == "257 low"
     data = replaced(TOKENS + 258, "70000 low").replace(b"256 119 257", b"256 119 70000")
     body = data[: data.rindex(b"sha256")]
@@ -357,7 +357,7 @@ def test_huge_claims_take_no_memory(tmp_path_factory: pytest.TempPathFactory) ->
     assert (done.stdout.split(), done.stderr) == (["refused"] * len(paths), "")
 
 
-def test_a_bad_regex_is_the_files_fault_or_the_callers(tmp_path: Path) -> None:
+def test_a_bad_regex_blames_the_file_or_the_argument(tmp_path: Path) -> None:
     regex = json.dumps({"behavior": "isolated", "dialect": "rust", "invert": False, "kind": "regex", "pattern": "("})
     path = tmp_path / "hostile.toksmith"
     path.write_bytes(header('"splitters": [', f'"splitters": [{regex}, '))
@@ -369,6 +369,6 @@ def test_a_bad_regex_is_the_files_fault_or_the_callers(tmp_path: Path) -> None:
         toksmith.load(path, pattern="(")
 
 
-def test_a_bad_argument_is_no_format_error() -> None:
+def test_a_missing_argument_is_not_a_format_error() -> None:
     with pytest.raises(InvalidOption, match="pattern= is missing"):
         _formats.FORMATS["tiktoken"].load(BYTES, "a.tiktoken", pattern=_formats.UNSET, special_tokens=None)

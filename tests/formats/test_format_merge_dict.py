@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from drawn_models import BYTES, models
 from hypothesis import given, settings
+from test_tutorials import KNIGHT, KNIGHT_IDS, KNIGHT_MERGES
 
 import toksmith
 from toksmith import Model, Tokenizer, _formats
@@ -17,11 +18,6 @@ from toksmith.types import TokenTable
 
 ROW = _formats.FORMATS["merge_dict"]
 PLAIN: dict[str, Any] = {"pattern": _formats.UNSET, "special_tokens": None}
-# The twenty merges that the tutorial on characters prints.
-CHARACTER_MERGES = [
-    *((115, 32), (101, 32), (104, 129), (97, 114), (110, 32), (116, 32), (105, 103), (134, 104), (101, 114), (114, 101)),
-    *((97, 132), (66, 97), (84, 130), (68, 131), (141, 107), (142, 32), (143, 75), (144, 110), (145, 135), (105, 115)),
-]  # fmt: skip
 
 
 def dumped(merges: list[tuple[int, int]], first: int) -> bytes:
@@ -41,34 +37,28 @@ def test_ids_from_256_on_are_merges_of_bytes(tmp_path: Path) -> None:
 
 def test_ids_from_128_on_are_merges_of_characters(tmp_path: Path) -> None:
     path = tmp_path / "merge_dict.json"
-    path.write_bytes(dumped(CHARACTER_MERGES, 128))
+    path.write_bytes(dumped(KNIGHT_MERGES, 128))
     tok = toksmith.load(path)
-    text = (
-        "The Dark Knight Rises is a superhero movie released in 2012. "
-        "It is the final part of Christopher Nolan Da"
-    )  # fmt: skip
-    ids = tok.encode(text)
-    assert len(ids) == 74
-    assert ids[:12] == [140, 146, 133, 82, 147, 101, 128, 105, 128, 97, 32, 115]
-    assert ids[12:24] == [117, 112, 136, 104, 136, 111, 32, 109, 111, 118, 105, 129]
-    assert tok.decode(ids) == text
+    ids = tok.encode(KNIGHT)
+    assert len(ids) == 74 and ids[:24] == KNIGHT_IDS
+    assert tok.decode(ids) == KNIGHT
     with pytest.raises(toksmith.errors.NotInVocabulary):
         tok.encode("é")
     tok.save(path)
-    assert path.read_bytes() == dumped(CHARACTER_MERGES, 128)
+    assert path.read_bytes() == dumped(KNIGHT_MERGES, 128)
 
 
-def test_entries_may_stand_in_any_order() -> None:
+def test_entries_may_come_in_any_order() -> None:
     model = ROW.load(b' {"257":[256,98],\n"256": [97, 97] }\n', "merge_dict.json", **PLAIN)
     assert model.merges.tolist() == [[97, 97, 256], [256, 98, 257]]
 
 
-def test_no_merges_are_bytes() -> None:
+def test_a_file_without_merges_holds_the_bytes() -> None:
     assert list(ROW.load(b"{}", "merge_dict.json", **PLAIN).tokens) == BYTES
     assert ROW.save(model(BYTES)) == b"{}"
 
 
-def test_arguments_of_load(tmp_path: Path) -> None:
+def test_load_takes_the_pattern_and_the_special_tokens(tmp_path: Path) -> None:
     path = tmp_path / "merge_dict.json"
     tok = toksmith.train("low lower lowest", merges=5, pattern="gpt2", special_tokens=["<|end|>"])
     with pytest.raises(CannotRepresent, match="do not split texts") as caught:
@@ -77,18 +67,6 @@ def test_arguments_of_load(tmp_path: Path) -> None:
     tok.save(path, allow_loss=["splitters"])
     assert list(json.loads(path.read_text(encoding="utf-8"))) == ["256", "257", "258", "259", "260"]
     assert toksmith.load(path, pattern="gpt2", special_tokens=tok.special_tokens) == tok
-
-
-def test_the_tutorials_training_is_saved_as_it_saves_it(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
-    merges = json.loads((vocab_dir / "seed_taylorswift_merges_1000.json").read_text(encoding="utf-8"))
-    text = (corpora_dir / "taylorswift.txt").read_text(encoding="utf-8")
-    tok = toksmith.train(text, 1000, pattern=None, ties="first_seen")
-    tok.save(tmp_path / "merge_dict.json")
-    assert (tmp_path / "merge_dict.json").read_bytes() == dumped(merges, 256)
-    loaded = toksmith.load(tmp_path / "merge_dict.json")
-    sample = "Hi there, how are you? नमस्ते, आप कैसे हैं"
-    assert len(loaded.encode(sample)) == 61
-    assert loaded.decode(loaded.encode(sample)) == sample
 
 
 def model(tokens: list[bytes], ids: list[int] | None = None, **fields: Any) -> Model:
@@ -113,7 +91,7 @@ REFUSED: dict[str, tuple[Model, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_is_refused_by_its_field(name: str) -> None:
+def test_a_model_that_the_format_cannot_hold_is_refused_by_its_field(name: str) -> None:
     refused, field = REFUSED[name]
     with pytest.raises(CannotRepresent) as caught:
         ROW.save(refused)
@@ -140,3 +118,15 @@ def test_any_model_is_saved_exactly_or_refused(drawn: Model) -> None:
         assert np.array_equal(loaded.merges, drawn.merges)
     without = dataclasses.replace(drawn, splitters=(), added_tokens=())
     assert Tokenizer(loaded).encode("abcé€ ab") == Tokenizer(without).encode("abcé€ ab")
+
+
+def test_the_tutorials_training_is_saved_as_it_saves_it(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
+    merges = json.loads((vocab_dir / "seed_taylorswift_merges_1000.json").read_text(encoding="utf-8"))
+    text = (corpora_dir / "taylorswift.txt").read_text(encoding="utf-8")
+    tok = toksmith.train(text, 1000, pattern=None, ties="first_seen")
+    tok.save(tmp_path / "merge_dict.json")
+    assert (tmp_path / "merge_dict.json").read_bytes() == dumped(merges, 256)
+    loaded = toksmith.load(tmp_path / "merge_dict.json")
+    sample = "Hi there, how are you? नमस्ते, आप कैसे हैं"
+    assert len(loaded.encode(sample)) == 61
+    assert loaded.decode(loaded.encode(sample)) == sample

@@ -22,12 +22,12 @@ from toksmith.errors import CannotRepresent, FormatError, InvalidOption, ModelEr
 
 LOADING = (FormatError, ModelError, InvalidOption)
 SAVING = (CannotRepresent, ModelError)
-# Of so many mutants one is tried; all in the long form of the proof.
+# One mutant in this many is tried; the long form of the proof tries all.
 EACH = 1 if os.environ.get("TOKSMITH_EXHAUSTIVE") else 7
 
 
 def use(model: Model) -> None:
-    """Encodes, decodes, shows and saves; what fails, fails with an error of ours."""
+    """Encodes, decodes, shows and saves; every failure is an error of ours."""
     for row in FORMATS.values():
         try:
             row.save(model)

@@ -36,7 +36,7 @@ def record(model: Model) -> tuple[Any, ...] | None:
 @pytest.mark.slow
 @given(models())
 @settings(max_examples=100)
-def test_every_field_comes_back(model: Model) -> None:
+def test_every_field_is_saved_and_loaded(model: Model) -> None:
     data = NATIVE.save(model)
     loaded = load(data)
     assert loaded.fields() == model.fields()
@@ -77,7 +77,7 @@ def test_the_file_is_spelt_as_documented() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_escaped_is_what_the_contract_lists() -> None:
+def test_the_escaped_characters_are_those_of_the_contract() -> None:
     contract = regex.compile(r"[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}\\]")
     chars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
     table = TokenTable.of(char.encode() for char in chars)
@@ -130,7 +130,7 @@ def test_a_trained_tokenizer_is_saved_with_its_record(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("argument", [{"pattern": None}, {"special_tokens": {}}])
-def test_arguments_that_the_file_answers_itself_are_refused(tmp_path: Path, argument: dict[str, Any]) -> None:
+def test_arguments_that_the_file_defines_are_refused(tmp_path: Path, argument: dict[str, Any]) -> None:
     path = tmp_path / "low.toksmith"
     toksmith.train("low", merges=1).save(path)
     with pytest.raises(InvalidOption) as caught:
@@ -152,7 +152,7 @@ def words(**fields: Any) -> Model:
         ("scores", {"scores": np.array([1, 2], np.float32)}),
     ],
 )
-def test_what_no_reader_could_load_is_not_saved(field: str, fields: dict[str, Any]) -> None:
+def test_a_model_that_no_reader_can_load_is_not_saved(field: str, fields: dict[str, Any]) -> None:
     with pytest.raises(CannotRepresent) as caught:
         NATIVE.save(words(**fields))
     assert caught.value.field == field

@@ -91,7 +91,7 @@ def test_load_after_save_is_the_same_model_and_save_after_load_the_same_bytes(na
 
 
 @pytest.mark.parametrize("name", ["minbpe", "sentencepiece"])
-def test_a_name_that_two_formats_have_means_the_one_that_holds_the_model(name: str, tmp_path: Path) -> None:
+def test_a_name_of_two_formats_selects_the_one_that_holds_the_model(name: str, tmp_path: Path) -> None:
     Tokenizer(MODELS[name]()).save(tmp_path / "spiece.model")
     assert FORMATS[name].sniff((tmp_path / "spiece.model").read_bytes(), "spiece.model")
     assert toksmith.load(tmp_path) == Tokenizer(MODELS[name]())
@@ -110,7 +110,7 @@ def test_a_name_of_two_formats_that_cannot_hold_the_model_lists_both(tmp_path: P
 
 
 @pytest.mark.slow
-def test_sentencepiece_reads_what_is_written(vocab_dir: Path, tmp_path: Path) -> None:
+def test_sentencepiece_reads_the_written_file(vocab_dir: Path, tmp_path: Path) -> None:
     sentencepiece: Any = pytest.importorskip("sentencepiece", "0.2.3", reason="lacks sentencepiece==0.2.3")
     toksmith.load(vocab_dir / "mistral_v1.model").save(tmp_path / "own.model", format="sentencepiece")
     for path, model in ((tmp_path / "own.model", None), (tmp_path / "drawn.model", scored())):
@@ -123,7 +123,7 @@ def test_sentencepiece_reads_what_is_written(vocab_dir: Path, tmp_path: Path) ->
     assert toksmith.load(tmp_path / "own.model") == toksmith.load(vocab_dir / "mistral_v1.model")
 
 
-def test_mistrals_library_reads_what_is_written(tmp_path: Path) -> None:
+def test_mistrals_library_reads_the_written_file(tmp_path: Path) -> None:
     tekken: Any = pytest.importorskip("mistral_common.tokens.tokenizers.tekken", reason="lacks mistral-common")
     tok = Tokenizer(shifted())
     tok.save(tmp_path / "tekken.json")
@@ -145,7 +145,7 @@ def minbpe_loads(text: str) -> tuple[str, dict[str, int], dict[tuple[int, int], 
 
 
 @pytest.mark.parametrize("pattern", [None, "cl100k_minbpe"])
-def test_minbpes_layout(pattern: str | None, tmp_path: Path) -> None:
+def test_files_have_the_layout_of_minbpe(pattern: str | None, tmp_path: Path) -> None:
     tok = trained(**PLAIN | {"pattern": pattern})
     tok.save(tmp_path / "x.model", format="minbpe")
     found, special, merges = minbpe_loads((tmp_path / "x.model").read_text(encoding="utf-8"))
@@ -188,7 +188,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_a_format_cannot_hold_is_refused_by_name(name: str) -> None:
+def test_a_model_that_a_format_cannot_hold_is_refused_by_its_field(name: str) -> None:
     field, fields, said = REFUSED[name]
     row = name.partition(",")[0]
     with pytest.raises(CannotRepresent, match=said) as caught:
@@ -215,7 +215,7 @@ def test_arguments_that_contradict_a_file_are_refused() -> None:
     assert loaded("stoi", b'{"a": 0}', special_tokens={"<a>": 9}).special_tokens == {"<a>": 9}
 
 
-def test_tekken_of_the_old_versions() -> None:
+def test_tekken_files_of_old_versions_load() -> None:
     """They list no special tokens, and hold more tokens than are used."""
     value = json.loads(saved("tekken", shifted()))
     del value["special_tokens"]
@@ -233,7 +233,7 @@ def test_tekken_of_the_old_versions() -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_the_table_knows_what_the_module_says(name: str) -> None:
+def test_the_table_agrees_with_the_modules(name: str) -> None:
     row = FORMATS[name]
     assert row.name == name and set(row.files) <= set(SETS)
     for start in (start for start, own in STARTS.items() if own == name):

@@ -110,7 +110,7 @@ def test_bytes_in_another_order_move_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_mistrals_library_reads_what_is_renumbered(tmp_path: Path) -> None:
+def test_mistrals_library_reads_renumbered_files(tmp_path: Path) -> None:
     tok = trained()
     report = toksmith.convert(tok, tmp_path / "tekken.json", renumber=True)
     peer = tekkenizer(tmp_path / "tekken.json")

@@ -45,7 +45,7 @@ def test_neighbours_merge_by_the_rank_of_their_bytes() -> None:
     assert tok.encode("xyzx") == [120, 121, 122, 120]  # which merging alone does not reach
 
 
-def test_lines_may_stand_in_any_order_and_ranks_may_have_holes() -> None:
+def test_lines_may_come_in_any_order_and_ranks_may_have_holes() -> None:
     shuffled = b"\n".join(reversed(lines(BYTES).splitlines())) + b"\r\n\r\nYWI= 300\r\n"
     model = ROW.load(shuffled, "a.tiktoken", **UNSPLIT)
     assert list(model.tokens) == [*BYTES, b"ab"]
@@ -59,7 +59,7 @@ def test_byte_ids_may_be_permuted() -> None:
     assert ROW.save(model) == lines([*reversed(BYTES), b"ab"])
 
 
-def test_the_pattern_must_be_said(tmp_path: Path) -> None:
+def test_the_pattern_is_a_required_argument(tmp_path: Path) -> None:
     path = tmp_path / "a.tiktoken"
     path.write_bytes(lines([*BYTES, b"ab"]))
     with pytest.raises(InvalidOption, match=r"pattern= is missing.*a\.tiktoken does not contain it") as caught:
@@ -112,7 +112,7 @@ def test_ids_of_another_type_are_a_type_error(id: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_published_file_comes_back_to_the_byte(vocab_dir: Path) -> None:
+def test_a_published_file_is_saved_byte_for_byte(vocab_dir: Path) -> None:
     for path in sorted(vocab_dir.glob("*.tiktoken")):
         data = path.read_bytes()
         assert ROW.save(ROW.load(data, str(path), **UNSPLIT)) == data, path.name
@@ -153,7 +153,7 @@ LOSABLE = {"normalizers", "splitters", "decoders", "post", "metadata", "added_to
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_is_refused_by_its_field(name: str) -> None:
+def test_a_model_that_the_format_cannot_hold_is_refused_by_its_field(name: str) -> None:
     model, field = REFUSED[name]
     with pytest.raises(CannotRepresent) as caught:
         ROW.save(model)
@@ -166,7 +166,7 @@ def test_what_does_not_fit_is_refused_by_its_field(name: str) -> None:
             ROW.save(model, allow_loss=LOSABLE)
 
 
-def test_arguments_of_load_and_the_record_are_no_losses(tmp_path: Path) -> None:
+def test_arguments_of_load_and_the_record_are_not_losses(tmp_path: Path) -> None:
     tok = toksmith.train("low lower lowest slow slowly", merges=6, special_tokens=["<|end|>"])
     path = tmp_path / "low.tiktoken"
     tok.save(path)

@@ -164,7 +164,7 @@ def test_added_tokens_keep_their_ids(name: str, whole_piece: bool) -> None:
 
 
 def test_added_tokens_keep_their_order_and_the_vocabulary_does_not_grow() -> None:
-    """Some of the vocabulary and some behind it, in any order: as a file may list them."""
+    """A file may list tokens inside and after the vocabulary in any order."""
     table = TokenTable.of([b"a", b"b", b"c"])
     added = (
         AddedToken("c", 2, special=False),
@@ -186,7 +186,7 @@ def characters(**fields: Any) -> Model:
 REFUSED: dict[str, tuple[Model, str]] = {
     "chars": (Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="chars", unit="char"), "kind"),
     "characters by their bytes": (characters(merge_rule="bytes"), "merge_rule"),
-    "an unknown token that is none": (characters(unknown_id=7), "unknown_id"),
+    "an unknown id without a token": (characters(unknown_id=7), "unknown_id"),
     "a normalizer of SentencePiece": (byte_level(normalizers=(Step("sentencepiece"),)), "normalizers"),
     "a normalizer without its options": (byte_level(normalizers=(Step("prepend"),)), "normalizers"),
     "a decoder": (byte_level(decoders=(Step("sentencepiece"),)), "decoders"),
@@ -212,14 +212,14 @@ REFUSED: dict[str, tuple[Model, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_is_refused_by_its_field(name: str) -> None:
+def test_a_model_that_the_format_cannot_hold_is_refused_by_its_field(name: str) -> None:
     model, field = REFUSED[name]
     with pytest.raises(CannotRepresent) as caught:
         ROW.save(model)
     assert (caught.value.format, caught.value.field) == ("tokenizer_json", field), str(caught.value)
 
 
-def test_a_content_with_its_own_tokens_id_is_no_clash() -> None:
+def test_a_content_with_the_id_of_its_token_does_not_clash() -> None:
     model = Model(
         TokenTable.of([*BYTES, b"ab"]),
         np.arange(257, dtype=np.uint32),
@@ -230,7 +230,7 @@ def test_a_content_with_its_own_tokens_id_is_no_clash() -> None:
 
 
 @pytest.mark.slow
-def test_what_we_write_loads_again(pair: tuple[Tokenizer, Any], tmp_path: Path) -> None:
+def test_a_written_file_loads_again(pair: tuple[Tokenizer, Any], tmp_path: Path) -> None:
     tok = pair[0]
     path = tmp_path / "tokenizer.json"
     tok.save(path)
@@ -278,14 +278,14 @@ ALPHABET = "aAbBcCsſkKdDlLxy0１½ \t\r\n\u00a0\u2028éÉßǅʰ一ひ\u0301.,!?
 @pytest.mark.slow
 @given(st.lists(st.text(ALPHABET, max_size=12) | plain, min_size=20, max_size=20))
 @settings(max_examples=12)
-def test_what_is_translated_cuts_at_the_same_places(drawn: list[str]) -> None:
+def test_translated_regexes_cut_at_the_same_places(drawn: list[str]) -> None:
     for regex in TRANSLATED:
         for text in drawn:
             assert splits(regex, text) == own(regex, text), (regex, text)
 
 
 @pytest.mark.parametrize("regex", REFUSED_REGEXES)
-def test_what_may_mean_something_else_is_refused(regex: str) -> None:
+def test_regexes_that_may_differ_are_refused(regex: str) -> None:
     with pytest.raises(oniguruma.NotTranslatable):
         oniguruma.to_onig(regex)
     with pytest.raises(CannotRepresent) as caught:

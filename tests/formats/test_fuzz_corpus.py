@@ -14,18 +14,11 @@ INPUTS = [path for target in fuzz.TARGETS for path in sorted((CORPUS / target).i
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_an_input_holds(path: Path) -> None:
+def test_an_input_keeps_the_rules(path: Path) -> None:
     import_module(f"fuzz.{path.parent.name}").run(path.read_bytes())
 
 
-def test_every_target_has_inputs_and_all_are_small() -> None:
-    modules = {path.stem for path in (CORPUS.parent).glob("*.py")} - {"__init__", "codes", "rules"}
-    assert modules == {*fuzz.TARGETS} == {path.name for path in CORPUS.iterdir()}
-    assert all(sum(path.parent.name == target for path in INPUTS) >= 10 for target in fuzz.TARGETS)
-    assert sum(path.stat().st_size for path in INPUTS) < 200_000
-
-
-def test_calls_that_gave_raw_errors() -> None:
+def test_calls_that_once_raised_raw_errors_raise_ours() -> None:
     tok = toksmith.train("low lower", 260, progress=False)
     assert tok.post_process(np.array([1, 2], np.uint32), np.array([3])) == [1, 2, 3]
     unigram = toksmith.train("low lower " * 9, 24, kind="unigram", progress=False)

@@ -34,7 +34,7 @@ def load(content: Any) -> Tokenizer:
 
 
 @pytest.mark.slow
-def test_the_published_file_of_gpt2(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
+def test_the_published_file_of_gpt2_gives_equal_ids(vocab_dir: Path, corpora_dir: Path, tmp_path: Path) -> None:
     path = vocab_dir / "gpt2_tokenizer.json"
     tok, peer = toksmith.load(path), tokenizers.Tokenizer.from_file(str(path))
     assert tok.model.unit == "byte" and not tok.model.decoders
@@ -82,7 +82,7 @@ def test_merges_have_an_old_and_a_new_spelling() -> None:
     assert load(small()) == load(old)
 
 
-def test_a_pair_that_comes_again_counts_where_it_comes_last() -> None:
+def test_a_repeated_pair_has_its_last_rank() -> None:
     content = with_model(merges=[["a", "b"], ["s", "s"], ["b", "s"], ["a", "b"]])
     content["model"]["vocab"]["bs"] = 20
     assert same(content, "abs") == [1, 20]
@@ -181,7 +181,7 @@ LLAMA = tokenizers.normalizers.Sequence([tokenizers.normalizers.Prepend("x"), to
 ADDED: dict[str, Callable[[], Any]] = {
     "plain": lambda: added(("<s>", ""), ("<ss>", "special")),
     "white space before": lambda: added(("<s>", "lstrip"), ("<c>", "lstrip special")),
-    "white space behind": lambda: added(("<s>", "rstrip"), ("<c>", "special")),
+    "white space after": lambda: added(("<s>", "rstrip"), ("<c>", "special")),
     "both": lambda: added(("<s>", "lstrip rstrip special"), ("<c>", "lstrip rstrip")),
     "words": lambda: added(("ab", "single_word"), ("s", "single_word rstrip")),
     "normalized": lambda: added(("<S>", "normalized"), ("AB", "normalized single_word"), normalizer=LOWER),
@@ -230,7 +230,7 @@ def unless_it_panics(peer: Any, text: str) -> list[int] | None:
 
 @given(pieces)
 @settings(max_examples=60)
-def test_added_tokens_are_found_as_there(pair: tuple[Tokenizer, Any, Any], drawn: str) -> None:
+def test_added_tokens_are_matched_as_in_hf(pair: tuple[Tokenizer, Any, Any], drawn: str) -> None:
     tok, peer, again = pair
     for text in [*ADDED_TEXTS, drawn]:
         ids = tok.encode(text, special="allow")
@@ -291,7 +291,7 @@ def test_a_long_text_is_decoded_as_a_whole(decoder: str) -> None:
         assert len(found) == len(due) and found == due
 
 
-def test_special_tokens_still_need_leave() -> None:
+def test_special_tokens_are_refused_unless_allowed() -> None:
     tok = load(added(("<s>", "lstrip special"), ("ab", "single_word special")).to_str().encode())
     with pytest.raises(SpecialTokenInText) as caught:
         tok.encode("a  <s>")
@@ -302,7 +302,7 @@ def test_special_tokens_still_need_leave() -> None:
     assert tok.encode("  <s>", special="text") == [5, 5, 6, 4, 7]
 
 
-def test_ids_of_added_tokens_are_those_that_hf_gives() -> None:
+def test_added_tokens_have_the_ids_that_hf_gives() -> None:
     """The file's own are ignored there where the content is not in the vocabulary, and of a repeated one the flags count."""
     content = small()
     token = dict.fromkeys(FLAGS, False)
@@ -337,7 +337,7 @@ TEMPLATES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
-def test_templates_put_their_tokens_around(name: str) -> None:
+def test_templates_put_their_tokens_around_texts(name: str) -> None:
     peer = added(("<s>", "special"), ("</s>", "special"))
     peer.post_processor = TEMPLATES[name]()
     tok = load(peer.to_str().encode())
@@ -469,14 +469,14 @@ RUN: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", RUN)
-def test_what_does_not_run_is_refused_when_it_is_loaded(name: str, tmp_path: Path) -> None:
+def test_parts_that_cannot_run_are_refused_on_loading(name: str, tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(RUN[name]))
     with pytest.raises((FormatError, ModelError)):
         toksmith.load(path)
 
 
-def test_an_engine_that_gives_up_is_an_error() -> None:
+def test_a_regex_engine_that_gives_up_is_an_error() -> None:
     tok = load(pattern({"Regex": r"(?:x+x+)+[yz]|\Gq"}))
     with pytest.raises(toksmith.errors.PatternError):
         tok.encode("x" * 60)
@@ -488,7 +488,7 @@ def test_a_character_without_a_token_is_an_error_where_hf_drops_it() -> None:
         tok.encode("aé")
 
 
-def test_arguments_contradict_the_file(tmp_path: Path) -> None:
+def test_arguments_that_contradict_the_file_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(small()))
     with pytest.raises(InvalidOption):
@@ -521,14 +521,14 @@ def llama() -> Tokenizer:
     return load(content | {"decoder": {"type": "Sequence", "decoders": decoder}})
 
 
-def test_a_stream_shows_what_is_settled() -> None:
+def test_a_stream_returns_only_final_text() -> None:
     tok = llama()
     decoder = tok.decoder()
     assert [decoder.feed(id) for id in tok.encode("▁aéb")] == ["", "a", "", "", "éb"]
     assert decoder.finish() == ""
 
 
-def test_hard_texts_through_steps_and_bytes() -> None:
+def test_invalid_utf8_bypasses_the_steps() -> None:
     """Bytes that are no UTF-8 go around the steps of a byte-level model."""
     peer = tokenizers.Tokenizer(tokenizers.models.BPE())
     peer.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -72,7 +72,7 @@ def bits(scores: Any) -> bytes:
 
 
 @pytest.mark.parametrize("name", DRAWS)
-def test_numbers_are_read_as_there(name: str) -> None:
+def test_numbers_are_rounded_as_in_hf(name: str) -> None:
     random = Random(3)
     numbers, others = [], 0
     for _ in range(CASES // len(DRAWS)):

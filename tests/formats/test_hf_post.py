@@ -79,7 +79,7 @@ def columns(encoding: Any) -> list[list[Any]]:
 
 
 @pytest.mark.slow
-def test_a_sequence_runs_as_there() -> None:
+def test_a_sequence_runs_as_in_hf() -> None:
     random = Random(5)
     ran = refused = 0
     for _ in range(CASES):

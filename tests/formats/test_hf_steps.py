@@ -293,7 +293,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Tokenizer, Any, Any]]
     yield tok, peer, tokenizers.Tokenizer.from_str(saved.decode())
 
 
-def test_parts_on_hard_texts(pair: tuple[Tokenizer, Any, Any]) -> None:
+def test_parts_give_equal_ids_on_hard_texts(pair: tuple[Tokenizer, Any, Any]) -> None:
     tok, peer, again = pair
     for text in CORPUS:
         compared(tok, peer, text)
@@ -304,14 +304,14 @@ def test_parts_on_hard_texts(pair: tuple[Tokenizer, Any, Any]) -> None:
 
 @given(st.lists(texts(lone_surrogates=False), min_size=20, max_size=20))
 @settings(max_examples=5)
-def test_parts_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]) -> None:
+def test_parts_give_equal_ids_on_drawn_texts(pair: tuple[Tokenizer, Any, Any], drawn: list[str]) -> None:
     for text in drawn:
         compared(*pair[:2], text)
 
 
 @pytest.mark.proof
 @pytest.mark.short
-def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
+def test_parts_give_equal_ids_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.FixtureRequest) -> None:
     tok, peer, _ = pair
     found = [scalar(text) for text in Drawing(20_261_122).texts(DRAWN)]
     if DOCUMENTS:
@@ -328,21 +328,21 @@ def test_parts_on_many_texts(pair: tuple[Tokenizer, Any, Any], request: pytest.F
 
 @pytest.mark.slow
 def test_every_type_is_among_the_parts() -> None:
-    """A row without a case would be a row that nobody holds to HF's."""
+    """Each row of the tables has a case that is compared with HF."""
     named = " ".join(make().to_str() for make in PARTS.values())
     found = set(re.findall(r'"type":"(\w+)"', named)) | {"Precompiled"}  # see the test of a compiled table
     for table in TABLES.values():
         assert set(table.rows) <= found, set(table.rows) - found
 
 
-def test_batches_are_the_same(pair: tuple[Tokenizer, Any, Any]) -> None:
+def test_batches_equal_single_calls(pair: tuple[Tokenizer, Any, Any]) -> None:
     tok = pair[0]
     expected = [tok.encode(text, special="allow") for text in CORPUS]
     assert tok.encode_batch(CORPUS, special="allow", threads=2) == expected
 
 
 @pytest.mark.slow
-def test_every_code_point_is_the_same() -> None:
+def test_every_code_point_is_classified_as_in_hf() -> None:
     """Classes of characters that the library has tables for: numbers, punctuation, white space, scripts, forms."""
     points = [*range(0xD800), *range(0xE000, 0x32400), *range(0xE0000, 0xE0200)]
     text = "a".join(map(chr, points))
@@ -375,7 +375,7 @@ def around(**parts: Any) -> Tokenizer:
 
 
 def pieces_of(cut: Any) -> Callable[[str], list[str]]:
-    """What our splitter makes of a text."""
+    """A function that returns the pieces of our splitter."""
     tok = around(pre_tokenizer=cut)
     return lambda text: [piece.decode() for piece in tok._engine.split(text)]
 
@@ -385,7 +385,7 @@ def normal_of(form: Any) -> Callable[[str], str]:
     return lambda text: tok.decode(tok.encode(text))
 
 
-def test_a_compiled_table_is_used_as_there(vocab_dir: Any) -> None:
+def test_a_compiled_table_normalizes_as_in_hf(vocab_dir: Any) -> None:
     """`Precompiled`, with the table of a published model: clusters of characters go by the shortest key."""
     path = vocab_dir / "sp_unigram_en.model"
     charsmap = protobuf.parse_model(path.read_bytes(), str(path)).normalizer_spec.precompiled_charsmap
@@ -404,8 +404,8 @@ REMOVES = ("spaces removed", "a suffix", "a prefix")
 
 
 @pytest.mark.parametrize("name", OFFSETS)
-def test_ids_end_where_theirs_end(name: str) -> None:
-    """What a step removes belongs to the id after it here and to none there, so that only ends are compared."""
+def test_the_ends_of_ids_are_equal(name: str) -> None:
+    """Text that a step removes belongs to the next id here and to no id in HF, so only ends are compared."""
     peer = PARTS[name]()
     tok = loaded(peer.to_str())
     for text in CORPUS:
@@ -419,7 +419,7 @@ def test_ids_end_where_theirs_end(name: str) -> None:
         assert found.ends.tolist()[:-1] == ends[:-1], text
 
 
-def test_what_is_composed_belongs_to_one_id() -> None:
+def test_a_composed_character_belongs_to_one_id() -> None:
     tok = loaded(PARTS["Qwen"]().to_str())
     text = "xe\u0301\u0302 a\u030ang"
     found = tok.encode_with_offsets(text, unit="byte")

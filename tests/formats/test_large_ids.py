@@ -1,6 +1,6 @@
 """Memory grows with the number of tokens and not with the largest id: a file of 300 bytes with the id 16,777,215.
 
-Each use is a process of its own, which measures what it takes beyond the same use of a file with small ids.
+A separate process runs each use, and measures its memory beyond the same use of a file with small ids.
 """
 
 import json
@@ -43,7 +43,7 @@ def used(path, use):
     return peak_mb() - before
 
 text = "abba <s> ab\\n" * 1000
-# What long stretches are merged by.
+# A long piece without a cut.
 stretch = "ab" * 100_000
 USES = {
     "load": lambda tok: None,
@@ -71,7 +71,7 @@ def spread_out(tok: Tokenizer, largest: int) -> Tokenizer:
     return Tokenizer(Model(model.tokens, ids, merges=merges, splitters=model.splitters, added_tokens=added))
 
 
-def test_ids_at_the_end_are_ids_like_others() -> None:
+def test_the_largest_ids_behave_like_others() -> None:
     near, far = spread_out(TOK, 500), spread_out(TOK, LARGEST)
     moved = {499: LARGEST - 1, 500: LARGEST}
     text = f"abba <s> baab{TOK.token_bytes(len(TOK) - 1).decode()} abab" * 3
@@ -120,6 +120,6 @@ def made(kind: str, largest: int) -> Tokenizer:
     return Tokenizer(Model(table, ids, kind="unigram", unit="char", scores=scores, unknown_id=0))
 
 
-def test_a_format_with_a_place_for_each_id_refuses_the_holes(tmp_path: Path) -> None:
+def test_a_format_with_a_slot_for_each_id_refuses_holes(tmp_path: Path) -> None:
     with pytest.raises(CannotRepresent, match="16777216"):
         spread_out(TOK, LARGEST).save(tmp_path / "large.gguf", allow_loss=["splitters"])

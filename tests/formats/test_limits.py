@@ -1,6 +1,6 @@
 """Hostile files of 16 MiB: each is refused within a few seconds of the processor and 400 MB above the import.
 
-Each format's files are read in a process of its own, which measures itself.
+A separate process reads the files of each format and measures itself.
 """
 
 import json
@@ -53,13 +53,13 @@ for path in paths:
 
 
 def filled(start: str | bytes, part: str | bytes, end: str | bytes = "") -> bytes:
-    """Bytes of the size that is asked for, of one part again and again."""
+    """`SIZE` bytes that repeat one part between a start and an end."""
     start, part, end = (each.encode() if isinstance(each, str) else each for each in (start, part, end))
     return start + part * ((SIZE - len(start) - len(end)) // len(part)) + end
 
 
 def repeated(start: str, part: str, end: str, count: int) -> bytes:
-    """A part so often, where `#` is a number."""
+    """A part `count` times, with its number in place of `#`."""
     return (start + "".join(part.replace("#", str(number)) for number in range(count)) + end).encode()
 
 
@@ -199,7 +199,7 @@ def test_a_sentencepiece_model_of_four_times_the_largest_vocabulary_is_read(tmp_
 
 
 def sentencepiece_model(pieces: int) -> bytes:
-    """A model of byte pairs with so many pieces and one field more."""
+    """A model of byte pairs with this number of pieces, and one more field."""
     texts = [b"p%d" % number for number in range(pieces - 1)]
     bodies = (b"\x0a%c%b\x15%b" % (len(text), text, struct.pack("<f", -at)) for at, text in enumerate(texts))
     unknown = b"\x0a\x09\x0a\x05<unk>\x18\x02"

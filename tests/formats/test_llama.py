@@ -123,7 +123,7 @@ def is_newer(char: str) -> bool:
 
 
 def cause(tok: Tokenizer, text: str, ours: list[int], theirs: list[int]) -> str:
-    """Why llama.cpp gives other ids: one of the causes that docs/clients.md lists, or ""."""
+    """The reason for other ids of llama.cpp: one of the causes in docs/clients.md, or ""."""
     if tok.model.unit == "byte":
         if any(map(is_newer, text)):
             return "a character of a newer Unicode"
@@ -173,7 +173,7 @@ def test_llama_cpp_gives_the_ids(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_llama_cpp_has_the_tokens_and_those_around_texts(name: str, tmp_path: Path) -> None:
+def test_llama_cpp_has_the_tokens_and_the_tokens_around_texts(name: str, tmp_path: Path) -> None:
     model = ROWS[name]()
     tok, path = Tokenizer(model), tmp_path / "x.gguf"
     tok.save(path, allow_loss=["metadata"])
@@ -219,7 +219,7 @@ def _without_flag(name: str) -> tuple[bytes, bytes]:
 
 
 def seams() -> Model:
-    """A model that joins the first and the last byte of every character to what is beside it, unless a split is between."""
+    """A model that joins the first and the last byte of every character to its neighbour, unless a split separates them."""
     near = b"aA1 !\n'"
     tokens = [bytes([byte]) for byte in range(256)]
     joined = [(one, two) for one in near for two in range(0xC2, 0xF5)] + [
@@ -231,7 +231,7 @@ def seams() -> Model:
 
 
 @pytest.mark.parametrize("pre", ["gpt-2", "llama-bpe", "dbrx", "qwen2", "gpt-4o", "tekken", "deepseek-v3", "starcoder"])
-def test_every_character_is_split_alike_but_those_of_a_newer_unicode(pre: str, tmp_path: Path) -> None:
+def test_every_character_is_split_alike_except_newer_ones(pre: str, tmp_path: Path) -> None:
     row = gguf.PRES[pre]
     model = dataclasses.replace(seams(), splitters=splitters(row.pattern), whole_piece=row.whole_piece)  # type: ignore[arg-type]
     tok, path = Tokenizer(model), tmp_path / "x.gguf"
@@ -272,7 +272,7 @@ REFUSED: dict[str, Callable[[], Model]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused_has_other_ids(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_models_have_other_ids(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tok, path = Tokenizer(REFUSED[name]()), tmp_path / "x.gguf"
     with pytest.raises(CannotRepresent):
         tok.save(path)

@@ -122,7 +122,7 @@ def ids_of(model: Model) -> list[list[int]]:
 @pytest.mark.proof
 @pytest.mark.short
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_every_pair_of_formats(name: str, request: pytest.FixtureRequest) -> None:
+def test_every_pair_of_formats_keeps_the_ids(name: str, request: pytest.FixtureRequest) -> None:
     make, expected = VOCABULARIES[name]
     needs_files = name.endswith(("base", "json", "model", "files", "merges")) or name == "llama3"
     model = make(request.getfixturevalue("vocab_dir") if needs_files else Path())

@@ -1,6 +1,6 @@
 """Parquet and Arrow files that unpack to far more than they have: refused, or read a few rows at a time.
 
-Each is read in a process that may have 3 GB, and takes far less memory than what it unpacks to.
+A process with at most 3 GB reads each file, and takes far less memory than the unpacked size.
 """
 
 import struct
@@ -82,7 +82,7 @@ WITHOUT_TYPE = {"use_dictionary": True, "store_schema": False}
 BOUNDED: dict[str, Any] = {
     "a dictionary": lambda folder: write(folder / "a.parquet", repeated(ROWS, MIB), use_dictionary=True),
     "a dictionary of texts": lambda folder: write(folder / "a.parquet", repeated(ROWS, MIB), **WITHOUT_TYPE),
-    "long texts behind short ones": lambda folder: write(
+    "long texts after short ones": lambda folder: write(
         folder / "a.parquet",
         arrow.chunked_array([zeros(100_000, 0), zeros(ROWS, MIB)]).combine_chunks(),
         data_page_size=1,
@@ -141,7 +141,7 @@ def test_counts_unpack_to_no_more_than_pieces_would(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [".parquet", ".arrow"])
-def test_a_name_has_no_parts(kind: str, tmp_path: Path) -> None:
+def test_names_that_are_lists_are_refused(kind: str, tmp_path: Path) -> None:
     """A row may have any number of parts."""
     path = write(tmp_path / f"a{kind}", ["low"], ids=[["a", "b"]])
     with pytest.raises(CorpusError, match=r"the column 'id' holds list.* instead of names"):
@@ -149,8 +149,8 @@ def test_a_name_has_no_parts(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_pages_and_messages_say_is_what_is_read(tmp_path: Path) -> None:
-    """Every way to write them: none is refused, and the limit is met by the byte."""
+def test_every_encoding_of_pages_is_read(tmp_path: Path) -> None:
+    """No way to write pages is refused, and every text is read."""
     texts = ["low " * number for number in range(2_000)]
     for options in (
         {"data_page_version": "2.0"},

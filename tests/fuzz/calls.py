@@ -1,7 +1,7 @@
 """Calls of a tokenizer's methods in any order, with arguments that are right, odd or wrong.
 
-Each call is made of a tokenizer and of its slow twin, and gives the same or the same error of ours. Nothing that was called
-changes what a text becomes.
+Each call on a tokenizer and on its slow twin gives the same result or the same error of ours. No call changes the ids of a
+text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["run"]
 
 TRAINING = "low lower lowest slow slower 12 é 中文 😀 it's <s> " * 20
 PROBES = ("low lower é 中 😀 2026's", b"slow\xff\xe2\x98 <s>")
-# What a call may raise. A name of an error handler that Python does not know is its LookupError.
+# Errors that a call may raise. The name of an error handler that Python does not know is its LookupError.
 ALLOWED = (toksmith.ToksmithError, TypeError, UnicodeError, LookupError)
 KINDS: tuple[dict[str, Any], ...] = (
     {"vocab_size": 300, "pattern": "cl100k", "special_tokens": ["<s>", "<|end|>", "é|"]},
@@ -152,7 +152,7 @@ def calls(codes: Codes) -> Callable[[Tokenizer], Any]:
 
 
 def made(call: Callable[[], Any]) -> Any:
-    """What a call gives, in plain values; or its error, if that may be."""
+    """The result of a call in plain values, or its allowed error."""
     try:
         return plain(call())
     except ALLOWED as error:
@@ -184,4 +184,4 @@ def run(data: bytes) -> None:
         call = calls(codes)
         found, twin = made(lambda: call(tok)), made(lambda: call(slow))  # noqa: B023 - called at once
         assert found == twin, f"{found} but slowly {twin}"
-    assert probed(tok) == probes, "a text becomes something else after these calls"
+    assert probed(tok) == probes, "a text has other ids after these calls"

@@ -1,4 +1,4 @@
-"""What the bytes of an input say: numbers, choices and texts, drawn one after another; zeros where they end."""
+"""Reads the bytes of an input as choices: numbers, choices and texts, drawn one after another; zeros where they end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-# On these tokenizers go wrong, and added tokens, marks and normalizers of the targets know them.
+# Texts that tokenizers get wrong, and that the targets use in added tokens, marks and normalizers.
 FRAGMENTS = (
     *(
         "a",
@@ -83,7 +83,7 @@ FRAGMENTS = (
     ),
     *("<0x0A>", "\ud83d", "\ude00", "aaaaaaaaaaaaaaaa", "abababab", "lowest " * 9),
 )
-# Of these, what is no UTF-8.
+# Bytes that are not UTF-8.
 BROKEN = (b"\xff", b"\xe2\x98", b"\xf0\x9f", b"\x80", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")
 
 
@@ -106,7 +106,7 @@ class Codes:
         return of[self.below(len(of))]
 
     def some(self, of: Sequence[T], most: int) -> list[T]:
-        """Up to `most` of these, which may come again."""
+        """Up to `most` of these, with repetition."""
         return [self.one(of) for _ in range(self.below(most + 1))]
 
     def rest(self) -> bytes:
@@ -120,7 +120,7 @@ class Codes:
         return "".join(self.some(FRAGMENTS, most))
 
     def text_or_bytes(self, most: int = 24) -> str | bytes:
-        """A text, or its bytes with something between that is no UTF-8."""
+        """A text, or its bytes with invalid UTF-8 in between."""
         kind, text = self.below(4), self.text(most)
         if kind < 2:
             return text

@@ -1,6 +1,6 @@
-"""Bytes as the files of each format: what is no such file is a FormatError, and what is one is held to the rules.
+"""Bytes as the files of each format: a wrong file is a FormatError, and a right one must keep the rules.
 
-The first byte names the format, or asks for its name to be found out; the second says what else `load` is told. Files of a
+The first byte names the format, or requests its detection; the second selects the other arguments of `load`. Files of a
 format of several are split at zeros.
 """
 
@@ -67,15 +67,15 @@ def parts(row: Format, content: bytes) -> bytes | list[FileContent]:
 
 
 def sealed(content: bytes) -> bytes:
-    """A native file whose checksum fits, so that it is not the checksum that saves the reader."""
+    """A native file with a correct checksum, so that the reader must find every other fault."""
     body, mark, _ = content.rpartition(b"sha256 ")
     return body + mark + hashlib.sha256(body).hexdigest().encode() + b"\n" if mark else content
 
 
 def check_saved(model: Model) -> None:
-    """What a format can hold is written the same again when it was loaded, and that loads as the same model.
+    """A model that a format can hold is saved, loaded and saved again with equal bytes, and loads as an equal model.
 
-    The first model need not be equal to it: a format may say the same with other fields (merges for ranks).
+    The first model can differ from the loaded one: a format may use other fields (merges for ranks).
     """
     for row in FORMATS.values():
         saved = outcome(lambda row=row: row.save(model, allow_loss=frozenset()), SAVING)  # type: ignore[misc]
@@ -92,7 +92,7 @@ def check_saved(model: Model) -> None:
 
 
 def loaded(row: Format, saved: bytes | tuple[bytes, ...]) -> Model:
-    """What was saved, loaded."""
+    """The model of a saved file."""
     data = (
         saved if isinstance(saved, bytes) else [FileContent(f"saved{place}", file) for place, file in enumerate(saved)]
     )

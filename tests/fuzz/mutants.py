@@ -1,7 +1,7 @@
-"""Good files with a few values changed, and a checksum that fits: each is refused with an error of ours, or held to the rules.
+"""Good files with a few values changed, and a checksum that fits: each is refused with an error of ours, or keeps the rules.
 
 The first bytes name the model, the file, and how many values are changed; then each change has two bytes for the place of the
-value and two for what becomes of it. `structural_mutants` lists both.
+value and two for its new value. `structural_mutants` lists both.
 """
 
 from __future__ import annotations

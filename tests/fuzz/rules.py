@@ -1,6 +1,6 @@
-"""What holds for every tokenizer and text: all ways to encode agree, ranges cover the text, streams give what calls give.
+"""The rules for every tokenizer and text: all ways to encode agree, ranges cover the text, streams give what calls give.
 
-A tokenizer and its slow twin (`TOKSMITH_SLOW=1`), which has neither scanners nor a memory, give the same, errors included.
+A tokenizer and its slow twin (`TOKSMITH_SLOW=1`), which has neither scanners nor a cache, give equal results, errors included.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXPECTED = (SpecialTokenInText, NotInVocabulary, PatternError)
 
 
 def twins(model: Model) -> tuple[Tokenizer, Tokenizer]:
-    """A tokenizer and the same without all that makes it fast."""
+    """A tokenizer and its slow twin."""
     before = os.environ.pop("TOKSMITH_SLOW", None)
     try:
         fast = Tokenizer(model)
@@ -34,7 +34,7 @@ def twins(model: Model) -> tuple[Tokenizer, Tokenizer]:
 
 
 def outcome(call: Callable[[], Any], expected: tuple[type[BaseException], ...] = EXPECTED) -> Any:
-    """What a call gives, or the error that it may give."""
+    """The result of a call, or its class and message if the error is expected."""
     try:
         return call()
     except expected as error:
@@ -94,7 +94,7 @@ def check_encodings(tok: Tokenizer, text: str | bytes, special: str, ids: list[i
 
 
 def utf8(text: str | bytes) -> bytes:
-    """The text as it is encoded, half characters replaced."""
+    """The text in UTF-8, with half characters replaced."""
     if isinstance(text, bytes):
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()

@@ -1,7 +1,7 @@
-"""Whole tokenizer.json files, drawn by the rules of their parts, and texts: held to the slow twin and to the rules.
+"""Whole tokenizer.json files, drawn by the rules of their parts, and texts, against the slow twin and the rules.
 
-A file names a model, normalizers, pre-tokenizers, added tokens and decoders that go together or not; what does not go
-together is refused with an error of ours.
+A file names a model, normalizers, pre-tokenizers, added tokens and decoders that fit together or not; a file whose parts
+do not fit is refused with an error of ours.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ BEHAVIORS = ("Removed", "Isolated", "Contiguous", "MergedWithPrevious", "MergedW
 
 
 def pattern(codes: Codes) -> dict[str, str]:
-    """What `Split` and `Replace` search for."""
+    """The pattern of `Split` and `Replace`."""
     return {"Regex": codes.one(PATTERNS)} if codes.flag() else {"String": codes.one(STRINGS)}
 
 
@@ -212,7 +212,7 @@ def drawn(codes: Codes) -> dict[str, Any]:
 
 
 def run(data: bytes) -> None:
-    """Loads what is drawn, saves it, and encodes drawn texts."""
+    """Load a drawn file, save it, and encode drawn texts."""
     codes = Codes(data)
     content = json.dumps(drawn(codes)).encode()
     loaded = outcome(lambda: ROW.load(content, "drawn.json", pattern=UNSET, special_tokens=None), LOADING)

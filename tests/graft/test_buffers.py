@@ -1,4 +1,4 @@
-"""What Rust reads without the interpreter's lock is no caller's: docs/buffers.md, held to the source and tried."""
+"""Callers cannot change memory that Rust reads without the GIL: docs/buffers.md against the source, and tests with threads."""
 
 import re
 import threading
@@ -28,18 +28,20 @@ def test_every_place_that_takes_an_array_is_in_the_table() -> None:
         for match in re.finditer(r"(?:fn|struct) (\w+)(?:<[^>]*>)?\s*[({]([^{}]*?)(?:\)|\})", source):
             if "PyReadonlyArray" in match[2] and "fn put_on" not in match[0]:
                 found.add((path.name, "Vocab" if match[1] == "new" else match[1]))
-    assert {("vocab.rs", "Vocab"), ("counting.rs", "kept"), ("tables.rs", "dump_token_lines")} <= found
+    assert {("vocab.rs", "Vocab"), ("counting.rs", "from_columns"), ("tables.rs", "dump_token_lines")} <= found
     for file, name in found:
         rows = [line for line in page.splitlines() if f"`{file}`" in line and f"`{name}`" in line]
-        assert rows, f"{name} of {file} reads an array; say in docs/buffers.md why nobody changes it meanwhile"
+        assert rows, (
+            f"{name} of {file} reads an array; explain in docs/buffers.md why no caller can change it meanwhile"
+        )
     unlocked = {
         path.name for path in BINDING.glob("*.rs") if re.search(r"py\.detach|\bcall\(", path.read_text("utf-8"))
     }
     for file in unlocked - {"call.rs", "batch.rs"}:
-        assert f"`{file}`" in page, f"{file} lets go of the lock; say in docs/buffers.md what it reads then"
+        assert f"`{file}`" in page, f"{file} releases the lock; list in docs/buffers.md what it reads then"
 
 
-def test_no_file_is_mapped() -> None:
+def test_no_file_is_mapped_into_memory() -> None:
     for path in (ROOT / "python" / "toksmith").rglob("*.py"):
         assert not re.search(r"\bmmap\b|\bmemmap\(|mmap_mode|memory_map=True", path.read_text(encoding="utf-8")), path
     for path in (ROOT / "crates").rglob("*.rs"):  # memory without a file is mapped for tables
@@ -72,8 +74,8 @@ def tok() -> Tokenizer:
 
 
 @pytest.mark.slow
-def test_ids_that_others_write_to(tok: Tokenizer) -> None:
-    """Each id that comes back was there, the old one or the new one; none is out of range."""
+def test_ids_that_another_thread_writes_stay_in_range(tok: Tokenizer) -> None:
+    """Each returned id is an old or a new one; none is out of range."""
     size = 50_000
     old, new = tok.token_id("low"), tok.token_id(" slow")
     pattern = re.compile("(?:low| slow)*")
@@ -91,7 +93,7 @@ def test_ids_that_others_write_to(tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-def test_lists_that_others_change(tok: Tokenizer) -> None:
+def test_lists_that_another_thread_changes_are_read_safely(tok: Tokenizer) -> None:
     texts = ["low lower " * 50] * 2000
     ids: list[Any] = tok.encode("low lower " * 5000)
     expected = tok.encode(texts[0])
@@ -104,7 +106,7 @@ def test_lists_that_others_change(tok: Tokenizer) -> None:
             tok.decode(ids)
 
 
-def test_memory_that_can_change_is_no_text(tok: Tokenizer) -> None:
+def test_writable_memory_is_refused_as_a_text(tok: Tokenizer) -> None:
     data = b"low lower"
     for text in (bytearray(data), memoryview(data), np.frombuffer(data, np.uint8)):
         for call in (tok.encode, tok.count, tok.encode_with_offsets, tok.encode_array):
@@ -116,7 +118,7 @@ def test_memory_that_can_change_is_no_text(tok: Tokenizer) -> None:
             toksmith.corpus.count([text])  # type: ignore[list-item]
 
 
-def test_a_file_of_embeddings_that_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_embeddings_that_shrinks_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error, and not the end of the process."""
     rows = planted_rows(TOK.vocab_size)
     path = safetensors(tmp_path / "x.safetensors", {"anything": raw(rows, "F32")})

@@ -45,7 +45,7 @@ MARKED, MARKING = toksmith.add_special(TOK, ["<|im_end|>"])
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shards", [1, 2])
-def test_what_is_kept_is_kept_bit_for_bit(layout: str, shards: int, tmp_path: Path) -> None:
+def test_kept_rows_are_equal_bit_for_bit(layout: str, shards: int, tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old", layout, shards=shards)
     for name, tok, ids in (("more", EXTENDED, EXTENDING), ("less", PRUNED, PRUNING)):
         report = toksmith.graft(old, tok, tmp_path / name, verify=True)
@@ -82,7 +82,7 @@ def test_what_is_kept_is_kept_bit_for_bit(layout: str, shards: int, tmp_path: Pa
 
 
 @pytest.mark.parametrize("dtype", ["F32", "F16", "BF16"])
-def test_new_rows_are_what_the_rule_says(dtype: str, tmp_path: Path) -> None:
+def test_new_rows_follow_the_rule(dtype: str, tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old", dtype=dtype)
     rows, bits = numbers(old), TYPES[dtype]
     rules = {
@@ -201,7 +201,9 @@ def test_extended_and_pruned_again_is_the_old_checkpoint(tmp_path: Path) -> None
         ((151_936, 151_665), 151_700, 128, 151_808),
     ],
 )
-def test_the_number_of_rows(before: tuple[int, int], size: int, pad_to: int | None, expected: int) -> None:
+def test_the_number_of_rows_follows_size_and_padding(
+    before: tuple[int, int], size: int, pad_to: int | None, expected: int
+) -> None:
     assert count_new_rows(before, size, pad_to) == expected
 
 
@@ -271,7 +273,7 @@ def test_a_class_of_tokenizers_stays_where_it_fits(tmp_path: Path) -> None:
         assert read_json(tmp_path / str(place) / "tokenizer_config.json")["tokenizer_class"] == now
 
 
-def test_a_dry_run_writes_nothing_and_says_all(tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing_and_reports_everything(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     report = toksmith.graft(old, EXTENDED, tmp_path / "new", dry_run=True)
     assert not (tmp_path / "new").exists() and not report.written

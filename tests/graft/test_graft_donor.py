@@ -1,4 +1,4 @@
-"""Rows from a donor: orthogonal matching pursuit finds the tokens that a row is made of, and their weights."""
+"""Rows from a donor: orthogonal matching pursuit expresses a row as a weighted sum of tokens."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_same_weights_make_the_row_in_the_old_model(tmp_path: Path, monkeypa
         assert np.allclose(stored(tmp_path / "one by one")[name], stored(tmp_path / "new")[name], rtol=0, atol=1e-4)
 
 
-def test_the_pursuit_is_that_of_a_plain_loop() -> None:
+def test_the_pursuit_equals_a_plain_loop() -> None:
     """The definition, with all rows in memory and a least-squares fit at every step."""
     draw = np.random.default_rng(8)
     rows, targets = draw.normal(size=(90, 12)), draw.normal(size=(3, 12)).astype(np.float32)

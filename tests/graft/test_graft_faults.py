@@ -21,7 +21,7 @@ LEAST = 40  # calls of a whole graft
 
 
 def grafting(source: Path, *, link: bool = False) -> faults.Command:
-    """A graft into a folder `new`, which is verified where it is there already."""
+    """A graft into a folder `new`, which is verified if it exists already."""
 
     def run(folder: Path, version: str) -> None:
         out = folder / "new"
@@ -89,7 +89,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     assert not os.listdir(tmp_path / "folder")
 
 
-def test_a_disk_that_writes_something_else_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_writes_other_bytes_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With `verify` the folder is compared before it gets its name."""
     from toksmith import _graft
 

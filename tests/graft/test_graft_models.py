@@ -1,6 +1,6 @@
-"""Real models load what `graft` writes: kept tokens have the logits that they had, bit for bit, and texts end where they ended.
+"""Real models load what `graft` writes: kept tokens have their old logits, bit for bit, and texts end where they ended.
 
-`make test-model` runs them in an environment of their own and skips none. Each family is a random checkpoint of 40 kB, which
+`make test-model` runs them in a separate environment and skips none. Each family is a random checkpoint of 40 kB, which
 transformers writes.
 """
 
@@ -68,7 +68,7 @@ class Model:
 
     @contextlib.contextmanager
     def exact(self) -> Iterator[None]:
-        """Meanwhile each logit is a sum of its own: a product of matrices adds in another order if a matrix has more rows."""
+        """Compute each logit as a separate sum: a matrix product adds in another order if a matrix has more rows."""
         head = self.model.get_output_embeddings()
 
         def each_row(hidden: Any) -> Any:
@@ -94,7 +94,7 @@ class Model:
         return found
 
     def written(self, ids: list[int], without: list[int]) -> list[int]:
-        """What the model writes behind a text, its end token included; it may not write some tokens."""
+        """The ids that the model writes after a text, its end token included, without the suppressed tokens."""
         given = self.torch.tensor([ids])
         options = {"suppress_tokens": without} if without else {}
         mask = self.torch.ones_like(given)
@@ -138,7 +138,7 @@ def grafted(old: Model, row: Row, tok: toksmith.Tokenizer, **options: Any) -> Mo
     return new
 
 
-def test_a_pruned_model_has_the_logits_of_what_is_left(old: Model, row: Row) -> None:
+def test_a_pruned_model_keeps_the_logits_of_its_tokens(old: Model, row: Row) -> None:
     new = grafted(old, row, PRUNED)
     before = {now: was for was, now in PRUNING.old_to_new.items()}
     kept = [before[id] for id in range(PRUNED.vocab_size)]
@@ -159,7 +159,7 @@ def test_an_extended_model_has_the_old_logits_for_old_texts(old: Model, row: Row
             assert np.array_equal(old.logits(ids), new.logits(ids)[:, :SIZE]), text
 
 
-def test_the_new_rows_are_what_the_rule_says(old: Model, row: Row) -> None:
+def test_the_new_rows_follow_the_rule(old: Model, row: Row) -> None:
     new = grafted(old, row, EXTENDED)
     tied = np.array_equal(old.rows("input"), old.rows("output"))
     assert tied == (row.config.get("tie_word_embeddings") is not False)

@@ -38,7 +38,7 @@ Damage = Callable[[Path], object]
 
 
 def refused(place: Path, tok: toksmith.Tokenizer = EXTENDED, **options: Any) -> str:
-    """What `graft` says; it has written nothing."""
+    """The message of `graft`, after checking that it wrote nothing."""
     before = content(place)
     with pytest.raises((toksmith.errors.FormatError, toksmith.errors.InvalidOption)) as caught:
         toksmith.graft(place, tok, place.parent / "new", **options)
@@ -59,7 +59,7 @@ def edited(name: str, change: Callable[[Any], object]) -> Damage:
 
 
 def with_header(change: Callable[[dict[str, Any]], object], more: int = 0) -> Damage:
-    """Changes the header of the first file, which gets so many bytes more."""
+    """Changes the header of the first file, and appends `more` bytes."""
 
     def damage(old: Path) -> None:
         path = min(old.glob("*.safetensors"))
@@ -157,14 +157,14 @@ SHARDS: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("name", SHARDS)
-def test_a_folder_that_is_not_a_whole_checkpoint(name: str, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_whole_checkpoint_is_refused(name: str, tmp_path: Path) -> None:
     damage, said = SHARDS[name]
     old = checkpoint(tmp_path / "old", shards=2)
     damage(old)
     assert said in refused(old)
 
 
-def test_not_a_folder_of_this_machine(tmp_path: Path) -> None:
+def test_a_missing_folder_a_url_and_a_file_are_refused(tmp_path: Path) -> None:
     place = tmp_path / "old"
     for name, said in ((place / "none", "cannot be read"), ("s3://bucket/model", "download the checkpoint")):
         with pytest.raises(toksmith.errors.FormatError, match=said):
@@ -202,13 +202,13 @@ DISAGREE: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", DISAGREE)
-def test_matrices_that_disagree_or_are_unknown(name: str, tmp_path: Path) -> None:
+def test_matrices_that_disagree_or_are_unknown_are_refused(name: str, tmp_path: Path) -> None:
     layout, more, said = DISAGREE[name]
     assert said in refused(with_tensors(tmp_path / "old", layout, **more))
 
 
 @pytest.mark.parametrize("dtype", ["I32", "F8_E4M3", "U8"])
-def test_a_quantised_matrix(dtype: str, tmp_path: Path) -> None:
+def test_a_quantised_matrix_is_refused(dtype: str, tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     size = {"I32": 4}.get(dtype, 1)
     held = {name: raw(rows, "F32") for name, rows in drawn(LAYOUTS["llama"], SIZE).items()}
@@ -219,7 +219,7 @@ def test_a_quantised_matrix(dtype: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("dtype", ["F32", "F16", "BF16"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_not_finite(dtype: str, bad: float, tmp_path: Path) -> None:
+def test_numbers_that_are_not_finite_are_refused(dtype: str, bad: float, tmp_path: Path) -> None:
     for place, (layout, name) in enumerate((("llama", ROWS[0]), ("llama", ROWS[1]), ("bert", "cls.predictions.bias"))):
         tensors = drawn(LAYOUTS[layout], SIZE + 2)
         tensors[name][97] = bad
@@ -231,7 +231,7 @@ def test_numbers_that_are_not_finite(dtype: str, bad: float, tmp_path: Path) -> 
 
 
 def test_padding_that_is_not_finite_is_kept(tmp_path: Path) -> None:
-    """Nobody reads it, and no mean takes it in."""
+    """No mean includes the rows of padding."""
     tensors = drawn(LAYOUTS["llama"], SIZE + 9)
     for name in ROWS:
         tensors[name][SIZE + 8] = np.nan
@@ -239,14 +239,14 @@ def test_padding_that_is_not_finite_is_kept(tmp_path: Path) -> None:
     assert toksmith.graft(old, EXTENDED, tmp_path / "new", verify=True).ok
 
 
-def test_a_donor_that_is_not_finite(tmp_path: Path) -> None:
+def test_a_donor_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     old, tensors = checkpoint(tmp_path / "old"), drawn(LAYOUTS["llama"], SIZE)
     tensors[ROWS[1]][98, 3] = np.nan
     donor = checkpoint(tmp_path / "donor", tensors=tensors)
     assert "row 98 ('b') holds NaN or infinity" in refused(old, donor=donor)
 
 
-def test_a_tokenizer_that_does_not_belong_to_the_checkpoint(tmp_path: Path) -> None:
+def test_a_tokenizer_of_another_checkpoint_is_refused(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     assert f"has {SIZE} rows, but the old tokenizer has ids up to {EXTENDED.vocab_size - 1}" in refused(
         old, old=EXTENDED
@@ -263,7 +263,7 @@ def test_a_tokenizer_that_does_not_belong_to_the_checkpoint(tmp_path: Path) -> N
     assert changed.fingerprint[:12] in said and TOK.fingerprint[:12] in said and "make the map anew" in said
 
 
-def test_a_map_of_other_tokenizers(tmp_path: Path) -> None:
+def test_a_map_of_other_tokenizers_is_refused(tmp_path: Path) -> None:
     old = checkpoint(tmp_path / "old")
     sizes = (EXTENDING.old_size, EXTENDING.new_size)
     for name, kept, sources in (
@@ -285,7 +285,7 @@ PLACES: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", PLACES)
-def test_a_place_that_is_taken_or_cannot_be(name: str, tmp_path: Path) -> None:
+def test_a_target_that_is_taken_or_impossible_is_refused(name: str, tmp_path: Path) -> None:
     old, (out, said) = checkpoint(tmp_path / "old"), PLACES[name]
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "a").write_bytes(b"")
@@ -310,12 +310,12 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_options_that_do_not_fit(name: str, tmp_path: Path) -> None:
+def test_options_that_do_not_fit_are_refused(name: str, tmp_path: Path) -> None:
     options, said = OPTIONS[name]
     assert said in refused(checkpoint(tmp_path / "old"), **options)
 
 
-def test_a_tokenizer_that_the_file_cannot_hold(tmp_path: Path) -> None:
+def test_a_tokenizer_that_the_file_cannot_hold_is_refused(tmp_path: Path) -> None:
     letters = toksmith.train("low lower lowest", kind="chars")
     old = checkpoint(tmp_path / "old")
     with pytest.raises(toksmith.errors.CannotRepresent, match="no model of kind 'chars'"):

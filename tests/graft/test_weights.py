@@ -1,4 +1,4 @@
-"""The tensors of checkpoints: the table of names, headers that lie, and rounding, each worked by hand."""
+"""The tensors of checkpoints: the table of names, inconsistent headers, and rounding, each worked by hand."""
 
 import json
 import struct
@@ -49,7 +49,7 @@ def test_doctor_finds_the_matrices_of_every_family(family: str, tmp_path: Path) 
 
 
 def test_a_number_is_rounded_to_the_nearest_and_ties_to_even() -> None:
-    """BF16 keeps 7 bits behind the point: between 1 and 1.0078125 nothing. 1.00390625 is the tie."""
+    """BF16 keeps 7 bits after the point, so 1 and 1.0078125 are neighbours. 1.00390625 is the tie."""
     step, tie = 2.0**-7, 2.0**-8
     cases = {1 + tie: 1.0, 1 + step + tie: 1 + 2 * step, 1 + tie + 2.0**-40: 1 + step, 1 + tie - 2.0**-40: 1.0}
     for value, expected in cases.items():
@@ -62,7 +62,7 @@ def test_a_number_is_rounded_to_the_nearest_and_ties_to_even() -> None:
     assert round_to(np.array([1 + 2.0**-24, 1 + 3 * 2.0**-24]), TYPES["F32"]).tolist() == [1.0, 1 + 2.0**-22]
 
 
-def test_rounding_is_that_of_exact_arithmetic() -> None:
+def test_rounding_equals_exact_arithmetic() -> None:
     draw = np.random.default_rng(5)
     values = draw.normal(size=2000) * 10.0 ** draw.integers(-30, 30, 2000)
     grid = to_float64(np.arange(0x7F80, dtype=np.uint16))  # all numbers of BF16 that are not negative, ascending
@@ -86,7 +86,7 @@ def entry(start: int, end: int, **more: Any) -> dict[str, Any]:
     return {"dtype": "F32", "shape": [(end - start) // 4], "data_offsets": [start, end], **more}
 
 
-LIES = {
+INCONSISTENT = {
     "overlap": ({"a": entry(0, 16), "b": entry(8, 24)}, 24, "b: its numbers begin at byte"),
     "hole": ({"a": entry(0, 8), "b": entry(16, 24)}, 24, "b: its numbers begin at byte"),
     "cut": ({"a": entry(0, 8)}, 12, "its tensors end at byte"),
@@ -95,8 +95,8 @@ LIES = {
 }
 
 
-@pytest.mark.parametrize(("entries", "room", "said"), LIES.values(), ids=LIES.keys())
-def test_a_header_that_lies_is_refused(entries: dict[str, Any], room: int, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("entries", "room", "said"), INCONSISTENT.values(), ids=INCONSISTENT.keys())
+def test_an_inconsistent_header_is_refused(entries: dict[str, Any], room: int, said: str, tmp_path: Path) -> None:
     text = json.dumps(entries).encode()
     path = tmp_path / "a.safetensors"
     path.write_bytes(struct.pack("<Q", len(text)) + text + bytes(room))

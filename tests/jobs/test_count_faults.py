@@ -35,7 +35,7 @@ def merged_counts(folder: Path, out: Path) -> None:
 
 
 def written(folder: Path) -> dict[str, str]:
-    """What is in a folder; what a call leaves in the folder for its rounds is not its result."""
+    """The files of a folder, except those that a call leaves in the folder for its rounds."""
     return {name: sha256 for name, sha256 in job_corpus.content(folder).items() if not name.startswith("rounds/")}
 
 

@@ -1,4 +1,4 @@
-"""Counting as a job of shards, and adding up files of counts: the bytes are those of counting everything in one call."""
+"""Counting as a job of shards, and adding up files of counts: with the bytes of one count of everything."""
 
 import json
 import random
@@ -107,13 +107,13 @@ def test_parts_in_any_order_are_one_job(parts: int, tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.slow
-def test_processes_make_the_same(tmp_path: Path) -> None:
+def test_processes_write_equal_bytes(tmp_path: Path) -> None:
     planned(tmp_path, "first").run(progress=False)
     planned(tmp_path, "second").run(progress=False, workers=3)
     assert content(tmp_path / "first") == content(tmp_path / "second")
 
 
-def test_tasks_of_ray_make_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_of_ray_write_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned(tmp_path, "first").run(progress=False)
     monkeypatch.setitem(sys.modules, "ray", StandIn())
     seen: list[toksmith.corpus.JobEvent] = []
@@ -144,7 +144,7 @@ toksmith.corpus.Job.at(sys.argv[1]).run(progress=False, threads=1)
 
 @pytest.mark.slow
 @needs("signals")
-def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+def test_a_killed_run_continues(tmp_path: Path) -> None:
     """The process dies with files placed and no receipt, and with a receipt of the shard before."""
     first = planned(tmp_path, "first")
     first.run(progress=False)
@@ -161,7 +161,7 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     assert merged(job) == saved(at_once(tmp_path), tmp_path / "whole.parquet")
 
 
-def test_bad_rows(tmp_path: Path) -> None:
+def test_bad_rows_stop_the_job_or_are_skipped(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.txt").write_bytes(b"low b")
     rows = [b'{"text": "a"}', b"not JSON", b'{"texts": "b"}', b"", b'{"text": "low b"}', b'{"text": null}']
@@ -207,7 +207,7 @@ def test_other_patterns_are_another_job(tmp_path: Path) -> None:
     "options",
     [{"errors": "quarantine"}, {"max_piece_bytes": 0}, {"shard_size": 0}, {"max_errors": 5}, {"pattern": "("}],
 )
-def test_what_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
+def test_options_that_do_not_fit_are_refused(options: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises((InvalidOption, toksmith.errors.PatternError)):
         planned(tmp_path, **options)
     assert not (tmp_path / "out").exists()
@@ -252,7 +252,7 @@ def test_rounds_give_the_sum(suffix: str, least: int, tmp_path: Path, monkeypatc
         )
 
 
-def test_groups_of_a_file_do_not_depend_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_groups_do_not_depend_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (_files, _sorted):
         monkeypatch.setattr(module, "ROWS_IN_A_GROUP", 7)
     parts = parts_of(9, start=True)
@@ -295,7 +295,7 @@ def test_few_files_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not found.has_positions and found.documents == counts.documents
 
 
-def test_shards_that_were_counted_from_0(tmp_path: Path) -> None:
+def test_shards_counted_from_0_merge_in_order(tmp_path: Path) -> None:
     alone, placed = parts_of(7, start=False), parts_of(7, start=True)
     paths = [tmp_path / f"{number}.parquet" for number in range(7)]
     for path, part in zip(paths, alone, strict=True):
@@ -313,7 +313,7 @@ def test_shards_that_were_counted_from_0(tmp_path: Path) -> None:
         alone[0].moved(1 << 63)
 
 
-def test_folders_of_counts(tmp_path: Path) -> None:
+def test_a_folder_of_counts_loads_as_their_sum(tmp_path: Path) -> None:
     parts = parts_of(4, start=True)
     (tmp_path / "counts").mkdir()
     with pytest.raises(FormatError, match="the folder has no file of counts"):
@@ -342,7 +342,7 @@ def test_two_jobs_follow_each_other(tmp_path: Path) -> None:
         (b"18446744073709551615\ta\n", "expected sums below"),
     ],
 )
-def test_hostile_lines(lines: bytes, said: str | None, tmp_path: Path) -> None:
+def test_hostile_lines_are_refused(lines: bytes, said: str | None, tmp_path: Path) -> None:
     toksmith.corpus.count("a").save(tmp_path / "good.tsv")
     head = (tmp_path / "good.tsv").read_bytes().partition(b"\n")[0]
     (tmp_path / "bad.tsv").write_bytes(head + b"\n" + lines)
@@ -355,7 +355,7 @@ def test_hostile_lines(lines: bytes, said: str | None, tmp_path: Path) -> None:
     assert not (tmp_path / "all.tsv").exists()
 
 
-def test_files_that_are_not_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_not_sorted_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toksmith.corpus.count("b a").save(tmp_path / "good.parquet")
     table = arrow.parquet.read_table(tmp_path / "good.parquet")
     arrow.parquet.write_table(table.take([1, 0]), tmp_path / "bad.parquet")
@@ -371,7 +371,7 @@ def test_files_that_are_not_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert toksmith.corpus.merge_counts([tmp_path / "bad.tsv"], tmp_path / "all.parquet").pieces == 2
 
 
-def test_files_that_do_not_fit(tmp_path: Path) -> None:
+def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     toksmith.corpus.count("a").save(tmp_path / "a.tsv")
     toksmith.corpus.count("a", pattern="gpt2").save(tmp_path / "b.tsv")
     (tmp_path / "c.tsv").write_bytes(b"1\ta\n")
@@ -388,7 +388,7 @@ def test_files_that_do_not_fit(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("all*"))
 
 
-def test_a_job_of_ids_is_no_job_of_counts(tmp_path: Path) -> None:
+def test_a_job_of_ids_is_refused_as_counts(tmp_path: Path) -> None:
     tok = toksmith.train("low", merges=1, progress=False)
     toksmith.corpus.plan(tok, corpus(tmp_path / "in"), tmp_path / "ids").run(progress=False)
     with pytest.raises(FormatError, match="is the folder of a job that encodes"):
@@ -407,7 +407,7 @@ def run(*arguments: Any) -> Any:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
-def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_counts_in_shards_and_merges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     corpus(tmp_path / "in")
     for part in ("1/2", "0/2"):
@@ -442,7 +442,7 @@ def test_from_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         (["in", "-o", "out/", "--errors", "quarantine"], "'stop', 'skip'"),
     ],
 )
-def test_options_that_do_not_fit_the_output(
+def test_options_that_do_not_fit_the_output_are_refused(
     arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

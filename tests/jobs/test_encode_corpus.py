@@ -1,4 +1,4 @@
-"""A corpus as one file of ids: what is in it, and that it is there whole or not at all."""
+"""A corpus as one file of ids: its contents, and that it is written whole or not at all."""
 
 import errno
 import gzip
@@ -55,7 +55,7 @@ def by_hand(tok: Tokenizer, texts: list[Any], append: list[int]) -> tuple[list[i
 
 
 def written(found: toksmith.corpus.EncodedCorpus) -> tuple[list[int], list[int]]:
-    """What is in the files, which is what the summary says."""
+    """The contents of the files, after comparing them with the summary."""
     ids, ends = np.load(found.path), np.load(found.ends_path)
     assert (ids.dtype.name, ends.dtype.name) == (found.dtype, "uint64")
     assert (len(ids), len(ends)) == (found.ids, found.documents)
@@ -64,7 +64,7 @@ def written(found: toksmith.corpus.EncodedCorpus) -> tuple[list[int], list[int]]
 
 
 @pytest.mark.parametrize("append", [None, END])
-def test_files_hold_what_is_encoded_in_memory(
+def test_files_equal_an_encoding_in_memory(
     append: str | None, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = [] if append is None else [tok.special_tokens[append]]
@@ -93,7 +93,7 @@ def test_files_hold_what_is_encoded_in_memory(
         assert (found.path, found.ends_path) == (out / "ids.npy", out / "ids.ends.npy")
 
 
-def test_an_open_file_is_read_before_the_next_is_asked_for(tok: Tokenizer, tmp_path: Path) -> None:
+def test_an_open_file_is_read_before_the_next_is_requested(tok: Tokenizer, tmp_path: Path) -> None:
     """The caller may close it then, as `tarfile` and a `with` in a generator do."""
 
     def opened() -> Iterator[Any]:
@@ -112,7 +112,7 @@ def test_an_open_file_is_read_before_the_next_is_asked_for(tok: Tokenizer, tmp_p
 
 
 @pytest.mark.slow
-def test_nothing_is_a_corpus_too(tok: Tokenizer, tmp_path: Path) -> None:
+def test_an_empty_corpus_gives_empty_files(tok: Tokenizer, tmp_path: Path) -> None:
     assert written(toksmith.corpus.encode(tok, [], tmp_path / "ids.npy", append=END)) == ([], [])
     found = toksmith.corpus.encode(tok, ("" for _ in range(200_000)), tmp_path / "ids.npy")
     assert written(found) == ([], [0] * 200_000)
@@ -128,7 +128,7 @@ def test_nothing_is_a_corpus_too(tok: Tokenizer, tmp_path: Path) -> None:
         (65_537, "uint32", "uint32"),
     ],
 )
-def test_types(size: int, dtype: Any, name: str, tmp_path: Path) -> None:
+def test_the_type_of_ids_follows_the_largest_id(size: int, dtype: Any, name: str, tmp_path: Path) -> None:
     tok = wide(size)
     found = toksmith.corpus.encode(tok, ["low"], tmp_path / "ids.npy", append=END, dtype=dtype)
     assert found.dtype == name
@@ -141,7 +141,7 @@ def test_uint16_is_refused_where_an_id_does_not_fit(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_arguments(tok: Tokenizer, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused(tok: Tokenizer, tmp_path: Path) -> None:
     out = tmp_path / "ids.npy"
     with pytest.raises(InvalidOption, match="dtype"):
         toksmith.corpus.encode(tok, ["low"], out, dtype="int8")  # type: ignore[arg-type]
@@ -190,7 +190,7 @@ def test_errors_name_the_file_and_the_document(tok: Tokenizer, tmp_path: Path) -
     block=st.sampled_from([1, 40, 1 << 22]),
     threads=st.sampled_from([1, 3]),
 )
-def test_rows_are_read_and_encoded_as_one_by_one(
+def test_blocks_of_rows_equal_rows_one_by_one(
     rows: list[Any], blank: str, block: int, threads: int, tok: Tokenizer, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The files, or the first error, are those of the documents one at a time."""
@@ -219,7 +219,7 @@ def test_rows_are_read_and_encoded_as_one_by_one(
             assert (written(found), problem) == ((ids, ends), None)
 
 
-def test_progress(tok: Tokenizer, tmp_path: Path) -> None:
+def test_progress_reports_the_ids(tok: Tokenizer, tmp_path: Path) -> None:
     said: list[toksmith.types.Progress] = []
     found = toksmith.corpus.encode(tok, ["low"] * 9, tmp_path / "ids.npy", append=END, progress=said.append)
     assert (said[-1].phase, said[-1].done, said[-1].total) == ("encoding", found.ids, None)
@@ -243,7 +243,7 @@ class Failing(io.BytesIO):
 
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt(), MemoryError()])
-def test_what_goes_wrong_leaves_the_old_files(error: BaseException, tok: Tokenizer, tmp_path: Path) -> None:
+def test_an_error_leaves_the_old_files(error: BaseException, tok: Tokenizer, tmp_path: Path) -> None:
     out = tmp_path / "ids.npy"
     for before in ({}, {"ids.npy": b"old", "ids.ends.npy": b"old ends"}):
         for name, data in before.items():
@@ -279,7 +279,7 @@ def test_a_full_disk_leaves_nothing(tok: Tokenizer, tmp_path: Path) -> None:
         assert not list(out.iterdir())
 
 
-def test_places_that_cannot_be_written(tok: Tokenizer, tmp_path: Path) -> None:
+def test_targets_that_cannot_be_written_are_named(tok: Tokenizer, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"ids\.npy: cannot be written: there is no folder"):
         toksmith.corpus.encode(tok, ["low"], tmp_path / "missing" / "ids.npy")
     (tmp_path / "ids.npy").mkdir()
@@ -324,7 +324,7 @@ def run(command: list[str], stdin: bytes = b"") -> subprocess.CompletedProcess[b
 
 
 @pytest.mark.slow
-def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_command_writes_the_files_of_the_function(tok: Tokenizer, tmp_path: Path) -> None:
     rows = tmp_path / "[rows].jsonl"  # a name that is no glob
     rows.write_text("".join(json.dumps({"body": row}) + "\n" for row in ROWS), encoding="utf-8")
     out = tmp_path / "out"
@@ -355,7 +355,6 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--append", END], 2, "requires -o"),
         (["--dtype", "uint16"], 2, "requires -o"),
         (["-o", "ids.npy", "--append", "<|ende|>"], 2, "--append: there is no special token named '<|ende|>'"),
         (["-o", "ids.npy", "--dtype", "int8"], 2, "--dtype"),
@@ -365,7 +364,9 @@ def test_the_command_writes_what_the_function_writes(tok: Tokenizer, tmp_path: P
         (["-o", "ids.npy"], 1, "the open file" if WINDOWS else "holds the special token"),
     ],
 )
-def test_what_the_command_refuses(arguments: list[str], code: int, said: str, tok: Tokenizer, tmp_path: Path) -> None:
+def test_the_command_refuses_wrong_options(
+    arguments: list[str], code: int, said: str, tok: Tokenizer, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     given = command(tok, tmp_path, *arguments)
@@ -397,6 +398,6 @@ def test_a_command_that_is_stopped_leaves_no_file_of_that_name(sent: str, tok: T
     if sent == "SIGINT":
         assert (code, said) == (130, b"toksmith: interrupted\n")
         assert [path.name for path in out.iterdir()] == ["ids.npy"]
-    else:  # what is left has a name of its own
+    else:  # a file that is left has another name
         assert code == -signal.SIGKILL
         assert all(path.name == "ids.npy" or path.name.endswith(".tmp") for path in out.iterdir())

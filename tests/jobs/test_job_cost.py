@@ -1,4 +1,4 @@
-"""What a job will cost: computed from the processor's time for a sample, which these tests set."""
+"""The cost of a job: computed from the processor's time for a sample, which these tests set."""
 
 import gzip
 import json
@@ -24,7 +24,7 @@ from toksmith.errors import InvalidOption, JobError
 
 
 def ticking(step_s: float) -> Callable[[], float]:
-    """A clock on which each look comes so many seconds after the one before."""
+    """A clock that advances by this many seconds at each reading."""
     ticks: Iterator[int] = count()
     return lambda: next(ticks) * step_s
 
@@ -33,7 +33,7 @@ def plan_of(folder: Path, **options: Any) -> Plan:
     return read_plan(folder_at(job(folder, **options).folder))
 
 
-def test_figures_of_a_sample(tmp_path: Path) -> None:
+def test_costs_scale_with_the_sample(tmp_path: Path) -> None:
     """A sample of four of the six files, in 3 s, of which unpacking takes 1.5."""
     plan = plan_of(tmp_path)
     found = _cost.cost_of(plan, TOK, clock=ticking(1.5))
@@ -56,7 +56,7 @@ def test_figures_of_a_sample(tmp_path: Path) -> None:
     check_shown(found)
 
 
-def test_what_needs_room_twice(tmp_path: Path) -> None:
+def test_joined_and_shuffled_jobs_need_twice_the_room(tmp_path: Path) -> None:
     joined = _cost.cost_of(plan_of(tmp_path, name="a", to="nanogpt"), TOK, clock=ticking(1.0)).rows[1]
     assert joined.disk_bytes == pytest.approx(2 * joined.written_bytes, abs=1)
     shuffled = _cost.cost_of(plan_of(tmp_path, name="b", shuffle=1), TOK, clock=ticking(1.0)).rows[1]
@@ -93,7 +93,7 @@ def test_large_files_are_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert small.core_hours > 5 * whole.core_hours  # as much time for less text
 
 
-def test_bad_rows_and_no_rows(tmp_path: Path) -> None:
+def test_a_sample_without_texts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b'not JSON\n{"text": "low"}\n')
     assert (
@@ -106,7 +106,7 @@ def test_bad_rows_and_no_rows(tmp_path: Path) -> None:
         toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "out", dry_run=True).cost()
 
 
-def test_a_dry_run_says_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_prints_the_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     make(tmp_path / "in")
     TOK.save("tok.toksmith")

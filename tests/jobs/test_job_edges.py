@@ -1,4 +1,4 @@
-"""Jobs at the edges: where the folder lies, rows of odd names, files that change, and JSON from anywhere."""
+"""Jobs at the edges: the place of the folder, rows with odd names, files that change, and JSON from anywhere."""
 
 import gc
 import json
@@ -51,7 +51,7 @@ def by_glob(corpus: Path) -> Any:
 
 @pytest.mark.parametrize("named", [in_folder, by_name, by_glob])
 @pytest.mark.parametrize("to", ["npy", "parquet"])
-def test_a_corpus_that_contains_the_job(named: Any, to: str, tmp_path: Path) -> None:
+def test_a_job_inside_its_corpus_does_not_read_its_own_files(named: Any, to: str, tmp_path: Path) -> None:
     """What the job writes is not part of its corpus, so the same call goes on."""
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     (corpus / "0.jsonl").write_bytes((corpus / "rows.jsonl").read_bytes())
@@ -73,7 +73,7 @@ def test_a_new_job_refuses_a_folder_with_its_corpus(tmp_path: Path) -> None:
     assert content(corpus) == before
 
 
-def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_another_process_plans_meanwhile_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It plans and makes a shard after this process has looked for a plan, and before it looks for files."""
     corpus = rows(tmp_path / "corpus", ["low", "slow"])
     options: dict[str, Any] = {"to": "parquet", "shard_size": 1}
@@ -89,7 +89,7 @@ def test_a_job_that_another_process_plans_meanwhile(tmp_path: Path, monkeypatch:
     assert toksmith.corpus.plan(TOK, corpus, corpus / "out", **options).missing() == [1]
 
 
-def test_two_processes_make_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_may_create_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another makes `receipts/` after this one has looked for it."""
     planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     real = os.mkdir
@@ -119,7 +119,7 @@ WRONG_RECEIPTS: list[tuple[str, Any]] = [
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG_RECEIPTS)
-def test_receipts_of_wrong_types(name: str, value: Any, tmp_path: Path) -> None:
+def test_receipts_of_wrong_types_are_refused(name: str, value: Any, tmp_path: Path) -> None:
     planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     planned.run(part="0/1", progress=False)
     path = planned.folder / "receipts" / "00000.json"
@@ -131,7 +131,7 @@ def test_receipts_of_wrong_types(name: str, value: Any, tmp_path: Path) -> None:
 # verify
 
 
-def test_documents_without_ids_and_without_files(tmp_path: Path) -> None:
+def test_documents_without_ids_are_verified(tmp_path: Path) -> None:
     planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["", ""]), tmp_path / "out", to="megatron")
     done = planned.run(progress=False)
     assert done is not None and (done.documents, done.files) == (2, ())
@@ -141,7 +141,7 @@ def test_documents_without_ids_and_without_files(tmp_path: Path) -> None:
 
 @needs("links")
 @pytest.mark.parametrize("name", ["receipts", "quarantine", "sources", "parts", "buckets"])
-def test_a_folder_that_became_a_link_after_the_plan(name: str, tmp_path: Path) -> None:
+def test_a_folder_that_became_a_link_is_refused(name: str, tmp_path: Path) -> None:
     """Nothing is written through it."""
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b'{"text": "low"}\nno JSON\n')
@@ -184,7 +184,7 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
 
 
 @pytest.mark.parametrize(("damage", "said"), BROKEN)
-def test_a_manifest_that_cannot_be_read(damage: Callable[[Path], object], said: str, tmp_path: Path) -> None:
+def test_a_manifest_that_cannot_be_read_is_named(damage: Callable[[Path], object], said: str, tmp_path: Path) -> None:
     planned = toksmith.corpus.plan(TOK, rows(tmp_path / "in", ["low"]), tmp_path / "out")
     planned.run(progress=False)
     damage(planned.folder / "manifest.json")
@@ -228,7 +228,7 @@ def test_a_part_of_other_content_ends_the_job(to: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("to", ["parquet", "hf"])
-def test_names_with_half_a_character(to: str, tmp_path: Path) -> None:
+def test_names_with_half_a_character_are_replaced(to: str, tmp_path: Path) -> None:
     """JSON may name half of a pair of UTF-16, which no file of UTF-8 can hold."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_text(
@@ -243,7 +243,7 @@ def test_names_with_half_a_character(to: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("to", ["parquet", "hf"])
-def test_a_job_that_stops_says_nothing_else(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_stops_closes_its_writers(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some rows are written, then one is bad: what writes the file is closed before the file."""
     path = rows(tmp_path / "in", ["low"] * 9) / "rows.jsonl"
     path.write_bytes(path.read_bytes() + b"not JSON\n")
@@ -332,7 +332,7 @@ def machine(folder: Path, group: str, quotas: dict[str, str]) -> str:
         ("/a", {}, "99", 16),
     ],
 )
-def test_processors_that_a_process_may_use(
+def test_processors_are_limited_by_group_and_scheduler(
     group: str,
     quotas: dict[str, str],
     asked: str | None,
@@ -347,7 +347,7 @@ def test_processors_that_a_process_may_use(
     assert threads.processor_count(machine(tmp_path, group, quotas)) == expected
 
 
-def test_a_machine_without_groups(tmp_path: Path) -> None:
+def test_a_machine_without_groups_has_its_processors(tmp_path: Path) -> None:
     assert threads.processor_count(str(tmp_path)) >= 1
     assert threads.thread_count(None) == threads.processor_count() >= 1
     assert threads.thread_count(3) == 3

@@ -88,7 +88,7 @@ def test_every_call_fails_in_turn(name: str, mode: str, tmp_path: Path) -> None:
         assert "SHA256SUMS" not in seen or seen["manifest.json"] == expected["manifest.json"], said
         complete(tmp_path, name, out)
         if (tmp_path / out / "job.json").exists():
-            # What a run left that was not swept: a finished job is swept by nobody.
+            # A run removes leftovers of earlier ones; a finished job is never swept.
             assert job_corpus.content(tmp_path / out) == expected, said
         if not found.fired:
             assert refused is None and n > 60
@@ -105,7 +105,7 @@ def test_the_process_is_killed_at_every_call(name: str, tmp_path: Path) -> None:
     assert json.loads(done.stdout) > 60
 
 
-def test_two_plans_at_once_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_plans_at_once_one_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes its plan after this one has looked, and before it writes its own."""
     small(tmp_path)
     real = os.link
@@ -130,7 +130,7 @@ def test_a_full_disk_is_named(tmp_path: Path) -> None:
     assert os.strerror(errno.ENOSPC) in str(caught.value) and str(planned.folder) in str(caught.value)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     small(tmp_path)
     (tmp_path / "out").write_bytes(b"a file")
     with pytest.raises(FormatError, match="it is a file; a folder is expected"):

@@ -1,4 +1,4 @@
-"""Whose files a job touches: never those of its user, and with force all of the old job's."""
+"""A job touches no file of its user, and with force it removes all files of the old job."""
 
 import json
 import os
@@ -126,7 +126,7 @@ def test_files_of_the_user_are_never_overwritten(to: str, name: str, tmp_path: P
 
 
 def killed_after(most: int) -> Callable[[LocalFolder, Iterable[str]], None]:
-    """`Folder.remove` that so many calls survive."""
+    """`Folder.remove` that is killed after `most` calls."""
     calls: list[Iterable[str]] = []
     real = LocalFolder.remove
 
@@ -174,7 +174,7 @@ def test_force_replaces_what_is_damaged(name: str, data: bytes, tmp_path: Path) 
     assert sorted(path.name for path in planned.folder.glob("*.npy")) == ["00000.ends.npy", "00000.npy"]
 
 
-def test_a_plan_of_something_else_stays(tmp_path: Path) -> None:
+def test_a_foreign_job_file_stays(tmp_path: Path) -> None:
     mine = user_file(tmp_path / "out", "job.json")
     with pytest.raises(JobError, match=r"job\.json is not a plan.*pass force=True"):
         job(tmp_path)
@@ -183,7 +183,7 @@ def test_a_plan_of_something_else_stays(tmp_path: Path) -> None:
     assert mine.read_bytes() == b"mine"
 
 
-def test_files_of_a_plan_made_meanwhile_are_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_a_plan_written_meanwhile_are_accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process plans the job and makes a shard, after this one saw no plan and before it looks at the files."""
     real = make_plan.refuse_foreign_files
 
@@ -197,7 +197,7 @@ def test_files_of_a_plan_made_meanwhile_are_no_others(tmp_path: Path, monkeypatc
     assert planned.missing() == list(range(1, planned.shards, 2))
 
 
-def test_sums_alone_finish_nothing(tmp_path: Path) -> None:
+def test_a_list_of_sums_alone_does_not_finish_a_job(tmp_path: Path) -> None:
     planned = job(tmp_path, **BIG)
     (planned.folder / "SHA256SUMS").write_bytes(b"")
     assert not planned.finished and planned.missing() == [0]
@@ -223,7 +223,7 @@ def test_the_slower_of_two_runs_has_the_result(tmp_path: Path, monkeypatch: pyte
         assert not (tmp_path / name / "parts").exists() and not (tmp_path / name / "buckets").exists()
 
 
-def test_a_failure_of_an_unfinished_job_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_of_an_unfinished_job_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path)
     monkeypatch.setattr(_job, "is_finished", lambda _: True)
     (planned.folder / "job.json").write_bytes((planned.folder / "job.json").read_bytes().replace(b'"npy"', b'"hf"'))
@@ -231,27 +231,11 @@ def test_a_failure_of_an_unfinished_job_stays_one(tmp_path: Path, monkeypatch: p
         planned.finish()
 
 
-@pytest.mark.parametrize("to", ["parquet", "npy"])
-def test_a_job_inside_its_corpus_goes_on(to: str, tmp_path: Path) -> None:
-    corpus = tmp_path / "in"
-    user_file(corpus, "a.txt")
-
-    def plan() -> toksmith.corpus.Job:
-        return toksmith.corpus.plan(TOK, corpus, corpus / "o", to=to, sources=True, errors="quarantine")
-
-    plan().run(part="0/1", progress=False)
-    user_file(corpus / "o" / "quarantine", "00000.jsonl")
-    assert plan().files == 1
-    plan().run(progress=False)
-    with pytest.raises(JobError, match="this job is finished"):
-        plan()
-
-
 @pytest.mark.parametrize(
     ("name", "size"), [("buckets/00000.table", 100), ("buckets/00000.table", 72), ("buckets/00000.ids", 8)]
 )
 def test_a_bucket_that_is_cut_short_is_named(name: str, size: int, tmp_path: Path) -> None:
-    """The next run makes it again; only a shard that is asked for alone, or a file that changes meanwhile, meets it."""
+    """The next run rebuilds the bucket; only a single shard, or a file that changes meanwhile, reads it."""
     planned = job(tmp_path, shuffle=3, **BIG)
     path = planned.folder / "job.json"
     toksmith.corpus.run_shard(path, 0)
@@ -270,7 +254,7 @@ def test_a_bucket_that_is_cut_short_is_named(name: str, size: int, tmp_path: Pat
     assert toksmith.corpus.verify(planned.folder).ok
 
 
-def test_parts_are_removed_with_one_question_for_all_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_are_removed_after_one_read_of_all_receipts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path, to="nanogpt")
     asked: list[int] = []
     real = LocalFolder.read_each
@@ -291,7 +275,7 @@ def test_parts_are_removed_with_one_question_for_all_receipts(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize("to", ["npy", "nanogpt"])
-def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_prefixes_its_temporary_folders(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path, to=to, **BIG)
     planned.run(progress=False)
     made: list[str] = []
@@ -304,6 +288,22 @@ def test_verify_names_its_folders(to: str, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(tempfile, "mkdtemp", watched)
     assert toksmith.corpus.verify(planned.folder, source=True).ok
     assert made and all(Path(name).name.startswith("toksmith-") for name in made)
+
+
+@pytest.mark.parametrize("to", ["parquet", "npy"])
+def test_a_job_inside_its_corpus_goes_on(to: str, tmp_path: Path) -> None:
+    corpus = tmp_path / "in"
+    user_file(corpus, "a.txt")
+
+    def plan() -> toksmith.corpus.Job:
+        return toksmith.corpus.plan(TOK, corpus, corpus / "o", to=to, sources=True, errors="quarantine")
+
+    plan().run(part="0/1", progress=False)
+    user_file(corpus / "o" / "quarantine", "00000.jsonl")
+    assert plan().files == 1
+    plan().run(progress=False)
+    with pytest.raises(JobError, match="this job is finished"):
+        plan()
 
 
 @pytest.mark.parametrize(

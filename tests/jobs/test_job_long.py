@@ -1,4 +1,4 @@
-"""A long text goes to the sink in parts: the files have the bytes that they have if its ids are made at once."""
+"""A long text goes to the sink in parts: the files equal those of a job that encodes it at once."""
 
 import gzip
 import json
@@ -76,7 +76,7 @@ def both(folder: Path, monkeypatch: pytest.MonkeyPatch, tok: Tokenizer = TOK, **
 
 @pytest.fixture
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many ids each part of a long text has had."""
+    """The number of ids of each part of a long text."""
     seen: list[int] = []
     read = encode_shard.EncodedShard._parts
 
@@ -91,7 +91,7 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.mark.parametrize("to", SINKS)
 @pytest.mark.parametrize("tok", [TOK, ONE_PIECE, STRIPPED], ids=["cuts", "no cuts", "no pattern"])
-def test_files_have_the_bytes_of_whole_documents(
+def test_long_texts_in_parts_give_the_bytes_of_whole_documents(
     to: str, tok: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[int]
 ) -> None:
     make(tmp_path / "in", TEXTS)
@@ -118,7 +118,7 @@ def test_files_have_the_bytes_of_whole_documents(
     ],
     ids=str,
 )
-def test_options_change_nothing_about_that(
+def test_long_texts_in_parts_give_equal_bytes_with_any_option(
     options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(tmp_path / "in", [*TEXTS, f"low{END}er " * 300])
@@ -131,7 +131,7 @@ def test_options_change_nothing_about_that(
 def test_a_long_text_with_an_error_leaves_no_part(
     errors: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, parts: list[int]
 ) -> None:
-    """The special token is behind many parts."""
+    """The special token comes after many parts."""
     make(tmp_path / "in", [*TEXTS[:3], "low " * 400 + END, *TEXTS[3:], END])
     if errors != "stop":
         both(tmp_path, monkeypatch, errors=errors, sources=True)

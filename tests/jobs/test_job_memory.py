@@ -1,4 +1,4 @@
-"""How much of a corpus is in memory at once, and what a limit of memory changes and refuses."""
+"""The memory that a job takes at once, and what a limit of memory changes and refuses."""
 
 import gzip
 import json
@@ -90,7 +90,7 @@ def test_few_blocks_are_in_flight(files: int, threads: int, tmp_path: Path, monk
     assert count == files * 200 and blocks.made >= count and blocks.most <= most
 
 
-def test_values_are_made_in_turn_and_few_ahead() -> None:
+def test_values_are_taken_in_order_and_few_ahead() -> None:
     made: list[int] = []
     lock = threading.Lock()
 
@@ -201,7 +201,7 @@ def test_the_command_takes_a_limit(tmp_path: Path) -> None:
 
 
 def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And some beside them, of the tables of the first round; only the own ones stay."""
+    """It also reads some neighbouring rows of the tables of the first round, and drops them."""
     for number in range(8):
         rows(tmp_path / f"{number}.jsonl", [1] * 500)
     size = (tmp_path / "0.jsonl").stat().st_size
@@ -218,8 +218,8 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
             return found
 
     found: list[bytes] = []
-    for beside in (1, 40, 1000):
-        monkeypatch.setattr(_shuffle, "ROWS_BESIDE", beside)
+    for extra in (1, 40, 1000):
+        monkeypatch.setattr(_shuffle, "ROWS_BESIDE", extra)
         read.clear()
         documents, ids = [], []
         for number in range(8):
@@ -231,7 +231,7 @@ def test_the_second_round_of_a_shuffle_reads_its_own_rows(tmp_path: Path, monkey
                 ids.append(some)
         assert sum(map(len, documents)) == 4000
         found.append(b"".join(each.tobytes() for each in (*documents, *ids)))
-        if beside == 40:  # about 500 / 8 rows are in a range
+        if extra == 40:  # about 500 / 8 rows are in a range
             assert 64 <= len(read) - read.count(0) <= 80 and max(read) < 350
     assert found[0] == found[1] == found[2]
     assert run_shard.run_shard(tmp_path / "out" / "job.json", 8).documents > 0

@@ -1,4 +1,4 @@
-"""Jobs of hostile or careless users: inputs that are cut, links to nothing, folders nobody may write, streams nobody reads.
+"""Jobs of hostile or careless users: inputs that are cut, links to nothing, folders without permissions, streams without a reader.
 
 Nothing is left out in silence, no command ends with 0 if its work is not done, and the right command goes on.
 """
@@ -41,7 +41,7 @@ def said_by(done: Any) -> str:
 
 
 def many(folder: Path, count: int = 40) -> Path:
-    """A tokenizer, and a corpus of so many files."""
+    """A tokenizer, and a corpus of `count` files."""
     (folder / "in").mkdir()
     TOK.save(folder / "tok.toksmith")
     for number in range(count):
@@ -74,7 +74,7 @@ WRITTEN: dict[str, Callable[[Path], Any]] = {
 @pytest.mark.parametrize("errors", ["stop", "skip"])
 @pytest.mark.parametrize("name", WRITTEN)
 def test_a_file_that_is_cut_short_ends_the_job(name: str, errors: str, tmp_path: Path) -> None:
-    """Whatever `errors` says: nobody knows how many rows are missing."""
+    """With any value of `errors`: the number of missing rows is unknown."""
     (tmp_path / "in").mkdir()
     path = tmp_path / "in" / name
     WRITTEN[name](path)
@@ -89,7 +89,7 @@ def test_a_file_that_is_cut_short_ends_the_job(name: str, errors: str, tmp_path:
     assert job(tmp_path, "whole", errors=errors).run(progress=False) is not None
 
 
-def test_files_of_nothing_are_no_documents_or_empty_ones(tmp_path: Path) -> None:
+def test_empty_files_are_no_document_or_an_empty_one(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b"")
     done = job(tmp_path, "no rows").run(progress=False)
@@ -105,7 +105,7 @@ def test_files_of_nothing_are_no_documents_or_empty_ones(tmp_path: Path) -> None
         (tmp_path / "in" / name).unlink()
 
 
-def test_counts_of_no_documents(tmp_path: Path) -> None:
+def test_counts_of_no_documents_are_not_merged_alone(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_bytes(b"")
     toksmith.corpus.plan_counts(tmp_path / "in.jsonl", tmp_path / "none").run(progress=False)
     with pytest.raises(InvalidOption, match=r"none.*at least one file of counts; a job of no documents has none"):
@@ -145,7 +145,7 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path, monkeypatch: p
 
 
 @POSIX
-def test_what_is_left_out_of_a_folder_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_left_out_of_a_folder_are_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     corpus = many(tmp_path, 1)
     (corpus / ".git").mkdir()
     for name in (".git/config", ".hidden"):
@@ -163,7 +163,7 @@ def test_what_is_left_out_of_a_folder_is_said(tmp_path: Path, caplog: pytest.Log
     assert "left out of the corpus" in said and said.endswith(f": {corpus}/linked, {corpus}/rows.jsonl.bz2")
 
 
-def test_standard_input_is_no_corpus_of_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_refused_as_a_corpus_of_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     many(tmp_path, 1)
     monkeypatch.chdir(tmp_path)
     for command in (
@@ -179,7 +179,7 @@ def test_standard_input_is_no_corpus_of_shards(tmp_path: Path, monkeypatch: pyte
 
 @contextmanager
 def another_user() -> Iterator[None]:
-    """Root may write everywhere, so somebody else tries."""
+    """Root can write everywhere, so another user tries."""
     if is_root := os.geteuid() == 0:
         os.seteuid(65534)
     try:
@@ -190,7 +190,7 @@ def another_user() -> Iterator[None]:
 
 
 @POSIX
-def test_a_folder_that_nobody_may_write(tmp_path: Path) -> None:
+def test_a_folder_without_permissions_is_an_error(tmp_path: Path) -> None:
     many(tmp_path)
     toksmith.corpus.plan(TOK, tmp_path / "in", tmp_path / "before").run(progress=False)  # which imports what is needed
     with tempfile.TemporaryDirectory() as name:
@@ -211,7 +211,7 @@ def test_a_folder_that_nobody_may_write(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_processes_that_run_one_command_at_once(tmp_path: Path) -> None:
+def test_processes_that_run_one_command_write_one_job(tmp_path: Path) -> None:
     corpus = many(tmp_path)
     toksmith.corpus.plan(TOK, corpus, tmp_path / "alone", shard_size=1).run(progress=False)
     command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", str(corpus), "-o", str(tmp_path / "out")]
@@ -225,24 +225,12 @@ def test_processes_that_run_one_command_at_once(tmp_path: Path) -> None:
     assert found == expected
 
 
-@pytest.mark.slow
-def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
-    """The same bytes as of one worker; `test_ray_cluster.py` has Ray's."""
-    corpus = many(tmp_path, 9)
-    toksmith.corpus.plan(TOK, corpus, tmp_path / "one", shard_size=1).run(progress=False)
-    planned = toksmith.corpus.plan(TOK, corpus, tmp_path / "out", shard_size=1)
-    for part in ("1/2", "0/2"):
-        planned.run(part=part, workers=3, threads=1, progress=False)
-    planned.finish()
-    assert content(tmp_path / "out") == content(tmp_path / "one")
-
-
 # Commands
 
 
 @pytest.mark.slow
 @POSIX
-def test_events_that_nobody_reads_end_the_job_with_1(tmp_path: Path) -> None:
+def test_unread_events_end_the_job_with_1(tmp_path: Path) -> None:
     corpus = many(tmp_path)
     command = [sys.executable, "-m", "toksmith", "corpus", "tokenize", str(corpus), "-o", str(tmp_path / "out")]
     command += ["-t", str(tmp_path / "tok.toksmith"), "--shard-size", "1"]
@@ -286,3 +274,15 @@ def test_finish_completes_only_the_job_that_is_named(tmp_path: Path, monkeypatch
     assert run("corpus", "tokenize", "in", "-t", "tok.toksmith", "-o", "out", "--finish").exit_code == 0
     done = run("corpus", "tokenize", "in", "-t", "tok.toksmith", "-o", "new", "--dry-run", "--plan")
     assert done.exit_code == 2 and "--dry-run" in said_by(done) and not Path("new").exists()
+
+
+@pytest.mark.slow
+def test_several_workers_and_parts_in_any_order(tmp_path: Path) -> None:
+    """The same bytes as of one worker; `test_ray_cluster.py` has Ray's."""
+    corpus = many(tmp_path, 9)
+    toksmith.corpus.plan(TOK, corpus, tmp_path / "one", shard_size=1).run(progress=False)
+    planned = toksmith.corpus.plan(TOK, corpus, tmp_path / "out", shard_size=1)
+    for part in ("1/2", "0/2"):
+        planned.run(part=part, workers=3, threads=1, progress=False)
+    planned.finish()
+    assert content(tmp_path / "out") == content(tmp_path / "one")

@@ -1,6 +1,6 @@
 """A changed `job.json` is refused with the name of its field, or it is a plan that `plan` makes from the same options.
 
-The plan is asked for its judgement: each option is changed to each value, and `plan` is called with it.
+Each option is changed to each value, and the result is compared with a call of `plan`.
 """
 
 import itertools
@@ -64,7 +64,7 @@ def is_legal(options: dict[str, Any], corpus: Path) -> bool:
 
 
 def refusal(path: Path, facts: object) -> str | None:
-    """What is wrong with a plan; None if it is one."""
+    """The problem of a plan, or None."""
     path.write_text(json.dumps(facts), encoding="utf-8")
     try:
         toksmith.corpus.Job.at(path.parent)
@@ -171,7 +171,7 @@ def test_every_input_is_checked(tmp_path: Path) -> None:
 
 
 def changed_shards(shards: list[Any], draw: random.Random) -> Iterator[tuple[str, list[Any]]]:
-    """Shards that lack something, or have it twice, or in another order, or with other numbers."""
+    """Shards with a missing, repeated, moved or changed part."""
     for number, shard in enumerate(shards):
         yield "without one", [*shards[:number], *shards[number + 1 :]]
         yield "one twice", [*shards[: number + 1], *shards[number:]]
@@ -205,7 +205,7 @@ def test_the_shards_read_each_input_once(tmp_path: Path) -> None:
     assert count > 200
 
 
-def test_row_groups_that_a_table_does_not_have(tmp_path: Path) -> None:
+def test_row_groups_that_a_table_lacks_are_refused(tmp_path: Path) -> None:
     """They are refused before anything is reserved for their numbers."""
     (tmp_path / "in").mkdir()
     make(tmp_path / "all")
@@ -222,7 +222,7 @@ def test_row_groups_that_a_table_does_not_have(tmp_path: Path) -> None:
             toksmith.corpus.run_shard(path, 0)
 
 
-def test_a_plan_is_what_it_was(tmp_path: Path) -> None:
+def test_a_plan_is_parsed_and_written_unchanged(tmp_path: Path) -> None:
     for base in (*BASES, "counts"):
         (tmp_path / base).mkdir()
         path, _ = planned(tmp_path / base, base)

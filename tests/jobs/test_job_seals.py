@@ -1,4 +1,4 @@
-"""`verify` tells of every byte of a finished folder that is not as it was written, and names the file."""
+"""`verify` finds every changed byte of a finished folder and names the file."""
 
 import hashlib
 import json
@@ -89,7 +89,7 @@ def test_sha256sum_reads_the_list(tmp_path: Path) -> None:
         assert done.returncode == 0 and listed == {*content(folder)} - {"SHA256SUMS"}
 
 
-def test_runs_that_were_cut_have_the_same_seals(tmp_path: Path) -> None:
+def test_interrupted_runs_have_equal_sums(tmp_path: Path) -> None:
     whole, parts = job(tmp_path, "whole", shuffle=3), job(tmp_path, "parts", shuffle=3)
     whole.run(progress=False)
     for part in ("1/2", "0/2", "1/2", "0/2"):
@@ -98,8 +98,8 @@ def test_runs_that_were_cut_have_the_same_seals(tmp_path: Path) -> None:
     assert content(whole.folder) == content(parts.folder)
 
 
-def test_a_receipt_that_was_changed_before_the_end(tmp_path: Path) -> None:
-    """The sums are those of what the job wrote, not of what lies there at its end."""
+def test_a_receipt_changed_before_the_end_is_named(tmp_path: Path) -> None:
+    """The sums are of the bytes that the job wrote, not of the files at its end."""
     planned = job(tmp_path, **BIG)
     planned.run(part="0/1", progress=False)
     path = planned.folder / "receipts" / "00000.json"
@@ -108,7 +108,7 @@ def test_a_receipt_that_was_changed_before_the_end(tmp_path: Path) -> None:
     assert [each.file for each in toksmith.corpus.verify(planned.folder).differences] == ["receipts/00000.json"]
 
 
-def test_records_of_wrong_types(tmp_path: Path) -> None:
+def test_records_of_wrong_types_are_named(tmp_path: Path) -> None:
     planned = job(tmp_path, **BIG)
     planned.run(progress=False)
     path = planned.folder / "manifest.json"
@@ -122,7 +122,7 @@ WRONG: tuple[Any, ...] = (None, True, 0.5, float("inf"), -1, 1 << 70, "", "x/../
 
 
 def changed(value: Any) -> Iterator[Any]:
-    """The value with each of its parts, or all of it, changed to something wrong."""
+    """The value with each of its parts, or all of it, changed to a wrong value."""
     yield from WRONG
     parts = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for name, part in parts:
@@ -134,8 +134,8 @@ def changed(value: Any) -> Iterator[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["npy", "hf"])
-def test_a_manifest_from_a_stranger(kind: str, tmp_path: Path) -> None:
-    """Whatever it says, commands end with an error of ours, and touch nothing outside of the folder."""
+def test_a_hostile_manifest_raises_only_our_errors(kind: str, tmp_path: Path) -> None:
+    """Whatever it contains, commands raise only our errors, and touch nothing outside of the folder."""
     folder = finished(tmp_path, kind)
     (tmp_path / "a.toksmith").write_bytes(b"precious")
     path = folder / "manifest.json"

@@ -38,7 +38,7 @@ SCRIPT = """
 
 
 def measured(folder: Path, step: str) -> tuple[float, int]:
-    """The seconds of the processor that a step takes in a process of its own, and the most bytes of memory."""
+    """The processor seconds and the peak bytes of memory of a step in a separate process."""
     command = [
         sys.executable,
         "-c",
@@ -51,7 +51,7 @@ def measured(folder: Path, step: str) -> tuple[float, int]:
 
 
 def many_files(folder: Path, count: int) -> Path:
-    """A tokenizer, and a corpus of so many small files, a thousand in a folder."""
+    """A tokenizer, and a corpus of `count` small files, a thousand in a folder."""
     for number in range(count):
         if not number % 1000:
             place = folder / "in" / f"{number // 1000:04}"
@@ -67,7 +67,7 @@ def many_files(folder: Path, count: int) -> Path:
 @pytest.mark.alone
 @pytest.mark.slow
 @needs("proc")
-def test_very_many_files(tmp_path: Path) -> None:
+def test_very_many_files_take_bounded_memory(tmp_path: Path) -> None:
     many = many_files(tmp_path / "many", FILES)
     few = many_files(tmp_path / "few", FILES // 10) if HUGE else None
     for name, step in STEPS.items():
@@ -102,7 +102,7 @@ def limited(folder: Path) -> None:
 @pytest.mark.alone
 @pytest.mark.skipif(not HUGE, reason="lacks TOKSMITH_HUGE=1 (7 GB of memory, minutes)")
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_a_document_of_1_gb(name: str, tmp_path: Path) -> None:
+def test_a_document_of_1_gb_takes_bounded_memory(name: str, tmp_path: Path) -> None:
     size = long_document(tmp_path, name)
     assert size > 10**9
     with pytest.raises((InvalidOption, CorpusError), match=r"max_memory"):
@@ -119,7 +119,7 @@ def test_a_document_of_1_gb(name: str, tmp_path: Path) -> None:
 @pytest.mark.alone
 @pytest.mark.skipif(not HUGE, reason="lacks TOKSMITH_HUGE=1 (4 GB of memory)")
 @pytest.mark.parametrize("to", SINKS)
-def test_a_long_document_in_every_format(to: str, tmp_path: Path) -> None:
+def test_a_long_document_takes_bounded_memory_in_every_format(to: str, tmp_path: Path) -> None:
     """Of nearly as many ids as bytes, which takes the most memory."""
     (tmp_path / "in").mkdir()
     TOK.save(tmp_path / "tok.toksmith")

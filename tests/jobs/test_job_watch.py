@@ -1,4 +1,4 @@
-"""What is seen of a job while it runs: the events and their sums, lines in logs and on terminals, and status from elsewhere."""
+"""Watching a job: its events and their sums, lines in logs and on terminals, and its status in another process."""
 
 import io
 import json
@@ -31,7 +31,7 @@ FIELDS = {
 
 
 class Clock:
-    """A clock that stands still until it is told to go on."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now_s = 100.0
@@ -40,7 +40,7 @@ class Clock:
         return self.now_s
 
 
-def test_events_of_a_run(tmp_path: Path) -> None:
+def test_a_run_reports_its_shards_in_order(tmp_path: Path) -> None:
     planned = job(tmp_path)
     seen: list[JobEvent] = []
     done = planned.run(events=seen.append)
@@ -60,7 +60,7 @@ def test_events_of_a_run(tmp_path: Path) -> None:
     assert all(one.done_bytes <= two.done_bytes for one, two in pairwise(seen))
 
 
-def test_a_run_that_goes_on_counts_what_is_there(tmp_path: Path) -> None:
+def test_a_continued_run_counts_finished_shards(tmp_path: Path) -> None:
     planned = job(tmp_path)
     for number in (1, 3):
         toksmith.corpus.run_shard(planned.folder / "job.json", number)
@@ -83,7 +83,7 @@ def test_a_shuffle_counts_both_rounds(tmp_path: Path) -> None:
     assert seen[-1].run_bytes == seen[-1].bytes == 2 * planned.bytes
 
 
-def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
+def test_a_part_of_a_shuffle_counts_only_its_own_round(tmp_path: Path) -> None:
     """A part that must wait for others after the first round does not count the second."""
     planned = job(tmp_path, shuffle=5)
     left: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def test_what_a_part_of_a_shuffle_still_makes(tmp_path: Path) -> None:
     assert sum(made for _, made in left) == 2 * planned.bytes
 
 
-def test_bytes_of_shards(tmp_path: Path) -> None:
+def test_the_bytes_of_shards_add_up(tmp_path: Path) -> None:
     for size in (1, 50, 200, 1 << 20):
         plan = read_plan(folder_at(job(tmp_path, f"out {size}", shard_size=size).folder))
         assert sum(unit_sizes(plan)) == plan.size
@@ -118,7 +118,7 @@ def test_each_worker_has_a_number(tmp_path: Path) -> None:
         assert [event for event, _ in own] == ["shard_started", "shard_finished"] and len({*own}) == 2
 
 
-def test_a_shard_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_shard_that_fails_is_reported(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.jsonl").write_bytes(b'{"text": "a"}\nnot JSON\n')
     seen: list[JobEvent] = []
@@ -140,7 +140,7 @@ def watch(tmp_path: Path, clock: Clock, **given: Any) -> _watch.JobWatch:
     )
 
 
-def test_rate_and_time_left(tmp_path: Path) -> None:
+def test_rate_and_time_left_follow_the_clock(tmp_path: Path) -> None:
     clock = Clock()
     found = watch(tmp_path, clock, events=lambda event: None)
     planned = toksmith.corpus.Job.at(tmp_path / "out")
@@ -210,7 +210,7 @@ toksmith.corpus.run_shard(sys.argv[1], int(sys.argv[2]))
 
 @pytest.mark.slow
 @needs("locks")
-def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
+def test_status_shows_shards_of_other_processes(tmp_path: Path) -> None:
     planned = job(tmp_path)
     counted = toksmith.corpus.plan_counts(sorted((tmp_path / "in").iterdir()), tmp_path / "counts", shard_size=200)
     (planned.folder / "00004.npy.0123456789abcdef.tmp").write_bytes(b"left by a killed run")
@@ -229,7 +229,7 @@ def test_status_shows_what_other_processes_make(tmp_path: Path) -> None:
     assert (planned.folder / "00004.npy.0123456789abcdef.tmp").exists()
 
 
-def test_status_says_how_many_bytes(tmp_path: Path) -> None:
+def test_status_counts_the_bytes(tmp_path: Path) -> None:
     planned = job(tmp_path)
     assert (planned.status().bytes, planned.status().done_bytes) == (planned.bytes, 0)
     toksmith.corpus.run_shard(planned.folder / "job.json", 0)

@@ -1,4 +1,4 @@
-"""Jobs: what is planned, that every way to run them gives equal bytes, what bad input leaves, and what verify finds."""
+"""Jobs: plans, equal bytes however a job runs, bad input, and verification."""
 
 import gzip
 import json
@@ -36,7 +36,7 @@ def documents(folder: Path) -> list[list[int]]:
     return found
 
 
-def test_a_job_holds_what_encode_gives(tmp_path: Path) -> None:
+def test_a_job_holds_the_ids_of_encode(tmp_path: Path) -> None:
     planned = job(tmp_path)
     assert planned.shards > 5 and planned.files == 6
     assert planned.bytes == sum(path.stat().st_size for path in (tmp_path / "in").iterdir())
@@ -54,7 +54,7 @@ def test_a_job_holds_what_encode_gives(tmp_path: Path) -> None:
     assert [line[66:] for line in sums] == [*done.files, *records, "manifest.json"]
 
 
-def test_one_shard_is_what_encode_corpus_writes(tmp_path: Path) -> None:
+def test_one_shard_equals_the_files_of_encode(tmp_path: Path) -> None:
     planned = job(tmp_path, shard_size=1 << 20)
     assert planned.shards == 1
     planned.run(progress=False)
@@ -79,7 +79,7 @@ def test_files_are_cut_where_rows_start(step: int, tmp_path: Path) -> None:
         start = end
 
 
-def test_parts_become_shards() -> None:
+def test_parts_are_grouped_into_shards() -> None:
     part = plan.Part
     pieces = [(part(0, 0, 5), 5), (part(0, 5, 9), 4), (part(1), 3), (part(2), 30), (part(3), 0), (part(4, 0, 1), 2)]
     assert list(plan.group_parts(pieces, 12)) == [
@@ -120,7 +120,7 @@ def test_every_way_to_run_gives_equal_bytes(tmp_path: Path, monkeypatch: pytest.
     assert content(tmp_path / "in parts") == first
 
 
-def test_an_unfinished_job_goes_on(tmp_path: Path) -> None:
+def test_an_unfinished_job_continues(tmp_path: Path) -> None:
     planned = job(tmp_path)
     with pytest.raises(JobError, match=r"shards of \d+ missing \(0, 1, 2, 3, 4, …\)"):
         planned.finish()
@@ -140,7 +140,7 @@ def test_an_unfinished_job_goes_on(tmp_path: Path) -> None:
     assert (status.documents, status.ids, status.finished) == (done.documents, done.ids, True)
 
 
-def test_a_shard_whose_files_are_gone_is_made_again(tmp_path: Path) -> None:
+def test_a_shard_whose_files_are_gone_is_rebuilt(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(part="0/1", progress=False)
     (planned.folder / "00001.npy").unlink()
@@ -150,7 +150,7 @@ def test_a_shard_whose_files_are_gone_is_made_again(tmp_path: Path) -> None:
     assert documents(planned.folder) == ids_of()
 
 
-def test_the_plan_is_one(tmp_path: Path) -> None:
+def test_a_folder_holds_one_plan(tmp_path: Path) -> None:
     planned = job(tmp_path)
     before = content(planned.folder)
     with pytest.raises(JobError, match=r"another job is planned here \(other to and append\); name another folder"):
@@ -239,7 +239,7 @@ def test_texts_that_cannot_be_encoded_are_bad_rows(tmp_path: Path) -> None:
     assert job(tmp_path, "one", special=[END], append=None).run(progress=False) is not None
 
 
-def test_parquet_rows_without_a_text(tmp_path: Path) -> None:
+def test_parquet_rows_without_a_text_are_quarantined(tmp_path: Path) -> None:
     arrow: Any = pytest.importorskip("pyarrow")
     pytest.importorskip("pyarrow.parquet")
     (tmp_path / "in").mkdir()
@@ -277,7 +277,7 @@ def test_files_that_cannot_be_read_stop_the_job(tmp_path: Path) -> None:
     assert documents(planned.folder) == ids_of()
 
 
-def test_a_file_that_changes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_changes_while_it_is_read_stops_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned = job(tmp_path, shard_size=1 << 20)
     real = blocks.whole_lines
 
@@ -312,15 +312,15 @@ def test_another_tokenizer_or_library_is_refused(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"[]", b"{}", b"[" * 10_000, b'{"toksmith_job": 2}', b"\xff"],
+    [b"", b"[]", b"{}", b"{", b"[" * 100_000, b'{"toksmith_job": 2}', b'{"toksmith_receipt": 1}', b"\xff"],
 )
-def test_hostile_plans_and_receipts(data: bytes, tmp_path: Path) -> None:
+def test_hostile_plans_and_receipts_are_refused(data: bytes, tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(part="0/1", progress=False)
     receipt = planned.folder / "receipts" / "00000.json"
     good = receipt.read_bytes()
     receipt.write_bytes(data)
-    with pytest.raises(JobError, match=r"receipts/00000\.json is not a receipt"):
+    with pytest.raises(JobError, match=r"receipts/00000\.json is not a receipt: .*; delete it"):
         planned.missing()
     for name in ("../x", "/x", "a/b/c", "", "a//b", "a/.."):
         receipt.write_bytes(good.replace(b'"00000.npy"', json.dumps(name).encode()))
@@ -333,6 +333,8 @@ def test_hostile_plans_and_receipts(data: bytes, tmp_path: Path) -> None:
     (planned.folder / "job.json").write_bytes(data)
     with pytest.raises(JobError, match=r"job\.json is not a plan"):
         toksmith.corpus.Job.at(planned.folder)
+    with pytest.raises(JobError, match=r"it is a file; expected the folder of a job"):
+        toksmith.corpus.Job.at(planned.folder / "job.json")
     (planned.folder / "job.json").unlink()
     with pytest.raises(JobError, match=r"there is no job\.json"):
         toksmith.corpus.Job.at(planned.folder)
@@ -360,7 +362,7 @@ def test_hostile_plans_and_receipts(data: bytes, tmp_path: Path) -> None:
         ({"pad": PAD}, "pad"),
     ],
 )
-def test_options_that_do_not_fit(options: dict[str, Any], argument: str, tmp_path: Path) -> None:
+def test_options_that_do_not_fit_are_refused(options: dict[str, Any], argument: str, tmp_path: Path) -> None:
     with pytest.raises(InvalidOption) as caught:
         job(tmp_path, **options)
     assert caught.value.argument == argument and not (tmp_path / "out").exists()
@@ -392,13 +394,13 @@ def test_names_and_corpora_that_are_refused(tmp_path: Path) -> None:
         toksmith.corpus.run_shard(planned.folder, 0)
 
 
-# Empty documents, and what is put around
+# Empty documents, and tokens around documents
 
 
 @pytest.mark.parametrize(
     ("empty", "first", "last"), [("token", True, True), ("keep", True, False), ("skip", False, True)]
 )
-def test_texts_without_ids(empty: Any, first: bool, last: bool, tmp_path: Path) -> None:
+def test_texts_without_ids_follow_the_option_empty(empty: Any, first: bool, last: bool, tmp_path: Path) -> None:
     names = {"prepend": PAD if first else None, "append": END if last else None}
     done = job(tmp_path, empty=empty, **names).run(progress=False)
     around = [[TOK.special_tokens[name]] if name else [] for name in names.values()]
@@ -410,7 +412,7 @@ def test_texts_without_ids(empty: Any, first: bool, last: bool, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("slow", ["0", "1"])
-def test_around_by_hand(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_put_around_each_document(slow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_SLOW", slow)
     ids, ends = np.array([7, 8, 9], np.uint32), np.array([0, 2, 2, 3], np.uint64)
     one, two, none = (np.array(values, np.uint32) for values in ([1], [2], []))
@@ -496,7 +498,7 @@ def test_a_shuffle_is_one_order(tmp_path: Path) -> None:
                 assert TOK.encode(json.loads(file.readline())["text"]) == ids[:-1]
 
 
-def test_sources_say_the_same_of_a_whole_file_shuffled_or_not(tmp_path: Path) -> None:
+def test_sources_are_equal_shuffled_or_not(tmp_path: Path) -> None:
     for name, text in (("a.txt", "low"), ("b.md", "lower"), ("c.jsonl.gz", None)):
         data = gzip.compress(b'{"text": "lowest"}\n{"text": "low"}\n') if text is None else text.encode()
         (tmp_path / name).write_bytes(data)
@@ -523,7 +525,7 @@ def test_the_second_round_needs_the_first(tmp_path: Path) -> None:
     assert len(documents(planned.folder)) == len(TEXTS)
 
 
-def test_keys_are_pinned() -> None:
+def test_the_keys_of_a_shuffle_never_change() -> None:
     """They decide the order of corpora that people have."""
     assert [hex(_shuffle.document_key(7, 0, place)) for place in (0, 1)] == ["0x8b33ec43130e2dd8", "0x58a7005a6b937b6e"]
 
@@ -569,7 +571,7 @@ def test_verify_names_the_document(tmp_path: Path) -> None:
     assert [(each.shard, each.document) for each in found] == [(None, None), (0, 4)]
 
 
-def test_verify_decodes_what_has_right_sums(tmp_path: Path) -> None:
+def test_verify_decodes_shards_whose_sums_are_right(tmp_path: Path) -> None:
     """A fault before the sums were made: the ids of a shard are not those of its texts."""
     planned = job(tmp_path)
     planned.run(progress=False)
@@ -602,7 +604,7 @@ def test_decoding_that_would_prove_nothing_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @needs("signals")
-def test_a_process_that_dies_is_tried_again(tmp_path: Path) -> None:
+def test_a_shard_whose_process_dies_is_tried_again(tmp_path: Path) -> None:
     """Shard 1 kills its process: twice, or always."""
     script = """
         import os, sys, toksmith
@@ -642,7 +644,7 @@ def test_errors_come_from_the_processes(tmp_path: Path) -> None:
         job(tmp_path, shard_size=1).run(workers=2, progress=False)
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_reports_each_shard(tmp_path: Path) -> None:
     said: list[toksmith.types.Progress] = []
     planned = job(tmp_path)
     done = planned.run(progress=said.append)
@@ -650,7 +652,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
     assert (said[-1].phase, said[-1].done) == ("encoding", done.ids)
 
 
-def test_names_of_documents(tmp_path: Path) -> None:
+def test_sources_hold_the_names_of_documents(tmp_path: Path) -> None:
     job(tmp_path, "npy", id_field="id", sources=True).run(progress=False)
     files = sorted((tmp_path / "npy" / "sources").iterdir())
     rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]

@@ -15,7 +15,7 @@ from toksmith._jobs.runners import ray as runner
 
 
 class Task:
-    """A remote function: it is called when its result is asked for."""
+    """A remote function: it runs when its result is requested."""
 
     def __init__(self, ray: "StandIn", call: Callable[..., Any]) -> None:
         self.ray, self.call = ray, call
@@ -27,7 +27,7 @@ class Task:
 
 
 class StandIn(types.ModuleType):
-    """The part of Ray that the runner uses; it starts tasks with the options it was asked for, and ends the last first."""
+    """The part of Ray that the runner uses; it starts tasks with the requested options, and finishes the last one first."""
 
     def __init__(self) -> None:
         super().__init__("ray")
@@ -45,7 +45,7 @@ class StandIn(types.ModuleType):
         return {"CPU": 1.0}
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Three that live, and one that has died."""
+        """Three live nodes, and a dead one."""
         found = [{"Alive": True, "Resources": {"CPU": count}} for count in (1.0, 2.0)]
         return [*found, {"Alive": True, "Resources": {"memory": 9.0}}, {"Alive": False, "Resources": {"CPU": 9.0}}]
 
@@ -78,7 +78,7 @@ def test_tasks_give_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert ray.started == [None, "ray://10.0.0.1:10001"] and ray.most == 2
 
 
-def test_a_task_asks_for_no_more_than_a_node_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_requests_no_more_than_a_node_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ray = StandIn()
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"CPU": 3.0})
     monkeypatch.setitem(sys.modules, "ray", ray)
@@ -87,8 +87,8 @@ def test_a_task_asks_for_no_more_than_a_node_has(tmp_path: Path, monkeypatch: py
     assert runner.most_cpus([]) == 1
 
 
-def test_only_what_may_succeed_is_tried_again(tmp_path: Path) -> None:
-    """Ray asks whether an error is an OSError or a FormatError; errors travel by pickle."""
+def test_only_errors_that_may_pass_are_tried_again(tmp_path: Path) -> None:
+    """Ray retries an OSError and a FormatError; errors travel by pickle."""
     planned = job(tmp_path)
     path = str(planned.folder / "job.json")
     (planned.folder / "00001.npy").mkdir()
@@ -124,7 +124,7 @@ def test_without_ray_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_ray_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ray_writes_equal_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ray: Any = pytest.importorskip("ray", reason="lacks ray")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     real, left = ray.init, [3]

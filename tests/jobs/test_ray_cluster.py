@@ -1,6 +1,6 @@
-"""Jobs on a real Ray of two nodes: what dies is made again, and the manifest is that of the runner of this machine.
+"""Jobs on a real Ray of two nodes: dead tasks run again, and the manifest equals that of the local runner.
 
-`make test-ray` runs them in an environment of their own.
+`make test-ray` runs them in a separate environment.
 """
 
 import json
@@ -91,7 +91,7 @@ def started(call: Callable[[], Any]) -> Any:
 
 
 def in_background(job: toksmith.corpus.Job) -> tuple[Thread, list[Any]]:
-    """Runs a job on another thread; what it gives or raises is in the list."""
+    """Runs a job on another thread; the list gets its result or error."""
     found: list[Any] = []
 
     def run() -> None:
@@ -114,7 +114,7 @@ def at_work() -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if path.read_bytes().startswith(b"ray::made"):
+            if path.read_bytes().startswith(b"ray::run_task"):
                 found.append(int(path.parent.name))
         except OSError:
             continue
@@ -134,7 +134,7 @@ def manifest(out: Path) -> bytes:
     return (out / "manifest.json").read_bytes()
 
 
-def test_a_worker_is_killed(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+def test_a_killed_worker_changes_no_byte(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
     job = planned(corpus, tmp_path / "out")
     thread, found = in_background(job)
     until(kill_one, "a worker works")
@@ -143,7 +143,7 @@ def test_a_worker_is_killed(cluster: Any, corpus: Path, local: bytes, tmp_path: 
     assert (tmp_path / "out" / "manifest.json").read_bytes() == local
 
 
-def test_a_node_is_removed(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+def test_a_removed_node_changes_no_byte(cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
     job = planned(corpus, tmp_path / "out")
     thread, found = in_background(job)
     until(lambda: receipts(tmp_path / "out"), "a shard is done")
@@ -154,7 +154,7 @@ def test_a_node_is_removed(cluster: Any, corpus: Path, local: bytes, tmp_path: P
     assert (tmp_path / "out" / "manifest.json").read_bytes() == local
 
 
-def test_the_driver_is_killed_and_run_again(
+def test_a_killed_driver_can_run_again(
     cluster: Any, corpus: Path, local: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -174,7 +174,9 @@ def test_the_driver_is_killed_and_run_again(
 
 
 @pytest.mark.parametrize("workers", [1, 2, 7])
-def test_any_number_of_workers(workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path) -> None:
+def test_any_number_of_workers_writes_one_manifest(
+    workers: int, cluster: Any, corpus: Path, local: bytes, tmp_path: Path
+) -> None:
     """With Ray, on this machine, and in parts of both in any order: one manifest."""
     for name, run in (("ray", "ray"), ("here", "local")):
         job = planned(corpus, tmp_path / name)

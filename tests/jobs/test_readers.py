@@ -1,6 +1,6 @@
 """The real readers of the formats: each reads a corpus of three languages, and finds our ids document by document.
 
-`make test-readers` runs them in an environment of their own and skips none. `make test` runs those that it has.
+`make test-readers` runs them in a separate environment and skips none. `make test` runs the installed ones.
 """
 
 import importlib
@@ -25,12 +25,12 @@ import toksmith
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 END = "<|end|>"
 SENTENCES = {
-    "en": "The tokenizer reads each document once, and nobody waits for it. ",
+    "en": "The tokenizer reads each document once, and never waits for it. ",
     "ru": "Токенизатор читает каждый документ один раз, и никто его не ждёт. ",
     "ja": "分割器は各文書を一度だけ読み、誰も待たない。",
 }
 ROWS = {name: [f"{text * (n % 5 + 1)}{n}" for n in range(30)] for name, text in SENTENCES.items()}
-TEXTS = [text for rows in ROWS.values() for text in rows]
+TEXTS = [text for name in sorted(ROWS) for text in ROWS[name]]  # a job reads files in the order of their names
 TOK = toksmith.train(TEXTS, 600, special_tokens=[END], threads=1, progress=False)
 LAST = TOK.special_tokens[END]
 IDS = [[*TOK.encode(text), LAST] for text in TEXTS]
@@ -55,14 +55,6 @@ def job(folder: Path, to: str, tok: toksmith.Tokenizer = TOK, **options: Any) ->
     return out
 
 
-@pytest.fixture(autouse=True)
-def in_order() -> None:
-    """The files are read in the order of their names."""
-    assert [*ROWS] == ["en", "ru", "ja"]
-    ordered = [text for name in sorted(ROWS) for text in ROWS[name]]
-    IDS[:] = [[*TOK.encode(text), LAST] for text in ordered]
-
-
 def by_shard(folder: Path) -> Iterator[list[list[int]]]:
     """The ids that each shard should have, document by document."""
     start = 0
@@ -76,7 +68,7 @@ def joined(documents: list[list[int]]) -> list[int]:
     return [id for ids in documents for id in ids]
 
 
-def test_numpy(tmp_path: Path) -> None:
+def test_numpy_reads_the_ids(tmp_path: Path) -> None:
     folder = job(tmp_path, "npy")
     found = []
     for path in sorted(folder.glob("?????.npy")):
@@ -128,7 +120,7 @@ class Numbers(list[int]):
         return len(self)
 
 
-def test_megatron_core(tmp_path: Path, indexed_dataset: Any) -> None:
+def test_megatron_core_reads_the_ids(tmp_path: Path, indexed_dataset: Any) -> None:
     folder = job(tmp_path, "megatron")
     for mmap in (True, False):
         found = []
@@ -144,7 +136,7 @@ def test_megatron_core_writes_equal_bytes(size: int | None, tmp_path: Path, inde
     tok = TOK if size is None else wide(size)
     folder = job(tmp_path, "megatron", tok)
     last = tok.special_tokens[END]
-    documents = [[*tok.encode(text), last] for name in sorted(ROWS) for text in ROWS[name]]
+    documents = [[*tok.encode(text), last] for text in TEXTS]
     start = 0
     for path in sorted(folder.glob("*.idx")):
         count = len(indexed_dataset.IndexedDataset(str(path.with_suffix(""))))
@@ -188,7 +180,7 @@ def by_megatron(tool: str, texts: list[str], folder: Path) -> Path:
 @pytest.mark.parametrize("tool", TOOLS)
 def test_megatrons_scripts_write_equal_bytes(tool: str, tmp_path: Path) -> None:
     folder = job(tmp_path, "megatron", shard_size=1 << 30)
-    theirs = by_megatron(tool, [text for name in sorted(ROWS) for text in ROWS[name]], tmp_path)
+    theirs = by_megatron(tool, TEXTS, tmp_path)
     for suffix in (".bin", ".idx"):
         assert (folder / f"00000_text_document{suffix}").read_bytes() == theirs.with_suffix(suffix).read_bytes()
 
@@ -253,7 +245,7 @@ def test_datatrove_reads_ends_and_writes_equal_bytes(tmp_path: Path) -> None:
         own.cleanup()
 
 
-def test_datatroves_dataset(tmp_path: Path) -> None:
+def test_datatroves_dataset_reads_ids_and_positions(tmp_path: Path) -> None:
     real("torch")
     dataset = real("datatrove.utils.dataset")
     folder = job(tmp_path, "datatrove")
@@ -278,7 +270,7 @@ def starts_of(documents: list[list[int]]) -> list[int]:
 # The others
 
 
-def test_datasets(tmp_path: Path) -> None:
+def test_datasets_reads_ids_and_names(tmp_path: Path) -> None:
     datasets = real("datasets")
     found = datasets.load_from_disk(str(job(tmp_path, "hf", id_field="id")))
     assert list(found["input_ids"]) == IDS
@@ -289,7 +281,7 @@ def test_datasets(tmp_path: Path) -> None:
     assert list(found["input_ids"]) == IDS
 
 
-def test_mosaicml_streaming(tmp_path: Path) -> None:
+def test_mosaicml_streaming_reads_the_ids(tmp_path: Path) -> None:
     real("torch")
     streaming = real("streaming")
     folder = job(tmp_path, "mds", id_field="id")
@@ -310,7 +302,7 @@ def test_mosaicml_streaming_reads_packed_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [None, 65_537])
-def test_litdata(size: int | None, tmp_path: Path) -> None:
+def test_litdata_reads_the_ids(size: int | None, tmp_path: Path) -> None:
     real("torch")
     litdata = real("litdata")
     tok = TOK if size is None else wide(size)
@@ -318,9 +310,8 @@ def test_litdata(size: int | None, tmp_path: Path) -> None:
     length = 8
     expected: list[list[int]] = []
     start = 0
-    texts = [text for name in sorted(ROWS) for text in ROWS[name]]
     for documents in by_shard(folder):
-        own = texts[start : start + len(documents)]
+        own = TEXTS[start : start + len(documents)]
         ids = joined([[*tok.encode(text), tok.special_tokens[END]] for text in own])
         expected += [ids[at : at + length] for at in range(0, len(ids) // length * length, length)]
         start += len(documents)
@@ -329,7 +320,7 @@ def test_litdata(size: int | None, tmp_path: Path) -> None:
     assert len(found) == len(expected) and [row.tolist() for row in found] == expected
 
 
-def test_olmo_core(tmp_path: Path) -> None:
+def test_olmo_core_reads_the_ids(tmp_path: Path) -> None:
     real("torch")
     data = real("olmo_core.data")
     utils = real("olmo_core.data.utils")

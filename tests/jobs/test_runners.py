@@ -1,4 +1,4 @@
-"""What all runners share: which shard is next, what is tried again, who is told. Real processes: test_jobs.py, test_ray.py."""
+"""The logic that all runners share: the next shard, retries and reports. Real processes: test_jobs.py, test_ray.py."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ def receipt(number: int) -> Receipt:
 
 
 class Scripted:
-    """Workers whose answers are written down: of a shard the problems, then its receipt. The last one given answers first."""
+    """Workers with scripted answers: the problems of a shard, then its receipt. The last shard given answers first."""
 
     def __init__(self, most: int, problems: dict[int, list[BaseException]]) -> None:
         self.most, self.problems = most, problems
@@ -36,7 +36,7 @@ class Scripted:
 
 
 class Seen:
-    """What was told."""
+    """Records the reports."""
 
     def __init__(self) -> None:
         self.said: list[tuple[Any, ...]] = []
@@ -56,7 +56,7 @@ def test_shards_are_handed_out_in_order_and_no_more_than_fit() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_a_shard_whose_worker_dies_is_next_and_is_given_three_times_more(most: int) -> None:
+def test_a_shard_whose_worker_dies_is_tried_three_times_more(most: int) -> None:
     workers, seen = Scripted(most, {1: [WorkerDied(), WorkerDied(), WorkerDied()]}), Seen()
     found = [each.shard for each in hand_out("f/job.json", [0, 1, 2], workers, seen)]
     assert sorted(found) == [0, 1, 2] and workers.given.count(1) == 4

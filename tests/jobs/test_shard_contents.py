@@ -1,4 +1,4 @@
-"""`shards`: what it says of a folder equals what the documents say."""
+"""`corpus.show`: its figures of a folder equal those of the documents."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from toksmith.errors import InvalidOption, JobError
 
 
 @pytest.mark.parametrize("to", SINKS)
-def test_sums_lengths_and_first_documents(to: str, tmp_path: Path) -> None:
+def test_show_gives_sums_lengths_and_first_documents(to: str, tmp_path: Path) -> None:
     planned = job(tmp_path, to=to)
     planned.run(progress=False)
     found = toksmith.corpus.show(planned.folder, first=4)
@@ -36,7 +36,7 @@ def test_sums_lengths_and_first_documents(to: str, tmp_path: Path) -> None:
     assert [each.text for each in found.first] == [TOK.decode(some)[:200] for some in ids[:4]]
 
 
-def test_documents_without_ids(tmp_path: Path) -> None:
+def test_documents_without_ids_count(tmp_path: Path) -> None:
     """Megatron has no files for a shard without ids; its documents count all the same."""
     for to in ("megatron", "npy"):
         planned = job(tmp_path, to, to=to, append=None, empty="keep")
@@ -46,7 +46,7 @@ def test_documents_without_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"shuffle": 3}, {"to": "parquet", "pack": "chunk", "length": 7, "pad": PAD}])
-def test_sources(options: dict[str, Any], tmp_path: Path) -> None:
+def test_sources_are_shown_by_file_or_folder(options: dict[str, Any], tmp_path: Path) -> None:
     """By file, and by folder where there are several."""
     planned = job(tmp_path, **options)
     planned.run(progress=False)
@@ -71,7 +71,7 @@ def test_sources(options: dict[str, Any], tmp_path: Path) -> None:
     assert [(Path(each.source).name, each.documents) for each in two] == [("in", len(TEXTS)), ("more", 1)]
 
 
-def test_a_job_that_is_not_finished(tmp_path: Path) -> None:
+def test_a_job_that_is_not_finished_shows_its_shards(tmp_path: Path) -> None:
     planned = job(tmp_path)
     empty = toksmith.corpus.show(planned.folder)
     assert (empty.done, empty.documents, empty.lengths, empty.first) == (0, 0, (), ())
@@ -82,7 +82,7 @@ def test_a_job_that_is_not_finished(tmp_path: Path) -> None:
     check_shown(found)
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_wrong_folders_and_numbers_are_refused(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(progress=False)
     with pytest.raises(InvalidOption, match="at least 0"):
@@ -98,7 +98,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         toksmith.corpus.show(counted.folder)
 
 
-def test_without_the_tokenizer(tmp_path: Path) -> None:
+def test_documents_have_no_text_without_the_tokenizer(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(progress=False)
     for path in planned.folder.glob("tokenizer-*"):
@@ -106,7 +106,7 @@ def test_without_the_tokenizer(tmp_path: Path) -> None:
     assert [each.text for each in toksmith.corpus.show(planned.folder).first] == [None] * 3
 
 
-def test_from_the_shell(tmp_path: Path) -> None:
+def test_the_command_prints_what_the_function_returns(tmp_path: Path) -> None:
     planned = job(tmp_path)
     planned.run(progress=False)
     done = CliRunner().invoke(app, ["corpus", "show", str(planned.folder), "--first", "1"])

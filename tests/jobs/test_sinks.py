@@ -18,7 +18,6 @@ from job_corpus import END, PAD, TEXTS, TOK, content, ids_of, job, joined
 from test_encode_corpus import wide
 
 import toksmith
-from toksmith._jobs import sinks
 from toksmith._jobs.plans.options import dtype_of
 from toksmith._jobs.sinks import SINKS, datatrove, dolma, megatron, offsets
 from toksmith._jobs.sinks import joined as _joined
@@ -38,7 +37,7 @@ def by_numpy(folder: Path) -> Documents:
 
 
 def by_megatron(folder: Path) -> Documents:
-    """As `IndexedDataset` reads: the place of each sequence in bytes, then so many values of the index's type."""
+    """As `IndexedDataset` reads: the place of each sequence in bytes, then that many values of the index's type."""
     found: Documents = []
     for path in sorted(folder.glob("*_text_document.idx")):
         data, ids = path.read_bytes(), path.with_suffix(".bin").read_bytes()
@@ -61,7 +60,7 @@ def by_nanogpt(folder: Path) -> Documents:
 
 
 def by_llmc(folder: Path) -> Documents:
-    """As its loader reads: the head, the size of the file that the head says, then the ids."""
+    """As its loader reads: the head, the size of the file in the head, then the ids."""
     found: list[int] = []
     for path in sorted(folder.glob("train_*.bin")):
         data = path.read_bytes()
@@ -144,7 +143,7 @@ def of_mds(data: bytes, kind: str) -> Any:
 
 
 def by_dolma(folder: Path) -> Documents:
-    """As OLMo-core reads: by the rows, which say the same as the ids that end documents."""
+    """As OLMo-core reads: by the rows, which agree with the ids that end documents."""
     found: Documents = []
     for path in sorted(folder.glob("part-*.npy")):
         ids = np.fromfile(path, "<u2")
@@ -223,7 +222,7 @@ def test_documents_without_ids_are_kept(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SINKS)
-def test_no_document_at_all(name: str, tmp_path: Path) -> None:
+def test_a_job_without_documents_has_no_ids(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.jsonl").write_bytes(b"\n")
     planned = job(tmp_path, to=name)
@@ -238,7 +237,7 @@ def test_no_document_at_all(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mds", "dolma", "litdata"])
-def test_files_do_not_depend_on_who_makes_them(name: str, tmp_path: Path) -> None:
+def test_files_do_not_depend_on_workers_or_parts(name: str, tmp_path: Path) -> None:
     """One process; two; parts, the last first, with other numbers of threads."""
     job(tmp_path, "one", to=name).run(progress=False)
     job(tmp_path, "two", to=name).run(workers=2, threads=1, progress=False)
@@ -261,7 +260,7 @@ def test_files_do_not_depend_on_who_makes_them(name: str, tmp_path: Path) -> Non
         (65_537, {"megatron": "int32", "datatrove": "uint32", "llmc": "uint32", "nanogpt": "uint32", "npy": "uint32"}),
     ],
 )
-def test_types_change_where_the_readers_expect_it(size: int, expected: dict[str, str]) -> None:
+def test_the_type_changes_at_the_size_that_readers_expect(size: int, expected: dict[str, str]) -> None:
     assert {name: dtype_of(name, "auto", size) for name in expected} == expected
     assert {dtype_of(name, "auto", size) for name in ("hf", "parquet")} == {"int32"}
     if expected["megatron"] == "int32":
@@ -271,7 +270,7 @@ def test_types_change_where_the_readers_expect_it(size: int, expected: dict[str,
 
 
 @pytest.mark.parametrize("size", [65_500, 65_537])
-def test_large_ids_are_written(size: int, tmp_path: Path) -> None:
+def test_large_ids_are_written_in_a_wider_type(size: int, tmp_path: Path) -> None:
     tok = wide(size)
     (tmp_path / "a.txt").write_bytes(b"low")
     expected = [*tok.encode("low"), size - 1]
@@ -300,27 +299,19 @@ def test_llmc_has_no_short_last_file(most: int | None, tmp_path: Path, monkeypat
     assert by_llmc(tmp_path / "out") == ids_of()
 
 
-def test_datatrove_refuses_a_document_without_ids(tmp_path: Path) -> None:
-    planned = job(tmp_path, to="datatrove", append=None)
+@pytest.mark.parametrize(("to", "suffix"), [("datatrove", "ds"), ("mds", "mds")])
+def test_formats_without_empty_documents_refuse_one(to: str, suffix: str, tmp_path: Path) -> None:
     with pytest.raises(JobError, match="pass empty='skip', or append="):
-        planned.run(progress=False)
-    assert not list((tmp_path / "out").glob("*.ds"))
-    job(tmp_path, "skipped", to="datatrove", append=None, empty="skip").run(progress=False)
-    assert by_datatrove(tmp_path / "skipped") == [ids for ids in ids_of(None, None) if ids]
+        job(tmp_path, to=to, append=None).run(progress=False)
+    assert not list((tmp_path / "out").glob(f"*.{suffix}"))
+    job(tmp_path, "skipped", to=to, append=None, empty="skip").run(progress=False)
+    assert READERS[to](tmp_path / "skipped") == [ids for ids in ids_of(None, None) if ids]
 
 
 def test_datatrove_counts_as_humanize_does() -> None:
     numbers = (0, 5, 12, 999, 1000, 1234, 99_999, 1_234_567, 10**9, 5 * 10**12)
     expected = "0.00 T,5.00 T,12.0 T,999 T,1.00 kT,1.23 kT,100.0 kT,1.23 MT,1.00 GT,5.00 TT"
     assert ",".join(map(datatrove.format_token_count, numbers)) == expected
-
-
-def test_mds_refuses_a_document_without_ids(tmp_path: Path) -> None:
-    with pytest.raises(JobError, match=r"MDS has no empty arrays; pass empty='skip', or append="):
-        job(tmp_path, to="mds", append=None).run(progress=False)
-    assert not list((tmp_path / "out").glob("*.mds"))
-    job(tmp_path, "skipped", to="mds", append=None, empty="skip").run(progress=False)
-    assert by_mds(tmp_path / "skipped") == [ids for ids in ids_of(None, None) if ids]
 
 
 def test_mds_has_names_and_packed_rows(tmp_path: Path) -> None:
@@ -388,7 +379,7 @@ def test_rows_of_dolma_have_one_line_and_five_cells(tmp_path: Path) -> None:
 
 
 def _dolma_rows(size: int, step: int) -> bytes:
-    """A gzip file of so many bytes, written in steps."""
+    """A gzip file of `size` bytes, written in steps."""
     written: list[bytes] = []
     file: Any = SimpleNamespace(write=written.append)
     packed = dolma.StoredGzip(file)
@@ -406,32 +397,19 @@ def test_megatron_refuses_a_document_of_2_31_ids(tmp_path: Path, monkeypatch: py
     assert not list((tmp_path / "out").glob("*.bin"))
 
 
-def test_an_index_is_read_or_refused() -> None:
-    data = b"".join(megatron.index_of(lambda: iter([np.array([2, 0]), np.array([3])]), 3, "uint16"))
-    dtype, lengths, firsts = megatron.read_index(data)
-    assert (dtype, lengths.tolist(), firsts.tolist()) == ("uint16", [2, 0, 3], [0, 1, 2, 3])
-    for wrong in (b"", data[:-1], data + b"\0", b"X" + data[1:], data[:17] + b"\1" + data[18:]):
-        with pytest.raises(ValueError, match="it"):
-            megatron.read_index(wrong)
-
-
 def test_rows_have_names_and_lengths(tmp_path: Path) -> None:
     for name in ("parquet", "hf"):
         job(tmp_path, name, to=name, id_field="id").run(progress=False)
         options = {"to": name, "pack": "best-fit", "length": 16, "pad": PAD}
         job(tmp_path, f"{name} packed", **options).run(progress=False)
-        for folder, read in ((name, tables), (f"{name} packed", tables)):
-            found = arrow.concat_tables(read(tmp_path / folder))
-            if folder == name:
-                names = found.column("id").to_pylist()
-                assert names[:2] == ["row 0", "row 1"] and names[-7:] == [None, "5", None, "1", "2", "3", None]
-                continue
-            pad = TOK.special_tokens[PAD]
-            pieces = []
-            for ids, lengths in zip(found["input_ids"].to_pylist(), found["seq_lengths"].to_pylist(), strict=True):
-                assert len(ids) == 16 and ids[sum(lengths) :] == [pad] * (16 - sum(lengths))
-                pieces += ids[: sum(lengths)]
-            assert sorted(pieces) == sorted(joined(ids_of()))
+        names = arrow.concat_tables(tables(tmp_path / name)).column("id").to_pylist()
+        assert names[:2] == ["row 0", "row 1"] and names[-7:] == [None, "5", None, "1", "2", "3", None]
+        packed = arrow.concat_tables(tables(tmp_path / f"{name} packed"))
+        pad, ids_in_rows = TOK.special_tokens[PAD], []
+        for ids, lengths in zip(packed["input_ids"].to_pylist(), packed["seq_lengths"].to_pylist(), strict=True):
+            assert len(ids) == 16 and ids[sum(lengths) :] == [pad] * (16 - sum(lengths))
+            ids_in_rows += ids[: sum(lengths)]
+        assert sorted(ids_in_rows) == sorted(joined(ids_of()))
 
 
 def tables(folder: Path) -> Iterator[Any]:
@@ -474,4 +452,3 @@ def test_parts_stay_until_the_job_is_finished(tmp_path: Path) -> None:
     planned.finish()
     assert not (tmp_path / "out" / "parts").exists()
     assert "train.bin" in content(tmp_path / "out")
-    assert "SINKS" in sinks.__all__ and {row.name for row in SINKS.values()} == {*SINKS}

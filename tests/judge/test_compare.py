@@ -16,7 +16,7 @@ SMALL, LARGE = (toksmith.train("low lower lowest", merges=merges) for merges in 
 TOKS = {"small": SMALL, "large": LARGE}
 
 
-def test_the_figures_of_a_corpus_are_those_of_measure() -> None:
+def test_the_figures_of_a_corpus_equal_those_of_measure() -> None:
     found = toksmith.compare(TOKS, CORPUS)
     for name, tok in TOKS.items():
         assert found.reports[name] == {"corpus": metrics.measure(tok, CORPUS)}
@@ -26,7 +26,7 @@ def test_the_figures_of_a_corpus_are_those_of_measure() -> None:
     assert {*metrics.METRICS} <= {*rows[0]}
 
 
-def test_the_figures_of_languages_are_those_of_fairness() -> None:
+def test_the_figures_of_languages_equal_those_of_fairness() -> None:
     found = toksmith.compare(TOKS, LANGUAGES, reference="ko", metrics=["fertility"])
     assert found.languages is not None
     assert found.languages.to_dict() == metrics.fairness(TOKS, LANGUAGES, reference="ko").to_dict()
@@ -77,7 +77,7 @@ def test_a_reference_needs_languages() -> None:
     assert [*texts] == CORPUS, "it is refused before a text is read"
 
 
-def test_a_number_is_no_tokenizer() -> None:
+def test_a_number_is_refused_as_a_tokenizer() -> None:
     with pytest.raises(TypeError, match="toks"):
         toksmith.compare([1], CORPUS)  # type: ignore[list-item]
 

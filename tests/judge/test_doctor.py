@@ -44,10 +44,9 @@ def kinds(finding: _doctor.CheckFinding) -> dict[str, set[int | None]]:
     return found
 
 
-def test_every_check_has_a_row_and_says_what_it_asks() -> None:
+def test_every_check_gives_a_finding() -> None:
     found = doctor(made_of(b"ab"))
     assert [row.function.__name__ for row in _doctor.CHECKS] == [each.check for each in found.findings]
-    assert all(row.asks.endswith("?") and row.function.__doc__ for row in _doctor.CHECKS)
     assert {each.severity for each in found.findings} <= {"pass", "warn", "fail", "not applicable"}
     check_shown(found)
 
@@ -65,7 +64,7 @@ def test_the_worst_finding_decides() -> None:
 # The checks, one by one
 
 
-def test_cut_characters_are_told_apart() -> None:
+def test_cut_characters_are_classified() -> None:
     tokens = (b"a\xe2\x98", b"\x80 ", b"\x98\x80\xc3", b"\xff\xff", "é".encode(), b"\x98\x80")
     finding = doctor(made_of(*tokens))["cut_characters"]
     assert kinds(finding) == {
@@ -80,8 +79,8 @@ def test_cut_characters_are_told_apart() -> None:
     assert finding.counts["single bytes that never occur in UTF-8"] == 13
 
 
-def test_a_token_is_found_in_a_context_or_not_at_all() -> None:
-    # A word is cut from the digits after it, unless an a stands behind them: then the digits are a piece with `x`.
+def test_a_token_is_reached_in_a_context_or_not_at_all() -> None:
+    # A word is cut from the digits after it, unless an a follows them: then the digits are a piece with `x`.
     tok = made_of(b"x1", b"y2", b"z3", b"3z", pattern=r"x1a|x(?=1)|y(?=2)|\d|[a-z]+")
     finding = doctor(tok)["unreachable"]
     assert kinds(finding) == {"only in a context": {256}, "in no tested context": {257, 258, 259}}
@@ -91,7 +90,7 @@ def test_a_token_is_found_in_a_context_or_not_at_all() -> None:
     assert finding.severity == "warn"
 
 
-def test_what_every_text_is_cut_inside_of_is_proven_dead() -> None:
+def test_a_token_that_every_text_is_cut_inside_is_proven_dead() -> None:
     # cl100k cuts between a letter and a space, and between a digit and a letter; `b c` could not be merged either.
     tok = made_of(b"a ", b"1b", b" a", b"b c", splitters=splitters("cl100k"))
     finding = doctor(tok)["unreachable"]
@@ -99,7 +98,7 @@ def test_what_every_text_is_cut_inside_of_is_proven_dead() -> None:
     assert finding.counts["encode to themselves"] == 128 + 1
 
 
-def test_tokens_that_no_merge_makes() -> None:
+def test_tokens_that_no_merge_makes_are_listed() -> None:
     finding = doctor(made_of(b"ab", b"wxyz", whole_piece=True))["merges"]
     assert (finding.severity, kinds(finding)) == ("warn", {"whole-piece lookup": {257}})
     merges = np.array([[97, 98, 256]], np.uint32)
@@ -109,7 +108,7 @@ def test_tokens_that_no_merge_makes() -> None:
     assert doctor(pair).failed
 
 
-def test_missing_bytes_of_a_byte_fallback() -> None:
+def test_missing_bytes_of_a_byte_fallback_are_listed() -> None:
     names = [f"<0x{byte:02X}>".encode() for byte in range(256) if byte != 0xE2]
     tokens = TokenTable.of([*names, b"a"])
     model = toksmith.Model(tokens, np.arange(256, dtype=np.uint32), unit="char", byte_fallback=True)
@@ -127,7 +126,7 @@ class _Held:
         self.model = model
 
 
-def test_duplicates_by_form() -> None:
+def test_duplicates_are_counted_by_form() -> None:
     tokens = [" a", "A", "é", "e\u0301", "a"]
     found = doctor(made_of(*(token.encode() for token in tokens[:1]), *(t.encode() for t in tokens[2:4])))
     counts = found["duplicates"].counts
@@ -140,7 +139,7 @@ def test_duplicates_by_form() -> None:
     assert counts["distinct after strip and case"] == 131 - 1 - white + 1 - 26
 
 
-def test_a_special_token_that_text_gives() -> None:
+def test_a_special_token_that_text_produces_fails() -> None:
     added = (AddedToken("ab", 256), AddedToken("<|end|>", 257), AddedToken("[x]", 258, special=False))
     finding = doctor(made_of(b"ab", added_tokens=added))["special_tokens"]
     assert finding.severity == "fail"
@@ -150,7 +149,7 @@ def test_a_special_token_that_text_gives() -> None:
     assert doctor(made_of())["special_tokens"].severity == "not applicable"
 
 
-def test_tokens_that_a_corpus_does_not_need() -> None:
+def test_tokens_that_a_corpus_does_not_need_are_counted() -> None:
     tok = made_of(b"lo", b"low", b"xy", b"xyz")
     finding = doctor(tok, corpus=["low xyz", "low"])["never_emitted"]
     found = kinds(finding)
@@ -161,7 +160,7 @@ def test_tokens_that_a_corpus_does_not_need() -> None:
         assert doctor(tok, corpus=corpus)["never_emitted"].severity == "not applicable"
 
 
-def test_hidden_characters_and_forms_of_a_corpus() -> None:
+def test_hidden_characters_and_forms_of_a_corpus_are_counted() -> None:
     tok = made_of()
     finding = doctor(tok, corpus=iter(["a\u200bb", b"e\xcc\x81", "no\u200btrace\xa0here"]))["text_forms"]
     assert finding.severity == "warn"
@@ -214,7 +213,7 @@ def test_planted_rows_rank_first_under_each_indicator(dtype: str, tied: bool, tm
     assert doctor(TOK, embeddings=tmp_path)["under_trained"] == finding
 
 
-def test_without_unused_rows_of_one_direction_only_the_norm_says_something(tmp_path: Path) -> None:
+def test_without_unused_rows_only_the_norm_ranks(tmp_path: Path) -> None:
     draw = np.random.default_rng(3)
     rows = draw.normal(size=(TOK.vocab_size, 64)).astype(np.float32)
     rows[300] *= 1e-3
@@ -260,7 +259,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("data, said", WRONG.values(), ids=WRONG.keys())
-def test_what_is_no_file_of_embeddings_is_refused(data: bytes, said: str, tmp_path: Path) -> None:
+def test_a_file_that_holds_no_embeddings_is_refused(data: bytes, said: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.safetensors"
     path.write_bytes(data)
     with pytest.raises(toksmith.errors.FormatError, match=said) as caught:
@@ -293,7 +292,7 @@ def loaded(vocab_dir: Path, name: str, pattern: str | None = None) -> toksmith.T
 
 
 @pytest.mark.parametrize("name", PATTERNS)
-def test_the_counts_of_published_tokenizers(name: str, vocab_dir: Path, health: dict[str, Any]) -> None:
+def test_published_tokenizers_have_the_known_counts(name: str, vocab_dir: Path, health: dict[str, Any]) -> None:
     tok, expected = loaded(vocab_dir, name), health["token_health"][name]
     found = doctor(tok)
     cut, reached = found["cut_characters"].counts, found["unreachable"].counts
@@ -348,7 +347,7 @@ def test_a_wrong_pattern_is_named(name: str, pattern: str, vocab_dir: Path, heal
 
 
 @pytest.mark.slow
-def test_distinct_entries_of_published_tokenizers(vocab_dir: Path) -> None:
+def test_published_tokenizers_have_the_known_distinct_entries(vocab_dir: Path) -> None:
     for name, distinct in {"r50k_base": 32_761, "cl100k_base": 62_638, "o200k_base": 144_372}.items():
         finding = _doctor.duplicates(_doctor.subject.Subject(loaded(vocab_dir, name), None, None))
         assert finding.counts["distinct after strip and case, cut characters shown as U+FFFD"] == distinct

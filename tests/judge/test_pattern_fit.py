@@ -21,7 +21,7 @@ FIGURES = {"cl100k": 0, "o200k": 5_599, "gpt2": 21_687, "single digits": 1_102}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pattern", FIGURES)
-def test_the_figures_of_cl100k(pattern: str, vocab_dir: Path) -> None:
+def test_cl100k_has_the_known_misfits_under_each_pattern(pattern: str, vocab_dir: Path) -> None:
     cl100k = toksmith.patterns()["cl100k"].regexes[0]
     digits = cl100k.replace(r"\p{N}{1,3}+", r"\p{N}")
     assert digits != cl100k
@@ -34,7 +34,7 @@ def test_the_figures_of_cl100k(pattern: str, vocab_dir: Path) -> None:
     assert tok.pattern_fits() is fit
 
 
-def test_what_it_says() -> None:
+def test_the_fit_prints_its_misfits() -> None:
     tok = toksmith.train("a;\na;\na;\n", merges=1, pattern="cl100k")
     assert str(tok.pattern_fits()) == "each of 129 tokens encodes to itself"
     model = dataclasses.replace(tok.model, splitters=patterns.splitters("gpt2"))
@@ -43,7 +43,7 @@ def test_what_it_says() -> None:
     assert str(fit) == "1 of 129 tokens do not encode to themselves, such as ';\\n'"
 
 
-def test_tokens_that_are_no_text_are_left_out() -> None:
+def test_tokens_that_are_not_text_are_left_out() -> None:
     tok = toksmith.train(b"\xe2\x82\xe2\x82", merges=1, pattern=None)
     assert tok.token_bytes(256) == b"\xe2\x82"
     assert tok.pattern_fits().tokens == 128
@@ -114,7 +114,7 @@ WORKED: dict[str, tuple[Callable[[], Model], int, list[bytes]]] = {
 
 
 @pytest.mark.parametrize("name", WORKED)
-def test_the_tokens_of_every_kind_that_do_not_encode_to_themselves(name: str) -> None:
+def test_misfits_of_every_kind_equal_worked_examples(name: str) -> None:
     make, tokens, wrong = WORKED[name]
     tok = Tokenizer(make())
     fit = tok.pattern_fits()
@@ -126,6 +126,6 @@ def test_the_tokens_of_every_kind_that_do_not_encode_to_themselves(name: str) ->
 @pytest.mark.parametrize(
     "options", [{"kind": "unigram"}, {"kind": "wordpiece"}, {"end_of_word_suffix": "</w>"}, {"unit": "char"}]
 )
-def test_what_training_makes_encodes_to_itself(options: dict[str, Any]) -> None:
+def test_trained_tokens_encode_to_themselves(options: dict[str, Any]) -> None:
     tok = toksmith.train("low lower lowest newest widest, 12 times " * 3, 60, progress=False, **options)
     assert tok.pattern_fits() and doctor(tok)["unreachable"].severity == "pass"

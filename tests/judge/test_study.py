@@ -59,7 +59,7 @@ def test_the_laws_give_the_sizes_of_the_table(
     assert round(_scaling.by_loss(params, lambda _: compute) / width / 1000) == richer
 
 
-def test_law_2_by_hand() -> None:
+def test_law_2_gives_its_base_point() -> None:
     """At 33 million parameters the law is its own base point: 3,145,728 = 6,144 rows of 512."""
     rows = _scaling.scaling_rows(plan(33e6, width=512))
     assert rows[1].vocab_size == 6144
@@ -85,12 +85,12 @@ def test_with_the_planned_tokens_the_compute_grows_with_the_vocabulary() -> None
     assert abs(_scaling.by_loss(1e9, lambda _: compute) / own - 1) < 1e-3
 
 
-def test_more_tokens_never_ask_for_fewer_rows() -> None:
+def test_more_tokens_never_need_fewer_rows() -> None:
     sizes = [_scaling.scaling_rows(plan(tokens=tokens))[3].vocab_size for tokens in (1e9, 1e10, 1e11, 1e12, 1e13)]
     assert sizes == sorted(sizes) and len({*sizes}) == 5
 
 
-def test_what_lies_beyond_the_fit_is_said() -> None:
+def test_sizes_beyond_the_fit_are_marked() -> None:
     inside, small, large = (_scaling.scaling_rows(plan(params)) for params in (1e9, 1e7, 70e9))
     assert not any(row.beyond for row in inside)
     assert all("33M to 1.2B parameters" in row.beyond for row in (*small, *large))
@@ -104,14 +104,14 @@ def test_the_compute_of_the_papers_text_is_least_where_the_table_says() -> None:
         assert round(min(costs, key=costs.__getitem__) / 1000) == least
 
 
-def test_what_a_vocabulary_costs_by_hand() -> None:
+def test_the_cost_of_a_vocabulary_equals_a_worked_example() -> None:
     tied, untied = (plan(1000, width=10, tied=tied) for tied in (True, False))
     assert (tied.embedding_share(100), untied.embedding_share(100)) == (0.5, 2000 / 3000)
     assert (tied.training_flops(100, 7), tied.inference_flops(100, 7)) == (6 * 2000 * 7, 2 * 2000 * 7)
     assert untied.training_flops(100, 7) == tied.training_flops(100, 7), "the input matrix is only looked up"
 
 
-def test_widths_between_and_outside_of_the_shapes() -> None:
+def test_widths_grow_with_the_parameters() -> None:
     widths = [_scaling.width_of(params) for params in (1, 33e6, 302e6, 5e8, 2e9, 70e9, 1e12)]
     assert widths == sorted(widths) and widths[0] == 64 and 1024 < widths[3] < 1536
     assert widths[-1] == round(8192 * (1e12 / 70e9) ** (1 / 3) / 64) * 64
@@ -220,7 +220,7 @@ BAD: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("error", "says", "corpus", "options"), BAD)
-def test_what_cannot_be_studied_is_refused_before_a_training(
+def test_wrong_studies_are_refused_before_a_training(
     error: type[Exception],
     says: str,
     corpus: Any,
@@ -255,7 +255,7 @@ def small() -> toksmith.types.Study:
     )
 
 
-def test_each_size_is_what_training_for_it_gives(small: toksmith.types.Study) -> None:
+def test_each_row_equals_a_training_for_its_size(small: toksmith.types.Study) -> None:
     training = trained_texts(small.split)
     held_out = [*small.split.held_out]
     for row in small.rows:
@@ -307,7 +307,7 @@ def test_renyi_efficiency_changes_no_advice(small: toksmith.types.Study) -> None
 # The command.
 
 
-def test_the_command_says_what_the_library_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_prints_what_the_function_returns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("rows.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS), encoding="utf-8")
     command = ["study", "rows.jsonl", "--sizes", "300,400", "--params", "3e7", "--tokens", "1e9", "--tied"]
@@ -408,7 +408,7 @@ def test_a_killed_study_continues_and_repeats_no_training(
 def test_merges_of_the_training_under_way_are_not_learned_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A checkpoint is beside the tokenizers until its training is whole."""
+    """A checkpoint stays next to the tokenizers until its training is complete."""
     seen: list[int] = []
 
     def watched(*arguments: Any, **options: Any) -> toksmith.Tokenizer:

@@ -1,4 +1,4 @@
-"""Each metric on cases small enough to do on paper, what must change no value, and the tables that others measured."""
+"""Each metric on cases small enough to do on paper, conditions that must not change a value, and published tables."""
 
 import gzip
 import json
@@ -73,7 +73,7 @@ BY_HAND: dict[str, tuple[Sequence[str | bytes], str, float]] = {
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_value_worked_by_hand(name: str) -> None:
+def test_a_value_equals_a_worked_example(name: str) -> None:
     tokens, text, value = BY_HAND[name]
     report = measure(cutting(*tokens), [text])
     assert report[name] == pytest.approx(value, rel=1e-12)
@@ -82,7 +82,7 @@ def test_a_value_worked_by_hand(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_the_empty_sample(name: str) -> None:
+def test_the_empty_sample_leaves_values_undefined(name: str) -> None:
     tok = cutting("ab")
     of_vocabulary = ("vocabulary_token_bytes", "partial_entries")
     assert (measure(tok, [])[name] is None) == (name not in of_vocabulary)
@@ -99,15 +99,6 @@ def test_a_corpus_without_words_or_numbers_leaves_them_undefined() -> None:
     words = {"fertility", "continued_words", "single_token_words", "glued_spaces"}
     assert undefined == words | {"digit_alignment", "digit_pattern_entropy", "indentation"}
     assert report.to_dict()["metrics"]["fertility"]["value"] is None
-
-
-@pytest.mark.parametrize("row", METRICS.values(), ids=lambda row: row.name)
-def test_a_row_says_what_it_is(row: metrics.Metric) -> None:
-    assert row.function.__doc__
-    assert row.hides.endswith(".")
-    assert row.hides.count(". ") == 0, "one sentence"
-    assert row.unit.startswith(("share of ", row.counted))
-    assert row.better in ("higher", "lower", "")
 
 
 # What changes no value
@@ -183,12 +174,12 @@ def test_special_tokens_are_text_unless_they_are_allowed(tok: toksmith.Tokenizer
     assert (caught.value.offset, caught.value.index) == (1_200_004, 0)
 
 
-def test_invalid_bytes_are_counted_and_are_no_words() -> None:
+def test_invalid_bytes_are_counted_but_are_not_words() -> None:
     report = measure(cutting(), [b"a\xff\xd0 b\xf7\xbf\xbf\xbf"])
     assert (report.sample.words, report.sample.bytes, report["round_trip"]) == (2, 9, 1.0)
 
 
-def test_a_text_that_a_normalizer_changes_is_said_so(vocab_dir: Path) -> None:
+def test_a_text_that_a_normalizer_changes_is_counted_as_unplaced(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     report = measure(tok, ["Hello there", "ab"])
     assert (report.sample.unplaced, report["round_trip"]) == (2, 1.0)
@@ -248,7 +239,9 @@ MEASURED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus", sorted({corpus for corpus, _ in MEASURED}))
-def test_the_figures_of_real_texts(corpus: str, corpora_dir: Path, published: dict[str, toksmith.Tokenizer]) -> None:
+def test_real_texts_have_the_measured_figures(
+    corpus: str, corpora_dir: Path, published: dict[str, toksmith.Tokenizer]
+) -> None:
     text = first_bytes(corpora_dir, corpus)
     words = [f" {word}" for word in regex.findall(WORD, text[:400_000])]
     for name, tok in published.items():
@@ -284,7 +277,7 @@ def test_numbers_are_cut_as_others_measured(published: dict[str, toksmith.Tokeni
     assert ways == {"2+2": 5807, "1+3": 2538, "3+1": 538, "4": 88, "1+2+1": 29}
 
 
-def test_the_indentation_of_each_level(published: dict[str, toksmith.Tokenizer]) -> None:
+def test_each_level_of_indentation_has_the_measured_tokens(published: dict[str, toksmith.Tokenizer]) -> None:
     lines = "\n".join("    " * level + "return" for level in range(1, 9))
     expected = {"r50k_base": [3, 7, 11, 15, 19, 23, 27, 31], "cl100k_base": [1] * 8, "o200k_base": [1] * 8}
     for name, tok in published.items():

@@ -36,14 +36,14 @@ def test_the_worst_language_and_another_tokenizer_are_shown() -> None:
     check_shown(found)
 
 
-def test_the_gini_coefficient_lies_between_equality_and_one_for_all() -> None:
+def test_the_gini_coefficient_has_its_known_values() -> None:
     assert gini([3, 3, 3]) == 0
     assert gini([0, 0, 0, 8]) == pytest.approx(1 - 1 / 4)
     assert gini([1, 2]) == gini([10, 20]) == pytest.approx(1 / 6)
     assert gini([0, 0]) is None
 
 
-def test_unequal_lines_and_layout_are_said() -> None:
+def test_unequal_lines_and_layout_give_warnings() -> None:
     found = toksmith.metrics.parity(BYTES, {"en": "a\nb\nc", "ko": ["a", " b"], "none": []})
     assert any("en 3, ko 2" in warning for warning in found.warnings)
     assert any("1 of 2 lines of ko" in warning for warning in found.warnings)
@@ -105,7 +105,7 @@ TOTALS = {
 @pytest.mark.parametrize(
     "place, name, pattern", [(0, "r50k_base", "gpt2"), (1, "cl100k_base", "cl100k"), (2, "o200k_base", "o200k")]
 )
-def test_the_declaration_of_human_rights(
+def test_the_declaration_of_human_rights_has_the_measured_premiums(
     place: int, name: str, pattern: str, vocab_dir: Path, corpora_dir: Path
 ) -> None:
     rows = [row.split() for row in MEASURED.replace("\n", "|").split("|") if row]

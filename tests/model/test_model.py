@@ -1,4 +1,4 @@
-"""A model is a value: nothing that a caller holds changes one that is made, and no thread gets between."""
+"""A model is a value: neither memory that the caller holds nor another thread changes it."""
 
 import copy
 import dataclasses
@@ -31,21 +31,21 @@ def owning(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
 
 
 def viewed(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """A read-only view of what stays writable."""
+    """A read-only view of writable memory."""
     view = values.view()
     view.flags.writeable = False
     return view, values
 
 
 def flagged(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """An array that owns its memory and says that it is read-only, with a view from before."""
+    """A read-only array that owns its memory, with an earlier writable view."""
     before = values[:]
     values.flags.writeable = False
     return values, before
 
 
 def unflagged(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """The same, whose owner takes it back: `changed` sets the flag again."""
+    """The same without a view: `overwrite` sets the flag again."""
     values.flags.writeable = False
     return values, values
 
@@ -79,7 +79,7 @@ def signed(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
 
 
 class Own(np.ndarray):  # type: ignore[type-arg]
-    """An array that says of itself what is not so."""
+    """An array whose methods return wrong values."""
 
     def tobytes(self, *_: Any) -> bytes:
         return b"\0" * self.nbytes
@@ -98,8 +98,8 @@ def subclass(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     return values.view(Own), values
 
 
-class Telling:
-    """No array, but makes one when asked, another each time."""
+class Converts:
+    """An object that converts to another array each time."""
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values, self.asked = values, 0
@@ -109,26 +109,39 @@ class Telling:
         return self.values if self.asked == 1 else np.zeros_like(self.values)
 
 
-def told(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    return Telling(values), values
+def converting(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    return Converts(values), values
 
 
 def buffer(values: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     return memoryview(values), values
 
 
-GIVEN = (owning, viewed, flagged, unflagged, in_bytearray, strided, fortran, swapped, signed, subclass, told, buffer)
+GIVEN = (
+    owning,
+    viewed,
+    flagged,
+    unflagged,
+    in_bytearray,
+    strided,
+    fortran,
+    swapped,
+    signed,
+    subclass,
+    converting,
+    buffer,
+)
 
 
-def changed(memory: NDArray[Any]) -> None:
-    """Writes to what the caller still holds."""
+def overwrite(memory: NDArray[Any]) -> None:
+    """Writes to memory that the caller still holds."""
     if not memory.flags.writeable:
         memory.flags.writeable = True
     memory[...] = 7
 
 
 @pytest.mark.parametrize("given", GIVEN, ids=lambda given: given.__name__)
-def test_what_the_caller_holds_is_not_the_models(given: Callable[..., Any], tmp_path: Any) -> None:
+def test_changes_by_the_caller_do_not_reach_a_model(given: Callable[..., Any], tmp_path: Any) -> None:
     ids, its_ids = given(np.arange(len(TOKENS), dtype=np.uint32))
     merges, its_merges = given(np.array(MERGES, np.uint32))
     of_scores = owning if given is signed else given
@@ -140,7 +153,7 @@ def test_what_the_caller_holds_is_not_the_models(given: Callable[..., Any], tmp_
     expected = model.fingerprint()
     assert expected == of(scores=np.linspace(0, -1, len(TOKENS)).astype(np.float32)).fingerprint()
     for memory in (its_ids, its_merges, its_scores, its_ends):
-        changed(memory)
+        overwrite(memory)
     blob[:] = b"x" * len(blob)
     assert model.fingerprint() == expected
     assert (model.ids.tolist(), model.merges.tolist()) == (list(range(len(TOKENS))), MERGES)
@@ -173,7 +186,7 @@ def test_nothing_of_a_model_can_be_set() -> None:
     assert isinstance(model.splitters, tuple)
 
 
-def test_what_the_core_reads_from_a_file_is_kept_as_it_is() -> None:
+def test_arrays_that_the_core_reads_are_kept_without_a_copy() -> None:
     lines = b"".join(b"%d a%02d\n" % (3 * at, at) for at in range(99))
     blob, ends, ids, _, _ = _core.parse_token_lines(lines, 0, 99, "a file", 0)
     assert (len(blob), ends[-1], ids[-1]) == (3 * 99, 3 * 99, 294)
@@ -184,7 +197,7 @@ def test_what_the_core_reads_from_a_file_is_kept_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("size", range(20))
-def test_constant_memory_of_any_size(size: int) -> None:
+def test_constant_memory_of_any_size_is_copied(size: int) -> None:
     given = np.arange(size, dtype=np.uint8)
     memory = memoryview(_core.Memory(given))
     given += 1
@@ -205,7 +218,7 @@ def test_options_and_metadata_are_copied() -> None:
     assert (model.metadata, record.options) == ({"a": "b"}, {"ties": ["a"]})
 
 
-def test_what_a_model_has_is_shared_with_the_next() -> None:
+def test_a_changed_model_shares_the_other_arrays() -> None:
     model = of(scores=np.zeros(len(TOKENS)), metadata={"a": "b"})
     for other in (dataclasses.replace(model, whole_piece=True), pickle.loads(pickle.dumps(model)), copy.copy(model)):
         assert [*other.tokens] == TOKENS
@@ -228,19 +241,19 @@ def test_what_a_model_has_is_shared_with_the_next() -> None:
         (np.zeros(len(TOKENS), "M8[s]"), TypeError),
     ],
 )
-def test_numbers_that_would_become_others(ids: Any, error: type[Exception]) -> None:
+def test_numbers_that_would_change_are_refused(ids: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="ids"):
         of(ids)
     assert len(freeze(ids[:0], np.uint32, "ids")) == 0
 
 
-def test_a_blob_that_is_no_bytes() -> None:
+def test_a_blob_that_is_not_bytes_is_refused() -> None:
     with pytest.raises(TypeError, match="blob: expected bytes, not str"):
         TokenTable("a", np.array([1], np.uint32))  # type: ignore[arg-type]
 
 
-def test_models_are_made_while_other_threads_write() -> None:
-    """The memory that the core reads without the interpreter's lock is no caller's."""
+def test_models_are_consistent_while_other_threads_write() -> None:
+    """The core reads no memory of a caller without the GIL."""
     size = 20_000
     tokens = TokenTable.of([*BYTES, *(f"t{number}".encode() for number in range(size))])
     right = np.arange(len(tokens), dtype=np.uint32)

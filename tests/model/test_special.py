@@ -1,4 +1,4 @@
-"""Which contents can be special tokens beside each other."""
+"""Contents that can, and cannot, be special tokens together."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_contents_that_clash_are_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("contents", [[], ["aa"], ["<|a|>", "<|b|>"], ["a", "☀", " "], ["a" * 1024]])
-def test_contents_that_stand_beside_each_other(contents: list[str]) -> None:
+def test_contents_that_do_not_clash_are_accepted(contents: list[str]) -> None:
     check_special_tokens(contents)
 
 
@@ -46,8 +46,8 @@ def test_other_types_are_a_type_error(content: Any) -> None:
 
 
 def clash_by_definition(contents: list[str]) -> object:
-    """What the error names: the first content that is there twice; else the first that holds another, or ends as another
-    begins, and that other, of which it is the one that starts first, then one that stands whole in it, then the shortest.
+    """The value of the error: the first repeated content; else the first that holds another, or ends as another
+    begins, with that other: the one that starts first, then one that is whole in it, then the shortest.
     """
     for place, content in enumerate(contents):
         if content in contents[:place]:
@@ -83,7 +83,7 @@ def test_the_check_names_what_its_definition_names(contents: list[str]) -> None:
 
 
 def apart(count: int, length: int) -> list[str]:
-    """Contents of which each begins and ends as no other does, and most of which is the same."""
+    """Contents with unique first and last characters and equal middles."""
     return [f"{chr(0x4E00 + place)}{'x' * (length - 2)}{chr(0xAC00 + place)}" for place in range(count)]
 
 
@@ -96,7 +96,7 @@ HOSTILE: dict[str, Callable[[int], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_check_takes_steps_as_there_are_characters(name: str) -> None:
+def test_the_check_takes_time_in_proportion_to_the_characters(name: str) -> None:
     def steps(size: int) -> float:
         contents = HOSTILE[name](size)
         return lines_run(lambda: checked(contents)) / sum(map(len, contents))

@@ -1,6 +1,6 @@
 """The playground in a real headless Chromium: every view, by mouse and by keyboard alone; `make test-browser` sets it up.
 
-Every test holds the page to what is always true of it: no request leaves this machine, no script complains, and at most
+On every page, no request leaves this machine, no script complains, and there are at most
 3,000 nodes. Figures of speed are printed, not asserted, because machines differ: `TOKSMITH_SPEED=1` measures them.
 """
 
@@ -28,7 +28,7 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.P
 
 
 def fragment_of(page: Any) -> str:
-    page.wait_for_timeout(700)  # the fragment follows when nobody types any more
+    page.wait_for_timeout(700)  # the fragment follows after a pause in typing
     return str(page.evaluate("location.hash")).removeprefix("#")
 
 
@@ -60,7 +60,7 @@ def test_white_space_is_marked_and_a_shared_character_drawn_once(seen: Seen) -> 
     assert "\\xa0" in "".join(seen.drawn()) or seen.page.locator(".glyph", has_text="\\xa0").count() == 1
 
 
-def test_a_token_is_told_to_the_pointer_and_to_the_focus(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_pointer_and_focus_show_the_card_of_a_token(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     seen.open(text=" goose lays").page.check("input[value=large]")
     seen.page.uncheck("input[value=bytes]")
     seen.wait("#counts", "11 characters")
@@ -76,15 +76,15 @@ def test_a_token_is_told_to_the_pointer_and_to_the_focus(seen: Seen, toks: dict[
         str(tree.nodes[root.left].id),
     ]
 
-    def told() -> None:
+    def check_card() -> None:
         seen.wait(".card", "merged from")
         assert all(each in seen.words(".card") for each in expected), seen.words(".card")
 
     seen.page.locator(".rows .t").first.hover()
-    told()
+    check_card()
     seen.page.mouse.move(5, 5)
     seen.page.locator(".rows .t").first.focus()
-    told()
+    check_card()
     assert seen.page.locator(".rows .t").first.get_attribute("aria-selected") == "true"
     seen.live("token 1 of")
 
@@ -125,7 +125,7 @@ def test_differences_are_walked_by_keys_and_buttons(seen: Seen, toks: dict[str, 
     names = ["bytes", "small", "medium", "large"]
     for name in names[1:]:
         seen.page.check(f"input[value={name}]")
-    assert seen.page.is_disabled("input[value=spare]"), "four are beside each other, and no fifth"
+    assert seen.page.is_disabled("input[value=spare]"), "four are compared, and no fifth"
     found = toksmith.explain.differences({name: toks[name] for name in names}, TEXT * 40)
     seen.wait(".compare", f"{len(found.differences)} stretches")
     assert seen.page.locator(".column").count() == 4
@@ -175,7 +175,7 @@ def test_merges_are_stepped_scrubbed_and_played(seen: Seen, toks: dict[str, toks
     seen.wait(".player", "1 of 1")
 
 
-def test_nothing_plays_by_itself_where_less_motion_is_asked_for(
+def test_nothing_plays_by_itself_where_less_motion_is_requested(
     browser: Any, playground: toksmith.types.Playground
 ) -> None:
     context = browser.new_context(reduced_motion="reduce")
@@ -308,7 +308,7 @@ def test_every_view_is_exported(seen: Seen, format: str, tmp_path: Path) -> None
             if field == tab:
                 seen.page.fill(*value)
         seen.page.wait_for_timeout(300)
-        seen.until("document.querySelector('#busy').hidden")  # what there is to export is there
+        seen.until("document.querySelector('#busy').hidden")  # the view is complete
         with seen.page.expect_download() as caught:
             seen.page.click(
                 f"#panel >> text={format.upper()}"
@@ -327,7 +327,7 @@ def test_every_view_is_exported(seen: Seen, format: str, tmp_path: Path) -> None
 # Links
 
 
-def test_a_link_brings_everything_back(seen: Seen) -> None:
+def test_a_link_restores_the_whole_state(seen: Seen) -> None:
     text = "low \ud800 नम \u202e egg "
     seen.open(text=None)
     seen.page.evaluate(PUT, text)
@@ -345,13 +345,13 @@ def test_a_link_brings_everything_back(seen: Seen) -> None:
     assert again.page.input_value("#special") == "allow" and again.page.input_value("#field-price") == "3"
     again.tab("tokens")
     again.page.wait_for_selector(".rows .t.on[data-w='1'][data-i='2']")
-    assert not [url for url in again.requests if link[:30] in url], "the fragment is no server's business"
+    assert not [url for url in again.requests if link[:30] in url], "the fragment goes to no server"
 
 
-def test_links_that_are_newer_damaged_or_of_other_tokenizers_are_told(seen: Seen) -> None:
+def test_newer_and_damaged_links_and_unknown_tokenizers_are_named(seen: Seen) -> None:
     seen.open("2.abcdef", text=None)
     seen.wait("#banner", "newer version")
-    assert fragment_of(seen.page) == "2.abcdef", "a link that was not read is left alone"
+    assert fragment_of(seen.page) == "2.abcdef", "a link that cannot be read stays"
     for wrong in ("1.!!!", "1.", "x", "1.AAAA", "%E0"):
         seen.page.evaluate("fragment => { location.hash = fragment; }", wrong)
         seen.wait("#banner", "damaged")
@@ -365,7 +365,7 @@ def test_links_that_are_newer_damaged_or_of_other_tokenizers_are_told(seen: Seen
     assert seen.page.locator(".rows .t").count() > 0
 
 
-def test_a_text_too_long_for_a_link_is_told(seen: Seen) -> None:
+def test_a_text_too_long_for_a_link_is_named(seen: Seen) -> None:
     noise = "".join(chr(0x4E00 + (number * 7919) % 20000) for number in range(30_000))
     seen.open(text=noise)
     seen.page.click("#share")
@@ -373,27 +373,7 @@ def test_a_text_too_long_for_a_link_is_told(seen: Seen) -> None:
     assert len(fragment_of(seen.page)) < 1000
 
 
-# What goes wrong
-
-
-def test_what_cannot_be_loaded_is_named(seen: Seen) -> None:
-    seen.open()
-    assert "broken could not be loaded" in seen.words("#tokenizers")
-
-
-def test_a_server_that_was_stopped_is_told_and_comes_back(browser: Any, toks: dict[str, toksmith.Tokenizer]) -> None:
-    context = browser.new_context()
-    first = toksmith.play(toks)
-    seen = Seen(context.new_page(), first.url).open(text="kept text")
-    first.stop()
-    seen.page.fill("#text", "kept text and more")
-    seen.wait("#banner", "does not answer")
-    assert seen.page.input_value("#text") == "kept text and more"
-    with toksmith.play(toks, port=first.port) as again:
-        assert again.port == first.port
-        seen.settle(len("kept text and more"))
-        seen.page.wait_for_selector("#banner", state="hidden")
-    context.close()
+# Failures
 
 
 class Foreign(http.server.BaseHTTPRequestHandler):
@@ -406,7 +386,7 @@ class Foreign(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"<!DOCTYPE html><title>other</title>")
 
     def log_message(self, *_: object) -> None:
-        """Says nothing."""
+        """Log nothing."""
 
 
 ASK = """async (url) => {
@@ -430,7 +410,7 @@ ASK = """async (url) => {
 }"""
 
 
-def test_another_origin_gets_nothing(browser: Any, playground: toksmith.types.Playground) -> None:
+def test_another_origin_reads_nothing(browser: Any, playground: toksmith.types.Playground) -> None:
     other = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
     threading.Thread(target=other.serve_forever, daemon=True).start()
     context = browser.new_context()
@@ -447,7 +427,7 @@ def test_another_origin_gets_nothing(browser: Any, playground: toksmith.types.Pl
     other.server_close()
 
 
-def test_the_policy_stops_what_is_not_the_page_s_own(seen: Seen) -> None:
+def test_the_policy_stops_foreign_scripts_and_requests(seen: Seen) -> None:
     seen.open()
     stopped = seen.page.evaluate("""async () => {
       const found = [];
@@ -478,9 +458,7 @@ def test_bidirectional_text_is_isolated(seen: Seen) -> None:
 # Long texts
 
 
-def test_the_differences_of_a_long_text_are_those_after_the_last_keystroke(
-    seen: Seen, toks: dict[str, toksmith.Tokenizer]
-) -> None:
+def test_differences_of_a_long_text_follow_the_last_keystroke(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     text = "the goose lays a golden egg " * 4_000
     seen.open(text="")
     seen.page.check("input[value=large]")
@@ -495,7 +473,7 @@ def test_the_differences_of_a_long_text_are_those_after_the_last_keystroke(
 
 
 @pytest.mark.parametrize("kind", ["lines", "one line", "dense", "newlines"])
-def test_five_megabytes_stay_in_hand(seen: Seen, kind: str) -> None:
+def test_five_megabytes_need_few_nodes(seen: Seen, kind: str) -> None:
     line = "the goose lays a golden egg नम 낮은 every day of the lowest year\n"
     unit = {"lines": line, "one line": line.strip() + " ", "dense": "x1!नé", "newlines": "\n"}[kind]
     text = (unit * (5_000_000 // len(unit.encode()) + 1)).encode()[:5_000_000].decode("utf-8", "ignore")
@@ -552,7 +530,7 @@ PAINT = """async (added) => {
 }"""
 
 
-@pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures; TOKSMITH_SPEED=1 asks for it")
+@pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures; lacks TOKSMITH_SPEED=1")
 @pytest.mark.parametrize("published", [["cl100k_base"], ["gpt2", "cl100k_base"]], ids=len)
 def test_keystrokes_are_painted_at_once(
     browser: Any, published: list[str], vocab_dir: Path, corpora_dir: Path, monkeypatch: pytest.MonkeyPatch
@@ -567,7 +545,7 @@ def test_keystrokes_are_painted_at_once(
             seen.open(text="")
             for name in published:
                 seen.page.check(f"input[value={name}]")
-            # The page takes only a long text out of a paste.
+            # The page keeps only long pasted texts outside of the box.
             seen.page.evaluate(PUT if chars < 1_000_000 else PASTE, text[:chars])
             seen.settle(chars)
             seen.page.wait_for_timeout(1500)
@@ -606,12 +584,12 @@ def test_the_page_of_all_views_stands_alone(browser: Any, toks: dict[str, toksmi
         context.close()
 
 
-# For everybody
+# Accessibility
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
-def test_every_view_is_read_in_both_themes_and_in_narrow_windows(
+def test_every_view_is_readable_in_both_themes_and_in_narrow_windows(
     browser: Any, playground: toksmith.types.Playground, scheme: str, width: int
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
@@ -662,7 +640,7 @@ def test_the_keyboard_alone_is_enough(seen: Seen) -> None:
             break
         reached.append(at[0])
         if at[0]:
-            assert at[1] != "none", f"the focus is not seen on {at}"
+            assert at[1] != "none", f"the focus is invisible on {at}"
     assert {"share", "theme", "help", "text", "special", "clear", "tab-tokens", "given-ids"} <= set(reached)
     # A choice of tokenizers, the views, a walk through the tokens, a difference, and back to the text.
     seen.page.focus("input[value=large]")
@@ -709,7 +687,7 @@ FABLE = (
 def test_screenshots(
     browser: Any, shot: str, vocab_dir: Path, corpora_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 those that are committed."""
+    """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 the committed ones."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     names = ["gpt2", "cl100k_base", "o200k_base"] if shot in ("four", "narrow") else ["cl100k_base"]
     named: dict[str, Any] = {name: name for name in names}
@@ -750,3 +728,23 @@ def test_screenshots(
         seen.page.screenshot(path=path)
         assert path.stat().st_size > 10_000
         context.close()
+
+
+def test_what_cannot_be_loaded_is_named(seen: Seen) -> None:
+    seen.open()
+    assert "broken could not be loaded" in seen.words("#tokenizers")
+
+
+def test_a_server_that_was_stopped_is_told_and_comes_back(browser: Any, toks: dict[str, toksmith.Tokenizer]) -> None:
+    context = browser.new_context()
+    first = toksmith.play(toks)
+    seen = Seen(context.new_page(), first.url).open(text="kept text")
+    first.stop()
+    seen.page.fill("#text", "kept text and more")
+    seen.wait("#banner", "does not answer")
+    assert seen.page.input_value("#text") == "kept text and more"
+    with toksmith.play(toks, port=first.port) as again:
+        assert again.port == first.port
+        seen.settle(len("kept text and more"))
+        seen.page.wait_for_selector("#banner", state="hidden")
+    context.close()

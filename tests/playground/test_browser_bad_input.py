@@ -1,6 +1,6 @@
 """Every view of the playground with every kind of tokenizer and every kind of bad text, and when the server is gone.
 
-A view gives an answer, or one plain sentence that says why it cannot; it never breaks, and never speaks of Python.
+A view gives an answer, or one plain sentence with the reason; it never breaks, and never mentions Python.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ TEXTS = {
     "controls": "\0\x1b[31m\r\n\x7f\u200b\u202e\u2028",
     "one long word": "x" * 20_000,
 }
-# What a view cannot do with a kind of tokenizer, which it says in a sentence.
+# The views that refuse some kinds of tokenizers, with a sentence.
 MERGED = {"bpe", "characters"}
-CLOSED = {"words", "chars"}  # kinds that have no token for what they do not know
+CLOSED = {"words", "chars"}  # kinds without a token for unknown text
 REFUSES = {"merges": lambda kind: kind not in MERGED, "forest": lambda kind: kind not in MERGED}
-# What no sentence for a reader holds: marks of a fault, and Python.
+# Marks of a fault, and names of Python, which no sentence for a reader contains.
 FAULTS = re.compile(r"undefined|NaN|\[object|unexpected|Traceback|\b\w+Error\b|\b\w+=|\ufffd{2}")
 FIVE = "the goose lays a golden egg नम 낮은 every day of the lowest year\n" * 72_000
 
@@ -57,7 +57,7 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.P
 
 
 def take(seen: Seen, text: str | bytes) -> None:
-    """Give the page a text, as a file where it is bytes that are not UTF-8."""
+    """Gives the page a text; invalid UTF-8 goes through a file."""
     if isinstance(text, str):
         seen.page.evaluate(PUT, text)
     else:
@@ -66,8 +66,8 @@ def take(seen: Seen, text: str | bytes) -> None:
         seen.wait("#banner", "not all UTF-8")
 
 
-def answered(seen: Seen, tab: str) -> str:
-    """Open a view, and wait until it has nothing left to ask; what it says then."""
+def text_of_view(seen: Seen, tab: str) -> str:
+    """Opens a view, waits for its last answer, and returns its text."""
     seen.tab(tab)
     panel = f"document.querySelector('#panel').getAttribute('aria-labelledby') === 'tab-{tab}'"
     seen.until(f"{panel} && !document.querySelector('#panel .busy')")
@@ -77,12 +77,12 @@ def answered(seen: Seen, tab: str) -> str:
 
 
 def check(seen: Seen, tab: str, kind: str) -> None:
-    """The view in sight says something, and nothing that only its author understands."""
-    said = answered(seen, tab)
+    """Requires text in the visible view, without marks of a fault."""
+    said = text_of_view(seen, tab)
     assert said.strip(), (tab, kind)
     bad = seen.page.locator("#panel .bad:visible, #problem:visible").all_inner_texts()
     for sentence in bad:
-        own = re.sub("“[^”]*”", "", sentence)  # without what it quotes
+        own = re.sub("“[^”]*”", "", sentence)  # without quotations
         assert len(own) > 10 and not FAULTS.search(own), (tab, kind, sentence)
     if kind in CLOSED:
         bad = [each for each in bad if "is not in the vocabulary" not in each]
@@ -112,11 +112,11 @@ def test_every_view_takes_five_megabytes(seen: Seen, tab: str) -> None:
     assert seen.nodes() <= 3000
 
 
-def test_what_is_refused_is_said_in_words_of_the_page(seen: Seen) -> None:
+def test_refusals_use_the_words_of_the_page(seen: Seen) -> None:
     seen.open(text=f"low {SPECIAL} egg")
     seen.page.select_option("#special", "raise")
     for tab in TABS:
-        said = answered(seen, tab)
+        said = text_of_view(seen, tab)
         problems = seen.page.locator("#panel .bad:visible, #panel .warn:visible, #problem:visible").all_inner_texts()
         assert said.strip() and not any(FAULTS.search(each) for each in problems), (tab, problems)
     seen.tab("tokens")
@@ -136,7 +136,7 @@ NO_TOKENIZERS = {
 
 
 @pytest.mark.parametrize("name", NO_TOKENIZERS)
-def test_a_file_that_is_no_tokenizer_is_refused_and_changes_nothing(seen: Seen, name: str) -> None:
+def test_a_file_without_a_tokenizer_is_refused_and_changes_nothing(seen: Seen, name: str) -> None:
     seen.open(text="kept")
     before = seen.words("#tokenizers")
     drop(seen, (name, NO_TOKENIZERS[name]))
@@ -160,7 +160,7 @@ def test_every_view_says_that_the_server_is_gone_and_recovers(
     context = browser.new_context(viewport={"width": 1200, "height": 900})
     seen = Seen(context.new_page(), running.url).open(text="slow goose")
     for number, tab in enumerate(TABS):
-        assert answered(seen, tab).strip()
+        assert text_of_view(seen, tab).strip()
         running.stop()
         text = f"slow goose {number}"
         seen.page.fill("#text", text)
@@ -191,7 +191,7 @@ def test_a_tokenizer_that_is_gone_with_the_server_is_named(browser: Any, toks: d
     context.close()
 
 
-def test_what_fails_to_load_leaves_every_view_to_the_others(seen: Seen) -> None:
+def test_every_view_works_next_to_a_tokenizer_that_fails_to_load(seen: Seen) -> None:
     seen.open(text="low")
     assert "broken could not be loaded" in seen.words("#tokenizers")
     for tab in TABS:

@@ -1,4 +1,4 @@
-"""The playground for everybody: axe-core finds nothing, targets are large, and what is heard, copied and printed is right.
+"""Accessibility of the playground: axe-core, sizes of targets, screen readers, copies and print.
 
 `make test-browser` sets it up. axe-core is the script in the package axe-playwright-python; where it is missing the test says so.
 """
@@ -16,7 +16,7 @@ from browsing import IN_SIGHT, TABS, TEXT, Seen, watched
 import toksmith
 
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
-# Tokens in the rows are as wide as their text, which is what they are about; the ids below choose the same tokens.
+# Tokens in the rows are as wide as their text; the ids below choose the same tokens.
 AXE = """async (rules) => {
   const options = { runOnly: rules, rules: { 'target-size': { selector: ':not(.rows .t)' } } };
   const found = await axe.run({ exclude: [] }, options);
@@ -53,14 +53,14 @@ def axe_source() -> str:
     return (Path(found.origin).parent / "axe.min.js").read_text(encoding="utf-8")
 
 
-def looked(browser: Any, playground: toksmith.types.Playground, **options: Any) -> Any:
+def open_page(browser: Any, playground: toksmith.types.Playground, **options: Any) -> Any:
     return watched(browser, playground.url, **options)
 
 
-def filled(seen: Seen, tab: str) -> None:
+def open_view(seen: Seen, tab: str) -> None:
     """Open a view, and wait for all of it."""
     seen.tab(tab)
-    for _ in range(2):  # a view may ask again for what its first answer names
+    for _ in range(2):  # a view can send a second request after its first answer
         seen.page.wait_for_timeout(250)
         seen.until("document.querySelector('#busy').hidden && !document.body.classList.contains('busy')")
     if tab == "vocabulary":
@@ -75,12 +75,12 @@ def filled(seen: Seen, tab: str) -> None:
 def test_axe_finds_nothing(browser: Any, playground: toksmith.types.Playground, width: int, scheme: str) -> None:
     source = axe_source()
     size = {"width": width, "height": 900}
-    with looked(browser, playground, viewport=size, color_scheme=scheme, reduced_motion="reduce") as seen:
+    with open_page(browser, playground, viewport=size, color_scheme=scheme, reduced_motion="reduce") as seen:
         seen.open(text=TEXT)
         seen.page.evaluate(source)
         seen.page.check("input[value=small]")
         for tab in TABS:
-            filled(seen, tab)
+            open_view(seen, tab)
             assert seen.page.evaluate(AXE, RULES) == [], tab
             assert seen.page.evaluate(SMALL) == [], tab
             levels = seen.page.evaluate(HEADINGS)
@@ -91,7 +91,7 @@ def test_axe_finds_nothing(browser: Any, playground: toksmith.types.Playground, 
 
 
 def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.types.Playground) -> None:
-    with looked(browser, playground) as seen:
+    with open_page(browser, playground) as seen:
         seen.open(text=" slow\n\tन")
         names = seen.page.locator(".rows [role=option]").evaluate_all("all => all.map((each) => each.ariaLabel)")
         assert [name.split(", id")[0] for name in names[:6]] == ["space", "s", "l", "o", "w", "new line"]
@@ -104,7 +104,7 @@ def test_tokens_are_heard_in_words(browser: Any, playground: toksmith.types.Play
 
 
 def test_copied_tokens_are_their_text(browser: Any, playground: toksmith.types.Playground) -> None:
-    with looked(browser, playground) as seen:
+    with open_page(browser, playground) as seen:
         seen.open(text="a slow\n\tनम egg")
         seen.page.evaluate("document.activeElement.blur()")
         read = "navigator.clipboard.readText()"
@@ -128,7 +128,7 @@ def test_tokens_are_above_the_fold(
     browser: Any, playground: toksmith.types.Playground, width: int, height: int
 ) -> None:
     """Of a window of 1,440 pixels at 100 % and 200 %, and of 1,280 at 200 %, with two tokenizers."""
-    with looked(browser, playground, viewport={"width": width, "height": height}) as seen:
+    with open_page(browser, playground, viewport={"width": width, "height": height}) as seen:
         seen.open(text=TEXT)
         seen.page.check("input[value=small]")
         seen.wait("#panel", "cut differently")
@@ -140,7 +140,7 @@ def test_tokens_are_above_the_fold(
 
 
 def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.types.Playground) -> None:
-    with looked(browser, playground, viewport={"width": 390, "height": 844}) as seen:
+    with open_page(browser, playground, viewport={"width": 390, "height": 844}) as seen:
         seen.open(text=TEXT)
         assert not seen.page.is_visible(".card")
         seen.page.locator(".rows .t[data-i='4']").first.click()
@@ -155,7 +155,7 @@ def test_the_card_is_a_sheet_on_a_telephone(browser: Any, playground: toksmith.t
 
 
 def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playground: toksmith.types.Playground) -> None:
-    with looked(browser, playground, color_scheme="dark") as seen:
+    with open_page(browser, playground, color_scheme="dark") as seen:
         seen.open(text=f"{TEXT}\n" * 30)
         seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         seen.page.emulate_media(media="print")
@@ -166,7 +166,7 @@ def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playgroun
         assert shown == 0 and seen.words("#panel h2") == "Tokens" and not seen.page.is_visible(".switch")
         style = seen.page.evaluate("getComputedStyle(document.querySelector('#printed')).unicodeBidi")
         assert style == "plaintext", "each line of the text runs in its direction"
-        assert seen.page.locator(".row").count() > 12, "what is on the page, not only what is in sight"
+        assert seen.page.locator(".row").count() > 12, "all rows of the page, not only the visible ones"
         assert seen.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
         seen.page.emulate_media(media="screen")
         seen.page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -175,7 +175,7 @@ def test_paper_has_the_text_and_the_view_and_no_controls(browser: Any, playgroun
 
 
 def test_forced_colours_keep_cuts_and_choices(browser: Any, playground: toksmith.types.Playground) -> None:
-    with looked(browser, playground, forced_colors="active") as seen:
+    with open_page(browser, playground, forced_colors="active") as seen:
         seen.open(text=TEXT)
         style = "([selector, name]) => getComputedStyle(document.querySelector(selector))[name]"
         assert seen.page.evaluate(style, [".rows .t.s", "borderLeftStyle"]) == "solid"

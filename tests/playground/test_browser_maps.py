@@ -1,4 +1,4 @@
-"""The views of folders, conversations, edits and languages in a real Chromium: what they show is what the library says."""
+"""The views of folders, conversations, edits and languages in a real Chromium show the results of the library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toksmith import explain, metrics
 from toksmith._render.pages import AREA_STEPS
 
 
-def a_folder(top: Path) -> Path:
+def write_folder(top: Path) -> Path:
     for path, data in {
         ".gitignore": b"*.log\n",
         "a.log": b"low " * 50,
@@ -39,7 +39,7 @@ def test_a_folder_opens_on_the_files_of_the_page(seen: Seen, toks: dict[str, tok
 
 
 def test_a_folder_is_mapped(seen: Seen, toks: dict[str, toksmith.Tokenizer], tmp_path: Path) -> None:
-    folder = a_folder(tmp_path)
+    folder = write_folder(tmp_path)
     seen.open().tab("folder")
     seen.page.set_input_files("#map-folder", str(folder))
     found = explain.folder(toks["bytes"], folder)
@@ -58,7 +58,7 @@ def test_a_folder_is_mapped(seen: Seen, toks: dict[str, toksmith.Tokenizer], tmp
     seen.until("!document.querySelector('nav.crumbs')")
 
 
-def test_a_folder_without_files_and_one_without_texts(seen: Seen, tmp_path: Path) -> None:
+def test_a_folder_without_texts_is_named(seen: Seen, tmp_path: Path) -> None:
     seen.open().tab("folder")
     (tmp_path / "only" / "x.bin").parent.mkdir()
     (tmp_path / "only" / "x.bin").write_bytes(b"\0" * 10)
@@ -67,13 +67,13 @@ def test_a_folder_without_files_and_one_without_texts(seen: Seen, tmp_path: Path
     seen.wait("#panel .answer", "1 binary")
 
 
-def test_the_colours_of_areas_are_those_of_the_page_that_is_written() -> None:
+def test_areas_have_the_colours_of_exported_pages() -> None:
     css = (STATIC / "views" / "folder.css").read_text(encoding="utf-8")
     for step, (light, dark) in enumerate(AREA_STEPS):
         assert re.findall(rf"--a{step}: (#[0-9a-f]+);", css) == [light, dark, dark]
 
 
-def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_edits_equal_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     text = "the goose lays a golden egg 낮은\n"
     seen.open(text=text)
     seen.page.check("input[value=medium]")
@@ -99,10 +99,10 @@ def test_edits_are_those_of_the_library(seen: Seen, toks: dict[str, toksmith.Tok
     seen.wait("#panel .answer", "Enter what is typed.")
 
 
-def test_a_conversation_is_that_of_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_a_conversation_equals_the_library(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     pytest.importorskip("jinja2")
     seen.open().tab("chat")
-    seen.wait("#panel .answer", "Message 3 spells <|end|>")  # what it opens with
+    seen.wait("#panel .answer", "Message 3 spells <|end|>")  # the first conversation
     talk = [{"role": "user", "content": "low <|end|> 낮은"}, {"role": "assistant", "content": "<b>goose</b>"}]
     seen.page.fill("#chat-messages", json.dumps(talk))
     found = explain.chat(toks["bytes"], talk, template="plain", variables={"bos_token": "", "eos_token": "<|end|>"})
@@ -147,7 +147,7 @@ def test_languages_are_compared_by_all_tokenizers(
     for at, one in enumerate(boxes):
         for other in boxes[:at]:
             apart = one["x"] >= other["x"] + other["width"] - 1 or other["x"] >= one["x"] + one["width"] - 1
-            assert apart or abs(one["y"] - other["y"]) >= 24, "labels lie over each other"
+            assert apart or abs(one["y"] - other["y"]) >= 24, "labels overlap"
     for name, text in (("en", "low lower"), ("<b>", "낮은 낮다"), ("empty", "")):
         (tmp_path / f"{name}.txt").write_text(f"{text}\n", encoding="utf-8")
     seen.page.set_input_files("#fair-files", [str(path) for path in sorted(tmp_path.glob("*.txt"))])
@@ -163,7 +163,7 @@ def test_languages_are_compared_by_all_tokenizers(
 
 @pytest.mark.parametrize("tab", ["folder", "chat", "edits", "fairness"])
 def test_pictures(browser: Any, tab: str, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes a picture of each view; with TOKSMITH_PICTURES=1 those of the guide."""
+    """Takes a picture of each view; with TOKSMITH_PICTURES=1 the pictures of the guide."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     names = ["cl100k_base", "o200k_base"] if tab in ("edits", "fairness") else ["o200k_base"]
     toks = {name: toksmith.load(name) for name in names}

@@ -63,7 +63,7 @@ def test_no_row_is_wider_than_its_box(seen: Seen, script: str, names: list[str])
 
 
 @pytest.mark.parametrize("script", ["arabic", "hebrew"])
-def test_a_row_runs_as_its_line_does(seen: Seen, script: str) -> None:
+def test_a_row_has_the_direction_of_its_line(seen: Seen, script: str) -> None:
     seen.open(text=f"{SCRIPTS[script]}\nthe goose {SCRIPTS[script][:9]}")
     rights = (
         seen.page.locator(".row.rtl")

@@ -1,6 +1,6 @@
 """Snapshots in a real headless Chromium, by mouse and by keyboard; `make test-browser` sets it up.
 
-Every page is held to what is always true of it: it asks for nothing but itself, and no script complains.
+Every page loads only itself, and no script complains.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIVE = ".unseen"
 
 
 class Opened:
-    """A page that was opened from a file, with what it asked for and what it complained of."""
+    """A page opened from a file, with its requests and its complaints."""
 
     def __init__(self, context: Any, path: Path) -> None:
         self.page = context.new_page()
@@ -47,7 +47,7 @@ Open = Callable[..., Opened]
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens a snapshot, or any HTML, in a window of its own."""
+    """Opens a snapshot, or any HTML, in a separate window."""
     pages: list[Opened] = []
     contexts = []
 
@@ -66,7 +66,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
         context.close()
 
 
-def test_a_token_is_told_to_the_pointer_and_to_the_keys(opened: Open) -> None:
+def test_pointer_and_keys_show_the_card_of_a_token(opened: Open) -> None:
     seen = opened(toksmith.snapshot(LARGE, " goose lays low"))
     tree = explain.token(LARGE, LARGE.encode(" goose lays low")[0])
     root = tree.nodes[tree.roots[0]]
@@ -103,7 +103,7 @@ def test_lines_are_walked_by_keys(opened: Open) -> None:
     assert seen.page.evaluate("document.activeElement.getBoundingClientRect().top") < tops[-1] + 1
 
 
-def test_merges_are_those_of_the_library(opened: Open) -> None:
+def test_merges_equal_the_library(opened: Open) -> None:
     seen = opened(toksmith.snapshot(LARGE, " slowest नमन"))
     steps = explain.merges(LARGE, " slowest")
     seen.page.locator(".t[data-i='0']").click()
@@ -126,7 +126,7 @@ def test_merges_are_those_of_the_library(opened: Open) -> None:
     assert seen.page.locator(".symbol").count() == len(explain.merges(LARGE, " नमन").steps[0].symbols)
 
 
-def test_nothing_plays_by_itself_where_less_motion_is_asked_for(opened: Open) -> None:
+def test_nothing_plays_by_itself_where_less_motion_is_requested(opened: Open) -> None:
     seen = opened(toksmith.snapshot(LARGE, " slowest"), reduced_motion="reduce")
     assert seen.page.get_by_role("button", name="Play", exact=True).is_disabled()
 
@@ -168,7 +168,7 @@ def test_several_tokenizers_have_their_own_merges_and_vocabularies(opened: Open)
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_text_is_run(opened: Open, text: str | bytes) -> None:
+def test_no_text_is_executed(opened: Open, text: str | bytes) -> None:
     seen = opened(toksmith.snapshot(SMALL, text, pieces=[text], vocabulary=100))
     seen.page.on("dialog", lambda dialog: seen.complaints.append(dialog.message))
     count = len(SMALL.encode(text, special="text"))
@@ -180,7 +180,7 @@ def test_no_text_is_run(opened: Open, text: str | bytes) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_a_page_is_read_in_both_schemes_and_in_narrow_windows(opened: Open, scheme: str, width: int) -> None:
+def test_a_page_is_readable_in_both_schemes_and_in_narrow_windows(opened: Open, scheme: str, width: int) -> None:
     made = toksmith.snapshot({"small": SMALL, "large": LARGE}, f"{TEXT}{'x' * 200} {TEXT * 20}", special="allow")
     seen = opened(made, width, color_scheme=scheme)
     seen.page.locator(".t[data-i='3']").first.click()
@@ -204,7 +204,7 @@ def test_a_page_prints_its_tokens(opened: Open) -> None:
     assert seen.page.evaluate(CONTRAST) == []
 
 
-def test_tokens_are_there_without_scripts(opened: Open) -> None:
+def test_tokens_are_visible_without_scripts(opened: Open) -> None:
     seen = opened(toksmith.snapshot(LARGE, TEXT), java_script_enabled=False)
     assert seen.page.locator(".tokens .t").first.is_visible()
     assert not seen.page.locator(".merges").is_visible() and not seen.page.locator(".vocabulary").is_visible()
@@ -239,7 +239,7 @@ FABLE = "A countryman has a goose that lays a golden egg every day.\n한 시골 
 
 @pytest.mark.parametrize("shot", ["explain", "snapshot", "snapshot-narrow"])
 def test_screenshots(opened: Open, shot: str, vocab_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 those that are committed."""
+    """Takes the pictures of the guide; with TOKSMITH_PICTURES=1 the committed ones."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
     narrow = shot == "snapshot-narrow"
     made = toksmith.snapshot("cl100k_base", FABLE, title="A goose and its tokens")

@@ -1,4 +1,4 @@
-"""What is round the views, in a real Chromium: models by name, earlier texts, own prices, marks, links, frames, and one file."""
+"""The tools around the views in a real Chromium: models, earlier texts, prices, marks, links, frames, and one file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.P
         yield running
 
 
-def stored(seen: Seen) -> list[str]:
+def storage_keys(seen: Seen) -> list[str]:
     return sorted(seen.page.evaluate("Object.keys(localStorage)"))
 
 
@@ -51,7 +51,7 @@ def test_models_are_used_or_say_how_to_get_them(
     seen.wait(".models", "echo low | toksmith count -t gpt-4")
 
 
-# What the browser keeps
+# Storage of the browser
 
 
 def test_earlier_texts_are_kept_chosen_and_forgotten(seen: Seen) -> None:
@@ -73,10 +73,10 @@ def test_earlier_texts_are_kept_chosen_and_forgotten(seen: Seen) -> None:
     seen.page.reload()
     seen.page.click("#earlier")
     texts = seen.page.evaluate("JSON.parse(localStorage.getItem('toksmith-texts')).map((each) => each.text)")
-    assert texts == ["the second text\nof two lines, and more", "the first text"], "a text that grew is the same one"
+    assert texts == ["the second text\nof two lines, and more", "the first text"], "a longer version replaces its text"
     seen.page.click("#forget")
     seen.wait(".earlier", "None yet.")
-    assert "toksmith-texts" not in stored(seen)
+    assert "toksmith-texts" not in storage_keys(seen)
     seen.page.uncheck("#earlier-on")
     seen.page.keyboard.press("Escape")
     seen.type("a secret")
@@ -84,7 +84,7 @@ def test_earlier_texts_are_kept_chosen_and_forgotten(seen: Seen) -> None:
     seen.wait(".earlier", "None yet.")
 
 
-def test_what_others_wrote_into_the_storage_does_no_harm(seen: Seen) -> None:
+def test_foreign_values_in_the_storage_do_no_harm(seen: Seen) -> None:
     seen.open()
     for value in ("{", "7", '[null, {"text": 3}, {"text": "fine", "at": 5}]'):
         seen.page.evaluate(
@@ -130,7 +130,7 @@ def test_prices_are_entered_counted_and_kept(seen: Seen, toks: dict[str, toksmit
     assert seen.page.locator(".costs tbody tr").count() == 0
     seen.page.click("#cost-add")
     seen.page.click("#cost-clear")
-    assert "toksmith-costs" not in stored(seen)
+    assert "toksmith-costs" not in storage_keys(seen)
 
 
 # Tokens
@@ -158,7 +158,7 @@ def test_white_space_is_marked_or_not(seen: Seen) -> None:
     assert "→" in seen.words(".rows") and "·" in seen.words(".rows")
     seen.page.uncheck("#marks")
     seen.until("!/[→·↵]/.test(document.querySelector('.rows').innerText)")
-    seen.page.wait_for_timeout(700)  # the fragment follows when nobody types any more
+    seen.page.wait_for_timeout(700)  # the fragment follows after a pause in typing
     link = seen.page.evaluate("location.hash").removeprefix("#")
     again = Seen(seen.page.context.new_page(), seen.url).open(link, text=None)
     assert not again.page.is_checked("#marks")
@@ -166,7 +166,7 @@ def test_white_space_is_marked_or_not(seen: Seen) -> None:
     seen.wait(".rows", "→")
 
 
-# What others get
+# Sharing
 
 
 def test_one_file_needs_no_server(seen: Seen, toks: dict[str, toksmith.Tokenizer], tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_frame_works_in_a_page_of_this_machine(seen: Seen, playground: toksmit
         assert inner.locator("#tab-trainer").is_visible()
         page.goto(f"{host}/plain")
         page.wait_for_load_state("networkidle")
-        assert page.frame_locator("iframe").locator("#counts").count() == 0, "only the address for frames may be in one"
+        assert page.frame_locator("iframe").locator("#counts").count() == 0, "only the address for frames can be framed"
         server.shutdown()
 
 

@@ -1,4 +1,4 @@
-"""The live trainer in a real Chromium: dragging, its switches, bad input, and what becomes of the tokenizer."""
+"""The live trainer in a real Chromium: dragging, its switches, bad input, and the saved tokenizer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files(texts: dict[str, bytes]) -> list[Any]:
     return [{"name": name, "mimeType": "text/plain", "buffer": data} for name, data in texts.items()]
 
 
-def opened(seen: Seen, texts: dict[str, bytes] | None = None, text: str = "slowest goose") -> Seen:
+def open_trainer(seen: Seen, texts: dict[str, bytes] | None = None, text: str = "slowest goose") -> Seen:
     """The trainer, once it has drawn an answer about these texts."""
     seen.open(text=text).tab("trainer")
     seen.wait(".train-figures", "bytes per token")
@@ -43,18 +43,10 @@ def opened(seen: Seen, texts: dict[str, bytes] | None = None, text: str = "slowe
     return seen
 
 
-def trained(texts: dict[str, bytes], size: int, **options: Any) -> toksmith.Tokenizer:
+def train_tokenizer(texts: dict[str, bytes], size: int, **options: Any) -> toksmith.Tokenizer:
     return toksmith.train(
         [*texts.values()], size, min_count=2, max_token_bytes=live_training.LONGEST, progress=False, **options
     )
-
-
-def drawn(seen: Seen) -> list[int]:
-    """The ids of the sentence."""
-    found = seen.page.evaluate(
-        "[...document.querySelectorAll('.train-sentence button')].map((b) => Number(b.dataset.id))"
-    )
-    return [int(id) for id in found]
 
 
 def until_drawn(seen: Seen, ids: list[int]) -> None:
@@ -64,8 +56,8 @@ def until_drawn(seen: Seen, ids: list[int]) -> None:
     )
 
 
-def test_it_opens_on_the_sentences_of_the_page(seen: Seen) -> None:
-    opened(seen)
+def test_the_trainer_opens_on_the_sentences_of_the_page(seen: Seen) -> None:
+    open_trainer(seen)
     assert seen.page.locator(".train-languages tbody tr").count() == len(toksmith.metrics.LANGUAGES)
     assert "the page’s sentences" in seen.words(".train-list")
     for part in ("languages", "newest", "tree", "sentence"):
@@ -73,7 +65,7 @@ def test_it_opens_on_the_sentences_of_the_page(seen: Seen) -> None:
 
 
 def test_dragging_draws_the_tokenizer_of_each_size(seen: Seen) -> None:
-    opened(seen, TEXTS)
+    open_trainer(seen, TEXTS)
     most = int(seen.page.get_attribute("#train-number", "max"))
     slider = seen.page.locator("#train-size")
     slider.focus()
@@ -85,7 +77,7 @@ def test_dragging_draws_the_tokenizer_of_each_size(seen: Seen) -> None:
         seen.page.keyboard.press("ArrowRight")
     size = int(seen.page.input_value("#train-number"))
     assert 256 < size < most
-    own = trained(TEXTS, size)
+    own = train_tokenizer(TEXTS, size)
     until_drawn(seen, own.encode("slowest goose"))
     seen.wait(".train-figures", f"{sum(own.count(data) for data in TEXTS.values()):,} tokens for all texts")
     assert slider.get_attribute("aria-valuetext") == f"{size:,} tokens"
@@ -97,10 +89,10 @@ def test_dragging_draws_the_tokenizer_of_each_size(seen: Seen) -> None:
     for part in (0.3, 0.5, 0.8, 1.0):
         seen.page.mouse.move(box["x"] + part * box["width"] - 2, box["y"] + box["height"] / 2)
     seen.page.mouse.up()
-    until_drawn(seen, trained(TEXTS, int(seen.page.input_value("#train-number"))).encode("slowest goose"))
+    until_drawn(seen, train_tokenizer(TEXTS, int(seen.page.input_value("#train-number"))).encode("slowest goose"))
     seen.page.fill("#train-number", "260")
     seen.page.keyboard.press("Enter")
-    until_drawn(seen, trained(TEXTS, 260).encode("slowest goose"))
+    until_drawn(seen, train_tokenizer(TEXTS, 260).encode("slowest goose"))
     seen.page.fill("#train-number", "10")
     seen.page.keyboard.press("Enter")
     seen.wait(".train-state.bad", f"from 256 tokens, which need no merge, to {most:,}")
@@ -108,7 +100,7 @@ def test_dragging_draws_the_tokenizer_of_each_size(seen: Seen) -> None:
 
 
 def test_every_answer_is_drawn_while_the_slider_moves(seen: Seen) -> None:
-    opened(seen, TEXTS)
+    open_trainer(seen, TEXTS)
     seen.page.evaluate(
         "() => { window.drawn = []; new MutationObserver(() => window.drawn.push(document.querySelector('.train-figure').innerText)).observe(document.querySelector('.train-figures'), { childList: true }); }"
     )
@@ -123,11 +115,11 @@ def test_every_answer_is_drawn_while_the_slider_moves(seen: Seen) -> None:
 
 
 def test_the_text_and_the_chosen_token_are_followed(seen: Seen) -> None:
-    opened(seen, TEXTS)
+    open_trainer(seen, TEXTS)
     seen.page.locator("#train-size").focus()
     seen.page.keyboard.press("End")
     size = int(seen.page.get_attribute("#train-number", "max"))
-    own = trained(TEXTS, size)
+    own = train_tokenizer(TEXTS, size)
     until_drawn(seen, own.encode("slowest goose"))
     seen.type("the lowest egg")
     until_drawn(seen, own.encode("the lowest egg"))
@@ -141,14 +133,14 @@ def test_the_text_and_the_chosen_token_are_followed(seen: Seen) -> None:
 
 
 def test_switches_train_again(seen: Seen) -> None:
-    opened(seen, TEXTS, text="the goose lays")
+    open_trainer(seen, TEXTS, text="the goose lays")
     seen.page.fill("#train-number", "270")
     seen.page.keyboard.press("Enter")
-    until_drawn(seen, trained(TEXTS, 270).encode("the goose lays"))
+    until_drawn(seen, train_tokenizer(TEXTS, 270).encode("the goose lays"))
     seen.page.select_option("#field-trainPattern", "")
-    until_drawn(seen, trained(TEXTS, 270, pattern=None).encode("the goose lays"))
+    until_drawn(seen, train_tokenizer(TEXTS, 270, pattern=None).encode("the goose lays"))
     seen.page.select_option("#field-trainTies", "first_seen")
-    until_drawn(seen, trained(TEXTS, 270, pattern=None, ties="first_seen").encode("the goose lays"))
+    until_drawn(seen, train_tokenizer(TEXTS, 270, pattern=None, ties="first_seen").encode("the goose lays"))
     seen.page.fill("#field-trainSpecial", "<|end|>")
     seen.page.keyboard.press("Enter")
     seen.wait(".train-state", "from 257 to")
@@ -169,8 +161,8 @@ def test_switches_train_again(seen: Seen) -> None:
         ("nothing", b"", "at least one byte"),
     ],
 )
-def test_texts_that_teach_little(seen: Seen, name: str, data: bytes, said: str) -> None:
-    opened(seen)
+def test_small_and_odd_texts_give_a_message(seen: Seen, name: str, data: bytes, said: str) -> None:
+    open_trainer(seen)
     seen.page.set_input_files("#train-files", files({f"{name}.txt": data}))
     seen.wait(".train-state", said)
     if not data:
@@ -181,8 +173,8 @@ def test_texts_that_teach_little(seen: Seen, name: str, data: bytes, said: str) 
     seen.wait(".train-state", "Trained on 13 bytes")
 
 
-def test_what_is_too_long_is_refused_before_it_changes_anything(seen: Seen) -> None:
-    opened(seen, TEXTS)
+def test_a_text_beyond_the_limits_is_refused_and_changes_nothing(seen: Seen) -> None:
+    open_trainer(seen, TEXTS)
     seen.page.set_input_files("#train-files", files({"long.txt": b"x" * 10_000_000}))
     seen.wait(".train-texts .bad", "the limit is 10,000,000. Nothing was added.")
     seen.page.set_input_files("#train-files", files({f"{number}.txt": b"x" for number in range(39)}))
@@ -193,7 +185,7 @@ def test_what_is_too_long_is_refused_before_it_changes_anything(seen: Seen) -> N
 
 
 def test_a_training_can_be_cancelled(seen: Seen) -> None:
-    opened(seen)
+    open_trainer(seen)
     seen.page.evaluate(
         """() => {
           const own = window.fetch;
@@ -216,24 +208,24 @@ def test_a_training_can_be_cancelled(seen: Seen) -> None:
 
 
 def test_texts_that_the_server_forgot_are_sent_again(seen: Seen) -> None:
-    opened(seen, TEXTS)
+    open_trainer(seen, TEXTS)
     for number in range(3):
         with watched(seen.page.context.browser, seen.url) as other:
-            opened(other, {"other.txt": f"low {number} low {number}".encode()})
+            open_trainer(other, {"other.txt": f"low {number} low {number}".encode()})
     seen.page.locator("#train-size").focus()
     seen.page.select_option("#field-trainTies", "first_seen")
     seen.wait(".train-state", "Trained on")
     size = int(seen.page.input_value("#train-number"))
-    until_drawn(seen, trained(TEXTS, size, ties="first_seen").encode("slowest goose"))
+    until_drawn(seen, train_tokenizer(TEXTS, size, ties="first_seen").encode("slowest goose"))
     assert [said for said in seen.complaints if "status of 409" in said], "the server had forgotten them"
     seen.complaints = [said for said in seen.complaints if "status of 409" not in said]
 
 
 def test_the_tokenizer_is_kept_and_saved(seen: Seen, tmp_path: Path) -> None:
-    opened(seen, TEXTS)
+    open_trainer(seen, TEXTS)
     seen.page.fill("#train-number", "262")
     seen.page.keyboard.press("Enter")
-    own = trained(TEXTS, 262)
+    own = train_tokenizer(TEXTS, 262)
     until_drawn(seen, own.encode("slowest goose"))
     with seen.page.expect_download() as caught:
         seen.page.click("#train-save")
@@ -257,7 +249,7 @@ def test_the_tokenizer_is_kept_and_saved(seen: Seen, tmp_path: Path) -> None:
 
 
 def test_files_are_dropped_on_the_texts(seen: Seen) -> None:
-    opened(seen)
+    open_trainer(seen)
     seen.page.evaluate(
         """() => {
           const data = new DataTransfer();
@@ -271,9 +263,11 @@ def test_files_are_dropped_on_the_texts(seen: Seen) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_it_can_be_read_and_named(browser: Any, playground: toksmith.types.Playground, scheme: Any, width: int) -> None:
+def test_the_trainer_has_contrast_and_names(
+    browser: Any, playground: toksmith.types.Playground, scheme: Any, width: int
+) -> None:
     with watched(browser, playground.url, viewport={"width": width, "height": 800}, color_scheme=scheme) as seen:
-        opened(seen, text="낮은 नमस्ते goose " * 40)
+        open_trainer(seen, text="낮은 नमस्ते goose " * 40)
         assert seen.page.evaluate(CONTRAST) == []
         assert seen.page.evaluate(NAMED) == []
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -281,13 +275,13 @@ def test_it_can_be_read_and_named(browser: Any, playground: toksmith.types.Playg
         assert seen.page.evaluate(small) == []
 
 
-def test_a_link_brings_the_size_and_the_switches_back(seen: Seen) -> None:
-    opened(seen)
+def test_a_link_restores_the_size_and_the_switches(seen: Seen) -> None:
+    open_trainer(seen)
     seen.page.fill("#train-number", "300")
     seen.page.keyboard.press("Enter")
     seen.page.select_option("#field-trainPattern", "gpt2")
     seen.wait(".train-figures", "300 tokens")
-    seen.page.wait_for_timeout(700)  # the fragment follows when nobody types any more
+    seen.page.wait_for_timeout(700)  # the fragment follows after a pause in typing
     link = seen.page.evaluate("location.hash").removeprefix("#")
     again = Seen(seen.page.context.new_page(), seen.url).open(link, text=None)
     again.wait(".train-figures", "300 tokens")
@@ -305,13 +299,13 @@ def beginning(path: Path, most: int) -> bytes:
 
 @pytest.mark.parametrize("size", [256, 500, 2000, 16000])
 def test_film(browser: Any, size: int, corpora_dir: Path, tmp_path: Path) -> None:
-    """Takes the film of the guide, a picture for each size; with TOKSMITH_PICTURES=1 those that are committed."""
+    """Takes the film of the guide, a picture for each size; with TOKSMITH_PICTURES=1 the committed ones."""
     names = ("english", "code", "hindi", "korean")
     texts = {f"{name}.txt": beginning(corpora_dir / f"{name}.jsonl.gz", 500_000) for name in names}
     tok = toksmith.train("low", merges=0, progress=False)
     view = {"width": 760, "height": 720}
     with toksmith.play({"bytes": tok}) as running, watched(browser, running.url, viewport=view) as seen:
-        opened(seen, texts, text="A countryman has a goose that lays a golden egg. 거위가 알을 낳는다.")
+        open_trainer(seen, texts, text="A countryman has a goose that lays a golden egg. 거위가 알을 낳는다.")
         seen.page.fill("#train-number", str(size))
         seen.page.keyboard.press("Enter")
         seen.wait(".train-figures", f"{size:,} tokens")

@@ -7,7 +7,7 @@ from browsing import PASTE, PUT, TABS, TEXT, Seen
 import toksmith
 
 NAMES = ("bytes", "small", "medium", "large")
-# What a view says when it has its answer, where it does not say the same for all tokenizers.
+# The fields that some views need for an answer.
 FILLED = {"merges": ("#piece", "low"), "forest": ("#field-id", "108"), "vocabulary": ("#field-query", "l")}
 
 
@@ -50,7 +50,7 @@ def test_every_view_answers_for_every_tokenizer_and_after_one_is_removed(seen: S
         seen.page.check("input[value=small]")
 
 
-def test_the_answers_are_those_of_the_tokenizer_that_is_chosen(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_answers_follow_the_chosen_tokenizer(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
     seen.open(text="slowest low <|end|>")
     for name in NAMES[1:]:
         seen.page.check(f"input[value={name}]")
@@ -90,7 +90,9 @@ TYPE = """([at, added]) => {
 }"""
 
 
-def test_of_a_long_text_counts_come_first_and_edits_are_sent(seen: Seen, toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_a_long_text_is_counted_first_and_only_its_edits_are_sent(
+    seen: Seen, toks: dict[str, toksmith.Tokenizer]
+) -> None:
     seen.open(text="x")
     seen.page.evaluate(HOLD)
     seen.page.evaluate("window.hold = /rows/")
@@ -124,7 +126,7 @@ def test_of_a_long_text_counts_come_first_and_edits_are_sent(seen: Seen, toks: d
         check_view(seen, tab, "bytes") if tab != "tokens" else None
 
 
-def test_work_can_be_cancelled_and_is_given_up_for_newer_work(seen: Seen) -> None:
+def test_work_is_cancelled_by_the_reader_and_by_newer_work(seen: Seen) -> None:
     seen.open(text="low")
     seen.page.evaluate(HOLD)
     seen.page.evaluate("window.hold = /rows|budget/")
@@ -134,7 +136,9 @@ def test_work_can_be_cancelled_and_is_given_up_for_newer_work(seen: Seen) -> Non
     seen.until("window.asked.filter((each) => each[2]?.aborted).length === 1 && window.held.length === 2")
     seen.page.click("#cancel")
     seen.wait("#problem", "You cancelled this")
-    seen.page.wait_for_selector("#busy", state="hidden")  # the ids, which are not held back, may still be on their way
+    seen.page.wait_for_selector(
+        "#busy", state="hidden"
+    )  # the request for ids, which the test does not hold, can still be running
     seen.page.evaluate("window.hold = null")
     seen.page.click("#problem button")
     seen.settle(6)

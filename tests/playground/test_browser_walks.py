@@ -102,7 +102,7 @@ def test_back_and_forward_walk_the_views_and_keep_the_text(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "slow goose lays\n", "\n\n"])
-def test_every_view_opens_with_something_in_it(seen: Seen, text: str) -> None:
+def test_every_view_opens_with_an_answer(seen: Seen, text: str) -> None:
     seen.open(text=text)
     seen.tab("merges")
     seen.wait(".player", "1 of")

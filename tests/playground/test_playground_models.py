@@ -1,4 +1,4 @@
-"""Models by name, contexts that belong to tokenizers, marks of white space, snapshots and frames: what the server answers."""
+"""Models by name, contexts that belong to tokenizers, marks of white space, snapshots and frames on the server."""
 
 from __future__ import annotations
 
@@ -28,13 +28,15 @@ def ask(session: views.Session, view: str, **values: Any) -> Any:
     return views.answer_values(view, views.ViewRequest(session, values))["result"]
 
 
-def test_models_have_a_source_that_load_knows_and_a_line_that_gets_it(session: views.Session) -> None:
+def test_models_have_a_source_for_load_and_a_command_that_downloads_it(session: views.Session) -> None:
     rows = ask(session, "models")["models"]
     assert {"GPT-4o", "Llama 3", "Mistral 7B", "Qwen2.5", "DeepSeek-V3"} <= {row["name"] for row in rows}
     assert len({row["source"] for row in rows}) == len(rows)
     for row in rows:
         found = ask(session, "model", source=row["source"])
-        assert found["here"] is False and "download=False" in found["why"], "the source has a meaning, and is not here"
+        assert found["here"] is False and "download=False" in found["why"], (
+            "the source is known, and not on this machine"
+        )
         assert found["line"] == row["line"] and row["source"] in row["line"]
 
 
@@ -78,7 +80,7 @@ def test_every_context_belongs_to_a_tokenizer() -> None:
     assert [*_models.SIZES.values()] == [1 << power for power in range(13, 21)]
 
 
-def test_the_budget_has_sizes_and_the_own_context(session: views.Session) -> None:
+def test_the_budget_has_standard_sizes_and_the_given_context(session: views.Session) -> None:
     rows = ask(session, "budget", text="low lower", tokenizers=["own"], context=3)["rows"]
     assert [row["model"] for row in rows] == [*_models.SIZES, "yours"]
     own = explain.budget(session.toks["own"], "low lower", context={"yours": 3}).rows[0]
@@ -92,20 +94,20 @@ def test_white_space_is_drawn_as_marks_or_as_spaces(session: views.Session) -> N
     data = text.encode()
     starts = layout.row_starts(text, layout.Frame(80, layout.Widths()))
 
-    def drawn(marks: bool) -> list[str]:
+    def draw_rows(marks: bool) -> list[str]:
         window = Rows(data, np.asarray(starts), [cut], marks=marks).window(0, 9)
         return [
             "".join(run[1] if isinstance(run[0], int) else run[0] for run in row) for row in window["cuts"][0]["rows"]
         ]
 
-    assert drawn(True) == ["low→···→·lower↵", "\\xa0x↵"]
-    assert drawn(False) == ["low  · → lower ", "\\xa0x "], "a dot and an arrow of the text itself stay"
+    assert draw_rows(True) == ["low→···→·lower↵", "\\xa0x↵"]
+    assert draw_rows(False) == ["low  · → lower ", "\\xa0x "], "a dot and an arrow of the text itself stay"
     values = {"text": "a b", "tokenizers": ["own"], "last": 1}
     assert ask(session, "rows", **values)["cuts"][0]["rows"][0][1][1] == "·"
     assert ask(session, "rows", **values, marks=False)["cuts"][0]["rows"][0][1][1] == " "
 
 
-def test_a_snapshot_is_that_of_the_library(session: views.Session) -> None:
+def test_a_snapshot_equals_the_library(session: views.Session) -> None:
     found = ask(session, "saved", text="slow lower", tokenizers=["own"], title="Low")["html"]
     assert found == toksmith.snapshot({"own": session.toks["own"]}, "slow lower", title="Low").html
     marked = toksmith.train("low", merges=0, special_tokens=["<|end|>"], progress=False)
@@ -118,7 +120,7 @@ def test_a_snapshot_is_that_of_the_library(session: views.Session) -> None:
     ("path", "query", "framed"),
     [("/", b"embed=1", True), ("/", b"", False), ("/", b"embed=10", False), ("/api/about", b"embed=1", False)],
 )
-def test_only_the_address_for_frames_may_be_in_one(path: str, query: bytes, framed: bool) -> None:
+def test_only_the_address_for_frames_can_be_framed(path: str, query: bytes, framed: bool) -> None:
     headers = server.headers_for({"path": path, "query_string": query})
     ancestors = headers["content-security-policy"].rpartition("frame-ancestors ")[2]
     assert ancestors == ("http://localhost:* http://127.0.0.1:*" if framed else "'none'")

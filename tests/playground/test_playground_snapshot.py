@@ -1,4 +1,4 @@
-"""Snapshots: what a page holds is the library's, nothing in it is fetched, and no text gets out of its place."""
+"""Snapshots: the values are the library's, the page fetches nothing, and no text escapes its element."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Parsed(HTMLParser):
         return list(dict.fromkeys(int(found["data-i"] or "") for _, found in self.tags if "data-i" in found))
 
 
-def parsed(*given: Any, **options: Any) -> Parsed:
+def parse_snapshot(*given: Any, **options: Any) -> Parsed:
     return Parsed(toksmith.snapshot(*given, **options).html)
 
 
@@ -103,8 +103,8 @@ def test_the_policy_allows_the_page_s_own_script_and_style_and_nothing_else() ->
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
-def test_no_text_gets_out_of_its_place(text: str | bytes) -> None:
-    plain = parsed(SMALL, "low")
+def test_no_text_escapes_its_element(text: str | bytes) -> None:
+    plain = parse_snapshot(SMALL, "low")
     title = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
     made = toksmith.snapshot({title: SMALL}, text, title=title, pieces=[text], vocabulary=300)
     page = Parsed(made.html)
@@ -121,8 +121,8 @@ def test_no_text_gets_out_of_its_place(text: str | bytes) -> None:
 
 
 @given(st.sampled_from([*HARD_TEXTS.values()]) | st.text(max_size=40) | st.binary(max_size=40))
-def test_tokens_are_those_of_the_library(text: str | bytes) -> None:
-    page = parsed({"small": SMALL, "large": LARGE}, text, vocabulary=0)
+def test_tokens_equal_the_library(text: str | bytes) -> None:
+    page = parse_snapshot({"small": SMALL, "large": LARGE}, text, vocabulary=0)
     for own, tok in zip(page.data["tokenizers"], (SMALL, LARGE), strict=True):
         found = explain.text(tok, text)
         assert own["ids"] == [token.id for token in found.tokens]
@@ -137,27 +137,29 @@ def test_the_same_snapshot_is_the_same_bytes() -> None:
     assert toksmith.snapshot(LARGE, TEXT).html == toksmith.snapshot(LARGE, TEXT).html
 
 
-def test_the_title_is_the_names_of_the_tokenizers_or_what_is_given() -> None:
+def test_the_title_is_given_or_the_names_of_the_tokenizers() -> None:
     assert "<title>small, large</title>" in toksmith.snapshot({"small": SMALL, "large": LARGE}, "low").html
     made = toksmith.snapshot(SMALL, "low", title="A <b> & c")
     assert '<h1 class="title">A &lt;b&gt; &amp; c</h1>' in made.html
     assert repr(made).startswith("<Snapshot 'A <b> & c': tokenizer 1 1; ")
 
 
-def test_a_cut_that_not_all_make_is_marked() -> None:
-    page = parsed({"small": SMALL, "large": LARGE}, "a golden egg")
+def test_a_cut_of_only_some_tokenizers_is_marked() -> None:
+    page = parse_snapshot({"small": SMALL, "large": LARGE}, "a golden egg")
     classes = [(found["class"] or "").split() for tag, found in page.tags if "data-i" in found]
     count = SMALL.count("a golden egg")
     assert [place for place, names in enumerate(classes) if "alone" in names]
     assert not any("alone" in names for names in classes[count:]), "the larger tokenizer cuts where the smaller does"
-    assert not any("alone" in (found.get("class") or "").split() for _, found in parsed(SMALL, "a golden egg").tags)
+    assert not any(
+        "alone" in (found.get("class") or "").split() for _, found in parse_snapshot(SMALL, "a golden egg").tags
+    )
 
 
 # Merges
 
 
-def replayed(own: Any, number: int) -> dict[str, Any]:
-    """The merges of a piece by the rule of `snapshot_page`, as `embedded.js` plays them: what `Merges.to_dict` gives."""
+def replay_merges(own: Any, number: int) -> dict[str, Any]:
+    """The merges of a piece by the rule of `snapshot_page`, as `embedded.js` plays them, in the form of `Merges.to_dict`."""
     piece = own["merges"]["pieces"][number]
     pairs = {json.dumps(pair[:2]): pair[2:] for pair in own["merges"]["pairs"]}
     symbols = piece["first"]
@@ -180,8 +182,8 @@ def replayed(own: Any, number: int) -> dict[str, Any]:
     return facts | {"steps": steps, "merged": [*map(symbol, symbols)]}
 
 
-def told(found: explain.Merges) -> dict[str, Any]:
-    """The same of the library."""
+def library_merges(found: explain.Merges) -> dict[str, Any]:
+    """The merges of the library in the same form."""
     values = found.to_dict()
 
     def symbol(one: dict[str, Any]) -> dict[str, Any]:
@@ -193,8 +195,8 @@ def told(found: explain.Merges) -> dict[str, Any]:
 
 
 @given(st.text(alphabet="lowerst नम낮 1", max_size=60) | st.sampled_from([*HARD_TEXTS.values()]))
-def test_merges_are_those_of_the_library(text: str) -> None:
-    [own] = parsed(LARGE, text, vocabulary=0).data["tokenizers"]
+def test_merges_equal_the_library(text: str) -> None:
+    [own] = parse_snapshot(LARGE, text, vocabulary=0).data["tokenizers"]
     played = {place for _, place in own["pieces"] if place >= 0}
     assert played == {*range(len(own["merges"]["pieces"]))}
     rows = [
@@ -202,33 +204,33 @@ def test_merges_are_those_of_the_library(text: str) -> None:
     ]
     for (data, tokens), (_, number) in zip(rows, own["pieces"], strict=True):
         if 1 < len(data) <= snapshot_page.LONGEST_PIECE:
-            assert replayed(own, number) == told(explain.merges(LARGE, data))
+            assert replay_merges(own, number) == library_merges(explain.merges(LARGE, data))
             assert own["merges"]["pieces"][number]["ids"] == [token.id for token in tokens]
         else:
             assert number == -1
 
 
-def test_pieces_that_are_asked_for_are_played() -> None:
-    [own] = parsed(LARGE, "goose", pieces=[" slowest", b"\xe0\xa4", " slowest"]).data["tokenizers"]
+def test_requested_pieces_are_played() -> None:
+    [own] = parse_snapshot(LARGE, "goose", pieces=[" slowest", b"\xe0\xa4", " slowest"]).data["tokenizers"]
     assert [piece["hex"] for piece in own["merges"]["pieces"]] == [b" slowest".hex(), "e0a4"]
     assert own["pieces"] == [[LARGE.count("goose"), -1]]
-    assert replayed(own, 0) == told(explain.merges(LARGE, " slowest"))
-    [none] = parsed(LARGE, "goose", pieces=[]).data["tokenizers"]
+    assert replay_merges(own, 0) == library_merges(explain.merges(LARGE, " slowest"))
+    [none] = parse_snapshot(LARGE, "goose", pieces=[]).data["tokenizers"]
     assert none["merges"] == {"pairs": [], "pieces": []}
     with pytest.raises(toksmith.errors.InvalidOption, match=r"pieces=.* at most 512"):
         toksmith.snapshot(LARGE, "goose", pieces=["x" * 513])
 
 
-def test_a_tokenizer_that_looks_whole_pieces_up_says_so(tmp_path: Path) -> None:
+def test_a_whole_piece_that_is_a_token_has_its_id(tmp_path: Path) -> None:
     ranks = tmp_path / "large.tiktoken"
     LARGE.save(ranks, allow_loss=["metadata"])
     tok = toksmith.load(ranks, pattern="o200k", special_tokens=LARGE.special_tokens)
-    [own] = parsed(tok, " slowest").data["tokenizers"]
+    [own] = parse_snapshot(tok, " slowest").data["tokenizers"]
     assert own["merges"]["pieces"][0]["whole"] == own["ids"][0]
 
 
-def test_a_tokenizer_that_does_not_merge_says_so() -> None:
-    [own] = parsed(UNIGRAM, "low lower").data["tokenizers"]
+def test_a_tokenizer_without_merges_has_a_message() -> None:
+    [own] = parse_snapshot(UNIGRAM, "low lower").data["tokenizers"]
     assert own["merges"] is None and "unigram does not merge" in own["unmerged"]
     assert own["ids"] == UNIGRAM.encode("low lower") and {*map(str, own["ids"])} <= {*own["table"]}
     assert all(len(row) == 3 for row in own["table"].values())
@@ -238,22 +240,22 @@ def test_a_tokenizer_that_does_not_merge_says_so() -> None:
 def test_words_are_played_where_a_normalizer_rewrites_the_text(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "mistral_v1.model")
     text = "The goose lays golden eggs 낮은"
-    [own] = parsed(tok, text).data["tokenizers"]
+    [own] = parse_snapshot(tok, text).data["tokenizers"]
     assert sum(count for count, _ in own["pieces"]) == len(tok.encode(text))
     words = [piece["shown"] for piece in own["merges"]["pieces"]]
     assert {"▁goose", "▁lays", "▁golden"} <= {*words}
     for number, piece in enumerate(own["merges"]["pieces"]):
-        assert replayed(own, number) == told(explain.merges(tok, bytes.fromhex(piece["hex"])))
+        assert replay_merges(own, number) == library_merges(explain.merges(tok, bytes.fromhex(piece["hex"])))
 
 
 # The vocabulary
 
 
-def test_the_slice_of_the_vocabulary_is_what_is_asked_for() -> None:
+def test_the_page_has_the_requested_slice_of_the_vocabulary() -> None:
     text = {*SMALL.encode("low")}
 
     def ids(vocabulary: Any) -> set[int]:
-        return {int(id) for id in parsed(SMALL, "low", vocabulary=vocabulary).data["tokenizers"][0]["table"]}
+        return {int(id) for id in parse_snapshot(SMALL, "low", vocabulary=vocabulary).data["tokenizers"][0]["table"]}
 
     assert text <= ids(0) <= text | {*range(256)} | {*range(256, 300)}
     assert ids(100) == ids(0) | {*range(100)} == ids(range(100))
@@ -267,8 +269,8 @@ def test_the_slice_of_the_vocabulary_is_what_is_asked_for() -> None:
         ids("300")
 
 
-def test_a_token_says_what_it_is_merged_from() -> None:
-    [own] = parsed(LARGE, " slowest", vocabulary=10**6).data["tokenizers"]
+def test_a_token_has_the_two_tokens_it_is_merged_from() -> None:
+    [own] = parse_snapshot(LARGE, " slowest", vocabulary=10**6).data["tokenizers"]
     for id, (_, hex, kind, *more) in own["table"].items():
         tree = explain.token(LARGE, int(id))
         assert (hex, snapshot_page.KINDS[kind]) == (tree.token.hex(), tree.kind)
@@ -285,7 +287,7 @@ def test_a_token_says_what_it_is_merged_from() -> None:
         assert {*map(str, filter(None, parts))} <= {*own["table"]}
 
 
-def test_kinds_are_those_of_the_library() -> None:
+def test_kinds_equal_the_library() -> None:
     assert get_args(Kind) == snapshot_page.KINDS
     said = ", ".join(f"'{kind}'" for kind in snapshot_page.KINDS)
     assert f"const KIND_NAMES = [{said}];" in (STATIC / "embedded.js").read_text(encoding="utf-8")
@@ -309,15 +311,7 @@ def test_a_long_text_is_cut_and_the_page_says_so() -> None:
     assert snapshots.first_bytes(b"x" * snapshots.MOST_BYTES) == (b"x" * snapshots.MOST_BYTES, [])
 
 
-@pytest.mark.slow
-def test_a_paragraph_with_a_published_vocabulary_is_small(vocab_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKSMITH_CACHE", str(vocab_dir))
-    made = toksmith.snapshot("cl100k_base", "A countryman has a goose that lays a golden egg every day. " * 8)
-    assert len(made.html.encode()) < 150_000
-    assert made.tokens == {"cl100k_base": 113}
-
-
-def test_what_cannot_be_loaded_is_an_error(tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(toksmith.errors.InvalidOption, match=r"gone.*tokenizers that can be loaded"):
         toksmith.snapshot({"low": SMALL, "gone": "no such file"}, "low")
     with pytest.raises(toksmith.errors.InvalidOption, match="at most 4"):
@@ -337,9 +331,9 @@ def test_a_fragment_is_one_element_that_markdown_leaves_whole() -> None:
     assert not re.search(r"\n\s*\n", made.html)
     tags = [tag for tag, _ in Parsed(made.html).tags]
     assert not {*tags} & {"html", "head", "body", "title", "meta", "h1"}
-    assert "id" not in {name for _, found in Parsed(made.html).tags for name in found}, "several are on one page"
+    assert "id" not in {name for _, found in Parsed(made.html).tags for name in found}, "several fragments share a page"
     assert MarkdownIt().render(f"before\n\n{made.html}\n\nafter") == f"<p>before</p>\n{made.html}\n<p>after</p>\n"
-    assert Parsed(made.html).data == parsed({"small": SMALL, "large": LARGE}, f"{TEXT}\n\n\n    x\n").data
+    assert Parsed(made.html).data == parse_snapshot({"small": SMALL, "large": LARGE}, f"{TEXT}\n\n\n    x\n").data
 
 
 def test_rules_hold_inside_a_snapshot_only() -> None:
@@ -358,12 +352,12 @@ def test_the_colours_are_those_of_every_medium() -> None:
         name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)", rules)
     }
     for name, light in LIGHT._asdict().items():
-        if isinstance(light, str) and name not in ("mark", "raw", "quiet"):  # a snapshot draws none of these
+        if isinstance(light, str) and name not in ("mark", "raw", "quiet"):  # a snapshot does not use these
             assert found[name.replace("_", "-")] == (light, getattr(DARK, name))
     assert [found[f"c{place}"] for place in range(5)] == [*zip(LIGHT.tokens, DARK.tokens, strict=True)]
 
 
-def test_the_script_is_the_modules_each_name_once() -> None:
+def test_the_script_joins_the_modules_without_duplicate_names() -> None:
     script = snapshot_page.script()
     assert not re.search(r"^(import|export|//)", script, re.MULTILINE) and "</" not in script and "<!--" not in script
     defined = [
@@ -378,14 +372,14 @@ def test_the_script_is_the_modules_each_name_once() -> None:
     assert len(defined) == len({*defined}) > 20
     for place, file in enumerate(snapshot_page.SCRIPTS):
         imported = re.findall(r"from '\./(\w+)\.js'", (STATIC / f"{file}.js").read_text(encoding="utf-8"))
-        before = {*snapshot_page.SCRIPTS[:place], "api"}  # for which `embedded` stands
+        before = {*snapshot_page.SCRIPTS[:place], "api"}  # `embedded` replaces it
         assert {*imported} <= before, file
 
 
 # The command
 
 
-def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
+def test_the_command_writes_the_result_of_the_function(tmp_path: Path) -> None:
     saved, out = tmp_path / "small.toksmith", tmp_path / "out.html"
     SMALL.save(saved)
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
@@ -406,7 +400,7 @@ def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
     assert out.read_text(encoding="utf-8") == made.html
 
 
-def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
+def test_the_command_names_wrong_options(tmp_path: Path) -> None:
     saved = tmp_path / "small.toksmith"
     SMALL.save(saved)
     given = ["explain", "snapshot", "--text", "low", "-t", saved]

@@ -1,4 +1,4 @@
-"""Edits of a text in the playground: what is kept of it is what would be made of the new text."""
+"""Edits of a text in the playground: the updated state equals the state of the new text."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def toks() -> dict[str, toksmith.Tokenizer]:
     return {str(merges): toksmith.train(CORPUS, merges=merges, **options) for merges in (10, 60)}
 
 
-def answered(session: views.Session, **values: Any) -> dict[str, Any]:
+def answer_rows(session: views.Session, **values: Any) -> dict[str, Any]:
     found = views.answer_values("rows", views.ViewRequest(session, {"cells": 30, "last": 200, **values}))
-    del found["result"]["wanted"]  # what the page should measure is of all texts
+    del found["result"]["wanted"]  # it depends on all texts
     return found
 
 
@@ -39,7 +39,7 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
     random_ = random.Random(7)
     common = {"tokenizers": [*toks], "special": special}
     session = views.Session(toks, {}, {})
-    key = answered(session, text=text, **common)["key"]
+    key = answer_rows(session, text=text, **common)["key"]
     for round_ in range(8):
         edits: list[list[Any]] = []
         for _ in range(random_.randrange(1, 4)):
@@ -48,9 +48,9 @@ def test_an_edited_text_is_laid_out_as_if_it_were_new(
             edits.append([start, end, random_.choice(NEW)])
             text = text[:start] + edits[-1][2] + text[end:]
         first = random_.randrange(700)
-        found = answered(session, base=key, edits=edits, first=first, **{**common, "last": first + 100})
+        found = answer_rows(session, base=key, edits=edits, first=first, **{**common, "last": first + 100})
         key = found["key"]
-        fresh = answered(views.Session(toks, {}, {}), text=text, first=first, **{**common, "last": first + 100})
+        fresh = answer_rows(views.Session(toks, {}, {}), text=text, first=first, **{**common, "last": first + 100})
         assert found["result"] == fresh["result"], (round_, edits)
         for name, tok in toks.items():
             cut = session.cached_value("cut", (key, name, special))
@@ -64,28 +64,28 @@ def test_an_edit_of_a_long_text_encodes_only_around_it(
     toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = views.Session(toks, {}, {})
-    key = answered(session, text=LINE * 400, tokenizers=["10", "60"])["key"]
+    key = answer_rows(session, text=LINE * 400, tokenizers=["10", "60"])["key"]
 
     def refuse(*_: object) -> None:
-        raise AssertionError("the whole text is made anew")
+        raise AssertionError("the whole text is processed again")
 
     monkeypatch.setattr(windows, "encode_text", refuse)
     monkeypatch.setattr(windows, "row_starts", refuse)
-    found = answered(session, base=key, edits=[[500, 503, "egg"]], tokenizers=["10", "60"])
+    found = answer_rows(session, base=key, edits=[[500, 503, "egg"]], tokenizers=["10", "60"])
     assert found["result"]["chars"] == 400 * len(LINE)
 
 
-def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_a_refused_edit_changes_nothing(toks: dict[str, toksmith.Tokenizer]) -> None:
     session = views.Session(toks, {}, {})
     common: dict[str, Any] = {"tokenizers": ["60"], "special": "raise"}
-    first = answered(session, text=LINE * 400, **common)
+    first = answer_rows(session, text=LINE * 400, **common)
     with pytest.raises(toksmith.errors.SpecialTokenInText):
-        answered(session, base=first["key"], edits=[[5, 5, "<|end|>"]], **common)
-    assert answered(session, key=first["key"], **common) == first
-    again = answered(session, base=first["key"], edits=[[5, 5, "<|end|>"], [5, 12, "x"]], **common)
+        answer_rows(session, base=first["key"], edits=[[5, 5, "<|end|>"]], **common)
+    assert answer_rows(session, key=first["key"], **common) == first
+    again = answer_rows(session, base=first["key"], edits=[[5, 5, "<|end|>"], [5, 12, "x"]], **common)
     assert (
         again["result"]
-        == answered(views.Session(toks, {}, {}), text=f"{LINE[:5]}x{(LINE * 400)[5:]}", **common)["result"]
+        == answer_rows(views.Session(toks, {}, {}), text=f"{LINE[:5]}x{(LINE * 400)[5:]}", **common)["result"]
     )
 
 
@@ -94,14 +94,14 @@ def test_a_refused_edit_leaves_what_was_there(toks: dict[str, toksmith.Tokenizer
 )
 def test_wrong_edits_are_named(toks: dict[str, toksmith.Tokenizer], edits: object) -> None:
     session = views.Session(toks, {}, {})
-    key = answered(session, text="low", tokenizers=["10"])["key"]
+    key = answer_rows(session, text="low", tokenizers=["10"])["key"]
     with pytest.raises(toksmith.errors.InvalidOption, match="edits"):
-        answered(session, base=key, edits=edits, tokenizers=["10"])
+        answer_rows(session, base=key, edits=edits, tokenizers=["10"])
 
 
-def test_an_edit_of_a_text_that_is_not_kept_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_an_edit_of_an_unknown_text_is_refused(toks: dict[str, toksmith.Tokenizer]) -> None:
     with pytest.raises(views.UnknownText):
-        answered(views.Session(toks, {}, {}), base="gone", edits=[[0, 0, "a"]], tokenizers=["10"])
+        answer_rows(views.Session(toks, {}, {}), base="gone", edits=[[0, 0, "a"]], tokenizers=["10"])
 
 
 def test_edits_are_joined_by_hand() -> None:

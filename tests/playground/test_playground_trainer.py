@@ -1,4 +1,4 @@
-"""The live trainer on the server: its texts, its training, every size of it, and what becomes of a tokenizer."""
+"""The live trainer on the server: its texts, its training, its sizes, and the tokenizers that it saves."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def ask(session: views.Session, view: str, **values: Any) -> Any:
     return views.answer_values(view, views.ViewRequest(session, values))["result"]
 
 
-def sent(session: views.Session, **texts: str | bytes) -> str:
-    """The key of texts that were sent."""
+def send_texts(session: views.Session, **texts: str | bytes) -> str:
+    """Sends texts and returns their key."""
     listed = [
         {"name": name, "text": text}
         if isinstance(text, str)
@@ -59,7 +59,7 @@ def test_texts_are_kept_by_name_and_in_bytes(session: views.Session) -> None:
         {"name": "a (2)", "bytes": 1, "whole": False},
     ]
     assert found["bytes"] == 43
-    assert found["corpus"] != sent(session, a="é")
+    assert found["corpus"] != send_texts(session, a="é")
 
 
 @pytest.mark.parametrize(
@@ -74,16 +74,16 @@ def test_texts_are_kept_by_name_and_in_bytes(session: views.Session) -> None:
         ({"texts": "a"}, "a list of texts"),
     ],
 )
-def test_what_cannot_be_trained_on_is_refused(session: views.Session, values: Any, said: str) -> None:
+def test_wrong_texts_are_refused(session: views.Session, values: Any, said: str) -> None:
     with pytest.raises(toksmith.errors.InvalidOption, match=said):
         ask(session, "corpus", **values)
 
 
-def test_texts_that_are_not_kept_are_asked_for_again(session: views.Session) -> None:
-    key = sent(session, a="low low")
+def test_evicted_texts_are_requested_again(session: views.Session) -> None:
+    key = send_texts(session, a="low low")
     ask(session, "train", corpus=key)
     for number in range(views.KEPT["corpus"]):
-        sent(session, a=f"low {number}")
+        send_texts(session, a=f"low {number}")
     answer = server.answer_view(session, "train", "", json.dumps({"corpus": key}).encode())
     assert (answer.status_code, json.loads(bytes(answer.body))["kind"]) == (409, "UnknownText")
 
@@ -93,8 +93,8 @@ def test_texts_that_are_not_kept_are_asked_for_again(session: views.Session) -> 
 
 @pytest.mark.parametrize("pattern", ["o200k", "gpt2", None])
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
-def test_every_size_is_what_training_at_that_size_gives(session: views.Session, pattern: str | None, ties: Any) -> None:
-    key = sent(session, **TEXTS)
+def test_every_size_equals_a_training_at_that_size(session: views.Session, pattern: str | None, ties: Any) -> None:
+    key = send_texts(session, **TEXTS)
     options = {"corpus": key, "pattern": pattern, "ties": ties, "special_tokens": ["<|end|>"]}
     about = ask(session, "train", **options)
     assert about["least"] == 257 and about["bytes"] == sum(len(text.encode()) for text in TEXTS.values())
@@ -126,8 +126,8 @@ def test_every_size_is_what_training_at_that_size_gives(session: views.Session, 
         assert about["curve"][0] == [257, about["bytes"]] and about["curve"][-1][0] == about["most"]
 
 
-def test_a_tree_has_the_merges_that_the_size_has(session: views.Session) -> None:
-    key = sent(session, **TEXTS)
+def test_a_tree_has_only_the_merges_of_its_size(session: views.Session) -> None:
+    key = send_texts(session, **TEXTS)
     about = ask(session, "train", corpus=key)
     for size in range(about["least"] + 1, about["most"] + 1, 3):
         own = measure_at(trainer.training_of(views.ViewRequest(session, {"corpus": key})), size, b"").tok
@@ -146,7 +146,7 @@ def test_only_the_beginnings_of_long_texts_are_measured() -> None:
     ("text", "merges"), [("a", 0), ("aaaa", 1), (b"\xff\xfe\xff\xfe", 0), ("\x00" * 9, 3), ("<|end|>", 0)]
 )
 def test_texts_of_one_character_train(session: views.Session, text: str | bytes, merges: int) -> None:
-    key = sent(session, a=text)
+    key = send_texts(session, a=text)
     about = ask(session, "train", corpus=key, special_tokens=["<|end|>"])
     assert about["most"] - about["least"] >= min(merges, 1)
     found = ask(session, "trained", corpus=key, special_tokens=["<|end|>"], size=about["least"], sentence="aa")
@@ -167,7 +167,7 @@ def test_texts_of_one_character_train(session: views.Session, text: str | bytes,
 )
 def test_wrong_options_are_refused(session: views.Session, values: Any, said: str) -> None:
     with pytest.raises(toksmith.ToksmithError, match=said):
-        ask(session, "trained", corpus=sent(session, **TEXTS), **values)
+        ask(session, "trained", corpus=send_texts(session, **TEXTS), **values)
 
 
 def test_a_training_with_too_many_merges_trains_again_with_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,7 +195,7 @@ def test_the_last_training_goes_on_and_the_others_stop() -> None:
         second(None)
 
 
-def test_a_training_is_stopped_by_a_question(session: views.Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_stops_a_training(session: views.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(counts: Any, texts: Any, ties: Any, special: Any, check: Any) -> None:
@@ -204,7 +204,7 @@ def test_a_training_is_stopped_by_a_question(session: views.Session, monkeypatch
         check(None)
 
     monkeypatch.setattr(trainer, "train_on", slow)
-    key = sent(session, **TEXTS)
+    key = send_texts(session, **TEXTS)
     raised: list[Exception] = []
 
     def run() -> None:
@@ -228,7 +228,7 @@ def test_a_training_is_stopped_by_a_question(session: views.Session, monkeypatch
 
 
 def test_a_trained_tokenizer_becomes_one_of_the_page(session: views.Session) -> None:
-    key = sent(session, **TEXTS)
+    key = send_texts(session, **TEXTS)
     for name in ("trained", "trained (2)"):
         found = ask(session, "trained_tokenizer", corpus=key, size=262, name="trained")
         assert found["name"] == name == found["about"]["tokenizers"][-1]["name"]
@@ -241,7 +241,7 @@ def test_a_trained_tokenizer_becomes_one_of_the_page(session: views.Session) -> 
 def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
     session: views.Session, format: str, tmp_path: Path
 ) -> None:
-    values = {"corpus": sent(session, **TEXTS), "size": 270, "format": format, "special_tokens": ["<|end|>"]}
+    values = {"corpus": send_texts(session, **TEXTS), "size": 270, "format": format, "special_tokens": ["<|end|>"]}
     found = ask(session, "trained_file", **values)
     if "cannot" in found:
         assert all(said.startswith(f"The format {format} cannot hold ") and "(" not in said for said in found["cannot"])
@@ -264,7 +264,7 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
     again = toksmith.load(tmp_path if len(paths) > 1 else paths[0], format=format, **given)
     own = measure_at(trainer.training_of(views.ViewRequest(session, dict(values))), 270, b"").tok
     assert again.decode(again.encode("slowest नमन")) == "slowest नमन"
-    if format != "gpt2":  # which was saved without its pattern
+    if format != "gpt2":  # it was saved without its pattern
         assert again.encode("slowest नमन") == own.encode("slowest नमन")
 
 
@@ -274,13 +274,13 @@ def test_a_trained_tokenizer_is_saved_in_every_format_that_can_hold_it(
 @pytest.mark.proof
 @pytest.mark.alone
 @pytest.mark.skipif("TOKSMITH_SPEED" not in os.environ, reason="measures speed: lacks TOKSMITH_SPEED=1")
-def test_what_a_step_of_the_slider_takes(session: views.Session, corpora_dir: Path) -> None:
+def test_the_time_of_a_step_of_the_slider(session: views.Session, corpora_dir: Path) -> None:
     texts = {}
     for path in sorted(corpora_dir.glob("*.jsonl.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             text = "".join(json.loads(line)["text"] for line in lines)
         texts[path.name] = text.encode()[:1_100_000]
-    key = sent(session, **texts)
+    key = send_texts(session, **texts)
     taken = processor_s(lambda: ask(session, "train", corpus=key))
     print(f"\n{sum(map(len, texts.values())):,} bytes: training takes {taken:.2f} s of processor time")
     sentence = "A countryman has a goose that lays a golden egg. " * 3

@@ -1,6 +1,6 @@
-"""What strangers can make the playground's server do: how long a text may be, what runs at once, and when work ends.
+"""Bounds on the playground's server: lengths of texts, simultaneous work, and the end of work.
 
-No clock is asked: the tests hold views with events, and count what began.
+The tests use no clock: they hold views with events, and count the views that began.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from typing import Any
 import pytest
 from processors import LIMIT_S, until
 from systems import needs
-from test_playground import Parts, asked, request
+from test_playground import Parts, ask_view, request
 
 import toksmith
-from toksmith import _playground
 from toksmith._playground import server, views
 from toksmith._playground.connections import Bodies, values_of
 from toksmith._playground.views import folder as _folder
@@ -44,7 +43,7 @@ def playground(toks: dict[str, toksmith.Tokenizer]) -> Iterator[toksmith.types.P
 
 
 class Held:
-    """A view that begins and then waits until it may go on."""
+    """A view that begins, and waits for an event."""
 
     def __init__(self) -> None:
         self.begun, self.given_up = 0, 0
@@ -63,7 +62,7 @@ class Held:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """The view `lint` is held, and long."""
+    """The view `lint` waits, and counts as long."""
     view = Held()
     monkeypatch.setattr(views, "VIEWS", {**views.VIEWS, "lint": view})
     monkeypatch.setattr(views, "LONG", frozenset({"lint"}))
@@ -71,15 +70,15 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     view.go_on.set()
 
 
-def left_open(playground: toksmith.types.Playground, view: str) -> socket.socket:
-    """A connection on which a question was asked."""
+def open_request(playground: toksmith.types.Playground, view: str) -> socket.socket:
+    """A connection with an unanswered request."""
     raw = socket.create_connection(("127.0.0.1", playground.port), timeout=LIMIT_S)
     head = f"POST /api/{view} HTTP/1.1\r\nHost: localhost:{playground.port}\r\nContent-Type: application/json\r\n"
     raw.sendall(f"{head}Content-Length: 2\r\n\r\n{{}}".encode())
     return raw
 
 
-# How long a text may be
+# Lengths of texts
 
 
 @pytest.mark.parametrize("view", [*views.MOST, "rows"])
@@ -90,7 +89,7 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
     monkeypatch.setattr(views, "MOST_AT_ONCE", most)
     name = {"merges": "piece", "search": "query", "chat": "messages"}.get(view, "text")
     questions = [(most + 1, ["small"])]
-    if name == "text":  # each tokenizer makes something of all of it
+    if name == "text":  # the limit is for all tokenizers together
         questions.append((most // 2 + 1, ["small", "large"]))
     for size, names in questions:
         asked = views.ViewRequest(views.Session(toks, {}, {}), {name: "\n" * size, "tokenizers": names})
@@ -102,9 +101,7 @@ def test_a_text_that_is_too_long_for_a_view_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("known", [False, True])
-def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
-    known: bool, toks: dict[str, toksmith.Tokenizer]
-) -> None:
+def test_the_limit_is_in_bytes_and_holds_for_cached_texts(known: bool, toks: dict[str, toksmith.Tokenizer]) -> None:
     session, most = views.Session(toks, {}, {}), views.MOST["tokens"]
     for size in (most // 3, most // 3 + 1):
         values = {"tokenizers": ["small"], "text": "낮" * size}
@@ -119,8 +116,8 @@ def test_the_limit_is_in_bytes_and_holds_for_a_text_that_is_kept(
             assert views.answer_values("tokens", question)["result"]
 
 
-def test_every_window_of_the_longest_text_is_there(toks: dict[str, toksmith.Tokenizer]) -> None:
-    """One tokenizer takes a text of the largest size in every view that the page asks for while it shows a text."""
+def test_the_longest_text_has_an_answer_in_every_window(toks: dict[str, toksmith.Tokenizer]) -> None:
+    """One tokenizer takes a text of the largest size in every view that the page requests while it shows a text."""
     session, text = views.Session(toks, {}, {}), "low lower\n" * 10_000
     for view in ("counts", "rows", "ids", "differences", "difference", "place", "piece", "prompt", "specials", "lint"):
         assert views.MOST.get(view, views.MOST_AT_ONCE) >= views.MOST_BYTES
@@ -153,13 +150,13 @@ def test_a_body_of_many_values_is_not_read(value: str, monkeypatch: pytest.Monke
         values_of(many)
 
 
-def test_what_is_in_a_text_is_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brackets_inside_of_a_text_are_not_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toksmith._playground.connections.MOST_VALUES", 10)
     for text in ("[" * 1000, ",{" * 1000, '"\\' * 1000, "\\" * 1001, '\\"' * 999):
         assert values_of(json.dumps({"text": text}).encode()) == {"text": text}
 
 
-def test_bodies_share_one_room() -> None:
+def test_bodies_share_one_limit() -> None:
     bodies = Bodies(1000)
 
     async def two() -> tuple[object, object]:
@@ -173,10 +170,10 @@ def test_bodies_share_one_room() -> None:
     one, other = asyncio.run(two())
     assert one == b"a" * 600 and isinstance(other, tuple) and other[0] == 503 and "1,000 bytes" in other[1]
     assert bodies.held == 0
-    assert asyncio.run(two())[0] == b"a" * 600, "the room is free again"
+    assert asyncio.run(two())[0] == b"a" * 600, "the limit is free again"
 
 
-# What runs at once
+# Simultaneous work
 
 
 def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
@@ -185,18 +182,18 @@ def test_few_long_questions_run_others_wait_and_the_rest_is_refused(
     running, waiting = server.LONG_TURNS
     many = running + waiting + 3
     with ThreadPoolExecutor(many) as pool:
-        answers = [pool.submit(asked, playground, "lint") for _ in range(many)]
+        answers = [pool.submit(ask_view, playground, "lint") for _ in range(many)]
         until(lambda: sum(each.done() for each in answers) == 3, "three are refused")
         refused = [each.result() for each in answers if each.done()]
         assert [each.status for each in refused] == [503] * 3 and "ask again" in refused[0].json["error"]
         assert held.begun == running
         assert request(playground, "GET", "/api/about").status == 200
-        assert asked(playground, "counts", text="low", tokenizers=["small"]).status == 200
+        assert ask_view(playground, "counts", text="low", tokenizers=["small"]).status == 200
         held.go_on.set()
         assert [each.result(LIMIT_S).status for each in answers].count(200) == running + waiting
 
 
-def test_long_questions_are_those_of_long_texts_and_of_some_views(toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_long_texts_and_some_views_are_long_questions(toks: dict[str, toksmith.Tokenizer]) -> None:
     session = views.Session(toks, {}, {})
     long, short = (session.keep("a" * (views.SHORT + more)) for more in (1, 0))
     for values, expected in (
@@ -214,24 +211,26 @@ def test_long_questions_are_those_of_long_texts_and_of_some_views(toks: dict[str
     assert {*views.VIEWS} > views.LONG and {*views.MOST} < {*views.VIEWS}
 
 
-# When work ends
+# The end of work
 
 
-def test_work_ends_when_its_asker_has_left(playground: toksmith.types.Playground, held: Held) -> None:
+def test_work_ends_when_its_client_has_left(playground: toksmith.types.Playground, held: Held) -> None:
     running, _ = server.LONG_TURNS
-    connections = [left_open(playground, "lint") for _ in range(running + 3)]
+    connections = [open_request(playground, "lint") for _ in range(running + 3)]
     until(lambda: held.begun == running, "some run")
     for each in connections:
         each.close()
-    answered = asked(playground, "counts", text="low", tokenizers=["small"])  # behind the ends of those connections
+    answered = ask_view(playground, "counts", text="low", tokenizers=["small"])  # after the ends of those connections
     assert answered.status == 200
     held.go_on.set()
-    until(lambda: held.given_up == running, "those that ran are given up")
-    assert asked(playground, "lint").status == 200
-    assert held.begun == running + 1, "those that waited never begin"
+    until(lambda: held.given_up == running, "the running ones are given up")
+    assert ask_view(playground, "lint").status == 200
+    assert held.begun == running + 1, "the waiting ones never begin"
 
 
-def test_a_view_looks_between_its_steps(toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_notices_between_its_steps_that_the_client_left(
+    toks: dict[str, toksmith.Tokenizer], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(_folder, "STEP", 1)
     calls, left, folder = 0, threading.Event(), toksmith.explain.folder
 
@@ -263,7 +262,7 @@ def test_the_folder_in_steps_is_the_folder_at_once(
     assert found[0] == found[1]
 
 
-def test_a_training_ends_when_its_asker_has_left(toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_a_training_ends_when_its_client_has_left(toks: dict[str, toksmith.Tokenizer]) -> None:
     session, left = views.Session(toks, {}, {"en": "low lower lowest " * 50}), threading.Event()
     key = views.answer_values("corpus", views.ViewRequest(session, {"sentences": True}))["result"]["corpus"]
     left.set()
@@ -272,11 +271,11 @@ def test_a_training_ends_when_its_asker_has_left(toks: dict[str, toksmith.Tokeni
     assert views.answer_values("train", views.ViewRequest(session, {"corpus": key}))["result"]["most"] > 256
 
 
-def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held) -> None:
+def test_stop_does_not_wait_for_views(toks: dict[str, toksmith.Tokenizer], held: Held) -> None:
     playground = toksmith.play(toks)
-    connections = [left_open(playground, "lint") for _ in range(5)]
+    connections = [open_request(playground, "lint") for _ in range(5)]
     until(lambda: held.begun == 2, "some run")
-    playground.stop()  # which would wait for them
+    playground.stop()
     assert not held.go_on.is_set()
     for each in connections:
         assert each.makefile("rb").readline().split()[1] == b"503"
@@ -285,7 +284,6 @@ def test_stop_waits_for_no_view(toks: dict[str, toksmith.Tokenizer], held: Held)
 
 HELD = """
 import signal, sys, threading, toksmith
-from toksmith import _playground
 from toksmith._playground import views as _views
 signal.signal(signal.SIGINT, signal.default_int_handler)
 begun = threading.Event()
@@ -306,7 +304,7 @@ def test_ctrl_c_ends_the_program_while_a_view_runs(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HELD], text=True, env={**os.environ}, **pipes) as ran:
         assert ran.stdout is not None
         port = int(ran.stdout.readline())
-        with left_open(type("At", (), {"port": port})(), "lint"):
+        with open_request(type("At", (), {"port": port})(), "lint"):
             assert ran.stdout.readline() == "begun\n"
             ran.send_signal(signal.SIGINT)
             try:
@@ -314,9 +312,3 @@ def test_ctrl_c_ends_the_program_while_a_view_runs(tmp_path: Path) -> None:
             finally:
                 ran.kill()
     assert (ran.returncode, said) == (0, "")
-
-
-def test_the_figures_of_the_documents_are_those_of_the_server() -> None:
-    page = (Path(_playground.__file__).parents[3] / "docs" / "playground.md").read_text(encoding="utf-8")
-    for figure in (_asked.MOST_AT_ONCE, views.MOST["tokens"], views.MOST["stability"], server.MOST_BODIES):
-        assert f"{figure:,} bytes" in page, figure

@@ -1,4 +1,4 @@
-"""The benchmark's own rules: a wrong engine cannot win, equal questions get equal texts, tables say what was measured."""
+"""The rules of the benchmark: wrong engines cannot win, equal questions get equal texts, and tables state the measurement."""
 
 import base64
 import json
@@ -143,18 +143,20 @@ def row_of(**engines: list[float]) -> dict[str, Any]:
         (Target(0.5, sense=COST, enough=30), [31, 31], [70, 70], AHEAD),
     ],
 )
-def test_targets(target: Target, ours: list[float], peer: list[float], standing: str) -> None:
+def test_a_target_is_reached_where_the_whole_spread_reaches_it(
+    target: Target, ours: list[float], peer: list[float], standing: str
+) -> None:
     assert observed_in_row(target, row_of(toksmith=ours, gigatoken=peer)).standing(target) == standing
 
 
 def test_a_ratio_has_the_spread_of_its_rounds() -> None:
     seen = observed_in_row(Target(1.0), row_of(toksmith=[2.0, 9.0, 3.0], gigatoken=[1.0, 3.0, 2.0]))
-    assert seen.said(Target(1.0)) == "target 1.0, seen 1.50 (1.50 – 3.00): ahead"
+    assert seen.to_text(Target(1.0)) == "target 1.0, seen 1.50 (1.50 – 3.00): ahead"
     once = observed_in_row(Target(1.0), row_of(toksmith=[1.0, 4.0, 3.0], gigatoken=[2.0]))
-    assert once.said(Target(1.0)) == "target 1.0, seen 1.50 (0.50 – 2.00): even"
+    assert once.to_text(Target(1.0)) == "target 1.0, seen 1.50 (0.50 – 2.00): even"
 
 
-def test_the_best_peer_stands_in_for_one_that_is_wrong() -> None:
+def test_the_best_peer_replaces_a_wrong_one() -> None:
     row = row_of(toksmith=[3.0], gigatoken=[9.0], fastokens=[2.0], tiktoken=[1.0])
     row["engines"]["gigatoken"]["wrong"] = "ids"
     found = observed_in_row(Target(1.3, "gigatoken"), row)
@@ -164,7 +166,7 @@ def test_the_best_peer_stands_in_for_one_that_is_wrong() -> None:
 def test_a_variant_of_toksmith_is_no_peer_and_no_peer_replaces_it() -> None:
     row = row_of(**{OURS: [2.0], "gigatoken": [1.0]} | {name: [4.0] for name in VARIANTS})
     assert observed_in_row(Target(1.0), row).peer == "gigatoken"
-    assert observed_in_row(Target(0.95, APART), row).said(Target(0.95, APART)) == "target 0.95, seen 0.50: behind"
+    assert observed_in_row(Target(0.95, APART), row).to_text(Target(0.95, APART)) == "target 0.95, seen 0.50: behind"
     del row["engines"][APART]
     assert observed_in_row(Target(0.95, APART), row).ratio is None
 
@@ -178,7 +180,7 @@ def test_a_cell_knows_its_target() -> None:
     assert target_of("cold", "o200k", "file:mine.txt") is None
 
 
-def test_every_target_has_cells_and_the_corpora_have_all_of_theirs() -> None:
+def test_every_target_has_cells_and_every_corpus_has_all_its_cells() -> None:
     cells = [(cell.group, ask.encoding, ask.text) for ask in questions(2) for cell in ask.cells]
     for goal in GOALS:
         assert any(goal.covers(*cell) for cell in cells), goal.title
@@ -190,7 +192,7 @@ def test_every_target_has_cells_and_the_corpora_have_all_of_theirs() -> None:
 
 def verdict_of(title: str, rows: list[dict[str, Any]]) -> str:
     verdict = next(verdict for verdict in verdicts(rows) if verdict.goal.title.startswith(title))
-    return f"{verdict.count(AHEAD)} of {len(verdict.cells)}; {verdict.said()}"
+    return f"{verdict.count(AHEAD)} of {len(verdict.cells)}; {verdict.to_text()}"
 
 
 def test_a_row_of_the_table_is_judged_by_its_worst_cell() -> None:
@@ -217,7 +219,7 @@ def growth(kind: str, *seconds: float | None) -> list[dict[str, Any]]:
     return found
 
 
-def test_growth_is_judged_by_its_dearest_tenfold_step() -> None:
+def test_growth_is_judged_by_its_most_expensive_tenfold_step() -> None:
     rows = growth("equal_a", 0.001, 0.01, 0.14, 0.2)
     assert verdict_of("the same from", rows) == "2 of 3; target 13, seen 14.0: behind"
     table = report.table("growth", rows, rows)
@@ -230,7 +232,7 @@ def test_each_cell_is_asked_once() -> None:
     assert len(cells) == len(set(cells))
 
 
-def test_filters_leave_out_passes_that_nobody_asked_for() -> None:
+def test_filters_leave_out_passes_that_are_not_requested() -> None:
     options = parser().parse_args(["--only", "cold", "--encodings", "o200k", "--corpora", "english,chinese"])
     asked = [ask for ask in select_questions(options) if ask.cells[0].group == "cold"]
     assert all(ask.again == () and len(ask.cells) == 1 for ask in asked)
@@ -269,19 +271,19 @@ def test_the_unbroken_text_has_nothing_but_chinese_characters() -> None:
     assert hostile.chinese_run(["中文,", "a字\n"], 7) == "中文字中文字中"
 
 
-def test_a_token_that_nothing_merges_to_asks_for_every_merge() -> None:
+def test_a_token_without_a_merge_is_left_out_of_the_merges() -> None:
     ranks = {bytes([byte]): byte for byte in range(256)} | {b"ab": 256, b"bc": 257, b"abc": 258, b"xyz": 259}
     assert tokenizer_json.recover_merges(ranks) == [(b"a", b"b"), (b"b", b"c"), (b"a", b"bc"), (b"ab", b"c")]
 
 
-def made_record(rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
+def make_record(rows: list[dict[str, Any]], *options: str) -> dict[str, Any]:
     settings = make_settings(parser().parse_args([*options]))
     return records.record(rows, settings, records.start_facts(options) | {"changed": False})
 
 
-def test_a_record_can_be_shown_again(tmp_path: Path) -> None:
+def test_a_saved_record_gives_the_same_report(tmp_path: Path) -> None:
     rows = records.rows(QUESTION, {OURS: outcome(0.5), "fastokens": outcome(1.0)})
-    made = made_record(rows, "--quick")
+    made = make_record(rows, "--quick")
     path = records.save(made, tmp_path / "records")
     assert report.report(json.loads(path.read_text(encoding="utf-8"))) == report.report(made)
     assert "`python -m bench --quick`" in report.report(made)
@@ -321,7 +323,7 @@ def test_separate_processes_take_turns_with_threads_and_share_the_text(monkeypat
     monkeypatch.setattr(runner, "processors", lambda threads: (4, 7)[:threads])
     question = replace(QUESTION, measure="batch", engines=(OURS, "gigatoken"), beside=(ALONE, APART), threads=2)
     took = {OURS: Reply({"first": 1.0}), "gigatoken": Reply({"first": 0.1})} | {ALONE: Reply({"first": 3.0})}
-    assert asked_engines(monkeypatch, question, took) == [OURS, ALONE, "gigatoken"] * 3
+    assert engines_in_order(monkeypatch, question, took) == [OURS, ALONE, "gigatoken"] * 3
     assert [(part.measure, part.share, part.cpus, part.threads) for part in shares[:2]] == [
         ("share", (0, 2), (4,), 1),
         ("share", (1, 2), (7,), 1),
@@ -389,8 +391,8 @@ def test_a_quick_run_without_filters_asks_its_dozen_cells() -> None:
     assert {*QUICK} <= due
 
 
-def earlier(tmp_path: Path, *rows: dict[str, Any], **fields: Any) -> None:
-    record = made_record([*rows]) | {"date": "2001-01-01T00:00:00+00:00"} | fields
+def save_earlier_record(tmp_path: Path, *rows: dict[str, Any], **fields: Any) -> None:
+    record = make_record([*rows]) | {"date": "2001-01-01T00:00:00+00:00"} | fields
     records.save(record, tmp_path)
 
 
@@ -398,13 +400,13 @@ def test_a_cell_that_became_slower_is_named(tmp_path: Path) -> None:
     fast = records.row(QUESTION, CELL, {OURS: outcome(1.0, 1.1), "gigatoken": outcome(1.0, 1.0)})
     slow = records.row(QUESTION, CELL, {OURS: outcome(1.2, 1.3), "gigatoken": outcome(1.0, 1.0)})
     unsure = records.row(QUESTION, CELL, {OURS: outcome(1.05, 1.3), "gigatoken": outcome(1.0, 1.0)})
-    assert "No earlier record of this machine" in regression.regression_report(made_record([slow]), tmp_path)
-    earlier(tmp_path, fast)
-    said = regression.regression_report(made_record([slow]), tmp_path)
+    assert "No earlier record of this machine" in regression.regression_report(make_record([slow]), tmp_path)
+    save_earlier_record(tmp_path, fast)
+    said = regression.regression_report(make_record([slow]), tmp_path)
     assert "1 of 1 cells lost more than 5%" in said
     assert "| cold, cl100k english | 2001-01-01T00:00:00 | 0.95 (0.91 – 1.00) | 0.80 (0.77 – 0.83) |" in said
     for now in (fast, unsure):
-        assert "None of 1 cells lost more than 5%" in regression.regression_report(made_record([now]), tmp_path)
+        assert "None of 1 cells lost more than 5%" in regression.regression_report(make_record([now]), tmp_path)
 
 
 def test_a_new_peer_is_no_regression_and_times_may_grow_as_well(tmp_path: Path) -> None:
@@ -412,18 +414,18 @@ def test_a_new_peer_is_no_regression_and_times_may_grow_as_well(tmp_path: Path) 
     before = records.row(QUESTION, cell, {OURS: outcome(1.0), "gigatoken": outcome(1.0)})
     joined = records.row(QUESTION, cell, {OURS: outcome(1.0), "gigatoken": outcome(1.0), "snaptokens": outcome(0.5)})
     slower = records.row(QUESTION, cell, {OURS: outcome(1.1), "gigatoken": outcome(1.0), "snaptokens": outcome(0.5)})
-    earlier(tmp_path, before)
-    assert "None of 1 cells" in regression.regression_report(made_record([joined]), tmp_path)
-    assert "| 1.00 | 1.10 |" in regression.regression_report(made_record([slower]), tmp_path)
+    save_earlier_record(tmp_path, before)
+    assert "None of 1 cells" in regression.regression_report(make_record([joined]), tmp_path)
+    assert "| 1.00 | 1.10 |" in regression.regression_report(make_record([slower]), tmp_path)
 
 
 def test_only_the_same_cell_on_the_same_machine_is_compared(tmp_path: Path) -> None:
     row = records.row(QUESTION, CELL, {OURS: outcome(1.0), "gigatoken": outcome(1.0)})
-    slow = made_record([records.row(QUESTION, CELL, {OURS: outcome(2.0), "gigatoken": outcome(1.0)})])
+    slow = make_record([records.row(QUESTION, CELL, {OURS: outcome(2.0), "gigatoken": outcome(1.0)})])
     ours = row["engines"][OURS]
-    earlier(tmp_path / "cpu", row, machine=records.machine() | {"cpu": "another"})
-    earlier(tmp_path / "later", row, date="2999-01-01T00:00:00+00:00")
-    earlier(tmp_path / "text", row | {"engines": row["engines"] | {OURS: ours | {"bytes": 1}}})
+    save_earlier_record(tmp_path / "cpu", row, machine=records.machine() | {"cpu": "another"})
+    save_earlier_record(tmp_path / "later", row, date="2999-01-01T00:00:00+00:00")
+    save_earlier_record(tmp_path / "text", row | {"engines": row["engines"] | {OURS: ours | {"bytes": 1}}})
     for folder in ("cpu", "later", "text"):
         assert "No earlier record" in regression.regression_report(slow, tmp_path / folder), folder
 
@@ -437,7 +439,7 @@ def test_quick_takes_fewer_corpora_unless_they_are_named() -> None:
     assert named <= {"code"}
 
 
-def asked_engines(monkeypatch: pytest.MonkeyPatch, question: Question, took: dict[str, Reply]) -> list[str]:
+def engines_in_order(monkeypatch: pytest.MonkeyPatch, question: Question, took: dict[str, Reply]) -> list[str]:
     """The engines in the order in which a run of three rounds asks them; a check is marked with a star."""
     asked: list[str] = []
 
@@ -454,7 +456,7 @@ def asked_engines(monkeypatch: pytest.MonkeyPatch, question: Question, took: dic
     return asked
 
 
-def test_engines_take_turns_and_those_on_which_nothing_hangs_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_take_turns_and_engines_that_decide_nothing_are_timed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     engines = (OURS, "gigatoken", "fastokens", "tokie", "tokenizers", "wordchipper")
     question = replace(QUESTION, engines=engines, floor=("tiktoken",))
     right = {
@@ -465,7 +467,7 @@ def test_engines_take_turns_and_those_on_which_nothing_hangs_are_timed_once(monk
         "wordchipper": Reply(problem="crashed: SIGSEGV"),
         "tiktoken": Reply({"first": 1.0}, {"ids": "right"}),
     }
-    asked = asked_engines(monkeypatch, question, right | others)
+    asked = engines_in_order(monkeypatch, question, right | others)
     first = [f"{OURS}*", *engines, "tiktoken"]
     assert asked == [*first, *(OURS, "gigatoken", "fastokens") * 2]
 
@@ -474,7 +476,7 @@ def test_an_engine_that_a_target_names_is_timed_to_the_end(monkeypatch: pytest.M
     cells = (Cell("decode list to str", "again", "Mtok/s"),)
     question = replace(QUESTION, measure="decode", cells=cells, engines=(OURS, "gigatoken", "rs_bpe", "tokie"), kept=())
     took = {OURS: 1.0, "gigatoken": 0.1, "rs_bpe": 5.0, "tokie": 5.0}
-    asked = asked_engines(monkeypatch, question, {name: Reply({"again": each}, {}) for name, each in took.items()})
+    asked = engines_in_order(monkeypatch, question, {name: Reply({"again": each}, {}) for name, each in took.items()})
     assert asked == [*question.engines, *(OURS, "gigatoken", "rs_bpe") * 2]
 
 
@@ -495,7 +497,7 @@ def whole_rows() -> list[dict[str, Any]]:
 def test_the_comparison_is_made_from_the_newest_whole_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
     assert comparison.comparison(tmp_path) == comparison.NOTHING
-    whole = made_record(whole_rows())
+    whole = make_record(whole_rows())
     assert whole["partial"] == ""
     for date, record in (("2001-01-01", whole), ("2001-01-02", whole), ("2001-01-03", whole | {"partial": "why"})):
         records.save(record | {"date": f"{date}T00:00:00+00:00"}, tmp_path)
@@ -511,11 +513,11 @@ def test_the_comparison_is_made_from_the_newest_whole_record(tmp_path: Path, mon
 )
 def test_less_than_a_whole_run_says_what_it_lacks(options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "versions", lambda: dict.fromkeys(ENGINES, "1.0"))
-    assert made_record(whole_rows(), *options)["partial"]
-    assert "cells are left out" in made_record(whole_rows()[1:])["partial"]
+    assert make_record(whole_rows(), *options)["partial"]
+    assert "cells are left out" in make_record(whole_rows()[1:])["partial"]
 
 
-def test_page_and_chart_show_what_the_records_say() -> None:
+def test_page_and_chart_show_the_records() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert comparison.with_comparison(page, RECORDS) == page, "run `python -m bench --readme`"
     for name, picture in comparison.draw_pictures(RECORDS).items():
@@ -530,7 +532,7 @@ def test_the_chart_leaves_out_an_engine_with_wrong_ids() -> None:
     assert ">20</text>" not in drawn
 
 
-def test_files_of_the_user_are_asked_whatever_the_filters_of_corpora_say() -> None:
+def test_files_of_the_user_are_measured_despite_filters_of_corpora() -> None:
     asked = list(select_questions(parser().parse_args(["--quick", "--file", "a-b.txt", "--encodings", "cl100k"])))
     assert [ask.text for ask in asked] == ["file:a-b.txt"]
 
@@ -565,7 +567,7 @@ CHILD = "import sys; held = bytearray(range(256)) * 200_000; print(len(held), fl
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}])"
 
 
-def test_the_memory_of_what_a_program_starts_counts() -> None:
+def test_the_memory_of_child_processes_counts() -> None:
     seen: dict[int, commands.ProcessPeak] = {}
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert parent.stdin and parent.stdout and int(parent.stdout.readline()) == 51_200_000

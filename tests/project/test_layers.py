@@ -25,7 +25,7 @@ _cli _playground __main__
 """
 ROWS = [line.split() for line in WINGS.splitlines()]
 MAY = {name: {x for line in ROWS[:row] for x in line} for row, names in enumerate(ROWS) for name in names}
-# Apart from the rows: programs take all else from the public names, and the specification imports nothing of ours.
+# Exceptions: programs import other things from the public names, and the specification imports nothing of the package.
 MAY |= {name: {"__init__", "_base", "_render"} for name in ("_cli", "_playground")} | {"__main__": {"_cli"}}
 MAY |= {"reference": set(), "explain": MAY["explain"] | {"reference"}, "_jobs": MAY["_jobs"] | {"__init__"}}
 MAY["__init__"] |= {"reference", "_playground"}
@@ -41,7 +41,7 @@ def imports(path: Path) -> Iterator[str]:
         for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
             parts = [*here[: len(here) + 1 - level if level else 0], *module.split("."), alias.name]
             first, *rest = ".".join(filter(None, parts)).split(".")
-            if first == "toksmith":  # a public name that is asked of the package itself comes from `__init__`
+            if first == "toksmith":  # a public name that is imported from the package comes from `__init__`
                 yield rest[0] if rest and (level or rest[0].startswith("_")) else "__init__"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "toksmith"
-# A participle tells what happened to a value, and not which value a function returns.
+# A participle names what happened to a value, not the value that a function returns.
 PARTICIPLES = frozenset(
     [
         "asked",
@@ -65,7 +65,7 @@ PARTICIPLES = frozenset(
         "written",
     ]
 )
-# Names that several files of a wing define on purpose: the interface of a format, and what Python calls itself.
+# Names that several files of a wing define on purpose: the interface of a format, and the names that Python calls.
 INTERFACES = frozenset({"load", "save", "sniff", "__dir__", "__getattr__"})
 
 

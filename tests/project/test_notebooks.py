@@ -1,4 +1,4 @@
-"""The lesson as notebooks: each page becomes a valid notebook, whose cells run and show what the page shows."""
+"""Each page of the lesson becomes a valid notebook, whose cells run and show what the page shows."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def test_a_test_with_a_full_form_is_a_listed_proof() -> None:
     assert full <= marked == {*re.findall(r"tests/\w+/(test_\w+\.py)", LISTED)}
 
 
-def test_the_proofs_of_the_core_have_the_names_that_make_asks_for() -> None:
+def test_make_names_every_proof_of_the_core() -> None:
     (names,) = re.findall(r"^CORE_PROOFS := (.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     source = ROOT / "crates" / "core" / "src"
     full = [path.relative_to(source).parts for path in source.rglob("*.rs") if FULL.search(path.read_text("utf-8"))]

@@ -1,4 +1,4 @@
-"""What the checks of `make release-check` find in archives, and that each is found."""
+"""`make release-check` names every problem of an archive."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from release import archives
 
 VERSION = "1.2.3"
-ABOUT, BESIDE = f"toksmith-{VERSION}.dist-info", f"toksmith-{VERSION}.data"
+INFO, FILES = f"toksmith-{VERSION}.dist-info", f"toksmith-{VERSION}.data"
 METADATA = """Metadata-Version: 2.4
 Name: toksmith
 Version: 1.2.3
@@ -32,7 +32,7 @@ CORE = "toksmith/_core.cpython-313-x86_64-linux-gnu.so"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A working copy with a package of two files, and leftovers that belong into no archive."""
+    """A working copy with a package of two files, and leftovers that no archive contains."""
     for name in ("__init__.py", "py.typed", "__pycache__/a.pyc", "_core.abi3.so"):
         path = tmp_path / "copy" / "python" / "toksmith" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,11 +44,11 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "copy"
 
 
-def right() -> dict[str, str]:
-    """The files of a wheel that is right."""
-    found = dict.fromkeys(["toksmith/__init__.py", "toksmith/py.typed", CORE, f"{BESIDE}/{archives.MANUAL}"], "")
-    found |= {f"{ABOUT}/licenses/{name}": "" for name in archives.LICENCES}
-    return found | {f"{ABOUT}/METADATA": METADATA, f"{ABOUT}/sboms/toksmith-py.cyclonedx.json": json.dumps(LIST)}
+def right_wheel() -> dict[str, str]:
+    """The files of a complete wheel."""
+    found = dict.fromkeys(["toksmith/__init__.py", "toksmith/py.typed", CORE, f"{FILES}/{archives.MANUAL}"], "")
+    found |= {f"{INFO}/licenses/{name}": "" for name in archives.LICENCES}
+    return found | {f"{INFO}/METADATA": METADATA, f"{INFO}/sboms/toksmith-py.cyclonedx.json": json.dumps(LIST)}
 
 
 def problems(files: dict[str, str], root: Path) -> list[str]:
@@ -60,18 +60,18 @@ def problems(files: dict[str, str], root: Path) -> list[str]:
 
 
 def test_a_right_wheel_has_no_problem(root: Path) -> None:
-    assert problems(right(), root) == []
+    assert problems(right_wheel(), root) == []
 
 
-@pytest.mark.parametrize("name", right())
-def test_what_a_wheel_lacks_is_named(root: Path, name: str) -> None:
-    (problem,) = problems({key: text for key, text in right().items() if key != name}, root)
+@pytest.mark.parametrize("name", right_wheel())
+def test_a_file_that_a_wheel_lacks_is_named(root: Path, name: str) -> None:
+    (problem,) = problems({key: text for key, text in right_wheel().items() if key != name}, root)
     assert name in problem or (name == CORE and "one compiled core" in problem) or "list of its crates" in problem
 
 
 @pytest.mark.parametrize("name", ["tests/test_a.py", "toksmith/__pycache__/a.pyc", "toksmith/own.txt", "other.pth"])
-def test_what_a_wheel_should_not_contain_is_named(root: Path, name: str) -> None:
-    assert problems({**right(), name: ""}, root) == [f"toksmith.whl: should not contain {name}"]
+def test_a_file_that_a_wheel_should_not_contain_is_named(root: Path, name: str) -> None:
+    assert problems({**right_wheel(), name: ""}, root) == [f"toksmith.whl: should not contain {name}"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_what_a_wheel_should_not_contain_is_named(root: Path, name: str) -> None
     ],
 )
 def test_wrong_metadata_is_named(root: Path, old: str, new: str, said: str) -> None:
-    (problem,) = problems({**right(), f"{ABOUT}/METADATA": METADATA.replace(old, new)}, root)
+    (problem,) = problems({**right_wheel(), f"{INFO}/METADATA": METADATA.replace(old, new)}, root)
     assert said in problem
 
 
@@ -93,8 +93,8 @@ def test_wrong_metadata_is_named(root: Path, old: str, new: str, said: str) -> N
     "listed",
     [{**LIST, "bomFormat": "other"}, {**LIST, "components": CRATES}, {**LIST, "components": LIST["components"][:5]}],
 )
-def test_a_list_that_lacks_crates_is_none(root: Path, listed: dict[str, object]) -> None:
-    (problem,) = problems({**right(), f"{ABOUT}/sboms/toksmith-py.cyclonedx.json": json.dumps(listed)}, root)
+def test_a_list_without_crates_is_refused(root: Path, listed: dict[str, object]) -> None:
+    (problem,) = problems({**right_wheel(), f"{INFO}/sboms/toksmith-py.cyclonedx.json": json.dumps(listed)}, root)
     assert "lacks a list of its crates" in problem
 
 

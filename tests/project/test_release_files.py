@@ -1,4 +1,4 @@
-"""The files of a release that a program writes: the page of the package, and the copies of the repository's URL."""
+"""Generated files of a release: the page of the package, and the copies of the repository's URL."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_without_a_repository_the_text_of_links_stays() -> None:
     assert package_page.relative_links(page) == []
 
 
-def test_what_a_program_writes_is_as_it_writes_it() -> None:
+def test_generated_files_are_up_to_date() -> None:
     assert [*package_page.outdated_files(ROOT)] == [], "run make manual"
     assert package_page.relative_links((ROOT / package_page.PAGE).read_text(encoding="utf-8")) == []
 
@@ -62,7 +62,7 @@ def test_a_file_without_the_place_of_the_url_is_named(tmp_path: Path) -> None:
         settings.with_url_lines("[project]\n", copy, URL)
 
 
-def test_what_is_unset_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unset_settings_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "REPOSITORY", "")
     assert [line.split()[0] for line in settings.unset_settings()] == ["REPOSITORY"]
     monkeypatch.setattr(settings, "REPOSITORY", URL)

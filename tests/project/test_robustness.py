@@ -1,4 +1,4 @@
-"""The program that attacks toksmith and its peers: its table is well formed, and an attack is told as what it was."""
+"""The program that attacks toksmith and its peers: its table is well formed, and each outcome gets the right kind."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,12 +21,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def named(part: str) -> Attack:
+def attack_named(part: str) -> Attack:
     [attack] = [attack for attack in ATTACKS if part in attack.name]
     return attack
 
 
-def test_every_row_has_a_name_of_its_own_and_libraries_that_are_known() -> None:
+def test_every_row_has_a_unique_name_and_known_libraries() -> None:
     names = [attack.name for attack in ATTACKS]
     assert len(set(names)) == len(names) > 30
     assert all("\n" not in name for name in names)
@@ -44,9 +44,11 @@ def test_the_document_has_the_marks() -> None:
 
 
 @pytest.mark.slow
-def test_a_harmless_row_on_toksmith_alone(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_harmless_attack_on_toksmith_has_no_findings(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TOKSMITH_BENCH_CACHE", str(tmp_path))
-    attack = named("decode: ids out of range")
+    attack = attack_named("decode: ids out of range")
     cell = runner.run_attack(attack, OURS, folder)
     assert cell.findings == 0 and not cell.cut
     assert {kind for kind, _ in cell.outcomes} == {"refused"}
@@ -85,19 +87,22 @@ class PanicException(BaseException):
         (lambda: require(False, "other ids"), "wrong", "other ids"),
     ],
 )
-def test_what_a_call_led_to(call: Callable[[], object], kind: str, said: str) -> None:
+def test_a_call_has_the_outcome_of_its_kind(call: Callable[[], object], kind: str, said: str) -> None:
     assert trial.outcome(call) == {"kind": kind, "said": said}
 
 
-def test_how_a_process_ended() -> None:
+def test_the_end_of_a_process_has_its_kind() -> None:
     attack = Attack("a", (OURS,), lambda *_: iter(()), seconds=7)
     assert end_outcome(-6, False, attack) == ("crash", "SIGABRT")
     assert end_outcome(-24, False, attack) == ("hang", "timeout after 7 s")
     assert end_outcome(-9, True, attack) == ("hang", "hangs")
     assert end_outcome(3, False, attack) == ("crash", "exit 3")
     cell = Cell()
-    told = ["begin 0", 'end 0 {"kind": "refused", "said": "ValueError"}', "begin 1"]
-    assert count_outcomes(told, cell) == (1, False)
-    assert count_outcomes([*told, 'end 1 {"kind": "answered", "said": "ids"}', 'done {"mb": 7}'], cell) == (None, True)
+    lines_of_child = ["begin 0", 'end 0 {"kind": "refused", "said": "ValueError"}', "begin 1"]
+    assert count_outcomes(lines_of_child, cell) == (1, False)
+    assert count_outcomes([*lines_of_child, 'end 1 {"kind": "answered", "said": "ids"}', 'done {"mb": 7}'], cell) == (
+        None,
+        True,
+    )
     assert cell.mb == 7
     assert dict(cell.outcomes) == {("refused", "ValueError"): 2, ("answered", "ids"): 1}

@@ -31,7 +31,7 @@ def test_every_folder_imports_from_rows_below_its_own() -> None:
     floor = {name: -place for place, row in enumerate(floors) for name in row}
     assert len(floor) == sum(map(len, floors)), "the table lists a folder twice"
     assert set(floor) == {folder(name) for name in imports()}, (
-        "the table lists what is not there, or leaves something out"
+        "the folders of the table are not the folders of the core"
     )
     upward = [
         f"{name} imports {target}"
@@ -47,7 +47,7 @@ def test_no_files_import_each_other() -> None:
 
 
 @pytest.mark.parametrize("path", MOST_FILES)
-def test_files_that_one_encode_enters(path: str) -> None:
+def test_a_file_before_imports_each_file_of_the_walk(path: str) -> None:
     """Each file of the walk is imported by one before it in the list."""
     (cells,) = [cells for cells in rows("One call of `encode`") if cells[0] == path]
     walk, graph = names(cells[1]), imports()
@@ -64,8 +64,8 @@ def test_no_type_has_the_name_of_another() -> None:
     assert [name for name, count in found.items() if count > 1] == []
 
 
-def test_circles_and_trees_are_read() -> None:
-    """What the tests above rely on, on cases by hand."""
+def test_circles_and_import_trees_are_read() -> None:
+    """The helpers of the tests above, on cases by hand."""
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d"}}) == [["b", "c"]]
     assert rust_imports.leaves("crate::a::{self, b::{C, d}, E as F}") == [
         "crate::a::self",
@@ -74,6 +74,6 @@ def test_circles_and_trees_are_read() -> None:
         "crate::a::E",
     ]
     known = {("a",): "a/mod.rs", ("a", "b"): "a/b.rs"}
-    assert rust_imports.resolved("crate::a::b::C", (), known) == ("a", "b")
-    assert rust_imports.resolved("super::C", ("a", "b"), known) == ("a",)
-    assert rust_imports.resolved("std::mem", (), known) is None
+    assert rust_imports.resolve_module("crate::a::b::C", (), known) == ("a", "b")
+    assert rust_imports.resolve_module("super::C", ("a", "b"), known) == ("a",)
+    assert rust_imports.resolve_module("std::mem", (), known) is None

@@ -1,6 +1,6 @@
-"""The documentation site, without the tools that build it: what is staged, and that every name and document has a place.
+"""The sources of the documentation site: every name and document has a page.
 
-`make docs` builds the site, and tests/project/test_site_pages.py looks at the built pages.
+`make docs` builds the site, and tests/project/test_site_pages.py checks the built pages.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def test_no_setting_names_another_machine(staged: Path) -> None:
 
 def test_urls_and_versions_are_settings() -> None:
     pages, repository = {"Start": [("Home", "index.md")]}, "https://code.invalid/toksmith"
-    told = tomllib.loads(settings.settings(pages, "0.2", repository, "https://docs.invalid/"))["project"]
-    assert told["repo_url"] == repository and told["site_url"] == "https://docs.invalid/0.2/"
-    assert told["extra"]["version"] == {"provider": "mike", "alias": True}
+    project = tomllib.loads(settings.settings(pages, "0.2", repository, "https://docs.invalid/"))["project"]
+    assert project["repo_url"] == repository and project["site_url"] == "https://docs.invalid/0.2/"
+    assert project["extra"]["version"] == {"provider": "mike", "alias": True}
     unset = tomllib.loads(settings.settings(pages, None, "", ""))["project"]
     assert "repo_url" not in unset and "site_url" not in unset and "version" not in unset["extra"]
-    assert told["plugins"]["llmstxt"]["sections"] == {"Start": ["index.md"]} and "llmstxt" not in unset["plugins"]
+    assert project["plugins"]["llmstxt"]["sections"] == {"Start": ["index.md"]} and "llmstxt" not in unset["plugins"]
 
 
 def test_every_public_name_is_on_one_page_of_the_api() -> None:
@@ -86,7 +86,7 @@ def test_every_public_name_is_on_one_page_of_the_api() -> None:
     assert wanted <= {*shown}
 
 
-def test_a_name_without_a_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_without_a_page_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     area = api.AREAS[0]
     monkeypatch.setattr(api, "AREAS", (area._replace(names="Tokenizer train strange"), *api.AREAS[1:-1]))
     found = api.table_errors()
@@ -119,7 +119,7 @@ def test_links_become_those_of_the_site(tmp_path: Path) -> None:
 
 
 def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
-    """A block is the document's, but for the mark of an empty line; so the tests of documents run what the site shows."""
+    """A block is the document's, but for the mark of an empty line; so the tests of documents run the examples of the site."""
     for page in PAGES:
         if page.source.endswith(".md"):
             own = [
@@ -131,7 +131,7 @@ def test_examples_on_the_site_are_those_of_the_documents(staged: Path) -> None:
             assert [block.splitlines()[1:] for block in shown] == plain
 
 
-def test_what_python_markdown_reads_otherwise_is_changed() -> None:
+def test_text_that_python_markdown_reads_differently_is_changed() -> None:
     text = "Say:\n- one\n- two\n\n<!-- needs: a -->\n```python\n>>> 1\n<BLANKLINE>\n```\n\n| `a\\|b` | c |\n|---|---|\n"
     made = "Say:\n\n- one\n- two\n\n```pycon\n>>> 1\n\n```\n\n| `a|b` | c |\n|---|---|\n"
     assert dialect.site_text(text) == made
@@ -204,15 +204,15 @@ def test_versions_are_published_into_a_branch(tmp_path: Path, monkeypatch: pytes
     assert git(repository, "show", "pages:latest/index.html") == "<p>0.10"
 
 
-class Made:
-    """What `toksmith.snapshot` gives, as far as a page needs it."""
+class Snapshot:
+    """The part of a result of `toksmith.snapshot` that a page needs."""
 
     def save(self, path: Path) -> None:
         path.write_text("<p>view", encoding="utf-8")
 
 
-def test_a_page_shows_the_snapshots_that_it_asks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toksmith, "snapshot", lambda text: Made(), raising=False)
+def test_a_page_shows_the_snapshots_that_it_requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(toksmith, "snapshot", lambda text: Snapshot(), raising=False)
     monkeypatch.setattr(toksmith, "__all__", [*toksmith.__all__, "snapshot"])
     asked = '<!-- snapshot: toksmith.snapshot(\n    "a"\n) -->'
     shown = [embed_snapshot(asked, place, tmp_path) for place in ("lesson/1.md", "lesson/1.md", "lesson/index.md")]

@@ -1,6 +1,6 @@
 """The built documentation site in a real headless Chromium: `make docs-check` builds it and sets this up.
 
-Every page is opened once, narrow and light, then made wide and dark. It must load nothing from another machine, say
+Every page is opened once, narrow and light, then made wide and dark. It must load nothing from another machine, print
 nothing on the console, and need no horizontal scrolling.
 """
 
@@ -37,13 +37,13 @@ NARROW, WIDE = 390, 1440
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves files, and says nothing."""
+    """Serves files without logging."""
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
-def serving(folder: Path) -> Iterator[str]:
+def serve(folder: Path) -> Iterator[str]:
     """The address of a server of the folder, on this machine."""
     handler = functools.partial(Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -56,11 +56,11 @@ def serving(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    yield from serving(SITE)
+    yield from serve(SITE)
 
 
 class Opened:
-    """A page of the site, with what was asked of other machines and what was said on the console."""
+    """A page of the site, with its requests to other machines and its console messages."""
 
     def __init__(self, browser: Any, address: str, *, width: int = WIDE, scheme: str = "light") -> None:
         self.address = address
@@ -97,7 +97,7 @@ class Opened:
         )
 
     def close(self) -> None:
-        """Close, and hold the page to its promises."""
+        """Close the page; it must have no requests to other machines and no console messages."""
         self.context.close()
         assert self.elsewhere == []
         assert self.complaints == []
@@ -122,7 +122,7 @@ LEVELS = "[...document.querySelectorAll('.md-content :is(h1, h2, h3, h4, h5, h6)
 BROKEN = "[...document.images].filter((each) => each.complete && !each.naturalWidth).map((each) => each.src)"
 
 
-def skipped(headings: list[tuple[int, str]]) -> Iterator[str]:
+def skipped_levels(headings: list[tuple[int, str]]) -> Iterator[str]:
     """The headings that are more than one level below the one before them."""
     before = 0
     for level, words in headings:
@@ -141,7 +141,7 @@ def test_every_page_is_readable_narrow_and_wide_in_light_and_dark(browser: Any, 
         assert page.evaluate(TOO_WIDE) == [], path
         assert page.evaluate(BROKEN) == [], path
         assert page.locator(".md-content h1").count() == 1, path
-        assert [*skipped(page.evaluate(LEVELS))] == [], path
+        assert [*skipped_levels(page.evaluate(LEVELS))] == [], path
         light = page.evaluate(GROUND)
         page.set_viewport_size({"width": WIDE, "height": 900})
         page.emulate_media(color_scheme="dark")
@@ -154,7 +154,7 @@ def test_every_page_is_readable_narrow_and_wide_in_light_and_dark(browser: Any, 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["", "perf/", "api/tokenizer/", "commands/train/", "lesson/3-training/"])
-def test_words_stand_out_from_their_ground(browser: Any, address: str, path: str, scheme: str) -> None:
+def test_text_has_enough_contrast(browser: Any, address: str, path: str, scheme: str) -> None:
     seen = Opened(browser, address, scheme=scheme)
     page = seen.open(path)
     page.evaluate(
@@ -242,7 +242,7 @@ def test_every_public_name_has_its_anchor() -> None:
     assert wanted - anchors == set()
 
 
-def built(folder: Path, version: str) -> Path:
+def build_site(folder: Path, version: str) -> Path:
     """A site of two pages, built with the settings of `make docs-publish`."""
     for name, text in {"index.md": "# Home\n", "tour.md": "# Tour\n"}.items():
         write_file(folder / "pages" / name, text)
@@ -259,16 +259,16 @@ def built(folder: Path, version: str) -> Path:
 
 @pytest.fixture
 def versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of two versions, as a host serves the branch that they were published to."""
+    """The address of two versions, as a host serves the branch of the published site."""
     repository, folder = tmp_path / "repository", tmp_path / "host"
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "A tester")
         monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.invalid")
     subprocess.run(["git", "init", "--quiet", repository], check=True)
     for version in ("0.9", "0.10"):
-        publish(built(tmp_path / version, version), version, "pages", repository)
+        publish(build_site(tmp_path / version, version), version, "pages", repository)
     subprocess.run(["git", "clone", "--quiet", "--branch", "pages", repository, folder], check=True)
-    yield from serving(folder)
+    yield from serve(folder)
 
 
 def test_a_reader_of_an_old_version_finds_the_newest(browser: Any, versions: str) -> None:
@@ -293,20 +293,3 @@ def test_a_reader_of_an_old_version_finds_the_newest(browser: Any, versions: str
     page.click(".md-version__link:has-text('0.9')")
     page.wait_for_url("**/0.9/tour/")
     seen.close()
-
-
-def test_screenshots(browser: Any, address: str, tmp_path: Path) -> None:
-    """Pictures of some pages, for a person to look at; TOKSMITH_PICTURES names their folder."""
-    folder = Path(os.environ.get("TOKSMITH_PICTURES", tmp_path))
-    folder.mkdir(exist_ok=True)
-    for width in (NARROW, WIDE):
-        for scheme in ("light", "dark"):
-            seen = Opened(browser, address, width=width, scheme=scheme)
-            for path in ("", "perf/", "api/tokenizer/", "commands/train/", "lesson/", "spec/"):
-                page = seen.open(path)
-                page.wait_for_timeout(200)
-                name = path.strip("/").replace("/", "-") or "home"
-                taken = folder / f"{name}-{width}-{scheme}.png"
-                page.screenshot(path=taken)
-                assert taken.stat().st_size > 10_000
-            seen.close()

@@ -1,6 +1,6 @@
 """What a user meets first: the public names and their docstrings, and every example of README.md and docs/.
 
-A document is run from top to bottom in a folder of its own. A `python` block with `>>>` is a doctest, one without is
+A document runs from top to bottom in a separate folder. A `python` block with `>>>` is a doctest, one without is
 executed; all blocks of a document share their names. In a `console` or `bash` block, a line that starts with `$ ` is a
 command (`> ` continues it), and the lines below are what it prints, where the block shows them; `...` stands for any
 text. Commands that set up the checkout itself are left out. `.venv` in a command is the environment of the tests.
@@ -9,8 +9,8 @@ A block under the line `<!-- needs: corpora/a.txt vocab/b.tiktoken -->` finds th
 folder, which is also the cache of published encodings. Where one is missing the block is left out, and the test, after
 all other blocks ran, is a skipped one that names what it lacks.
 
-A picture that a block writes into its folder is the one that stands committed in `pictures/` beside the document;
-`TOKSMITH_PICTURES=1` writes those anew.
+A picture that a block writes into its folder must equal the committed one in `pictures/` next to the document;
+`TOKSMITH_PICTURES=1` rewrites the committed pictures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import ast
 import doctest
 import inspect
 import io
-import itertools
 import os
 import re
 import shutil
@@ -37,7 +36,6 @@ from processors import LIMIT_S
 from systems import WINDOWS, require
 
 import toksmith
-from toksmith._render import Shown
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NEEDS = r"(?:^<!-- needs: ([^\n]*?) -->\n)?"
@@ -67,16 +65,16 @@ def test_all_is_sorted_and_complete() -> None:
     assert {name for name in bound if not name.startswith("_")} <= set(toksmith.__all__)
 
 
-def test_type_checkers_are_told_of_the_same_names_in_the_same_modules() -> None:
+def test_the_stub_has_the_same_names_in_the_same_modules() -> None:
     stub = ast.parse((Path(toksmith.__file__).parent / "__init__.pyi").read_text(encoding="utf-8"))
-    told = {name.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
+    modules = {name.name: node.module for node in stub.body if isinstance(node, ast.ImportFrom) for name in node.names}
     found = vars(toksmith)
-    assert told == found["_HOME_OF"] | dict.fromkeys(found["_MODULES"])
+    assert modules == found["_HOME_OF"] | dict.fromkeys(found["_MODULES"])
     listed = next(ast.literal_eval(node.value) for node in stub.body if isinstance(node, ast.Assign))
     assert listed == toksmith.__all__
 
 
-def test_only_what_is_asked_for_is_imported() -> None:
+def test_only_requested_modules_are_imported() -> None:
     asked = "import sys, toksmith; toksmith.load; print(*sys.modules)"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True).stdout.split()
     assert "toksmith._sources.load" in found
@@ -107,7 +105,7 @@ def test_counting_imports_nothing_that_draws_or_trains(tmp_path: Path) -> None:
     assert not found & {f"toksmith.{name}" for name in ours}
 
 
-# Without the reference, a page to read, which lists nothing twice.
+# The reference is separate: it is a page to read, and lists no name twice.
 REFERENCE = sorted((Path(toksmith.__file__).parent / "reference").glob("*.py"))
 PACKAGES = [name for name in vars(toksmith)["_MODULES"] if name != "reference"]
 PAGES = ["reference", *(f"reference.{path.stem}" for path in REFERENCE if path.stem[0] != "_")]
@@ -142,7 +140,7 @@ def test_dir_of_the_specification_shows_what_a_page_defines(page: str) -> None:
 
 
 def completions(*, jedi: bool) -> Callable[[str], set[str]]:
-    """What IPython offers at the end of a line, in a shell that has run `import toksmith` and made `tok`."""
+    """What IPython offers at the end of a line, after `import toksmith` and with a variable `tok`."""
     core: Any = import_module("IPython.core.completer")
     shells: Any = import_module("IPython.core.interactiveshell")
     config: Any = import_module("traitlets.config")
@@ -160,7 +158,7 @@ def completions(*, jedi: bool) -> Callable[[str], set[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jedi", [True, False], ids=["jedi", "plain"])
-def test_completion_in_ipython(jedi: bool) -> None:
+def test_ipython_completes_public_names_only(jedi: bool) -> None:
     pytest.importorskip("IPython", reason="lacks IPython; tests/requirements.txt has it")
     complete = completions(jedi=jedi)
     offered = complete("toksmith.")
@@ -181,27 +179,8 @@ def test_every_public_name_is_documented(name: str, thing: object) -> None:
     assert list(dict.fromkeys(found)) == in_order, f"{name}: the sections are not in the order {SECTIONS}"
 
 
-# What `help` puts before each line of a docstring.
-OF_A_FUNCTION, OF_A_CLASS, OF_A_METHOD = 4, 5, 9
-SHOWN = ("explain", "metrics", "compat.tutorial", "compat.rustbpe", "compat.minbpe", "compat.tiktoken")
-
-
-def test_help_fits_into_80_columns() -> None:
-    modules = [import_module(f"toksmith.{name}") for name in SHOWN]
-    more = [things(name, getattr(module, name)) for module in modules for name in module.__all__]
-    wide = []
-    for name, thing in [*public_things(), *things("Shown", Shown), *itertools.chain(*more)]:
-        margin = OF_A_METHOD if "." in name else OF_A_CLASS if inspect.isclass(thing) else OF_A_FUNCTION
-        example = False
-        for line in (inspect.getdoc(thing) or "").splitlines():
-            example = (example or line.lstrip().startswith(">>>")) and bool(line.strip())
-            if len(line) > 80 - margin and not example and not line.lstrip().startswith("|"):
-                wide.append(f"{name}: {line}")
-    assert not wide, "\n".join(wide)
-
-
 class Command(NamedTuple):
-    """A shell command of a document, and what the document shows that it prints."""
+    """A shell command of a document, and the output that the document shows."""
 
     line: int
     text: str
@@ -225,7 +204,7 @@ def commands(block: str, line: int) -> Iterator[Command]:
 
 
 def run_command(command: Command, folder: Path, where: str) -> None:
-    """Runs one command; a failure, or other output than is shown, fails the test."""
+    """Runs one command; a failure or other output fails the test."""
     if LEFT_OUT.match(command.text):
         return
     if (shell := shutil.which("bash")) is None:
@@ -262,7 +241,7 @@ def run_python(code: str, names: dict[str, Any], where: str, line: int) -> None:
         exec(compile("\n" * line + code, where, "exec"), names)
         return
     test = doctest.DocTestParser().get_doctest(code, {}, where, where, line)
-    test.globs = names  # the very dictionary, so that a function of one block sees what a later one binds
+    test.globs = names  # the same dictionary, so that functions of one block read names that later blocks bind
     report = io.StringIO()
     runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS)
     runner.run(test, out=report.write, clear_globs=False)
@@ -312,7 +291,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-# What commands say of times and speeds, where they take longer than two seconds.
+# Times and speeds, which commands print after two seconds.
 OF_A_SLOW_MACHINE = re.compile(
     r"^toksmith: done in [\d.,]+ s\n"
     r"|^toksmith: [\d,]+ bytes in .* s \(.*\)\n| in [\d.,]+ s \([^)]*(?:/s|a second)\)",
@@ -321,7 +300,7 @@ OF_A_SLOW_MACHINE = re.compile(
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_documents_run(document: Path, folder: Path) -> None:
+def test_every_document_runs(document: Path, folder: Path) -> None:
     try:
         blocks = run_document(document.read_text(encoding="utf-8"), folder, document.name)
         assert blocks or document != ROOT / "README.md"
@@ -330,7 +309,7 @@ def test_documents_run(document: Path, folder: Path) -> None:
 
 
 def check_pictures(folder: Path, committed: Path) -> None:
-    """Holds the pictures that a document made to those that it shows."""
+    """Compares the pictures that a document wrote with the committed ones."""
     for made in sorted(folder.glob("*.svg")):
         content = made.read_text(encoding="utf-8")
         if os.environ.get("TOKSMITH_PICTURES"):
@@ -399,7 +378,7 @@ def test_a_picture_is_the_committed_one(folder: Path) -> None:
         check_pictures(folder, folder / "pictures")
 
 
-def test_a_block_finds_what_it_needs_or_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_block_gets_its_files_or_is_left_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "shared").mkdir()
     (folder / "shared" / "a.txt").write_text("a", encoding="utf-8")
     monkeypatch.setattr(sys.modules[__name__], "DATA", folder / "shared")

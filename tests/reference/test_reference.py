@@ -1,6 +1,6 @@
 """The executable specification: worked cases, the tutorials' figures, laws on drawn texts, and the real tiktoken.
 
-Nothing here needs the compiled core, except that the pattern table must say what docs/spec.md says.
+These tests need no compiled core, except for the comparison of its pattern table with docs/spec.md.
 """
 
 import ast
@@ -65,7 +65,7 @@ MERGES_A = [
 
 @pytest.fixture(scope="module")
 def tiktoken() -> Any:
-    """The real tiktoken, beside the `regex` whose tables equal its own."""
+    """The real tiktoken, with the `regex` release whose tables equal its tables."""
     module = pytest.importorskip("tiktoken", reason="lacks tiktoken")
     for package, pinned in (("tiktoken", "0.14.0"), ("regex", "2025.9.18")):
         if (found := importlib.metadata.version(package)) != pinned:
@@ -73,7 +73,7 @@ def tiktoken() -> Any:
     return module
 
 
-# --- what the file itself promises ---
+# --- the files ---
 
 
 def test_the_examples_run_and_every_function_has_one() -> None:
@@ -102,23 +102,6 @@ def test_it_imports_only_regex_and_the_standard_library() -> None:
         assert imported - set(sys.stdlib_module_names) <= {"regex"}, path
 
 
-def test_its_files_are_named_on_the_page_and_hide_no_name_of_it() -> None:
-    files = {path.stem for path in PARTS_OF_IT} - {"__init__"}
-    assert files <= {*re.findall(r"`(\w+)`", str(reference.__doc__))}
-    assert not files & {
-        name for name, _ in inspect.getmembers(reference) if not inspect.ismodule(getattr(reference, name))
-    }
-
-
-def test_every_function_of_its_files_has_an_example() -> None:
-    for path in PARTS_OF_IT:
-        if path.stem == "models":  # its page has an example of each kind
-            continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef):
-                assert ">>> " in (ast.get_docstring(node) or ""), f"{path.name}: {node.name}"
-
-
 def test_its_files_run_where_the_core_is_missing() -> None:
     names = [f"reference.{path.stem}" for path in PARTS_OF_IT[1:]]
     program = f"""
@@ -132,7 +115,7 @@ for name in {names}:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_it_runs_where_nothing_else_of_toksmith_can_be_imported() -> None:
+def test_it_runs_without_the_rest_of_toksmith() -> None:
     program = f"""
 import importlib.util, sys
 for name in ("toksmith", "toksmith._core", "numpy"):
@@ -156,7 +139,7 @@ def test_the_spec_states_every_decision_and_the_core_has_its_patterns() -> None:
 # --- the tutorials ---
 
 
-def test_row_1_a_text_in_twenty_merges() -> None:
+def test_row_1_twenty_merges_of_a_text() -> None:
     data = TEXT_A.encode()
     pairs = reference.pair_counts(data)
     assert (len(data), len(TEXT_A), len(pairs)) == (250, 248, 151)
@@ -176,7 +159,7 @@ def test_row_1_a_text_in_twenty_merges() -> None:
     assert encode(hola, reference.model_of([])) == list(map(ord, hola)) and len(hola) == 20
 
 
-def test_row_2_aaabdaaabac() -> None:
+def test_row_2_three_merges_of_aaabdaaabac() -> None:
     data = b"aaabdaaabac"
     named = {bytes(pair).decode(): n for pair, n in reference.pair_counts(data).items()}
     assert named == {"aa": 4, "ab": 2, "bd": 1, "da": 1, "ba": 1, "ac": 1}
@@ -249,7 +232,7 @@ def test_row_8_the_gpt2_split() -> None:
     assert reference.split("Hello's World123  !!  ", ROWS["gpt2_original"]) == pieces
 
 
-def published(vocab_dir: Path, name: str) -> dict[bytes, int]:
+def read_ranks(vocab_dir: Path, name: str) -> dict[bytes, int]:
     """The tokens of a .tiktoken file, in rank order."""
     path = vocab_dir / f"{name}.tiktoken"
     if not path.is_file():
@@ -264,8 +247,8 @@ def published(vocab_dir: Path, name: str) -> dict[bytes, int]:
     [("r50k_base", "gpt2", [220, 220, 18435, 2159, 10185]), ("cl100k_base", "cl100k", [256, 22691, 4435, 12340])],
 )
 def test_row_9_published_encoders(vocab_dir: Path, name: str, row: str, ids: list[int]) -> None:
-    tokens = published(vocab_dir, name)
-    for whole_piece in (True, False):  # each of these pieces is reached by merging, too
+    tokens = read_ranks(vocab_dir, name)
+    for whole_piece in (True, False):  # merging also reaches each of these pieces
         model = Model(tokens, reference.bytes_rule(tokens), whole_piece, ROWS[row])
         assert encode("   Hello World!!!", model) == ids
         assert reference.decode(ids, model) == b"   Hello World!!!"
@@ -284,25 +267,25 @@ NESTED = {"<a": 1, "<ab>": 2, "b>c": 3}
 
 
 def test_cut_takes_the_leftmost_and_then_the_longest() -> None:
-    cut = reference.cut("x<ab>c<ac", NESTED, "allow")  # "b>c" starts later than "<ab>" and is never looked for
+    cut = reference.cut("x<ab>c<ac", NESTED, "allow")  # "b>c" starts inside of "<ab>", so it is never found
     assert cut == [(b"x", None), (b"<ab>", 2), (b"c", None), (b"<a", 1), (b"c", None)]
     assert reference.cut("", NESTED, "allow") == []
 
 
 @pytest.mark.parametrize("allow, token", [("raise", "<ab>"), (["<a"], "<ab>"), ([], "<ab>"), (("<ab>", "b>c"), "<a")])
-def test_cut_refuses_what_is_not_allowed(allow: Any, token: str) -> None:
+def test_cut_refuses_special_tokens_that_are_not_allowed(allow: Any, token: str) -> None:
     with pytest.raises(ValueError, match=rf"special token '{token}' at byte {3 if token == '<ab>' else 7}"):
         reference.cut("é <ab><a", NESTED, allow)
 
 
-def test_cut_refuses_what_it_cannot_mean() -> None:
+def test_cut_refuses_unknown_modes_and_tokens() -> None:
     with pytest.raises(ValueError, match="allow='<a'"):
         reference.cut("", NESTED, "<a")
     with pytest.raises(LookupError, match="'<b'"):
         reference.cut("", NESTED, ["<b"])
 
 
-def test_added_tokens_are_cut_whatever_is_allowed() -> None:
+def test_added_tokens_are_cut_in_every_mode() -> None:
     cut = reference.cut("<a##", {"<a": 1}, "text", {"##": 9})
     assert cut == [(b"<a", None), (b"##", 9)]
     assert reference.cut("##", {"<a": 1}, "raise", {"##": 9}) == [(b"##", 9)]
@@ -318,7 +301,7 @@ def test_added_tokens_are_cut_whatever_is_allowed() -> None:
     st.text("<ab>", max_size=12),
     st.dictionaries(st.text("<ab>", min_size=1, max_size=4), st.integers(0, 99), max_size=5),
 )
-def test_cut_is_the_plain_scan(text: str, specials: dict[str, int]) -> None:
+def test_cut_equals_a_plain_scan(text: str, specials: dict[str, int]) -> None:
     expected: list[tuple[bytes, int | None]] = []
     place = rest = 0
     while place < len(text):
@@ -361,7 +344,7 @@ def test_the_rows_cover_every_text(text: str, name: str) -> None:
 
 
 @given(BYTES)
-def test_runs_of_bytes_that_are_no_text_are_pieces(data: bytes) -> None:
+def test_runs_of_invalid_utf8_are_pieces(data: bytes) -> None:
     for patterns in ([], [r"[\s\S]"]):
         pieces = reference.split(data, patterns)
         torn = [not is_text(piece) for piece in pieces]
@@ -391,13 +374,13 @@ def test_several_regexes_apply_in_order() -> None:
     assert reference.split(b"a\xff1", [r"\p{N}", "."]) == [b"a", b"\xff", b"1"]
 
 
-def test_class_sets_mean_what_they_mean_in_rust() -> None:
+def test_class_sets_have_the_meaning_of_rust() -> None:
     assert reference.split("中文a漢字", [r"[\p{L}&&[^\p{Han}]]+"]) == ["中文".encode(), b"a", "漢字".encode()]
     assert reference.split("ss", ["(?i:ß)"]) == [b"ss"] and reference.split("xẞ", ["(?i:ß)"]) == [b"x", "ẞ".encode()]
 
 
 @given(TEXTS)
-def test_the_spellings_of_gpt2_cut_alike(text: str) -> None:
+def test_both_spellings_of_gpt2_cut_alike(text: str) -> None:
     assert reference.split(text, ROWS["gpt2"]) == reference.split(text, ROWS["gpt2_original"])
 
 
@@ -423,8 +406,8 @@ TOKENS = st.lists(st.text("ab", min_size=2, max_size=5).map(str.encode), max_siz
 
 @pytest.mark.slow
 @given(TOKENS, st.text("ab", max_size=12).map(str.encode), st.randoms(use_true_random=False))
-def test_merging_by_bytes_is_the_plain_loop(longer: list[bytes], piece: bytes, order: random.Random) -> None:
-    """The ids are shuffled, so that one that stands in for a rank is found out."""
+def test_merging_by_bytes_equals_a_plain_loop(longer: list[bytes], piece: bytes, order: random.Random) -> None:
+    """The ids are shuffled, so an id cannot replace a rank unnoticed."""
     in_order = [b"a", b"b", *longer]
     ids = dict(zip(in_order, order.sample(range(100), len(in_order)), strict=True))
     model = Model(ids, reference.bytes_rule(ids))
@@ -455,7 +438,7 @@ def test_merging_takes_one_pair_at_a_time(ids: list[int], merges: list[tuple[int
     assert reference.merge(ids, ranks) == expected
 
 
-def test_one_pair_at_a_time_is_not_all_at_once() -> None:
+def test_one_pair_at_a_time_differs_from_all_at_once() -> None:
     ranks = reference.pair_rule([(256, 97, 257), (97, 98, 256)])  # ab + a = aba before a + b = ab
     assert reference.merge(list(b"abab"), ranks) == [257, 98]
     assert reference.merge(list(b"abab"), reference.pair_rule([(97, 98, 256), (256, 97, 257)])) == [256, 256]
@@ -472,7 +455,7 @@ def test_unknown_symbols_and_ids_are_errors() -> None:
         reference.decode([-1], reference.model_of([]))
 
 
-def test_of_tokens_that_share_an_id_the_first_is_decoded() -> None:
+def test_the_first_token_of_a_shared_id_is_decoded() -> None:
     model = reference.model_of([])._replace(specials={"<end>": 300, "<reserved>": 300})
     assert encode("<end><reserved>", model, "allow") == [300, 300]
     assert reference.decode([300, 97, 300], model) == b"<end>a<end>"
@@ -494,7 +477,7 @@ def test_counts_are_in_first_seen_order() -> None:
 
 
 def plain_training(pieces: Sequence[bytes], merges: int, ties: str) -> list[tuple[int, ...]]:
-    """The loop of the tutorials, on all pieces one after another, each as often as it stands there."""
+    """The loop of the tutorials, on every occurrence of all pieces."""
     texts = [list(piece) for piece in pieces]
     learned: list[tuple[int, ...]] = []
     for new in range(256, 256 + merges):
@@ -528,11 +511,11 @@ def plain_training(pieces: Sequence[bytes], merges: int, ties: str) -> list[tupl
 )
 @example([b"aaaa", b"aaa"], 3, "lowest_ids", [])
 @example([b"ba", b"ab"], 1, "first_seen", [])
-def test_training_is_the_plain_loop(corpus: list[bytes], merges: int, ties: str, patterns: list[str]) -> None:
+def test_training_equals_a_plain_loop(corpus: list[bytes], merges: int, ties: str, patterns: list[str]) -> None:
     learned = reference.train(reference.count(corpus, patterns), merges, ties=ties)
     pieces = [piece for document in corpus for piece in reference.split(document, patterns)]
     assert learned == plain_training(pieces, merges, ties)
-    # What training left is what encoding gives, and each token is unique and encodes to itself.
+    # Encoding gives the length that training left, and each token is unique and encodes to itself.
     model = reference.model_of(learned, patterns)
     if learned:
         assert sum(len(encode(document, model)) for document in corpus) == learned[-1][4]
@@ -559,16 +542,16 @@ def test_limits_of_training_hold(corpus: list[bytes], min_count: int, longest: i
     assert all(len(token) <= longest for token in short.tokens)
     for ids in (encode(document, short) for document in corpus):
         sizes = [len(reference.decode([id], short)) for id in ids]
-        assert all(left + right > longest for left, right in pairwise(sizes)), "nothing more fits"
+        assert all(left + right > longest for left, right in pairwise(sizes)), "a longer token fits"
 
 
 def test_weights_count_and_ties_differ() -> None:
-    # ab stands 3 times, bc 1 + 2 times; 14 symbols become 11.
+    # ab occurs 3 times, bc 1 + 2 times; 14 symbols become 11.
     assert reference.train({b"ab": 3, b"bc": 1, b"xbc": 2}, 1) == [(97, 98, 256, 3, 11)]
     assert reference.train({b"xbc": 2, b"bc": 1, b"ab": 3}, 1, ties="first_seen") == [(98, 99, 256, 3, 11)]
 
 
-def test_training_refuses_what_it_cannot_do() -> None:
+def test_training_refuses_unknown_ties_and_characters() -> None:
     with pytest.raises(ValueError, match="ties='first'"):
         reference.train({b"ab": 1}, ties="first")
     with pytest.raises(ValueError, match="'é' is not in the alphabet"):
@@ -580,12 +563,12 @@ def test_training_refuses_what_it_cannot_do() -> None:
 # --- the real tiktoken ---
 
 
-def test_letters_are_those_of_the_pinned_tables(tiktoken: Any) -> None:
+def test_letters_equal_the_pinned_tables(tiktoken: Any) -> None:
     assert len(regex.findall(r"\p{L}", "".join(map(chr, range(0x110000))))) == 141_028
 
 
 def bigrams() -> dict[bytes, int]:
-    """All bytes and all pairs of bytes, in a drawn order of ranks: where a text is cut shows in its ids."""
+    """All bytes and all pairs of bytes with shuffled ranks, so that the ids show the cuts of a text."""
     pairs = [bytes([left, right]) for left in range(256) for right in range(256)]
     random.Random(7).shuffle(pairs)
     return {token: rank for rank, token in enumerate([*(bytes([byte]) for byte in range(256)), *pairs])}
@@ -593,7 +576,7 @@ def bigrams() -> dict[bytes, int]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ["gpt2", "cl100k", "o200k"])
-def test_ids_are_those_of_tiktoken(tiktoken: Any, row: str) -> None:
+def test_ids_equal_tiktoken(tiktoken: Any, row: str) -> None:
     tokens = bigrams()
     specials = {"<|end|>": len(tokens) + 5}
     peer = tiktoken.Encoding("peer", pat_str=ROWS[row][0], mergeable_ranks=tokens, special_tokens=specials)

@@ -44,7 +44,7 @@ CASES = 400
 Given = tuple[str, dict[str, Any]]
 
 
-def found(random: Random) -> dict[str, Any]:
+def draw_pattern(random: Random) -> dict[str, Any]:
     """A drawn pattern and its dialect."""
     dialect = random.choice(["rust", "onig", "literal"])
     return {
@@ -54,7 +54,7 @@ def found(random: Random) -> dict[str, Any]:
 
 
 def options_of(kind: str, random: Random) -> dict[str, Any]:
-    """Drawn options of a kind of step, in any of the three tables but the decoders of the same name."""
+    """Drawn options of a kind of step, except for decoders with other options."""
 
     def flag() -> bool:
         return random.random() < 0.5
@@ -68,7 +68,7 @@ def options_of(kind: str, random: Random) -> dict[str, Any]:
         "prepend": {"prepend": random.choice(["▁", "", " a"])},
         "punctuation": {"behavior": cut["behavior"]},
         "regex": {"pattern": random.choice(PATTERNS), "dialect": "rust"} | cut,
-        "replace": found(random) | {"content": random.choice(["", " ", "▁", "ab"])},
+        "replace": draw_pattern(random) | {"content": random.choice(["", " ", "▁", "ab"])},
         "strip": {"left": flag(), "right": flag()},
     }
     if kind == "regex" and flag():
@@ -112,17 +112,17 @@ def core(steps: Sequence[Given]) -> tuple[Step, ...]:
 
 
 def engine(normalizers: Sequence[Given] = (), splitters: Sequence[Given] = ()) -> Any:
-    """What splits texts by these steps."""
+    """An engine that splits texts by these steps."""
     fields: dict[str, Any] = {"normalizers": core(normalizers), "splitters": core(splitters)}
     return Tokenizer(Model(TokenTable.of([b"a"]), np.zeros(1, np.uint32), kind="words", **fields))._engine
 
 
 def is_known(char: str) -> bool:
-    """Whether Python's tables know the character: of those that came later it has no small letters."""
+    """Whether the tables of Python have the character; they lack the lower case of newer ones."""
     return unicodedata.category(char) not in ("Cn", "Cs")
 
 
-def drawn_text(random: Random, drawing: Drawing) -> str:
+def draw_text(random: Random, drawing: Drawing) -> str:
     if random.random() < 0.5:
         return "".join(random.choice(random.choice(LETTERS)) for _ in range(random.randrange(12)))
     return "".join(filter(is_known, next(drawing.texts(1))))[:40]
@@ -158,7 +158,7 @@ def rows_of_the_document(title: str) -> set[str]:
     ],
 )
 def test_the_specification_has_every_row(table: str, title: str, own: Mapping[str, object]) -> None:
-    # `sentencepiece` and `denormalizer` are `models.normalize` and the separate engine that runs it.
+    # `models.normalize` is `sentencepiece` and `denormalizer`, which have a separate engine.
     assert {*own} == rows_of_the_core(table) == rows_of_the_document(title) - {"sentencepiece", "denormalizer"}
     assert len(own) >= 10
 
@@ -168,7 +168,7 @@ def test_the_specification_has_every_template() -> None:
     assert {*TEMPLATES, *_post.OTHERS} == rows_of_the_document("Post-processing")
 
 
-def drawn_template(random: Random, kind: str) -> Given:
+def draw_template(random: Random, kind: str) -> Given:
     """A step that puts ids around texts."""
     options: dict[str, Any] = {name: [f"<{name}>", random.randrange(300)] for name in ("cls", "sep")}
     if kind == "template":
@@ -183,14 +183,14 @@ def drawn_template(random: Random, kind: str) -> Given:
 
 
 @pytest.mark.parametrize("kind", sorted(TEMPLATES))
-def test_templates(kind: str) -> None:
-    """A step of the kind, and behind it up to two others: what the specification cannot do is an error."""
+def test_templates_equal_the_specification(kind: str) -> None:
+    """A step of the kind and up to two further steps; combinations that the specification refuses are errors."""
     random = Random(8)
     bare = toksmith.train("low lower", merges=4).model
     refused = 0
     for _ in range(CASES):
         kinds = [kind, *random.choices(sorted(TEMPLATES), k=random.randrange(3))]
-        steps = [drawn_template(random, each) for each in kinds]
+        steps = [draw_template(random, each) for each in kinds]
         tok = Tokenizer(replace(bare, post=core(steps)))
         ids, second = (random.choices(range(260), k=random.randrange(4)) for _ in range(2))
         for pair in (None, second):
@@ -213,21 +213,21 @@ def test_templates(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", sorted({*NORMALIZERS} - {"precompiled"}))
-def test_normalizers(kind: str) -> None:
+def test_normalizers_equal_the_specification(kind: str) -> None:
     random, drawing = Random(kind), Drawing(len(kind))
     for _ in range(CASES):
-        compare([normalizer_of(kind, random)], [], drawn_text(random, drawing))
+        compare([normalizer_of(kind, random)], [], draw_text(random, drawing))
 
 
 @pytest.mark.parametrize("kind", sorted(SPLITTERS))
-def test_splitters(kind: str) -> None:
+def test_splitters_equal_the_specification(kind: str) -> None:
     random, drawing = Random(kind), Drawing(len(kind))
     for _ in range(CASES):
-        compare([], [splitter_of(kind, random)], drawn_text(random, drawing))
+        compare([], [splitter_of(kind, random)], draw_text(random, drawing))
 
 
 @pytest.mark.parametrize("kind", sorted(DECODERS))
-def test_decoders(kind: str) -> None:
+def test_decoders_equal_the_specification(kind: str) -> None:
     random = Random(kind)
     parts = [
         "a", "▁a", "<0xC3>", "<0xA9>", "<0xFF>", "##b", "n't", " ", "Ġ", "Ã", "©", "</w>", "b</w>", "中", "aa",
@@ -243,18 +243,18 @@ def test_decoders(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_steps_in_any_order() -> None:
+def test_steps_in_any_order_equal_the_specification() -> None:
     random, drawing = Random(3), Drawing(3)
-    # What is composed may come from several characters, and `first` asks where a piece begins: forms have tests of their own.
+    # A composed character can have several sources, and `first` needs the start of a piece: forms have separate tests.
     kinds = sorted({*NORMALIZERS} - {"precompiled", "nfc", "nfd", "nfkc", "nfkd", "bert"})
     for _ in range(5 * CASES):
         normalizers = [normalizer_of(random.choice(kinds), random) for _ in range(random.randrange(3))]
         splitters = [splitter_of(random.choice(sorted(SPLITTERS)), random) for _ in range(random.randint(1, 3))]
-        compare(normalizers, splitters, drawn_text(random, drawing))
+        compare(normalizers, splitters, draw_text(random, drawing))
 
 
 def double_array(charsmap: Mapping[str, str]) -> str:
-    """A mapping as SentencePiece compiles it: a trie in a double array, and texts."""
+    """A mapping in the compiled form of SentencePiece: a trie in a double array, and texts."""
     units: list[int] = [0] * (1 << 12)
     used, bases = {0}, {0}
     blob = b""
@@ -286,14 +286,12 @@ def double_array(charsmap: Mapping[str, str]) -> str:
 
 
 @pytest.mark.usefixtures("pinned_regex")
-def test_precompiled() -> None:
+def test_precompiled_tables_equal_the_specification() -> None:
     random, drawing = Random(4), Drawing(4)
     keys = ["Ａ", "①", "ﬁ", "\t", "e\u0301", "e", "a", "\r\n", "中文", "\u0301", "🇩", " "]
     for _ in range(CASES):
         charsmap = {key: random.choice(["", "a", "xyz", " ", "é"]) for key in random.sample(keys, random.randint(1, 6))}
-        drawn = "".join(random.choices([*keys, "b", "\u0302", "🇪"], k=random.randrange(9))) + drawn_text(
-            random, drawing
-        )
+        drawn = "".join(random.choices([*keys, "b", "\u0302", "🇪"], k=random.randrange(9))) + draw_text(random, drawing)
         wanted = text(normalize_line(line_of(drawn), [("precompiled", {"charsmap": charsmap})]))
         own = engine([("precompiled", {"charsmap": double_array(charsmap)})]).split(drawn)
         assert b"".join(own).decode() == wanted, (charsmap, drawn)
@@ -302,13 +300,13 @@ def test_precompiled() -> None:
 # Tables of old Unicode, on every character
 
 
-# All that Unicode has assigned; of the rest, and of the private planes, some.
+# All assigned characters, and samples of the rest and of the private planes.
 POINTS = [*range(0xD800), *range(0xE000, 0x33000), *range(0x33000, 0xE0000, 0xFFF), *range(0xE0000, 0xE1000)]
 EVERY = [*map(chr, [*POINTS, *range(0xE1000, sys.maxunicode + 1, 0xFFF)])]
 
 
 @pytest.mark.slow
-def test_categories_of_every_character() -> None:
+def test_every_character_has_the_category_of_the_specification() -> None:
     whole = "".join(EVERY)
     (kept,) = engine([("strip_accents", {})]).split(whole)
     assert kept.decode() == "".join(char for char in EVERY if category(char)[0] != "M")
@@ -330,7 +328,7 @@ def test_categories_of_every_character() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("pinned_regex")
-def test_scripts_of_every_character() -> None:
+def test_every_character_has_the_script_of_the_specification() -> None:
     cut = [piece.decode() for piece in engine([], [("unicode_scripts", {})]).split("".join(EVERY))]
     scripts = [(at, script(char)) for at, char in enumerate(EVERY)]
     known = [(at, own) for at, own in scripts if own is not None]
@@ -339,7 +337,7 @@ def test_scripts_of_every_character() -> None:
 
 
 @pytest.mark.slow
-def test_forms_of_every_character() -> None:
+def test_every_character_has_the_forms_of_the_specification() -> None:
     for kind in ("nfc", "nfd", "nfkc", "nfkd"):
         own = engine([(kind, {})])
         for char in EVERY[:: 61 if kind[2:] == "c" else 59]:
@@ -357,7 +355,7 @@ CONTENTS = ["<a>", "a", "ab", "<", "é", " ", "A", "b>", "\u3000", "_", "<a"]
 
 
 @pytest.mark.slow
-def test_added_tokens_with_flags_and_steps() -> None:
+def test_added_tokens_with_flags_and_steps_equal_the_specification() -> None:
     random, raised = Random(6), 0
     ids_of = {token: id for id, token in enumerate([*BYTES, b"ab", b"a b", b" a"])}
     ranks = bytes_rule(ids_of)
@@ -396,7 +394,7 @@ def test_added_tokens_with_flags_and_steps() -> None:
 
 
 @pytest.mark.slow
-def test_unknown_characters_marks_and_bytes() -> None:
+def test_unknown_characters_marks_and_bytes_equal_the_specification() -> None:
     random, refused = Random(7), 0
     for _ in range(5 * CASES):
         prefix, suffix = random.choice([("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")])

@@ -1,6 +1,5 @@
-"""Surgery: the core adds and removes the tokens that the specification does, and maps their ids as it says."""
+"""Surgery: the core and the specification add and remove the same tokens, and map ids equally."""
 
-import inspect
 from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
@@ -8,11 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from drawn_pieces import drawn_model
-from test_surgery import character_model, drawn_text, drawn_tok
+from test_surgery import character_model, draw_text, draw_tokenizer
 
 import toksmith
 from toksmith import Model, Tokenizer, _formats, reference
-from toksmith._training import surgery as _surgery
 from toksmith.reference import pruning, surgery
 from toksmith.reference.added import Steps, pieces_of
 from toksmith.reference.search import line_of
@@ -20,19 +18,6 @@ from toksmith.reference.surgery import Continued, Word
 from toksmith.reference.unknown import Symbols, encode_symbols
 
 CASES = 60
-TWINS = {  # by public function of surgery: the functions of the specification that say what it does
-    "add_special": ["special_sources"],
-    "extend": ["by_pairs", "by_ranks", "by_scores", "words_of", "words_at_blocks", "extend_model"],
-    "prune": ["stays", "last_merge", "parts_of", "removed_ids", "renumber_ids"],
-    "IdMap": ["rows_of"],
-}
-
-
-def test_every_function_of_surgery_has_its_twin() -> None:
-    public = {name for name in _surgery.__all__ if getattr(_surgery, name).__module__.startswith(_surgery.__name__)}
-    assert public == {*TWINS}
-    there = {name for page in (surgery, pruning) for name, found in vars(page).items() if inspect.isfunction(found)}
-    assert there >= {name for names in TWINS.values() for name in names}
 
 
 def tokens_of(model: Model) -> dict[int, bytes]:
@@ -40,7 +25,7 @@ def tokens_of(model: Model) -> dict[int, bytes]:
 
 
 def apart_of(model: Model) -> set[int]:
-    """The ids that are not the text of their token."""
+    """The ids whose token is not their text."""
     added = {token.id for token in model.added_tokens}
     if model.unknown_id is not None:
         added.add(model.unknown_id)
@@ -67,7 +52,7 @@ def continued_of(model: Model) -> Continued:
 
 
 def own_model(tok: Tokenizer) -> reference.Model:
-    """The model of a byte-level tokenizer as the specification has it."""
+    """The model of a byte-level tokenizer in the form of the specification."""
     model = tok.model
     tokens = {token: id for id, token in tokens_of(model).items()}
     by_bytes = model.merge_rule == "bytes"
@@ -77,7 +62,7 @@ def own_model(tok: Tokenizer) -> reference.Model:
 
 
 def words_of(tok: Tokenizer, corpus: Iterable[str]) -> dict[Word, int]:
-    """The words of a corpus; where the model does not split, by the ids that the tokenizer gives."""
+    """The words of a corpus; for a model that does not split, from the ids of the tokenizer."""
     model = tok.model
     if model.unit == "byte":
         own = own_model(tok)
@@ -98,7 +83,7 @@ def words_of(tok: Tokenizer, corpus: Iterable[str]) -> dict[Word, int]:
 
 
 def tied_model(random: Random) -> Tokenizer:
-    """A byte-pair model with scores that tie, and with tokens of characters that have none."""
+    """A byte-pair model with equal scores, and with tokens whose characters have no token."""
     data = drawn_model(random)
     while data_is_unigram(data):
         data = drawn_model(random)
@@ -110,15 +95,15 @@ def data_is_unigram(data: bytes) -> bool:
     return bool(_formats.protobuf.parse_model(data, "drawn.model").trainer_spec.model_type == 1)
 
 
-MAKERS = {"bytes": drawn_tok, "characters": character_model, "ties": tied_model}
+MAKERS = {"bytes": draw_tokenizer, "characters": character_model, "ties": tied_model}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MAKERS)
-def test_added_tokens_of_extended_tokenizers(name: str) -> None:
+def test_extended_tokenizers_equal_the_specification(name: str) -> None:
     random, added = Random(1), 0
     for _ in range(CASES):
-        tok, corpus = MAKERS[name](random), [drawn_text(random) for _ in range(4)]
+        tok, corpus = MAKERS[name](random), [draw_text(random) for _ in range(4)]
         corpus += ["".join(random.choices("ab", k=random.randrange(40)))]
         options: dict[str, Any] = {"min_count": random.choice([1, 2, 3])}
         n = random.randrange(1, 9)
@@ -149,7 +134,7 @@ def all_ids(tok: Tokenizer) -> list[int]:
 
 
 def parts_of(model: Model) -> Mapping[int, list[int]]:
-    """What each token is merged from."""
+    """The two parts of each token."""
     if model.kind != "bpe":
         return {}
     if model.merge_rule == "pair":
@@ -158,13 +143,13 @@ def parts_of(model: Model) -> Mapping[int, list[int]]:
     own = {id: token for id, token in tokens.items() if id not in apart}
     ranks = {token: -scores[id] if scores else float(place) for place, (id, token) in enumerate(own.items())}
     ids = {token: id for id, token in own.items()}
-    made = {id: pruning.last_merge(reference.symbols(token, model.unit), ranks) for id, token in own.items()}
-    return {id: [ids[part] for part in parts if part in ids] for id, parts in made.items() if parts}
+    last = {id: pruning.last_merge(reference.symbols(token, model.unit), ranks) for id, token in own.items()}
+    return {id: [ids[part] for part in parts if part in ids] for id, parts in last.items() if parts}
 
 
 def other_kind(random: Random) -> Tokenizer:
     """A tokenizer without merges."""
-    texts = [drawn_text(random) for _ in range(9)]
+    texts = [draw_text(random) for _ in range(9)]
     kind: Any = random.choice(["words", "chars", "wordpiece", "unigram"])
     options: dict[str, Any] = {"words": {}, "chars": {}, "wordpiece": {"merges": 9}, "unigram": {"vocab_size": 30}}[
         kind
@@ -176,10 +161,10 @@ PRUNED = MAKERS | {"kinds without merges": other_kind}
 
 
 @pytest.mark.parametrize("name", PRUNED)
-def test_tokens_that_are_pruned(name: str) -> None:
+def test_pruned_tokenizers_equal_the_specification(name: str) -> None:
     random, removed, restored = Random(2), 0, 0
     for _ in range(CASES):
-        tok, corpus = PRUNED[name](random), [drawn_text(random) for _ in range(3)]
+        tok, corpus = PRUNED[name](random), [draw_text(random) for _ in range(3)]
         model, used = tok.model, dict[int, int]()
         corpus = [text for text in corpus if is_encoded(tok, text)]
         for text in corpus:
@@ -222,10 +207,10 @@ def is_encoded(tok: Tokenizer, text: str) -> bool:
     return True
 
 
-def test_special_tokens_that_are_added() -> None:
+def test_added_special_tokens_equal_the_specification() -> None:
     random = Random(3)
     for _ in range(CASES // 3):
-        tok, contents = drawn_tok(random), random.sample(["<|y|>", "aab", "c b", "é", "日日"], k=3)
+        tok, contents = draw_tokenizer(random), random.sample(["<|y|>", "aab", "c b", "é", "日日"], k=3)
         own = own_model(tok)
         wanted = surgery.special_sources(all_ids(tok), contents, lambda content: reference.encode(content, own, "text"))  # noqa: B023
         more, ids = toksmith.add_special(tok, contents)

@@ -26,7 +26,7 @@ def corpus_of(random: Random, most: int = 24) -> list[str]:
 
 
 def rules_of(random: Random) -> dict[str, Any]:
-    """Drawn options that the specification takes as they are."""
+    """Drawn options that the specification also takes."""
     options = {
         "ties": random.choice(["lowest_ids", "first_seen"]),
         "min_count": random.choice([1, 1, 2, 3]),
@@ -63,14 +63,14 @@ def compare(
 
 
 def seeds_of(random: Random, corpus: list[str], patterns: list[str], digits: str) -> list[bytes]:
-    """Some pieces of the corpus, each of which is a piece when it stands alone."""
+    """Pieces of the corpus that are also a piece alone."""
     cuts = [*training.DIGITS[digits], *patterns]
     found = {piece for piece in reference.count(corpus, cuts) if reference.split(piece, cuts) == [piece]}
     return random.sample(sorted(found), min(len(found), random.randrange(3)))
 
 
 @pytest.mark.slow
-def test_merges_by_every_option() -> None:
+def test_merges_by_every_option_equal_the_specification() -> None:
     random, learned = Random(1), 0
     for _ in range(CASES):
         corpus, patterns, rules = corpus_of(random), random.choice(PATTERNS), rules_of(random)
@@ -89,7 +89,7 @@ def test_merges_by_every_option() -> None:
 
 
 @pytest.mark.slow
-def test_merges_on_top_of_a_base() -> None:
+def test_merges_on_top_of_a_base_equal_the_specification() -> None:
     random, learned = Random(2), 0
     for _ in range(2 * CASES):
         corpus, patterns = corpus_of(random), random.choice(PATTERNS)
@@ -127,7 +127,7 @@ def test_merges_on_top_of_a_base() -> None:
     assert learned > CASES // 2
 
 
-def test_the_loop_is_that_of_the_page() -> None:
+def test_the_loop_equals_the_page() -> None:
     random = Random(3)
     for _ in range(CASES):
         corpus, patterns = corpus_of(random), random.choice(PATTERNS)
@@ -146,13 +146,13 @@ def same_record(tok: toksmith.Tokenizer, counts: list[int], left: list[int]) -> 
 
 
 def limits_of(random: Random, known: int) -> dict[str, Any]:
-    """So many merges, or a size of the vocabulary that allows for them beside what is known."""
+    """A number of merges, or a size of the vocabulary that leaves room for them after `known` tokens."""
     limit = random.randrange(10)
     return {"merges": limit} if random.random() < 0.5 else {"vocab_size": known + limit, "special_tokens": ["<|x|>"]}
 
 
 @pytest.mark.slow
-def test_merges_of_characters() -> None:
+def test_merges_of_characters_equal_the_specification() -> None:
     random, learned = Random(4), 0
     for _ in range(CASES):
         corpus, rules = [*corpus_of(random), random.choice(["a", "é1<x>", "▁a b"])], rules_of(random)
@@ -175,7 +175,7 @@ def test_merges_of_characters() -> None:
 
 
 @pytest.mark.slow
-def test_merges_of_characters_with_marks() -> None:
+def test_merges_with_marks_equal_the_specification() -> None:
     random, learned = Random(5), 0
     for _ in range(CASES):
         corpus, rules = [*corpus_of(random), random.choice(["Ab", "é1 É", "a-b"])], rules_of(random)
@@ -201,7 +201,7 @@ def test_merges_of_characters_with_marks() -> None:
 
 
 @pytest.mark.slow
-def test_unigram_models() -> None:
+def test_unigram_models_equal_the_specification() -> None:
     random, full = Random(6), 0
     for _ in range(CASES // 2):
         corpus = [
@@ -218,18 +218,18 @@ def test_unigram_models() -> None:
         except (
             toksmith.errors.CorpusError,
             toksmith.errors.InvalidOption,
-        ):  # nothing is left, or less room than characters
+        ):  # no token is left, or fewer ids than characters
             continue
         wanted = unigram.learn_unigram(corpus, size, **given)
         assert [token.decode() for token in tok.model.tokens] == [token for token, _ in wanted], (corpus, size, given)
         assert tok.model.scores is not None
         # A file of SentencePiece holds scores in single precision.
         np.testing.assert_allclose(tok.model.scores, [score for _, score in wanted], rtol=1e-6)
-        full += len(tok) == size  # so that tokens were dropped
+        full += len(tok) == size  # pruning dropped tokens
     assert full > CASES // 10
 
 
-def test_tokens_that_are_their_texts() -> None:
+def test_training_by_text_equals_the_specification() -> None:
     random, shared = Random(7), 0
     for _ in range(400):
         letters = "abc"[: random.randint(1, 3)]
@@ -250,9 +250,9 @@ def test_tokens_that_are_their_texts() -> None:
     assert shared > 50, "pairs that spell one text were drawn"
 
 
-# What changes no merge: where the corpus comes from, how it is read, and who is told.
+# Options that change no merge: the source of the corpus, its reading, and the progress.
 READING = {"corpus", "threads", "progress", "checkpoint", "max_memory", "spill_to", "errors"}
-# The kind says which function; the unknown token is the first, whatever its name; parity is the mode of `learn_merges`.
+# The kind chooses the function; the unknown token is the first under any name; parity is the mode of `learn_merges`.
 NAMES = {"kind", "unknown_token", "parity"}
 
 

@@ -1,4 +1,4 @@
-"""Charts: what they show, the same bytes each time, and how the tokens of a vocabulary are spread."""
+"""Charts: their content, equal bytes in every run, and the distribution of the tokens of a vocabulary."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKS = {"$few_": toksmith.train(TEXT, merges=3), "_many": toksmith.train(TEXT, m
 
 @dataclass(frozen=True)
 class Drawn:
-    """A result that has this chart."""
+    """A result with this chart."""
 
     chart: Plot
 
@@ -34,7 +34,7 @@ def words(svg: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bars", "across"])
-def test_bars(kind: str) -> None:
+def test_bars_have_the_words_of_the_chart(kind: str) -> None:
     chart = Plot("title $a$", "across", "up", {"$few_": [1, 5.84], "_many": [1, 2.0]}, ["eng", "kor_<b>"], kind, 1)  # type: ignore[arg-type]
     drawn = to_chart(Drawn(chart))
     said = words(drawn)
@@ -46,7 +46,7 @@ def test_bars(kind: str) -> None:
 
 
 @pytest.mark.slow
-def test_how_long_tokens_are() -> None:
+def test_lengths_counts_tokens_by_their_bytes() -> None:
     found = explain.lengths(TOKS)
     for name, tok in TOKS.items():
         assert found.counts[name] == dict(sorted(Counter(map(len, tok.model.tokens)).items()))
@@ -58,7 +58,7 @@ def test_how_long_tokens_are() -> None:
 
 
 @pytest.mark.slow
-def test_how_often_tokens_come() -> None:
+def test_ranks_sorts_tokens_by_their_frequency() -> None:
     text = TEXT * 3 + "zzz"
     found = explain.ranks(TOKS, text)
     for name, tok in TOKS.items():

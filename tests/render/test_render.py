@@ -1,4 +1,4 @@
-"""Drawing, on plain data: what each token looks like, in colour and without, whatever its bytes are."""
+"""Drawings of tokens with any bytes, in colour and without."""
 
 import io
 import re
@@ -40,7 +40,7 @@ def views(*tokens: bytes, special: bytes = b"\0") -> list[TokenView]:
     return [TokenView(100 + place, token, token == special) for place, token in enumerate(tokens)]
 
 
-def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **options: object) -> str:
+def draw_text(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **options: object) -> str:
     out = io.StringIO()
     console = Console(file=out, width=width, highlight=False, **options)  # type: ignore[arg-type]
     for line in draw_tokens(tokens, ids=ids):
@@ -54,14 +54,14 @@ def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **opti
         ([b"def", b" f"], "▏def▏·f", "a space is marked"),
         ([b"a\tb"], "▏a→b", "a tab is marked"),
         ([b"a", b"\n", b"b"], "▏a▏↵\n▏b", "a newline is marked and ends the line"),
-        ([b"a\n\n", b"\n  b"], "▏a↵\n↵\n▏↵\n··b", "a token goes on over several lines without a new tick"),
+        ([b"a\n\n", b"\n  b"], "▏a↵\n↵\n▏↵\n··b", "a token continues over several lines without a new tick"),
         ([b"a\r\n"], "▏a\\r↵", "a carriage return is escaped"),
         ([b"\x1b[31m", b"\0", b"\x7f"], "▏\\x1b[31m▏\\x00▏\\x7f", "control characters cannot act on the terminal"),
         (["\u00a0\u3000".encode(), "\u202e".encode()], "▏\\xa0\\u3000▏\\u202e", "other spaces and bidi controls too"),
-        (["👩\u200d🚀".encode()], "▏👩\\u200d🚀", "joiners are seen"),
-        (["☀\ufe0f".encode()], "▏☀\\ufe0f", "variation selectors are seen"),
+        (["👩\u200d🚀".encode()], "▏👩\\u200d🚀", "joiners are visible"),
+        (["☀\ufe0f".encode()], "▏☀\\ufe0f", "variation selectors are visible"),
         (["é".encode()], "▏é", "a whole character is itself"),
-        ([b"\xc3", b"\xa9"], "▏<C3>▏<A9>é", "a cut character stands where it is complete"),
+        ([b"\xc3", b"\xa9"], "▏<C3>▏<A9>é", "a cut character is drawn where it is complete"),
         ([b"\xf0", b"\x9f\x98", b"\x84!"], "▏<F0>▏<9F><98>▏<84>😄!", "over three tokens"),
         ([b"a\xe0\xa4", b"\xa8b\xc3", b"\xa9"], "▏a<E0><A4>▏<A8>नb<C3>▏<A9>é", "two cut characters in one token"),
         ([b"\xff\xfe", b"ok"], "▏<FF><FE>▏ok", "invalid bytes are bytes"),
@@ -75,24 +75,24 @@ def drawn(tokens: list[TokenView], *, ids: bool = False, width: int = 80, **opti
         ([], "", "nothing"),
     ],
 )
-def test_without_colour(tokens: list[bytes], picture: str, why: str) -> None:
-    assert drawn(views(*tokens)) == (picture and picture + "\n"), why
+def test_tokens_without_colour_have_ticks_and_marks(tokens: list[bytes], picture: str, why: str) -> None:
+    assert draw_text(views(*tokens)) == (picture and picture + "\n"), why
 
 
-def test_names_are_found_where_they_are_first_asked_for() -> None:
+def test_names_are_imported_at_first_use() -> None:
     for module in _render._MODULES:
         found = import_module(f"toksmith._render.{module}")
         assert all(getattr(_render, name) is getattr(found, name) for name in found.__all__)
 
 
-def test_ids_stand_under_the_line_where_their_tokens_begin() -> None:
-    assert drawn(views(b"a", b"b\n", b"c\nd", b"e"), ids=True) == "▏a▏b↵\n▏100▏101\n▏c↵\n▏102\nd▏e\n▏103\n"
-    assert drawn(views(b"a\n\n"), ids=True) == "▏a↵\n▏100\n↵\n"
+def test_ids_are_under_the_line_where_their_tokens_begin() -> None:
+    assert draw_text(views(b"a", b"b\n", b"c\nd", b"e"), ids=True) == "▏a▏b↵\n▏100▏101\n▏c↵\n▏102\nd▏e\n▏103\n"
+    assert draw_text(views(b"a\n\n"), ids=True) == "▏a↵\n▏100\n↵\n"
 
 
 def test_long_lines_fold_at_the_width_and_lose_nothing() -> None:
     tokens = [b"word", b" and", "漢字".encode(), b"\xe6", b"\xbc\xa2"] * 9
-    lines = drawn(views(*tokens), width=17).splitlines()
+    lines = draw_text(views(*tokens), width=17).splitlines()
     assert len(lines) > 5
     assert max(map(cell_len, lines)) <= 17
     assert "".join(lines) == "▏word▏·and▏漢字▏<E6>▏<BC><A2>漢" * 9
@@ -100,14 +100,14 @@ def test_long_lines_fold_at_the_width_and_lose_nothing() -> None:
 
 def test_a_row_ends_between_two_tokens() -> None:
     tokens = views(*[b"word", b" and", "漢字".encode()] * 9)
-    lines = drawn(tokens, width=17).splitlines()
+    lines = draw_text(tokens, width=17).splitlines()
     assert all(line.startswith("▏") for line in lines) and max(map(cell_len, lines)) <= 17
-    assert drawn(views(b"ab", b"x" * 25, b"cd"), width=10) == f"▏ab▏{'x' * 6}\n{'x' * 10}\n{'x' * 9}\n▏cd\n"
+    assert draw_text(views(b"ab", b"x" * 25, b"cd"), width=10) == f"▏ab▏{'x' * 6}\n{'x' * 10}\n{'x' * 9}\n▏cd\n"
 
 
 def test_the_ids_of_a_row_are_under_it() -> None:
-    assert drawn(views(b"word", b"and", b"more"), ids=True, width=10) == "▏word▏and\n▏100▏101\n▏more\n▏102\n"
-    assert drawn(views(b"a", b"b", b"c"), ids=True, width=8) == "▏a▏b\n▏100▏101\n▏c\n▏102\n"
+    assert draw_text(views(b"word", b"and", b"more"), ids=True, width=10) == "▏word▏and\n▏100▏101\n▏more\n▏102\n"
+    assert draw_text(views(b"a", b"b", b"c"), ids=True, width=8) == "▏a▏b\n▏100▏101\n▏c\n▏102\n"
 
 
 def test_a_cell_breaks_between_two_tokens() -> None:
@@ -129,11 +129,11 @@ def test_a_deep_tree_loses_nothing() -> None:
 
 
 def test_neighbours_differ_in_colour(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A style of rich keeps the codes of the terminal for which it was first drawn, and so does a sum of two styles.
+    # A style of rich caches the codes of its first terminal, and so does a sum of two styles.
     Style._add.cache_clear()
     for style in terminal.PALETTE:
         monkeypatch.setattr(style, "_ansi", None)
-    picture = drawn(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
+    picture = draw_text(views(*[b"x"] * 12), force_terminal=True, color_system="truecolor")
     colours = re.findall(r"\x1b\[30;(48;2;\d+;\d+;\d+)m▏", picture)
     assert len(colours) == 12
     assert all(first != second for first, second in pairwise(colours))
@@ -158,13 +158,13 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def test_contrast_by_hand() -> None:
+def test_contrast_equals_wcag() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21)
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
+def test_every_colour_on_a_token_has_contrast(colours: Colours) -> None:
     for token in (*colours.tokens, colours.quiet):
         for text in (colours.ink, colours.mark, colours.raw):
             assert contrast(text, token) >= 4.5, f"{text} on {token}"
@@ -176,7 +176,7 @@ def test_everything_on_a_token_can_be_read(colours: Colours) -> None:
     assert all(contrast(colours.special, token) >= 3 for token in colours.tokens)
 
 
-def test_tones_can_be_read_on_a_picture() -> None:
+def test_tones_have_contrast_on_a_picture() -> None:
     for style in TONES.values():
         assert style.color is None or contrast(hex_color(style.color), "#ffffff") >= 4.5
 
@@ -185,7 +185,7 @@ STYLE = Path(toksmith.__file__).parent / "_playground" / "static" / "style.css"
 
 
 def test_the_playground_has_the_same_colours() -> None:
-    light, dark, dark_by_default, *_ = re.findall(  # and that of paper
+    light, dark, dark_by_default, *_ = re.findall(  # then print
         r"(?s):root[^{]*\{\s*color-scheme: \w+;(.*?)\}", STYLE.read_text(encoding="utf-8")
     )
     for block, colours in ((light, LIGHT), (dark, DARK), (dark_by_default, DARK)):
@@ -197,9 +197,9 @@ def test_the_playground_has_the_same_colours() -> None:
         assert own == {name: value for name, value in there.items() if name in own}
 
 
-def test_special_tokens_have_a_colour_of_their_own() -> None:
+def test_special_tokens_have_a_separate_colour() -> None:
     def style_of_second(special: bytes) -> str:
-        picture = drawn(views(b"a", b"<|end|>", special=special), force_terminal=True, color_system="truecolor")
+        picture = draw_text(views(b"a", b"<|end|>", special=special), force_terminal=True, color_system="truecolor")
         return picture.split("a")[1].split("<|end|>")[0]
 
     assert style_of_second(b"<|end|>") != style_of_second(b"")
@@ -207,7 +207,7 @@ def test_special_tokens_have_a_colour_of_their_own() -> None:
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_no_colour_is_honoured(environment: dict[str, str]) -> None:
-    picture = drawn(views(b"a", b" b"), force_terminal=True, _environ=environment)
+    picture = draw_text(views(b"a", b" b"), force_terminal=True, _environ=environment)
     assert not re.search(r"\x1b\[[\d;]*4[08]", picture)
 
 
@@ -220,7 +220,7 @@ def test_any_tokens_are_drawn_as_one_line_of_print_each(tokens: list[bytes], tex
         parts = token_parts(row)
         assert [not token for token in row] == [not part for part in parts]
         assert all(part.text.replace("\n", "").isprintable() for token in parts for part in token)
-        assert drawn(views(*row)).count("▏") - b"".join(row).decode("utf-8", "replace").count("▏") == len(row)
+        assert draw_text(views(*row)).count("▏") - b"".join(row).decode("utf-8", "replace").count("▏") == len(row)
 
 
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=20), st.data())
@@ -249,17 +249,17 @@ def test_token_views_look_each_id_up_once() -> None:
     assert asked == [65, 66]
 
 
-def test_a_shared_character_is_drawn_once_with_who_has_its_bytes() -> None:
+def test_a_shared_character_is_drawn_once_with_the_tokens_of_its_bytes() -> None:
     rows = clusters([b"a\xf0", b"", b"\x9f\x98", b"\x84!", b"b", b"\xff"])
-    told = [[tuple(part) for part in cluster] for cluster in rows]
-    assert told == [
+    parts = [[tuple(part) for part in cluster] for cluster in rows]
+    assert parts == [
         [(0, [("a", "text")]), (1, []), (("😄", "text"), [(0, 1), (2, 2), (3, 1)]), (3, [("!", "text")])],
         [(4, [("b", "text")])],
         [(5, [("<FF>", "bytes")])],
     ]
 
 
-def test_summary() -> None:
+def test_the_summary_counts_tokens_characters_and_bytes() -> None:
     assert summary(views(b"\xc3", b"\xa9", b"ab")) == "3 tokens, 3 characters, 4 bytes, 1.33 bytes per token"
     assert summary(views(b"a")) == "1 token, 1 character, 1 byte, 1.00 bytes per token"
     assert summary([]) == "0 tokens, 0 characters, 0 bytes"

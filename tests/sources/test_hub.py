@@ -1,6 +1,6 @@
-"""`load` of a model's name and of a repository: a server of this machine answers as the Hugging Face hub does.
+"""`load` of names of models and of repositories, with a local server in place of the Hugging Face hub.
 
-The address of the hub is read when `huggingface_hub` is imported, so each load has a process of its own.
+`huggingface_hub` reads the address of the hub at import, so each load has a separate process.
 """
 
 import hashlib
@@ -29,14 +29,14 @@ TOK = toksmith.train("low lower lowest", merges=3, pattern="gpt2")
 TEXT = "lower <|x|>"
 
 
-def saved(path: Path, format: str) -> bytes:
+def bytes_of(path: Path, format: str) -> bytes:
     TOK.save(path / "file", format=format)
     return (path / "file").read_bytes()
 
 
 @dataclass
 class Hub:
-    """What the repository `org/name` holds, and what the server was asked."""
+    """The files of the repository `org/name`, and the requests to the server."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     port: int = 0
@@ -111,8 +111,10 @@ except toksmith.ToksmithError as error:
 """
 
 
-def loaded(hub: Hub, home: Path, source: str = "org/name", offline: bool = False, **options: object) -> dict[str, Any]:
-    """What a process that loads it says, and what it logs."""
+def load_in_child(
+    hub: Hub, home: Path, source: str = "org/name", offline: bool = False, **options: object
+) -> dict[str, Any]:
+    """The output and the log of a process that loads the source."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     env |= {"HF_ENDPOINT": f"http://127.0.0.1:{hub.port}", "HF_HOME": str(home), "HF_TOKEN": SECRET}
     env |= {"HF_HUB_OFFLINE": "1"} if offline else {}
@@ -127,26 +129,26 @@ IDS = TOK.encode(TEXT, special="text")
 
 @pytest.mark.slow
 def test_a_repository_is_downloaded_once_and_then_read_from_the_cache(hub: Hub, tmp_path: Path) -> None:
-    hub.files = {"README.md": b"", "tokenizer.json": saved(tmp_path, "tokenizer_json"), "tekken.json": b"not read"}
-    first = loaded(hub, tmp_path / "home")
+    hub.files = {"README.md": b"", "tokenizer.json": bytes_of(tmp_path, "tokenizer_json"), "tekken.json": b"not read"}
+    first = load_in_child(hub, tmp_path / "home")
     assert first["ids"] == IDS
     assert f"org/name: the tokenizer is tokenizer.json of revision {COMMIT}" in first["log"]
     assert not any("tekken" in path or "README" in path for path in hub.asked)
     assert f"Bearer {SECRET}" in hub.tokens
     count = len(hub.asked)
     for offline in (False, True):
-        assert loaded(hub, tmp_path / "home", offline=offline)["ids"] == IDS
+        assert load_in_child(hub, tmp_path / "home", offline=offline)["ids"] == IDS
     assert len(hub.asked) == count
 
 
 @pytest.mark.slow
-def test_a_revision_has_files_of_its_own(hub: Hub, tmp_path: Path) -> None:
-    hub.files = {"tokenizer.json": saved(tmp_path, "tokenizer_json")}
-    assert loaded(hub, tmp_path / "home", "org/name@v1.0")["ids"] == IDS
+def test_a_revision_has_separate_files(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {"tokenizer.json": bytes_of(tmp_path, "tokenizer_json")}
+    assert load_in_child(hub, tmp_path / "home", "org/name@v1.0")["ids"] == IDS
     assert any("v1.0" in path for path in hub.asked)
-    assert loaded(hub, tmp_path / "home", offline=True, revision="v1.0")["ids"] == IDS
-    assert "forbids the network" in loaded(hub, tmp_path / "home", offline=True)["said"]
-    said = loaded(hub, tmp_path / "home", "org/name@v1.0", revision="v2.0")
+    assert load_in_child(hub, tmp_path / "home", offline=True, revision="v1.0")["ids"] == IDS
+    assert "forbids the network" in load_in_child(hub, tmp_path / "home", offline=True)["said"]
+    said = load_in_child(hub, tmp_path / "home", "org/name@v1.0", revision="v2.0")
     assert said["error"] == "InvalidOption" and "names a revision already" in said["said"]
 
 
@@ -154,17 +156,17 @@ def test_a_revision_has_files_of_its_own(hub: Hub, tmp_path: Path) -> None:
 def test_files_that_belong_together_are_downloaded_together(hub: Hub, tmp_path: Path) -> None:
     TOK.save(tmp_path, format="gpt2")
     hub.files = {name: (tmp_path / name).read_bytes() for name in ("vocab.json", "merges.txt")}
-    assert loaded(hub, tmp_path / "home")["ids"] == IDS
+    assert load_in_child(hub, tmp_path / "home")["ids"] == IDS
 
 
 @pytest.mark.slow
-def test_a_cache_that_others_filled_is_read(hub: Hub, tmp_path: Path) -> None:
+def test_a_cache_of_other_programs_is_read(hub: Hub, tmp_path: Path) -> None:
     folder = tmp_path / "home" / "hub" / "models--org--name"
     (folder / "refs").mkdir(parents=True)
     (folder / "refs" / "main").write_text(COMMIT, encoding="utf-8")
     (folder / "snapshots" / COMMIT).mkdir(parents=True)
-    (folder / "snapshots" / COMMIT / "tokenizer.json").write_bytes(saved(tmp_path, "tokenizer_json"))
-    assert loaded(hub, tmp_path / "home")["ids"] == IDS and hub.asked == []
+    (folder / "snapshots" / COMMIT / "tokenizer.json").write_bytes(bytes_of(tmp_path, "tokenizer_json"))
+    assert load_in_child(hub, tmp_path / "home")["ids"] == IDS and hub.asked == []
 
 
 REFUSED = [
@@ -178,14 +180,14 @@ REFUSED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("status, code, expected", REFUSED)
-def test_a_refusal_says_why(status: int, code: str, expected: str, hub: Hub, tmp_path: Path) -> None:
+def test_a_refusal_has_its_reason(status: int, code: str, expected: str, hub: Hub, tmp_path: Path) -> None:
     hub.status, hub.code = status, code
-    said = loaded(hub, tmp_path / "home")
+    said = load_in_child(hub, tmp_path / "home")
     assert said["error"] == "DownloadError" and expected in said["said"]
     assert said["said"].startswith(f"http://127.0.0.1:{hub.port}/org/name: ")
 
 
-def test_a_server_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_server_is_a_download_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*arguments: object, **options: object) -> list[str]:
         raise ConnectionError(f"https://user:{SECRET}@example.org")
 
@@ -197,9 +199,9 @@ def test_a_server_that_is_away_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_a_repository_without_tokenizer_says_what_was_expected(hub: Hub, tmp_path: Path) -> None:
+def test_a_repository_without_a_tokenizer_is_refused(hub: Hub, tmp_path: Path) -> None:
     hub.files = {"model.safetensors": b"", "sub/tokenizer.json": b""}
-    assert "holds no file of a tokenizer; expected one of" in loaded(hub, tmp_path / "home")["said"]
+    assert "holds no file of a tokenizer; expected one of" in load_in_child(hub, tmp_path / "home")["said"]
 
 
 def test_the_first_choice_counts() -> None:
@@ -225,19 +227,19 @@ def test_the_first_choice_counts() -> None:
         choose_files(["a.model", "b.model"], "org/name")
 
 
-def test_paths_are_no_repositories() -> None:
+def test_paths_are_not_repositories() -> None:
     for name in ("name", "a/b/c", "./name", "../name", "/name", "data/tokenizer.json", "a/b.model", "a b/c", "a/"):
         assert hub_name(name) is None
     assert hub_name("Qwen/Qwen2.5-7B") == ("Qwen/Qwen2.5-7B", None)
 
 
-def test_without_the_library_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(DownloadError, match=r"there is no such file, and .*pip install toksmith\[hub\]"):
         toksmith.load("org/name")
 
 
-def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_local_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("org/name", "gpt-4o"):
         Path(name).parent.mkdir(exist_ok=True)
@@ -248,12 +250,12 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.slow
-def test_nothing_is_downloaded_where_that_is_forbidden(hub: Hub, tmp_path: Path) -> None:
-    hub.files = {"tokenizer.json": saved(tmp_path, "tokenizer_json")}
-    said = loaded(hub, tmp_path / "home", download=False)
+def test_download_false_forbids_downloads(hub: Hub, tmp_path: Path) -> None:
+    hub.files = {"tokenizer.json": bytes_of(tmp_path, "tokenizer_json")}
+    said = load_in_child(hub, tmp_path / "home", download=False)
     assert said["error"] == "DownloadError" and "download=False forbids the network" in said["said"]
-    assert loaded(hub, tmp_path / "home")["ids"] == IDS
-    assert loaded(hub, tmp_path / "home", download=False)["ids"] == IDS, "what is cached is loaded"
+    assert load_in_child(hub, tmp_path / "home")["ids"] == IDS
+    assert load_in_child(hub, tmp_path / "home", download=False)["ids"] == IDS, "a cached file is loaded"
 
 
 # Models' names
@@ -280,6 +282,6 @@ def test_a_model_has_its_encoding(model: str, encoding: str, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("name", ["gpt-4-tokenizer.json", "gpt-4o-mini.model", "gpt-9", "claude"])
-def test_other_names_are_no_models(name: str) -> None:
+def test_other_names_are_not_models(name: str) -> None:
     with pytest.raises(UnknownName):
         toksmith.load(name)

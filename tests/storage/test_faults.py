@@ -1,4 +1,4 @@
-"""Whatever goes wrong while files are written, a reader finds the old ones or the new ones, and the same command completes it."""
+"""After any fault during writes, a reader finds the old files or the new ones, and the same command completes the work."""
 
 import contextlib
 import hashlib
@@ -58,7 +58,7 @@ def test_the_process_is_killed_at_every_call(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_every_format_is_written_so(tmp_path: Path) -> None:
+def test_every_format_survives_a_full_disk(tmp_path: Path) -> None:
     """Each format in turn, saved over another tokenizer, on a disk that is full at each call."""
     texts = {"old": "low lower lowest", "new": "sad sadder saddest"}
     written = []
@@ -66,8 +66,8 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
         toks = {version: toksmith.train(text, 262, pattern="gpt2") for version, text in texts.items()}
         lost = [*set(vars(toks["new"].model)) - {"vocab", "tokens", "ids"}, *RARE_FIELDS]
         try:
-            losses = [*_formats.find_losses(toks["new"].model, row, [field for field in lost if known(field)])]
-            files = {version: saved(tok, row, losses) for version, tok in toks.items()}
+            losses = [*_formats.find_losses(toks["new"].model, row, [field for field in lost if can_be_lost(field)])]
+            files = {version: save_files(tok, row, losses) for version, tok in toks.items()}
         except FormatError:
             continue
         written.append(name)
@@ -87,8 +87,8 @@ def test_every_format_is_written_so(tmp_path: Path) -> None:
     assert {"native", "gpt2", "tiktoken", "minbpe", "tokenizer_json"} <= {*written}, written
 
 
-def known(field: str) -> bool:
-    """Whether `allow_loss` may name it."""
+def can_be_lost(field: str) -> bool:
+    """Whether `allow_loss` can name the field."""
     try:
         _formats.check_losses([field])
     except toksmith.errors.InvalidOption:
@@ -96,7 +96,7 @@ def known(field: str) -> bool:
     return True
 
 
-def saved(tok: toksmith.Tokenizer, row: _formats.Format, losses: tuple[str, ...]) -> tuple[bytes, ...]:
+def save_files(tok: toksmith.Tokenizer, row: _formats.Format, losses: tuple[str, ...]) -> tuple[bytes, ...]:
     data = row.save(tok.model, allow_loss=losses)
     return (data,) if isinstance(data, bytes) else data
 
@@ -104,7 +104,7 @@ def saved(tok: toksmith.Tokenizer, row: _formats.Format, losses: tuple[str, ...]
 # Leftovers
 
 
-def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+def test_the_next_run_removes_the_leftovers_of_a_killed_one(tmp_path: Path) -> None:
     tok = toksmith.train("low", merges=1)
     for left in (
         "tok.toksmith.0123456789abcdef.tmp",
@@ -121,7 +121,7 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == expected
 
 
-def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
+def test_a_run_leaves_the_files_of_a_running_one(tmp_path: Path) -> None:
     path = tmp_path / "file"
     with atomic_files.AtomicFiles([path]) as one:
         first = one.add(path)
@@ -134,8 +134,8 @@ def test_a_run_leaves_the_files_of_another_that_goes_on(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
-    """Several write the same pair while others read it: what is read is always of one of them."""
+def test_readers_find_the_files_of_one_of_several_writers(tmp_path: Path) -> None:
+    """Several threads write the same pair while others read it."""
     toks = [toksmith.train(text, 260, pattern="gpt2") for text in ("low lower lowest", "sad sadder saddest")]
     expected = {tok.model.fingerprint() for tok in toks}
     toks[0].save(tmp_path, format="gpt2")
@@ -171,8 +171,8 @@ def test_threads_that_write_the_same_files(tmp_path: Path) -> None:
     assert not faults.leftovers(tmp_path)
 
 
-def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader does not take files for waiting that a living writer is about to move."""
+def test_a_reader_leaves_the_pending_files_of_a_living_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer writes its note right after another one, and is about to move its files."""
     paths = [tmp_path / "one", tmp_path / "two"]
     real = system.SYSTEM.exclusive
 
@@ -192,8 +192,8 @@ def test_a_writer_that_notes_its_files_right_after_another(tmp_path: Path, monke
 
 
 @needs("locks")
-def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sweep has found the file before its writer has locked it, and removes it as soon as it can."""
+def test_a_writer_survives_a_sweep_that_found_its_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep finds the file before its writer locks it, and removes it as soon as it can."""
     real, swept = system.SYSTEM.lock, []
 
     def raced(file: int, *, wait: bool) -> bool:
@@ -223,7 +223,7 @@ def test_a_new_file_that_a_sweep_is_about_to_remove(tmp_path: Path, monkeypatch:
 def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
     after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The signal comes before the program has the open file: that of the first file, of the second, of the note."""
+    """The signal comes before the program has the open file: the first file, the second, or the note."""
     created = 0
 
     def interrupted(path: str, mode: str) -> IO[bytes]:
@@ -245,7 +245,7 @@ def test_ctrl_c_right_after_a_file_is_created_leaves_nothing(
 def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> None:
     """Python delivers the signal between two instructions; a trace raises it before each line in turn.
 
-    A process of its own does so: a trace that raises inside an `except` leaves its exception behind in the interpreter.
+    A separate process does so: a trace that raises inside of an `except` leaves its exception in the interpreter.
     """
     script = """
         import os, sys
@@ -286,8 +286,8 @@ def test_ctrl_c_at_any_line_of_adding_a_file_leaves_nothing(tmp_path: Path) -> N
 
 @pytest.mark.slow
 @needs("signals")
-def test_kills_at_drawn_moments(tmp_path: Path) -> None:
-    """A process that writes again and again is killed: the reader always finds one run's files."""
+def test_kills_at_random_moments_leave_the_files_of_one_run(tmp_path: Path) -> None:
+    """A process that writes repeatedly is killed."""
     script = """
         import sys, toksmith
         tok = toksmith.train("low lower", merges=1)
@@ -314,11 +314,11 @@ def test_kills_at_drawn_moments(tmp_path: Path) -> None:
     assert not faults.leftovers(tmp_path)
 
 
-# What a process that died between two names has left
+# Files of a process that died between two renames
 
 
-def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
-    """The new pair over an old one, of which only so many files have their names."""
+def place_half(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> None:
+    """A new pair over an old one, after only `moved` of its files were renamed."""
     atomic_files.write_files([(folder / "a", b"old a"), (folder / "b", b"old b")])
     real, done = os.replace, 0
 
@@ -338,14 +338,16 @@ def half_placed(folder: Path, monkeypatch: pytest.MonkeyPatch, moved: int) -> No
 
 
 @pytest.mark.parametrize("moved", [0, 1])
-def test_what_is_pending_counts_and_is_settled(moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half_placed(tmp_path, monkeypatch, moved)
+def test_pending_files_are_the_current_ones_and_are_renamed(
+    moved: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place_half(tmp_path, monkeypatch, moved)
     assert not atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"new a", "b": b"new b"}
 
 
-def test_what_is_pending_is_read_where_nothing_may_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half_placed(tmp_path, monkeypatch, 1)
+def test_pending_files_are_read_where_no_file_can_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place_half(tmp_path, monkeypatch, 1)
 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -356,17 +358,17 @@ def test_what_is_pending_is_read_where_nothing_may_be_moved(tmp_path: Path, monk
     assert found == [b"new a", b"new b"]
 
 
-def test_what_somebody_wrote_since_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    half_placed(tmp_path, monkeypatch, 0)
+def test_a_file_that_was_written_since_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place_half(tmp_path, monkeypatch, 0)
     (tmp_path / "b").write_bytes(b"by hand, longer")
     assert not atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
     found = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert found == {"a": b"new a", "b": b"by hand, longer"}
 
 
-def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pending_files_of_a_moved_folder_are_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here").mkdir()
-    half_placed(tmp_path / "here", monkeypatch, 1)
+    place_half(tmp_path / "here", monkeypatch, 1)
     (tmp_path / "here").rename(tmp_path / "there")
     assert not atomic_files.finish_renames([tmp_path / "there" / "a", tmp_path / "there" / "b"])
     found = {path.name: path.read_bytes() for path in (tmp_path / "there").iterdir()}
@@ -386,8 +388,8 @@ def test_a_folder_that_was_moved_is_settled(tmp_path: Path, monkeypatch: pytest.
         (".0123456789abcdef.tmp", 3),
     ],
 )
-def test_a_note_from_elsewhere_touches_no_other_file(new: object, files: int, tmp_path: Path) -> None:
-    """A folder that somebody sends holds a note that asks for moves and removals of the reader's own files."""
+def test_a_hostile_note_touches_no_other_file(new: object, files: int, tmp_path: Path) -> None:
+    """A received folder holds a note that requests moves and removals of the reader's own files."""
     folder = tmp_path / "sent"
     toksmith.train("low lower", 258, pattern="gpt2").save(folder, format="gpt2")
     for name in ("precious", "victim.0123456789abcdef.tmp", "vocab.json.0123456789abcdef.tmp"):
@@ -404,7 +406,7 @@ def test_a_note_from_elsewhere_touches_no_other_file(new: object, files: int, tm
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"[" * 100_000, b"{}", b"\xff", b'{"files": [1]}'])
-def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
+def test_a_malformed_note_is_named(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a.pending").write_bytes(data)
     with pytest.raises(FormatError, match=r"a\.pending.*delete it"):
         atomic_files.finish_renames([tmp_path / "a", tmp_path / "b"])
@@ -416,14 +418,14 @@ def test_a_note_that_is_none_is_named(data: bytes, tmp_path: Path) -> None:
 # The manifest
 
 
-def encoded(folder: Path, text: str) -> EncodedCorpus:
+def encode_corpus(folder: Path, text: str) -> EncodedCorpus:
     folder.mkdir(exist_ok=True)
     tok = toksmith.train("low lower lowest", 262)
     return toksmith.corpus.encode(tok, [text, "low"], folder / "ids.npy")
 
 
 def test_files_of_two_runs_are_refused(tmp_path: Path) -> None:
-    one, two = encoded(tmp_path / "one", "lower"), encoded(tmp_path / "two", "lowed")
+    one, two = encode_corpus(tmp_path / "one", "lower"), encode_corpus(tmp_path / "two", "lowed")
     assert (one.ids, one.documents) != (0, 0)
     for name in ("ids.npy", "ids.ends.npy"):
         mixed = tmp_path / name
@@ -440,7 +442,7 @@ def test_files_of_two_runs_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["cut", "longer", "bit", "header", "missing"])
 @pytest.mark.parametrize("name", ["ids.npy", "ids.ends.npy"])
 def test_changed_files_are_refused(name: str, change: str, tmp_path: Path) -> None:
-    found = encoded(tmp_path, "lower")
+    found = encode_corpus(tmp_path, "lower")
     again = EncodedCorpus.at(tmp_path / "ids.npy")
     assert again == found
     tok = toksmith.train("low lower lowest", 262)
@@ -473,16 +475,16 @@ def test_changed_files_are_refused(name: str, change: str, tmp_path: Path) -> No
         b'{"toksmith_ids": 1}',
     ],
 )
-def test_hostile_manifests(data: bytes, tmp_path: Path) -> None:
-    encoded(tmp_path, "lower")
+def test_hostile_manifests_are_refused(data: bytes, tmp_path: Path) -> None:
+    encode_corpus(tmp_path, "lower")
     (tmp_path / "ids.manifest.json").write_bytes(data)
     with pytest.raises(FormatError, match=r"ids\.manifest\.json: is not a manifest of ids"):
         EncodedCorpus.at(tmp_path / "ids.npy")
 
 
-def test_manifests_that_say_what_cannot_be(tmp_path: Path) -> None:
+def test_manifests_with_impossible_values_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "ids.manifest.json"
-    encoded(tmp_path, "lower")
+    encode_corpus(tmp_path, "lower")
     good = json.loads(path.read_bytes())
     changes = {
         "count": (-1, 1 << 70, "1", True, None),
@@ -503,8 +505,8 @@ def test_manifests_that_say_what_cannot_be(tmp_path: Path) -> None:
         EncodedCorpus.at(tmp_path / "ids.npy")
 
 
-def test_the_sums_are_those_of_the_values(tmp_path: Path) -> None:
-    found = encoded(tmp_path, "lower")
+def test_the_manifest_has_the_checksums_of_the_values(tmp_path: Path) -> None:
+    found = encode_corpus(tmp_path, "lower")
     said = json.loads((tmp_path / "ids.manifest.json").read_bytes())
     for name, path in (("ids", found.path), ("ends", found.ends_path)):
         data = path.read_bytes()
@@ -521,7 +523,7 @@ TEXT = [f"low lower lowest {number} slow slower slowest {number * 7919}" for num
 
 @pytest.mark.slow
 def test_a_full_disk_keeps_the_merges(tmp_path: Path) -> None:
-    """No file of the process may pass some bytes, at which writing fails as on a full disk."""
+    """A limit on the size of files makes writes fail as on a full disk."""
     whole = toksmith.train(TEXT, 900)
     toksmith.train(TEXT, 900, checkpoint=tmp_path / "whole")
     size = (tmp_path / "whole").stat().st_size
@@ -556,7 +558,7 @@ def test_a_full_disk_keeps_the_merges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"superwords": 20}])
-def test_every_call_that_fails_carries_the_tokenizer(options: dict[str, int], tmp_path: Path) -> None:
+def test_every_failed_call_carries_the_tokenizer(options: dict[str, int], tmp_path: Path) -> None:
     whole = toksmith.train(TEXT, 400, **options)
     carried = 0
     for n in range(1, 100):
@@ -577,7 +579,7 @@ def test_every_call_that_fails_carries_the_tokenizer(options: dict[str, int], tm
     assert carried >= 3
 
 
-def test_a_checkpoint_that_cannot_be_a_file(tmp_path: Path) -> None:
+def test_a_checkpoint_at_an_impossible_path_is_an_error(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing" / "kept"):
         with pytest.raises(CheckpointError) as caught:
             toksmith.train("low lower", 258, checkpoint=path)

@@ -1,8 +1,8 @@
-"""Whatever lies in place of a file of a job's folder: no file outside is read or changed, nothing waits, and the error names it.
+"""Planted entries in place of files of a job: no file outside is read or changed, no call hangs, and the error names them.
 
 The table: each file that a job writes, replaced by a link, a link to nothing, a folder, a pipe, a link to a device, or a file
-that is too large to be read whole; then each command that reads or goes on with the folder. It runs in a process of its own,
-so that a command that waits for good is ended, and one that takes all memory is refused it.
+that is too large to be read whole; then each command that reads or continues the folder. It runs in a separate process,
+which has a time limit and a memory limit.
 """
 
 import contextlib
@@ -73,7 +73,7 @@ def command(kind: str) -> list[str]:
 
 
 def run(words: list[str], new: str = "new") -> tuple[int, str]:
-    """The exit code and what is said of a command in this folder."""
+    """The exit code and the output of a command in this folder."""
     done = CliRunner().invoke(app, [word.replace("JOB", "job").replace("NEW", new) for word in words])
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
@@ -81,20 +81,20 @@ def run(words: list[str], new: str = "new") -> tuple[int, str]:
 
 
 def kinds_for(name: str, *, all_kinds: bool) -> list[str]:
-    """What is planted in place of a file."""
+    """The kinds of planted entries for a file."""
     kinds = [*PLANTED] if all_kinds else ["link", "pipe"]
     return [kind for kind in kinds if kind != "large" or name.startswith(WHOLE)]
 
 
 class Folder:
-    """The folder of a job in a state to which it can be put back, and a file outside that must stay as it is."""
+    """The folder of a job that can be restored, and a file outside that must stay unchanged."""
 
     def __init__(self, kept: Path) -> None:
         self.kept, self.victim, self.path = kept, Path("victim").resolve(), Path("job")
         self.victim.write_bytes(VICTIM)
 
     def plant(self, name: str, kind: str) -> None:
-        """Puts the folder back, and plants something in place of a file."""
+        """Restores the folder, and plants an entry in place of a file."""
         shutil.rmtree(self.path, ignore_errors=True)
         shutil.copytree(self.kept, self.path)
         path = self.path / name
@@ -103,7 +103,7 @@ class Folder:
         PLANTED[kind](path, self.victim)
 
     def repair(self, name: str) -> None:
-        """Removes what was planted, and puts back what was there."""
+        """Removes the planted entry, and restores the file."""
         path, old = self.path / name, self.kept / name
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
@@ -114,15 +114,15 @@ class Folder:
             shutil.copy2(old, path)
 
     def check(self, said: str) -> None:
-        """Nothing outside of the folder has changed."""
+        """Requires that no file outside of the folder has changed."""
         assert self.victim.read_bytes() == VICTIM, said
         assert not Path("nothing").exists(), said
 
 
-def going_on(kind: str, whole: Path, planned: Path) -> Iterator[str]:
+def continue_job(kind: str, whole: Path, planned: Path) -> Iterator[str]:
     """Each file is replaced in the folder of a planned job, and the same command is run."""
     folder, expected = Folder(planned), content(whole)
-    names = [*expected, *during(kind)]
+    names = [*expected, *temporary_files(kind)]
     for name in names:
         for planted in kinds_for(name, all_kinds=kind in ("npy", "counts", "merged")):
             folder.plant(name, planted)
@@ -130,7 +130,7 @@ def going_on(kind: str, whole: Path, planned: Path) -> Iterator[str]:
             said = f"{kind}: {planted} in place of {name}: exit {code}: {output}"
             folder.check(said)
             assert code == 0 or (code == 1 and Path(name).name in output), said
-            if code:  # else it was replaced by what belongs there
+            if code:  # otherwise the command replaced the entry
                 folder.repair(name)
             again, output = run(command(kind))
             assert again == 0 or "is finished" in output or "merged here already" in output, f"{said}; then {output}"
@@ -139,14 +139,14 @@ def going_on(kind: str, whole: Path, planned: Path) -> Iterator[str]:
             yield said
 
 
-def during(kind: str) -> list[str]:
-    """Files that are there only while a job runs."""
+def temporary_files(kind: str) -> list[str]:
+    """Files that exist only while a job runs."""
     files = {"megatron": ["buckets/00000.table", "buckets/00000.ids"], "npy": ["00000.npy.pending"]}
     parts = ["parts/00000.ids"] if kind in ("nanogpt", "llmc") else []
     return [*files.get(kind, parts), f"00000.npy.{'0' * 16}.tmp"]
 
 
-def read_again(kind: str, whole: Path) -> Iterator[str]:
+def read_job(kind: str, whole: Path) -> Iterator[str]:
     """Each file is replaced in the folder of a finished job, and each command is run that reads such a folder."""
     folder = Folder(whole)
     for name in content(whole):
@@ -175,26 +175,26 @@ def table(kind: str) -> int:
         shutil.move("job", "whole")
         Path("started").mkdir()
         shutil.copy2(Path("whole", "merge.json"), "started")
-        rows = [*going_on(kind, Path("whole"), Path("started")), *read_again(kind, Path("whole"))]
+        rows = [*continue_job(kind, Path("whole"), Path("started")), *read_job(kind, Path("whole"))]
         return len(rows)
     assert run([*command(kind), "--plan"])[0] == 0
     shutil.copytree("job", "planned")
     assert run(command(kind))[0] == 0
     shutil.move("job", "whole")
-    count += sum(1 for _ in going_on(kind, Path("whole"), Path("planned")))
-    return count + sum(1 for _ in read_again(kind, Path("whole")))
+    count += sum(1 for _ in continue_job(kind, Path("whole"), Path("planned")))
+    return count + sum(1 for _ in read_job(kind, Path("whole")))
 
 
 @pytest.mark.slow
 @needs("limits", "links", "pipes")
 @pytest.mark.parametrize("kind", [*JOBS, "merged"])
-def test_what_is_planted_in_the_folder_of_a_job(kind: str, tmp_path: Path) -> None:
+def test_planted_files_in_the_folder_of_a_job_do_no_harm(kind: str, tmp_path: Path) -> None:
     done = run_tests_file(__file__, kind, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) >= 40
 
 
-# The door itself
+# The guarded functions
 
 
 @needs("links", "pipes")
@@ -212,7 +212,9 @@ def test_only_regular_files_are_opened(kind: str, tmp_path: Path) -> None:
 
 
 @needs("links")
-def test_a_link_that_is_made_between_the_look_and_the_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_that_replaces_the_file_before_the_opening_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "victim").write_bytes(VICTIM)
     (tmp_path / "file").write_bytes(b"own")
     real = os.open
@@ -229,7 +231,7 @@ def test_a_link_that_is_made_between_the_look_and_the_opening(tmp_path: Path, mo
         read_guarded(tmp_path / "file")
 
 
-def test_ranges_and_limits(tmp_path: Path) -> None:
+def test_ranges_are_read_and_large_files_refused(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"0123456789")
     ranges = [(0, None), (3, 5), (8, 1 << 70), (5, 3), (20, 30)]
@@ -240,7 +242,7 @@ def test_ranges_and_limits(tmp_path: Path) -> None:
     assert read_guarded(path, 0, 3) == b"012"
 
 
-def test_what_is_too_large_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_too_large_to_be_read_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("toksmith._base.paths.WHOLE_LIMIT", 100)
     with pytest.raises(FormatError, match=r"the limit for a file that is read whole is 100"):
         toksmith.corpus.plan(TOK, make(tmp_path / "in"), tmp_path / "job")
@@ -252,11 +254,11 @@ def test_a_junction_of_windows_is_a_link() -> None:
     assert Windows().is_link(found) and not Windows().is_link(SimpleNamespace(st_mode=0o040755, st_reparse_tag=0))  # type: ignore[arg-type]
 
 
-# Files beside one that the user names
+# Files next to one that the user names
 
 
 @needs("links")
-def test_only_the_named_file_of_ids_may_be_a_link(tmp_path: Path) -> None:
+def test_only_the_named_file_of_ids_can_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(VICTIM)
     for name in ("ids.ends.npy", "ids.manifest.json"):
         (tmp_path / name).symlink_to(tmp_path / "victim")
@@ -271,7 +273,7 @@ def test_only_the_named_file_of_ids_may_be_a_link(tmp_path: Path) -> None:
 
 
 @needs("pipes")
-def test_a_pipe_beside_ids_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_next_to_ids_is_refused_without_waiting(tmp_path: Path) -> None:
     written = toksmith.corpus.encode(TOK, ["low"], tmp_path / "ids.npy", progress=False)
     for name in ("ids.npy.pending", "ids.ends.npy", "ids.manifest.json", "ids.npy"):
         path = tmp_path / name
@@ -284,7 +286,7 @@ def test_a_pipe_beside_ids_is_not_waited_for(tmp_path: Path) -> None:
 
 
 @needs("links")
-def test_the_folder_of_a_job_may_be_a_link(tmp_path: Path) -> None:
+def test_the_folder_of_a_job_can_be_a_link(tmp_path: Path) -> None:
     """The user names it."""
     (tmp_path / "disk").mkdir()
     (tmp_path / "job").symlink_to(tmp_path / "disk")
@@ -295,7 +297,7 @@ def test_the_folder_of_a_job_may_be_a_link(tmp_path: Path) -> None:
 
 @needs("links")
 @pytest.mark.parametrize("suffix", ["", ".checkpoint"])
-def test_a_link_in_the_folder_of_a_study(suffix: str, tmp_path: Path) -> None:
+def test_a_link_in_the_folder_of_a_study_changes_no_other_file(suffix: str, tmp_path: Path) -> None:
     (tmp_path / "victim").write_bytes(VICTIM)
     toksmith.study(CORPUS, sizes=[260, 270], keep=tmp_path / "first", progress=False)
     names = os.listdir(tmp_path / "first")

@@ -1,6 +1,6 @@
-"""The kernel kills a command, or refuses it room, at every n-th call that writes, flushes, renames or links: strace's faults.
+"""strace kills a command, or fills the disk, at every n-th call that writes, flushes, renames or links.
 
-Unlike those of `faults.py`, they also meet what the core and the libraries write. The same command then completes the work,
+Unlike `faults.py`, this also reaches the writes of the core and the libraries. The same command then completes the work,
 and the folder equals an untouched one.
 """
 
@@ -52,7 +52,7 @@ COMMANDS: dict[str, list[str]] = {
     "encode": ["encode", "-t", "tok.toksmith", "in/a.jsonl", "in/b.jsonl", "-o", "OUT/ids.npy"],
 }
 ALL_DONE = ("this job is finished", "merged here already")
-# What `make test` tries of each command from the shell; a tokenizing job it tries with everything.
+# The one fault of each command from the shell in `make test`; a tokenizing job has all faults.
 OF_COMMANDS = {
     "corpus merge": ("rename", "signal=KILL"),
     "corpus count": ("link", "signal=KILL"),
@@ -64,7 +64,7 @@ FAULTS = ("signal=KILL", "error=ENOSPC")
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
 NEVER_LINK = ("corpus merge", "corpus merge-counts", "train", "encode")
 LEAST = {"corpus merge-counts": 1, "train": 2, "encode": 3, "corpus merge": 5}  # files of a whole result
-SHARE = 3  # how many places of each sort `make test` tries
+SHARE = 3  # places of each sort in `make test`
 CHILD = """
 import sys, toksmith
 folder, out, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
@@ -75,7 +75,7 @@ toksmith.corpus.plan(tok, toksmith.files(f"{folder}/in/*"), f"{folder}/{out}", *
 
 @cache
 def lacks() -> str:
-    """What this machine lacks; "" for nothing."""
+    """The reason for a skip on this machine, or ""."""
     if (strace := shutil.which("strace")) is None:
         return "lacks strace"
     done = subprocess.run([strace, "-f", "-qq", "-e", "trace=link", "true"], capture_output=True, check=False)
@@ -92,13 +92,13 @@ def start(folder: Path, name: str) -> None:
         (folder / "rows.jsonl").write_bytes(b"".join(b'{"text": "low %d"}\n' % number for number in range(40)))
         rows = toksmith.files(folder / "rows.jsonl")
         toksmith.corpus.plan(job_corpus.TOK, rows, folder / "ids", shard_size=300).run(progress=False)
-        # More than are read at once, so that they are merged in rounds.
+        # More shards than are read at once, so the merge takes rounds.
         toksmith.corpus.plan_counts(rows, folder / "counts", shard_size=1).run(progress=False)
         (folder / "spill").mkdir()
 
 
 def arguments(folder: Path, out: str, name: str) -> list[str]:
-    """The arguments of a command from the shell. Its folder is there."""
+    """The arguments of a command from the shell. Makes its folder."""
     (folder / out).mkdir(exist_ok=True)
     names = ("ids", "in", "in/a.jsonl", "in/b.jsonl", "counts", "counts/", "spill", "tok.toksmith")
     given = (each.replace("OUT", str(folder / out)) for each in COMMANDS[name])
@@ -116,7 +116,7 @@ def child_of(folder: Path, out: str, name: str) -> list[str]:
     return [sys.executable, "-B", "-c", CHILD, str(folder), out, repr(options_of(name))]
 
 
-def traced(folder: Path, out: str, name: str, how: list[str]) -> subprocess.CompletedProcess[str]:
+def run_traced(folder: Path, out: str, name: str, how: list[str]) -> subprocess.CompletedProcess[str]:
     """The command in a child that strace watches."""
     log = str(folder / "trace.log")
     command = ["strace", "-f", "-qq", "-o", log, *how, *child_of(folder, out, name)]
@@ -124,7 +124,7 @@ def traced(folder: Path, out: str, name: str, how: list[str]) -> subprocess.Comp
 
 
 def complete(folder: Path, out: str, name: str) -> None:
-    """Does what is left, by the same command."""
+    """Completes the work by the same command."""
     if name in COMMANDS:
         done = CliRunner().invoke(app, arguments(folder, out, name))
         assert done.exit_code == 0 or any(said in done.output for said in ALL_DONE), done.output
@@ -140,14 +140,14 @@ def complete(folder: Path, out: str, name: str) -> None:
 
 
 def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
-    """Lets every call of a sort fail in turn, or a share of them; gives how many runs were hit."""
+    """Lets every call of a sort fail in turn, or a share of them; gives the number of stopped runs."""
     start(folder, name)
     names = CALLS[sort]
-    done = traced(folder, "untouched", name, ["-e", f"trace={names}"])
+    done = run_traced(folder, "untouched", name, ["-e", f"trace={names}"])
     assert done.returncode == 0, done.stderr
     expected = job_corpus.content(folder / "untouched")
     assert len(expected) >= LEAST.get(name, 7)
-    # strace counts the calls of each thread for itself; one thread makes nearly all.
+    # strace counts the calls of each thread separately; one thread makes nearly all.
     lines = [
         line.split()[0] for line in (folder / "trace.log").read_text(encoding="utf-8", errors="replace").splitlines()
     ]
@@ -157,12 +157,12 @@ def fail_everywhere(folder: Path, name: str, sort: str, fault: str) -> int:
     hit = 0
     for n in range(count, 0, -step):
         out = f"out {n}"
-        done = traced(folder, out, name, ["-e", f"trace={names}", "-e", f"inject={names}:{fault}:when={n}"])
+        done = run_traced(folder, out, name, ["-e", f"trace={names}", "-e", f"inject={names}:{fault}:when={n}"])
         hit += done.returncode != 0
         if "KILL" in fault:
             assert done.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL), f"{sort} {n}: {done.stderr}"
         complete(folder, out, name)
-        # What `train` saves of a training that it cannot go on with, and names in its error.
+        # `train` saves a training that it cannot continue, and names the file in its error.
         for left in ("interrupted", "trained"):
             (folder / out / f"tok.{left}.toksmith").unlink(missing_ok=True)
         assert job_corpus.content(folder / out) == expected, f"{fault} at {sort} {n}: {done.stderr}"
@@ -179,7 +179,7 @@ CASES += [] if EXHAUSTIVE else [(name, sort, fault) for name, (sort, fault) in O
 @pytest.mark.short
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "sort", "fault"), CASES)
-def test_the_same_command_completes_what_the_kernel_stopped(name: str, sort: str, fault: str, tmp_path: Path) -> None:
+def test_the_same_command_completes_a_stopped_one(name: str, sort: str, fault: str, tmp_path: Path) -> None:
     if lacking := lacks():
         pytest.skip(lacking)
     hit = fail_everywhere(tmp_path, name, sort, fault)

@@ -26,7 +26,7 @@ fsspec: Any = pytest.importorskip("fsspec", reason="lacks fsspec")
 from fsspec.implementations.memory import MemoryFileSystem
 
 EXHAUSTIVE = bool(os.environ.get("TOKSMITH_EXHAUSTIVE"))
-SHARE = 4  # of so many requests, `make test` lets one fail
+SHARE = 4  # `make test` lets one of this number of requests fail
 REFUSALS = (FormatError, JobError, CorpusError)
 
 
@@ -62,9 +62,9 @@ class FailingStore(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no typ
         return self.call("exists", lambda: self._strip_protocol(path) in self.store)
 
     def find(self, path: str, *rest: Any, **more: Any) -> Any:
-        return self.call("find", lambda: self.found(path))
+        return self.call("find", lambda: self.list_files(path))
 
-    def found(self, path: str) -> dict[str, Any]:
+    def list_files(self, path: str) -> dict[str, Any]:
         start = self._strip_protocol(path).rstrip("/") + "/"
         return {name: {"size": file.size} for name, file in self.store.items() if name.startswith(start)}
 
@@ -76,7 +76,7 @@ class FailingStore(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no typ
 
     def put_file(self, lpath: str, rpath: str, *rest: Any, **more: Any) -> Any:
         data = Path(lpath).read_bytes()
-        # What a `with` block of fsspec leaves that ends by an exception.
+        # A `with` block of fsspec that ends by an exception leaves half a file.
         half = lambda: MemoryFileSystem.pipe_file(self, rpath, data[: len(data) // 2])
         return self.call("put_file", lambda: MemoryFileSystem.pipe_file(self, rpath, data), half)
 
@@ -113,36 +113,36 @@ def contents(folder: str) -> dict[str, bytes]:
     }
 
 
-def small() -> None:
+def write_small_corpus() -> None:
     """A corpus of two files, one with a bad row."""
     store = MemoryFileSystem()
     store.pipe_file("/in/a.jsonl", b'{"text": "low"}\n{"text": ""}\n{"text": "lower"}\n')
     store.pipe_file("/in/b.jsonl", b'{"text": "slow"}\n')
 
 
-def ran(job: toksmith.corpus.Job) -> None:
+def run_job(job: toksmith.corpus.Job) -> None:
     """Runs a job."""
     job.run(progress=False, threads=1)
 
 
-def asked(**options: Any) -> Callable[[str], None]:
+def plan_and_run(**options: Any) -> Callable[[str], None]:
     """Plans a job of these options in a folder, and runs it."""
     options = {"append": END, "shard_size": 30, **options}
-    return lambda folder: ran(toksmith.corpus.plan(TOK, Path("memory://in"), folder, **options))
+    return lambda folder: run_job(toksmith.corpus.plan(TOK, Path("memory://in"), folder, **options))
 
 
 WAYS: dict[str, Callable[[str], object]] = {
-    "npy": asked(to="npy", errors="quarantine"),
-    "llmc": asked(to="llmc"),
-    "mds": asked(to="mds"),
-    "shuffled": asked(to="megatron", shuffle=5, sources=True),
-    "counts": lambda folder: ran(toksmith.corpus.plan_counts(Path("memory://in"), folder, shard_size=30)),
+    "npy": plan_and_run(to="npy", errors="quarantine"),
+    "llmc": plan_and_run(to="llmc"),
+    "mds": plan_and_run(to="mds"),
+    "shuffled": plan_and_run(to="megatron", shuffle=5, sources=True),
+    "counts": lambda folder: run_job(toksmith.corpus.plan_counts(Path("memory://in"), folder, shard_size=30)),
     "merged": lambda folder: toksmith.corpus.merge(["memory://one", "memory://two"], folder, to="hf"),
 }
 
 
 def complete(name: str, folder: str) -> None:
-    """Does a job or a merge, or what is left of it."""
+    """Runs or completes a job or a merge."""
     try:
         WAYS[name](folder)
     except JobError as error:
@@ -158,7 +158,7 @@ def complete(name: str, folder: str) -> None:
 @pytest.mark.parametrize("how", ["before", "after", "half"])
 @pytest.mark.parametrize("name", WAYS)
 def test_every_request_fails_in_turn(name: str, how: str, memory: Callable[..., FailingStore]) -> None:
-    small()
+    write_small_corpus()
     memory()
     for folder in ("memory://one", "memory://two"):
         complete("npy", folder)
@@ -187,10 +187,10 @@ def test_every_request_fails_in_turn(name: str, how: str, memory: Callable[..., 
 
 
 def test_a_block_that_fails_completes_no_file(memory: Callable[..., FailingStore]) -> None:
-    """A store without calls of its own for whole files: what fsspec would complete is given up."""
+    """For a store without atomic calls for whole files, a file that fsspec would complete is discarded."""
 
     class Upload:
-        """A file of fsspec's, as far as it matters: closing completes it, and so does collecting it."""
+        """A file of fsspec: closing completes it, and so does garbage collection."""
 
         closed = False
 
@@ -227,15 +227,15 @@ def test_a_plan_is_written_once(memory: Callable[..., FailingStore]) -> None:
     folder.create("job.json", b"one")
     folder.create("job.json", b"two")
     assert folder.read("job.json") == b"one"
-    small()
+    write_small_corpus()
     with pytest.raises(JobError, match="is not a plan"):
         toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job")
 
 
 def test_names_that_a_path_cannot_hold_are_refused(memory: Callable[..., FailingStore]) -> None:
-    """`Path` makes `d/e` of `d//e`, which may be another file."""
+    """`Path` makes `d/e` of `d//e`, which can be another file."""
     store = memory()
-    small()
+    write_small_corpus()
     for name in ("/in//a.jsonl", "/in/a.jsonl"):
         store.pipe_file(name, b'{"text": "low"}\n')
     for corpus in (Path("memory://in"), toksmith.files("memory://in//a.jsonl")):
@@ -251,21 +251,21 @@ def test_a_store_without_conditions_gets_a_plan(
     memory()
     real = FailingStore.pipe_file
 
-    def refused(self: Any, path: str, value: bytes, mode: str = "overwrite") -> Any:
+    def refuse_create(self: Any, path: str, value: bytes, mode: str = "overwrite") -> Any:
         if mode == "create":
             raise OSError(22, "A header you provided implies functionality that is not implemented")
         return real(self, path, value)
 
-    monkeypatch.setattr(FailingStore, "pipe_file", refused)
+    monkeypatch.setattr(FailingStore, "pipe_file", refuse_create)
     folder = folder_at("memory://job")
     folder.create("job.json", b"one")
     folder.create("job.json", b"two")
     assert folder.read("job.json") == b"one"
 
 
-def test_two_jobs_in_one_folder(memory: Callable[..., FailingStore]) -> None:
+def test_a_second_job_in_a_folder_needs_force(memory: Callable[..., FailingStore]) -> None:
     memory()
-    small()
+    write_small_corpus()
     done = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job").run(progress=False)
     assert done is not None and (done.documents, done.place) == (4, "memory://job")
     with pytest.raises(JobError, match="this job is finished"):
@@ -283,16 +283,16 @@ def test_two_jobs_in_one_folder(memory: Callable[..., FailingStore]) -> None:
 
 def test_files_of_other_origin_stay(memory: Callable[..., FailingStore]) -> None:
     memory()
-    small()
+    write_small_corpus()
     MemoryFileSystem().pipe_file("/job/00000.npy", b"mine")
     with pytest.raises(JobError, match=r"memory://job: 00000\.npy is there already"):
         toksmith.corpus.plan(TOK, Path("memory://in"), "memory://job")
     assert contents("memory://job") == {"00000.npy": b"mine"}
 
 
-def test_what_is_in_the_folder_of_the_job_is_left_out(memory: Callable[..., FailingStore]) -> None:
+def test_files_in_the_folder_of_the_job_are_left_out(memory: Callable[..., FailingStore]) -> None:
     memory()
-    small()
+    write_small_corpus()
     toksmith.corpus.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine").run(progress=False)
     again = toksmith.corpus.plan(TOK, Path("memory://in"), "memory://in/job", errors="quarantine", force=True)
     assert again.files == 2
@@ -317,7 +317,7 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         toksmith.corpus.plan(TOK, tmp_path / "a.txt", "s3://bucket/job")
 
 
-def test_urls_and_paths() -> None:
+def test_urls_differ_from_paths_by_their_scheme() -> None:
     for text in ("s3://b/k", "gs://b/k", "hf://datasets/a/b", "http://h/k", "https://h/k"):
         assert url_of(text) == url_of(Path(text)) == text
     for path in ("s3", "s3:", "S3://b", "ftp://h/k", "/s3://b", "./s3:/b", b"s3://b", "c:/x"):
@@ -329,7 +329,7 @@ def test_urls_and_paths() -> None:
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:
-    """An S3 server of this machine with an empty bucket; its address."""
+    """The address of a local S3 server with an empty bucket."""
     pytest.importorskip("s3fs", reason="lacks s3fs")
     moto: Any = pytest.importorskip("moto.server", reason="lacks moto's server")
     import s3fs
@@ -352,7 +352,7 @@ def s3() -> Iterator[str]:
 
 @pytest.fixture
 def corpus(s3: str, tmp_path: Path) -> Iterator[list[Path]]:
-    """The corpus of `job_corpus` in the bucket, and here."""
+    """The corpus of `job_corpus` in the bucket, and on this machine."""
     store = fsspec.filesystem("s3")
     found = job_corpus.make(tmp_path / "in")
     for path in found:
@@ -384,7 +384,7 @@ def test_a_store_gets_the_files_of_this_machine(options: dict[str, Any], corpus:
     assert here is not None and there is not None and there.documents == here.documents == len(TEXTS)
     assert there.files == here.files and job.status().finished and str(there.place) == "s3://bucket/out"
     own, found = content(tmp_path / "out"), content(down("s3://bucket/out", tmp_path / "down"))
-    names = {*found} - {"job.json", "manifest.json", "SHA256SUMS"}  # which have the names of the inputs
+    names = {*found} - {"job.json", "manifest.json", "SHA256SUMS"}  # these contain the names of the inputs
     assert {*found} == {*own} and {name: own[name] for name in names} == {name: found[name] for name in names}
     again = {"source": True} if "shuffle" not in options else {"decode": True}
     assert toksmith.corpus.verify("s3://bucket/out", **again).ok
@@ -412,7 +412,7 @@ def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, m
     read: dict[str, int] = {}
     real = _store.read_range
 
-    def counted(url: str, start: int = 0, stop: int | None = None) -> bytes:
+    def count_bytes(url: str, start: int = 0, stop: int | None = None) -> bytes:
         data = real(url, start, stop)
         read[url] = read.get(url, 0) + len(data)
         return data
@@ -420,7 +420,7 @@ def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, m
     planned = toksmith.corpus.plan(
         TOK, Path("s3://bucket/in"), tmp_path / "out", append=END, shard_size=job_corpus.SHARD
     )
-    monkeypatch.setattr(_store, "read_range", counted)
+    monkeypatch.setattr(_store, "read_range", count_bytes)
     toksmith.corpus.run_shard(tmp_path / "out" / "job.json", 1)
     assert read == {"s3://bucket/in/a.jsonl": read["s3://bucket/in/a.jsonl"]}
     assert read["s3://bucket/in/a.jsonl"] <= 2 * job_corpus.SHARD + max(map(len, ROWS))
@@ -429,7 +429,7 @@ def test_only_the_range_of_a_shard_is_read(corpus: list[Path], tmp_path: Path, m
 
 
 @pytest.mark.slow
-def test_globs_web_servers_and_other_readers(s3: str, corpus: list[Path], tmp_path: Path) -> None:
+def test_globs_web_servers_and_other_calls_read_urls(s3: str, corpus: list[Path], tmp_path: Path) -> None:
     files = toksmith.files("s3://bucket/in/[a-c].*")
     done = toksmith.corpus.plan(TOK, files, tmp_path / "globbed", append=END).run(progress=False)
     assert done is not None and done.documents == len(ROWS) + 3
@@ -446,7 +446,7 @@ def test_globs_web_servers_and_other_readers(s3: str, corpus: list[Path], tmp_pa
 
 
 def test_a_plan_is_created_in_one_request(corpus: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process writes it after this one has asked whether it is there."""
+    """Another process writes it after the check for its existence."""
     store = fsspec.filesystem("s3")
     _store.create_if_absent("s3://bucket/job.json", b"one")
     monkeypatch.setattr(type(store), "exists", lambda *_, **__: False)
@@ -469,7 +469,7 @@ def test_the_command_takes_urls(corpus: list[Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_no_copy_stays(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_temporary_copy_stays(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     toksmith.corpus.plan(TOK, Path("s3://bucket/in"), "s3://bucket/out", append=END).run(progress=False)

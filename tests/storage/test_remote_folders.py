@@ -1,4 +1,4 @@
-"""Folders behind URLs in everything that takes a folder of a job, and tables there: results are those of this machine."""
+"""Folders and tables at URLs give the results of this machine in every call that takes the folder of a job."""
 
 import io
 import json
@@ -40,14 +40,14 @@ def store(tmp_path: Path) -> Iterator[Any]:
 
 
 def down(url: str, folder: Path) -> dict[str, str]:
-    """The sums of the files of a folder of the store."""
+    """The checksums of the files of a folder of the store."""
     for name in _store.list_sizes(url):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(_store.read_range(f"{url}/{name}"))
     return content(folder)
 
 
-def ran(corpus: Any, folder: str | Path, **options: Any) -> toksmith.corpus.Tokenized:
+def run_job(corpus: Any, folder: str | Path, **options: Any) -> toksmith.corpus.Tokenized:
     """A finished job."""
     job = toksmith.corpus.plan(TOK, corpus, folder, **{"append": END, "shard_size": job_corpus.SHARD, **options})
     done = job.run(progress=False)
@@ -55,7 +55,7 @@ def ran(corpus: Any, folder: str | Path, **options: Any) -> toksmith.corpus.Toke
     return done
 
 
-def test_a_job_that_counts(tmp_path: Path) -> None:
+def test_a_counting_job_equals_one_of_this_machine(tmp_path: Path) -> None:
     options: dict[str, Any] = {"shard_size": job_corpus.SHARD, "errors": "skip"}
     here = toksmith.corpus.plan_counts(tmp_path / "in", tmp_path / "out", **options).run(progress=False)
     job = toksmith.corpus.plan_counts(IN, "memory://out", **options)
@@ -80,7 +80,7 @@ def test_a_job_that_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["parquet", "tsv"])
-def test_files_of_counts(suffix: str, store: Any, tmp_path: Path) -> None:
+def test_files_of_counts_are_loaded(suffix: str, store: Any, tmp_path: Path) -> None:
     counts = toksmith.corpus.count("low lower low")
     counts.save(tmp_path / f"one.{suffix}")
     store.put_file(str(tmp_path / f"one.{suffix}"), f"/counts/one.{suffix}")
@@ -95,10 +95,10 @@ def test_files_of_counts(suffix: str, store: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_merged_shards_and_what_is_in_them(tmp_path: Path) -> None:
+def test_merged_shards_equal_those_of_this_machine(tmp_path: Path) -> None:
     for name, to in (("one", "parquet"), ("two", "hf")):
-        ran(tmp_path / "in", tmp_path / name, to=to, id_field="id")
-        ran(IN, f"memory://{name}", to=to, id_field="id")
+        run_job(tmp_path / "in", tmp_path / name, to=to, id_field="id")
+        run_job(IN, f"memory://{name}", to=to, id_field="id")
     here = toksmith.corpus.merge([tmp_path / "one", tmp_path / "two"], tmp_path / "all")
     there = toksmith.corpus.merge(["memory://one", "memory://two"], "memory://all")
     mixed = toksmith.corpus.merge([tmp_path / "one", "memory://two"], tmp_path / "mixed", to="nanogpt")
@@ -119,7 +119,7 @@ def test_merged_shards_and_what_is_in_them(tmp_path: Path) -> None:
         assert seen.to_dict()["folder"] == f"memory://{place}" and f"memory://{place}" in str(seen)
 
 
-def test_an_unfinished_job_and_its_events(tmp_path: Path) -> None:
+def test_an_unfinished_job_has_events_and_a_status(tmp_path: Path) -> None:
     job = toksmith.corpus.plan(TOK, IN, "memory://out", append=END, shard_size=job_corpus.SHARD)
     events: list[toksmith.corpus.JobEvent] = []
     job.run(part="1/2", progress=False, events=events.append)
@@ -132,7 +132,7 @@ def test_an_unfinished_job_and_its_events(tmp_path: Path) -> None:
     assert job.status().bytes == job.bytes and 0 < job.status().done_bytes < job.bytes
 
 
-def test_what_a_job_costs(tmp_path: Path) -> None:
+def test_the_cost_of_a_job_equals_this_machine(tmp_path: Path) -> None:
     here, there = (
         toksmith.corpus.plan(TOK, corpus, place, append=END, dry_run=True).cost()
         for corpus, place in ((tmp_path / "in", tmp_path / "out"), (IN, "memory://out"))
@@ -142,16 +142,16 @@ def test_what_a_job_costs(tmp_path: Path) -> None:
     assert not _store.list_sizes("memory://out")
 
 
-def test_a_limit_of_memory(store: Any) -> None:
+def test_a_limit_of_memory_is_kept(store: Any) -> None:
     store.pipe_file("/long/a.jsonl", json.dumps({"text": "low " * (3 << 20)}).encode())
     most = 300_000_000 + 64_000_000 + 12 * (4 << 20) + 1000
     with pytest.raises(CorpusError, match=r"^memory://long/a\.jsonl.*max_memory"):
         toksmith.corpus.plan(TOK, Path("memory://long"), "memory://out", max_memory=most).run(progress=False)
-    assert ran(IN, "memory://fits", max_memory=most).documents == len(job_corpus.TEXTS)
+    assert run_job(IN, "memory://fits", max_memory=most).documents == len(job_corpus.TEXTS)
 
 
 def table_of(kind: str) -> bytes:
-    """A table of three row groups or batches, with a column that nobody asks for."""
+    """A table of three row groups or batches, with an unused column."""
     table = arrow.table({"text": ["a", None, "low low"] * 3, "other": ["x" * 5000] * 9, "id": [*range(9)]})
     out = io.BytesIO()
     if kind == "parquet":
@@ -163,21 +163,21 @@ def table_of(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
-def test_tables(kind: str, store: Any, tmp_path: Path) -> None:
+def test_tables_equal_those_of_this_machine(kind: str, store: Any, tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     (tmp_path / "table" / f"a.{kind}").write_bytes(table_of(kind))
     store.pipe_file(f"/table/a.{kind}", table_of(kind))
     options: dict[str, Any] = {"to": "parquet", "id_field": "id", "errors": "quarantine", "shard_size": 1}
-    here = ran(tmp_path / "table", tmp_path / "out", **options)
-    there = ran(Path("memory://table"), "memory://out", **options)
+    here = run_job(tmp_path / "table", tmp_path / "out", **options)
+    there = run_job(Path("memory://table"), "memory://out", **options)
     own, found = content(tmp_path / "out"), down("memory://out", tmp_path / "down")
     assert there.files == here.files and there.bad_rows == 3
     same = [name for name in here.files if not name.startswith("quarantine/")]
     assert {name: own[name] for name in same} == {name: found[name] for name in same}
     with pytest.raises(CorpusError, match=rf"^memory://table/a\.{kind}.*has no text in the column 'text'"):
-        ran(Path("memory://table"), "memory://stops")
+        run_job(Path("memory://table"), "memory://stops")
     with pytest.raises(CorpusError, match=rf"^memory://table/a\.{kind}.*has no column 'none'"):
-        ran(toksmith.files(f"memory://table/a.{kind}", field="none"), "memory://none")
+        run_job(toksmith.files(f"memory://table/a.{kind}", field="none"), "memory://none")
     with pytest.raises(CorpusError, match=rf"^memory://table/a\.{kind}.*has no text in the column 'text'"):
         toksmith.corpus.count(Path("memory://table"))
     counted = toksmith.corpus.count(Path("memory://table"), errors="skip")
@@ -190,11 +190,11 @@ def test_only_the_columns_of_a_row_group_are_copied(store: Any, monkeypatch: pyt
     read: list[tuple[int, int]] = []
     real = _store.read_range
 
-    def counted(url: str, start: int = 0, stop: int | None = None) -> bytes:
+    def record_call(url: str, start: int = 0, stop: int | None = None) -> bytes:
         read.append((start, stop or 0))
         return real(url, start, stop)
 
-    monkeypatch.setattr(_store, "read_range", counted)
+    monkeypatch.setattr(_store, "read_range", record_call)
     for part, groups in (((1, 2), 1), (None, 3)):
         read.clear()
         with local_file(File(Path("memory://table/a.parquet"), "text", "id", part)) as path:
@@ -208,7 +208,7 @@ def test_errors_in_rows_name_the_url(store: Any) -> None:
     store.pipe_file("/bad/a.jsonl", b'{"text": "low"}\n{"text": 5}\n')
     bad = Path("memory://bad/a.jsonl")
     for call in (
-        lambda: ran(bad, "memory://out"),
+        lambda: run_job(bad, "memory://out"),
         lambda: toksmith.corpus.count(bad),
         lambda: toksmith.corpus.plan_counts(bad, "memory://counted").run(progress=False),
         lambda: toksmith.train(bad, merges=1),
@@ -220,10 +220,10 @@ def test_errors_in_rows_name_the_url(store: Any) -> None:
 
 def test_errors_of_a_format_name_the_folder(store: Any) -> None:
     with pytest.raises(JobError, match=r"^memory://out: a document does not have the token of append="):
-        ran(IN, "memory://out", to="dolma", empty="keep")
+        run_job(IN, "memory://out", to="dolma", empty="keep")
 
 
-def test_files_of_one_machine_are_no_urls(tmp_path: Path) -> None:
+def test_single_files_cannot_be_urls(tmp_path: Path) -> None:
     for call in (
         lambda: toksmith.corpus.count("low").save("memory://out/counts.parquet"),
         lambda: toksmith.corpus.encode(TOK, ["low"], "memory://out/ids.npy", progress=False),
@@ -239,11 +239,11 @@ def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPa
     asked: list[int] = []
     real = MemoryFileSystem.cat_ranges
 
-    def counted(self: Any, paths: list[str], *rest: Any, **more: Any) -> Any:
+    def record_call(self: Any, paths: list[str], *rest: Any, **more: Any) -> Any:
         asked.append(len(paths))
         return real(self, paths, *rest, **more)
 
-    monkeypatch.setattr(MemoryFileSystem, "cat_ranges", counted)
+    monkeypatch.setattr(MemoryFileSystem, "cat_ranges", record_call)
     done = len(range(0, job.shards, 2))
     assert job.status().done == done and asked == [done, done]
     monkeypatch.setattr(_store, "READ_AT_ONCE", 2)
@@ -256,22 +256,22 @@ def test_many_receipts_are_read_at_once(store: Any, monkeypatch: pytest.MonkeyPa
 
 
 def test_commands_take_urls(tmp_path: Path) -> None:
-    def said(*arguments: str) -> str:
+    def run_command(*arguments: str) -> str:
         found = CliRunner().invoke(app, [*arguments])
         assert found.exit_code == 0, found.output
         return found.output
 
-    ran(tmp_path / "in", tmp_path / "one")
-    ran(IN, "memory://one")
-    assert "saved in memory://counts (" in said("corpus", "count", "memory://in", "-o", "memory://counts/")
+    run_job(tmp_path / "in", tmp_path / "one")
+    run_job(IN, "memory://one")
+    assert "saved in memory://counts (" in run_command("corpus", "count", "memory://in", "-o", "memory://counts/")
     tokenizer = str(tmp_path / "tok.toksmith")
-    said("train", "--from-counts", "memory://counts", "--merges", "2", "-o", tokenizer, "--quiet")
+    run_command("train", "--from-counts", "memory://counts", "--merges", "2", "-o", tokenizer, "--quiet")
     assert len(toksmith.load(tokenizer).model.merges) == 2
-    assert "finished" in said("corpus", "status", "memory://counts")
-    assert "saved in memory://all (" in said(
+    assert "finished" in run_command("corpus", "status", "memory://counts")
+    assert "saved in memory://all (" in run_command(
         "corpus", "merge", "memory://one", "-o", "memory://all", "--to", "megatron"
     )
-    assert said("corpus", "show", "memory://all").startswith("memory://all\n")
-    said("corpus", "merge-counts", "memory://counts", "-o", str(tmp_path / "all.tsv"))
+    assert run_command("corpus", "show", "memory://all").startswith("memory://all\n")
+    run_command("corpus", "merge-counts", "memory://counts", "-o", str(tmp_path / "all.tsv"))
     merged, loaded = (toksmith.corpus.PieceCounts.load(path) for path in (tmp_path / "all.tsv", "memory://counts"))
     assert dict(merged.items()) == dict(loaded.items())

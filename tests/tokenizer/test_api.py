@@ -1,7 +1,6 @@
-"""The public calls of a tokenizer: each does what its page says, whatever form its arguments come in.
+"""The public calls of a tokenizer give equal ids for every form of arguments, and decode to the same bytes.
 
-Which ids come out is the matter of test_core_equals_reference.py and test_peer_tiktoken.py; here the same ids must come
-out of every call, in every form, and go back to the same bytes.
+test_core_equals_reference.py and test_peer_tiktoken.py check which ids these are.
 """
 
 import copy
@@ -87,7 +86,7 @@ def test_a_batch_is_any_iterable(tok: Tokenizer, form: Callable[[list[str]], Any
     assert tok.count_batch(form(batch)).tolist() == [len(ids) for ids in expected]
 
 
-def test_ragged(tok: Tokenizer) -> None:
+def test_a_ragged_result_is_a_sequence_of_arrays(tok: Tokenizer) -> None:
     batch = ["def f():", "", "return x"]
     ragged = tok.encode_ragged(batch)
     assert isinstance(ragged, Ragged)
@@ -107,7 +106,7 @@ def test_ragged(tok: Tokenizer) -> None:
 # Decoding
 
 
-def test_ids_of_any_iterable(tok: Tokenizer) -> None:
+def test_ids_of_any_iterable_are_decoded(tok: Tokenizer) -> None:
     ids = tok.encode("def f(x):")
     for form in (ids, tuple(ids), iter(ids), (id for id in ids), np.array(ids), memoryview(np.array(ids, np.int64))):
         assert tok.decode(form) == "def f(x):"
@@ -124,7 +123,7 @@ def test_ids_of_any_iterable(tok: Tokenizer) -> None:
     assert tok.decode(every_other.astype(np.uint32)[:]) == "def f(x):"
 
 
-def test_bytes_that_are_no_text(tok: Tokenizer) -> None:
+def test_invalid_utf8_is_decoded_by_the_mode_of_errors(tok: Tokenizer) -> None:
     ids = tok.encode("é")
     assert tok.decode([195]) == "\ufffd"
     assert tok.decode([195], errors="replace") == "\ufffd"
@@ -179,7 +178,7 @@ def test_a_stream_of_any_bytes_ends_as_decode_does(data: bytes, sizes: list[int]
         assert shown + decoder.finish() == cut.decode(ids, errors=errors)
 
 
-def test_a_decoder_keeps_back_what_is_not_settled(cut: Tokenizer) -> None:
+def test_a_decoder_keeps_unfinished_characters(cut: Tokenizer) -> None:
     decoder = cut.decoder()
     assert [decoder.feed(byte) for byte in "a😄".encode()] == ["a", "", "", "", "😄"]
     assert decoder.feed([0xF0, 0x9F]) == ""
@@ -198,7 +197,7 @@ def test_a_decoder_keeps_back_what_is_not_settled(cut: Tokenizer) -> None:
 # Special tokens
 
 
-def test_special_tokens_in_every_mode(tok: Tokenizer) -> None:
+def test_every_mode_of_special_tokens(tok: Tokenizer) -> None:
     end, pad = tok.special_tokens[END], tok.special_tokens[PAD]
     text = f"a{END}b{PAD}"
     a, b = tok.encode("a"), tok.encode("b")
@@ -232,7 +231,7 @@ def test_every_call_takes_the_modes_of_encode(tok: Tokenizer) -> None:
         assert (caught.value.index, caught.value.offset, caught.value.token) == (1, 1, END)
 
 
-def test_tokens_that_are_added_and_not_special_are_always_found() -> None:
+def test_added_tokens_that_are_not_special_are_always_found() -> None:
     base = toksmith.train("abc", merges=0)
     added = (AddedToken("<b>", 300, special=False), AddedToken("<s>", 301), AddedToken("ab", 400, special=False))
     model = Model(tokens=base.model.tokens, ids=base.model.ids, added_tokens=added)
@@ -254,10 +253,10 @@ def test_two_contents_may_share_an_id() -> None:
     assert (len(tok), tok.vocab_size) == (257, 257)
 
 
-# What a tokenizer knows
+# Vocabularies
 
 
-def test_tokens_and_ids(tok: Tokenizer) -> None:
+def test_tokens_and_ids_map_to_each_other(tok: Tokenizer) -> None:
     assert tok.vocab_size == len(tok) == 1002
     for id in range(tok.vocab_size):
         assert tok.token_id(tok.token_bytes(id)) == id
@@ -294,7 +293,7 @@ def test_equality_goes_by_content(tok: Tokenizer) -> None:
     assert tok.fingerprint[:12] in repr(tok)
 
 
-def test_training_and_report_are_no_part_of_equality() -> None:
+def test_equality_ignores_training_and_report() -> None:
     one, two = toksmith.train("ab", merges=1), toksmith.train(["ab", "ab"], merges=1)
     assert one.model.training is not None and two.model.training is not None
     assert one.model.training.counts.tolist() != two.model.training.counts.tolist()
@@ -303,7 +302,7 @@ def test_training_and_report_are_no_part_of_equality() -> None:
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_pickling(tok: Tokenizer, protocol: int) -> None:
+def test_a_pickled_tokenizer_is_equal_and_read_only(tok: Tokenizer, protocol: int) -> None:
     again = pickle.loads(pickle.dumps(tok, protocol))
     assert (again, again.fingerprint, again.run_report) == (tok, tok.fingerprint, tok.run_report)
     text = f"def f(x):\n    return {END}"
@@ -316,7 +315,7 @@ def test_pickling(tok: Tokenizer, protocol: int) -> None:
         again.model.tokens.ends[0] = 5
 
 
-def test_copies(tok: Tokenizer) -> None:
+def test_copies_are_equal(tok: Tokenizer) -> None:
     assert copy.copy(tok) == tok and copy.deepcopy(tok) == tok
     assert copy.deepcopy({"a": [tok]})["a"][0].encode("def") == tok.encode("def")
 
@@ -327,9 +326,6 @@ def test_changing_what_a_call_returned_changes_nothing_else(tok: Tokenizer) -> N
     ids = tok.encode_array("def")
     ids[:] = 0
     assert tok.encode_array("def").tolist() == tok.encode("def")
-
-
-# Names
 
 
 # Time
@@ -351,7 +347,7 @@ def test_time_grows_no_faster_than_n_log_n(unit: str) -> None:
 def test_decoding_takes_time_in_proportion_where_tokens_are_long() -> None:
     tok = toksmith.train("abcdefghijklmnopqrstuvwxyz" * 100, 290, pattern=None)
     (long,) = (id for id in range(256, tok.vocab_size) if len(tok.token_bytes(id)) == 104)
-    # A token of more than 15 bytes does not lie in its slot.
+    # The slot of a token holds at most 15 bytes.
     # Memory that a process touches for the first time costs time too: the results are 5 and 42 MB, not more.
     few, many = np.full(50_000, long, np.uint32), np.full(400_000, long, np.uint32)
     assert tok.decode_bytes(many) == tok.token_bytes(long) * 400_000
@@ -360,7 +356,7 @@ def test_decoding_takes_time_in_proportion_where_tokens_are_long() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_letters_take_well_under_a_second(vocab_dir: Path) -> None:
+def test_a_million_letters_take_less_than_a_second(vocab_dir: Path) -> None:
     tok = toksmith.load(vocab_dir / "cl100k_base.tiktoken", pattern="cl100k")
     for text in ("a" * 1_000_000, " " * 1_000_000 + "x", "\n" * 1_000_000 + " ", "9" * 1_000_000):
         assert processor_s(lambda: tok.encode(text)) < 1  # noqa: B023 - called in this turn

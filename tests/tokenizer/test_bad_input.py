@@ -1,6 +1,6 @@
 """Bad input: each kind gives one clear error of the tree, with its data; nothing half-written, and never a panic.
 
-A wrong type is TypeError and a wrong value an error of toksmith; what is odd but has a meaning (NUL, broken UTF-8, lone
+A wrong type is TypeError and a wrong value an error of toksmith; odd but meaningful input (NUL, broken UTF-8, lone
 surrogates) is kept.
 """
 
@@ -46,12 +46,12 @@ def tok() -> Tokenizer:
     "corpus", ["", b"", [], (), [""], ["", b""], pytest.param(iter([]), id="iterator"), [b"", ""]], ids=repr
 )
 @pytest.mark.parametrize("options", [{"merges": 5}, {"kind": "chars"}, {"kind": "words"}], ids=str)
-def test_empty_corpora(corpus: Any, options: dict[str, Any]) -> None:
+def test_empty_corpora_are_refused(corpus: Any, options: dict[str, Any]) -> None:
     with pytest.raises(CorpusError, match="the corpus is empty"):
         toksmith.train(corpus, **options)
 
 
-def test_empty_files_and_folders(tmp_path: Path) -> None:
+def test_empty_files_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     (tmp_path / "empty.jsonl").touch()
     for corpus in (tmp_path / "empty.txt", tmp_path / "empty.jsonl", tmp_path):
@@ -64,13 +64,13 @@ def test_empty_files_and_folders(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "missing.jsonl", "missing.txt.gz", "a\0b.txt", "x" * 5000])
-def test_missing_files(tmp_path: Path, name: str) -> None:
+def test_missing_files_are_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(CorpusError, match="cannot be read") as caught:
         toksmith.train(tmp_path / name, 300)
     assert caught.value.path == str(tmp_path / name)
 
 
-def test_a_file_of_bytes_that_are_no_text_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_invalid_utf8_is_kept_unchanged(tmp_path: Path) -> None:
     data = b"text \xff\xfe\x00 caf\xc3\xa9 \xe2\x98 \xed\xa0\x80 end\r\n"
     (tmp_path / "a.txt").write_bytes(data)
     tok = toksmith.train(tmp_path / "a.txt", 280)
@@ -80,7 +80,7 @@ def test_a_file_of_bytes_that_are_no_text_is_kept_as_it_is(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("corpus", [5, None, 1.5, object(), True])
-def test_a_corpus_of_another_type(corpus: Any) -> None:
+def test_a_corpus_of_another_type_is_refused(corpus: Any) -> None:
     with pytest.raises(TypeError):
         toksmith.train(corpus, 300)
     with pytest.raises(TypeError, match="document 1"):
@@ -106,7 +106,7 @@ NOT_POSSIBLE: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name, value", [(name, value) for name, values in NOT_POSSIBLE.items() for value in values])
-def test_values_that_are_not_possible(name: str, value: Any) -> None:
+def test_impossible_values_are_refused_by_name(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(InvalidOption) as caught:
         toksmith.train("abc", **size, **{name: value})
@@ -126,13 +126,13 @@ OF_ANOTHER_TYPE: dict[str, list[Any]] = {
 
 
 @pytest.mark.parametrize("name, value", [(name, value) for name, values in OF_ANOTHER_TYPE.items() for value in values])
-def test_values_of_another_type(name: str, value: Any) -> None:
+def test_values_of_another_type_are_refused(name: str, value: Any) -> None:
     size = {} if name in ("vocab_size", "merges") else {"merges": 3}
     with pytest.raises(TypeError):
         toksmith.train("abc", **size, **{name: value})
 
 
-def test_names_that_come_close() -> None:
+def test_unknown_names_have_suggestions() -> None:
     with pytest.raises(UnknownName, match="did you mean 'cl100k'") as caught:
         toksmith.train("abc", 300, pattern="cl100")
     assert (caught.value.kind, caught.value.name) == ("pattern", "cl100")
@@ -150,7 +150,7 @@ def test_names_that_come_close() -> None:
 # Texts
 
 
-def test_special_tokens_in_a_text(tok: Tokenizer) -> None:
+def test_a_special_token_in_a_text_is_named_with_its_place(tok: Tokenizer) -> None:
     with pytest.raises(SpecialTokenInText) as caught:
         tok.encode("é☀ <|end|>")
     error = caught.value
@@ -179,7 +179,7 @@ def test_the_first_bad_text_of_a_batch_is_named_on_any_threads(tok: Tokenizer, t
         assert caught.value.index == 1234
 
 
-def test_modes_that_do_not_exist(tok: Tokenizer) -> None:
+def test_unknown_modes_are_refused(tok: Tokenizer) -> None:
     with pytest.raises(InvalidOption, match="'raise', 'allow', 'text'") as caught:
         tok.encode("a", special="all")
     assert caught.value.argument == "special"
@@ -193,7 +193,7 @@ def test_modes_that_do_not_exist(tok: Tokenizer) -> None:
         tok.encode("a", errors="ignore")
 
 
-def test_lone_surrogates(tok: Tokenizer) -> None:
+def test_lone_surrogates_become_replacement_characters(tok: Tokenizer) -> None:
     assert tok.encode("a\ud800b") == tok.encode("a\ufffdb")
     assert tok.encode("\ud83d\ude04") == tok.encode("😄")
     assert tok.encode_batch(["\udc00"]) == [tok.encode("\ufffd")]
@@ -205,7 +205,7 @@ def test_lone_surrogates(tok: Tokenizer) -> None:
     assert toksmith.train("a\ud800b", 258, pattern=None) == toksmith.train("a\ufffdb", 258, pattern=None)
 
 
-def test_nul_bytes(tok: Tokenizer) -> None:
+def test_nul_bytes_are_kept(tok: Tokenizer) -> None:
     assert tok.encode("a\0b") == [97, 0, 98]
     assert tok.decode([97, 0, 98]) == "a\0b"
     zeros = toksmith.train("\0\0a\0\0", merges=1, pattern=None, special_tokens=["<\0>"])
@@ -214,7 +214,7 @@ def test_nul_bytes(tok: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("wrong", [5, None, 1.5, ["a"], bytearray(b"a"), memoryview(b"a"), np.array(["a"]), object()])
-def test_texts_of_another_type(tok: Tokenizer, wrong: Any) -> None:
+def test_texts_of_another_type_are_refused(tok: Tokenizer, wrong: Any) -> None:
     for call in (tok.encode, tok.encode_array, tok.count):
         with pytest.raises(TypeError, match="expected str or bytes"):
             call(wrong)
@@ -224,7 +224,7 @@ def test_texts_of_another_type(tok: Tokenizer, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("text", ["abc", b"abc", ""])
-def test_one_text_is_no_batch(tok: Tokenizer, text: Any) -> None:
+def test_one_text_is_not_a_batch(tok: Tokenizer, text: Any) -> None:
     for call in (tok.encode_batch, tok.encode_ragged, tok.count_batch):
         with pytest.raises(TypeError, match="not one text"):
             call(text)
@@ -233,7 +233,7 @@ def test_one_text_is_no_batch(tok: Tokenizer, text: Any) -> None:
             tok.encode_batch(wrong)
 
 
-def test_empty_batches(tok: Tokenizer) -> None:
+def test_empty_batches_have_empty_results(tok: Tokenizer) -> None:
     for empty in ([], (), iter([]), (text for text in "")):
         batch = list(empty)
         assert tok.encode_batch(iter(batch)) == tok.encode_batch(batch) == tok.decode_batch(batch) == []
@@ -249,7 +249,7 @@ def test_empty_batches(tok: Tokenizer) -> None:
     assert tok.encode("") == tok.encode(b"") == [] and tok.decode([]) == "" and tok.decode_bytes(()) == b""
 
 
-def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
+def test_iterators_are_batches(tok: Tokenizer) -> None:
     texts = ["low", b"lower", "", "lowest"]
     expected = [tok.encode(text) for text in texts]
     assert (
@@ -270,7 +270,7 @@ def test_batches_that_can_be_read_once(tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-def test_many_empty_strings(tok: Tokenizer) -> None:
+def test_many_empty_strings_have_no_ids(tok: Tokenizer) -> None:
     texts = [""] * 200_000
     assert tok.encode_batch(texts) == [[]] * len(texts)
     ragged = tok.encode_ragged(texts, threads=3)
@@ -292,8 +292,8 @@ def test_the_first_item_of_another_type_is_named(tok: Tokenizer, place: int) -> 
 @pytest.mark.proof
 @pytest.mark.alone
 @pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (18 GB of memory, minutes)")
-def test_texts_above_4_gib(tok: Tokenizer) -> None:
-    """Positions and ids beyond 32 bits: a text of equal parts gives the ids of one part, as often."""
+def test_texts_above_4_gib_are_encoded(tok: Tokenizer) -> None:
+    """Positions and ids beyond 32 bits: a text of equal parts gives the ids of one part, repeated."""
     part = b"low lower lowest caf\xc3\xa9\n" * 50_000
     ids = tok.encode_array(part)
     times = (1 << 32) // len(part) + 20
@@ -312,7 +312,7 @@ def test_texts_above_4_gib(tok: Tokenizer) -> None:
 @pytest.mark.proof
 @pytest.mark.alone
 @pytest.mark.skipif(not os.environ.get("TOKSMITH_HUGE"), reason="lacks TOKSMITH_HUGE=1 (18 GB of memory, minutes)")
-def test_pieces_above_4_gib() -> None:
+def test_pieces_above_4_gib_are_encoded_in_stretches_or_refused() -> None:
     """A piece that falls into stretches is encoded at any length; others are refused."""
     gc.collect()  # the error of the test before holds its text
     unsplit = toksmith.train("abab" * 4, 258, pattern=None)
@@ -327,7 +327,7 @@ def test_pieces_above_4_gib() -> None:
 
 
 @pytest.mark.parametrize("wrong", [1.0, "97", b"a", None, [97], 97.5, object(), np.float64(97), float("nan")])
-def test_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
+def test_ids_of_another_type_are_refused(tok: Tokenizer, wrong: Any) -> None:
     with pytest.raises(TypeError, match="position 1: expected an integer id"):
         tok.decode([97, wrong])
     with pytest.raises(TypeError):
@@ -337,7 +337,7 @@ def test_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["abc", b"abc", 5, None, np.array([97.0, 98.0]), np.array([[97, 98]])])
-def test_sequences_of_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
+def test_sequences_of_ids_of_another_type_are_refused(tok: Tokenizer, wrong: Any) -> None:
     for call in (tok.decode, tok.decode_bytes):
         with pytest.raises(TypeError):
             call(wrong)
@@ -348,7 +348,7 @@ def test_sequences_of_ids_of_another_type(tok: Tokenizer, wrong: Any) -> None:
 # Characters and words without an id
 
 
-def test_what_is_not_in_the_vocabulary() -> None:
+def test_unknown_characters_are_named_with_their_place() -> None:
     chars = toksmith.train("abc é", kind="chars")
     for text, content, offset in (("abx", "x", 2), ("é☀", "☀", 1), (b"a\xff\xfeb", b"\xff", 1), ("a\0", "\0", 1)):
         with pytest.raises(NotInVocabulary) as caught:
@@ -358,7 +358,7 @@ def test_what_is_not_in_the_vocabulary() -> None:
             chars.encode_batch(["a", text])
 
 
-# Models that cannot be
+# Invalid models
 
 
 def model(tokens: list[bytes], ids: Any = None, **fields: Any) -> Model:
@@ -388,14 +388,14 @@ def model(tokens: list[bytes], ids: Any = None, **fields: Any) -> Model:
         lambda: model([b"ab"], kind="words", merges=[[0, 0, 0]]),
     ],
 )
-def test_models_that_break_an_invariant(make: Callable[[], Model]) -> None:
+def test_models_that_break_an_invariant_are_refused(make: Callable[[], Model]) -> None:
     with pytest.raises(ModelError) as caught:
         Tokenizer(make())
     assert caught.value.invariant
 
 
 @pytest.mark.parametrize("fields", [{"kind": "no"}, {"unit": "word"}, {"merge_rule": "no"}])
-def test_models_with_names_that_do_not_exist(fields: dict[str, Any]) -> None:
+def test_models_with_unknown_names_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption) as caught:
         model(BYTES, **fields)
     assert caught.value.argument in fields
@@ -415,7 +415,7 @@ def test_models_with_names_that_do_not_exist(fields: dict[str, Any]) -> None:
         ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
     ],
 )
-def test_what_is_not_executed_is_refused_by_name(fields: dict[str, Any], named: str) -> None:
+def test_unsupported_parts_are_refused_by_name(fields: dict[str, Any], named: str) -> None:
     held = model(BYTES, **fields)
     with pytest.raises(ModelError, match="not executed yet") as caught:
         Tokenizer(held)
@@ -445,7 +445,7 @@ def test_steps_with_wrong_options_are_refused(name: str) -> None:
 # Files
 
 
-def test_sources_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_sources_are_refused(tmp_path: Path) -> None:
     for source in (tmp_path, tmp_path / "missing.toksmith", tmp_path / "x.tiktoken" / "y", tmp_path / "a\0b"):
         with pytest.raises(FormatError):
             toksmith.load(source)
@@ -480,12 +480,14 @@ def test_ranks_need_a_pattern(vocab_dir: Path) -> None:
         ({5: 60_000}, TypeError),
     ],
 )
-def test_special_tokens_that_do_not_fit_a_file(vocab_dir: Path, specials: Any, error: type[Exception]) -> None:
+def test_special_tokens_that_do_not_fit_a_file_are_refused(
+    vocab_dir: Path, specials: Any, error: type[Exception]
+) -> None:
     with pytest.raises(error):
         toksmith.load(vocab_dir / "r50k_base.tiktoken", pattern="gpt2", special_tokens=specials)
 
 
-# Anything at all
+# Random arguments
 
 odd_values = st.one_of(
     st.sampled_from(
@@ -505,7 +507,7 @@ ACCEPTED = (TypeError, ValueError, LookupError, OverflowError, ToksmithError)
 
 
 def call_with(odd: st.DataObject, call: Callable[..., Any], options: list[str]) -> None:
-    """Calls with odd values; what comes is a result or an error that a caller can catch by its type."""
+    """Calls with odd values; the outcome is a result or an error that a caller can catch by its type."""
     chosen = odd.draw(st.lists(st.sampled_from(options), unique=True, max_size=3)) if options else []
     arguments = {name: odd.draw(odd_values) for name in chosen}
     try:
@@ -583,13 +585,13 @@ def test_ends_that_do_not_fit_the_blob_are_refused() -> None:
             Model(tokens=table, ids=np.arange(len(ends), dtype=np.uint32), unit="char")
 
 
-def test_more_threads_than_a_machine_has(tok: Tokenizer) -> None:
+def test_more_threads_than_processors_change_nothing(tok: Tokenizer) -> None:
     batch = ["low lower"] * 600
     assert tok.encode_batch(batch, threads=10_000) == tok.encode_batch(batch, threads=1)
     assert toksmith.train(batch, 258, threads=10_000) == toksmith.train(batch, 258, threads=1)
 
 
-def test_an_interrupt_is_no_error_of_the_text(tok: Tokenizer) -> None:
+def test_an_interrupt_passes_through(tok: Tokenizer) -> None:
     def stops() -> Iterator[str]:
         yield "a"
         raise KeyboardInterrupt

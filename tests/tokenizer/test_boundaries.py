@@ -1,4 +1,4 @@
-"""Where texts and ids may be cut: each call equals brute force on drawn texts and ids, for each kind of tokenizer."""
+"""Cuts of texts and ids: each call equals brute force on drawn texts and ids, for each kind of tokenizer."""
 
 import dataclasses
 import os
@@ -28,12 +28,12 @@ ORDINARY = "<|en"
 
 
 def share(part: int) -> int:
-    """How many are drawn where brute force is slow: all of them, or in a short run a part."""
+    """The number of draws where brute force is slow: all, or a part in a short run."""
     return DRAWN if EXHAUSTIVE else DRAWN // part
 
 
 def with_ordinary(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
-    """The tokenizer with one added token that is not special, and is how a special one begins."""
+    """The tokenizer with an added token that is not special, and is a prefix of a special one."""
     model = tok.model
     added = (*model.added_tokens, toksmith.types.AddedToken(ORDINARY, tok.vocab_size, special=False))
     return toksmith.Tokenizer(
@@ -53,7 +53,7 @@ def toks(charsmap: bytes, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     folder, random = tmp_path_factory.mktemp("models"), Random(31)
     while len(found) < 15:
         tok = loaded(drawn_model(random, charsmap), folder)
-        if tok.model.byte_fallback:  # without it decoding does not give the text back
+        if tok.model.byte_fallback:  # without it, decoding does not restore the text
             found[f"characters {len(found)}"] = tok
     return found
 
@@ -61,7 +61,7 @@ def toks(charsmap: bytes, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
 def each(
     toks: dict[str, toksmith.Tokenizer], count: int, seed: int, most: int = 160
 ) -> Iterator[tuple[Any, Any, Random]]:
-    """Tokenizers in turn, each with a drawn text: a `str`, or `bytes` that lack some."""
+    """Tokenizers in turn, each with a drawn text: a `str`, or `bytes` with some bytes removed."""
     chance, every = Random(seed), list(toks.values())
     for number, text in enumerate(Drawing(seed).texts(count)):
         text = text[:most] + chance.choice(["", *SPECIAL, ORDINARY]) + text[most : most + 40]
@@ -69,8 +69,8 @@ def each(
         yield every[number % len(every)], data if chance.random() < 0.2 else text, chance
 
 
-def cuts(tok: toksmith.Tokenizer, text: Any, special: str) -> list[int | None]:
-    """Where the text may be cut so that so many ids are before."""
+def possible_cuts(tok: toksmith.Tokenizer, text: Any, special: str) -> list[int | None]:
+    """The cut after each number of ids; None where the cut is inside a character."""
     spans = tok.encode_with_offsets(text, special=special).spans
     shared = [False] + [after[0] < before[1] for before, after in pairwise(spans)] + [False]
     places = [0, *(end for _, end in tok.encode_with_offsets(text, special=special, unit=unit_of(text)).spans)]
@@ -81,9 +81,9 @@ def unit_of(text: str | bytes) -> str:
     return "byte" if isinstance(text, bytes) else "char"
 
 
-def truncated(tok: toksmith.Tokenizer, text: Any, most: int, side: str, special: str) -> Any:
-    """By trying every cut of the whole text."""
-    places = cuts(tok, text, special)
+def truncate_slowly(tok: toksmith.Tokenizer, text: Any, most: int, side: str, special: str) -> Any:
+    """`truncate` by trying every cut of the whole text."""
+    places = possible_cuts(tok, text, special)
     if len(places) == 1:
         return text
     if side == "right":
@@ -102,7 +102,7 @@ def test_truncate_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> Non
         most, side = chance.choice([0, 1, 2, 5, 17, 60, 400]), chance.choice(["left", "right"])
         special = chance.choice(["text", "allow"])
         found = tok.truncate(text, most, side=side, special=special)
-        assert found == truncated(tok, text, most, side, special), (text, most, side, special)
+        assert found == truncate_slowly(tok, text, most, side, special), (text, most, side, special)
         assert tok.count(found, special=special) <= most
 
 
@@ -115,15 +115,15 @@ def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
         found = tok.chunk(text, most, overlap=overlap)
         end = start = 0
         for chunk in found:
-            part = truncated(tok, text[start:], most, "right", "text")
+            part = truncate_slowly(tok, text[start:], most, "right", "text")
             if start < end and start + len(part) <= end:
                 start = end
-                part = truncated(tok, text[start:], most, "right", "text")
+                part = truncate_slowly(tok, text[start:], most, "right", "text")
             assert (chunk.text, chunk.start, chunk.end) == (part, start, start + len(part)), text
             assert chunk.text == text[chunk.start : chunk.end]
             assert chunk.ids == tok.encode(chunk.text, special="text") and len(chunk.ids) <= most
             end = chunk.end
-            start = end - len(truncated(tok, part, overlap, "left", "text")) if overlap else end
+            start = end - len(truncate_slowly(tok, part, overlap, "left", "text")) if overlap else end
         assert end == len(text)
         if not overlap:
             assert text[:0].join(chunk.text for chunk in found) == text  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ def test_chunks_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
 
 @pytest.mark.proof
 @pytest.mark.short
-def test_what_a_stream_gives_is_the_beginning_whatever_follows(toks: dict[str, toksmith.Tokenizer]) -> None:
+def test_ids_of_a_stream_are_a_prefix_for_any_continuation(toks: dict[str, toksmith.Tokenizer]) -> None:
     early = 0
     for tok, text, chance in each(toks, DRAWN, 3):
         special = chance.choice(["text", "allow"])
@@ -166,7 +166,7 @@ def test_a_stream_keeps_little(pattern: str | None) -> None:
     )
 
 
-def test_a_stream_is_as_before_after_an_error() -> None:
+def test_an_error_does_not_change_a_stream() -> None:
     tok = toksmith.train("abc abc", merges=2, special_tokens=["<s>"])
     stream = tok.encoder(special="raise")
     given = stream.feed("é abc a")
@@ -196,8 +196,8 @@ def test_halves_of_characters_meet_in_a_stream(parts: list[str | bytes], whole: 
     assert [id for part in parts for id in stream.feed(part)] + stream.finish() == tok.encode(whole)
 
 
-def healed(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list[int], bytes, list[int]]:
-    """By trying every number of ids from the settled ones on, and every token."""
+def heal_slowly(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list[int], bytes, list[int]]:
+    """`heal` by trying every number of ids from the settled ones on, and every token."""
     data = reference.utf8(text)
     spans = [(0, 0), *tok.encode_with_offsets(text, unit="byte", special="allow").spans]
     ids = tok.encode(text, special="allow")
@@ -208,10 +208,10 @@ def healed(tok: toksmith.Tokenizer, text: Any, settled: list[int]) -> tuple[list
         found = sorted(id for id, token in own.items() if token.startswith(rest))
         if found or not rest:
             return ids[:count], rest, found
-    return ids, b"", sorted(tok.model.ids.tolist())  # a normalizer took the rest away
+    return ids, b"", sorted(tok.model.ids.tolist())  # a normalizer removed the rest
 
 
-def test_heal_of_white_space_that_is_taken_away() -> None:
+def test_heal_of_stripped_white_space_offers_every_token() -> None:
     strip = toksmith.types.Step("strip", (("left", True), ("right", True)))
     tok = toksmith.Tokenizer(dataclasses.replace(toksmith.train("low lower", 260).model, normalizers=(strip,)))
     healing = tok.heal("   ")
@@ -226,7 +226,7 @@ def test_heal_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
         found = tok.heal(text, special="allow")
         stream = tok.encoder(special="allow")
         settled = stream.feed(reference.utf8(text))
-        assert (found.ids, found.rest, found.continuations.tolist()) == healed(tok, text, settled), text
+        assert (found.ids, found.rest, found.continuations.tolist()) == heal_slowly(tok, text, settled), text
         assert found.continuations.dtype == np.uint32 and found.stable == (found.ids == settled)
         if found.stable:
             stable += bool(settled)
@@ -243,7 +243,7 @@ def test_heal_takes_time_in_proportion_where_nothing_settles() -> None:
     assert processor_s(lambda: tok.heal(many), 3) < 60 * once + 0.05  # in proportion 16, in squares 256
 
 
-def test_heal_of_a_space_and_of_nothing() -> None:
+def test_heal_of_a_space_and_of_an_empty_text() -> None:
     tok = toksmith.train("low lower lowest", vocab_size=300)
     healing = tok.heal("low ")
     assert (healing.ids, healing.rest, healing.stable) == (tok.encode("low"), b" ", True)
@@ -254,7 +254,7 @@ def test_heal_of_a_space_and_of_nothing() -> None:
 
 
 def drift(tok: toksmith.Tokenizer, ids: list[int]) -> int | None:
-    """By encoding each run between special tokens again, and looking at each id."""
+    """`first_drift` by encoding each run between special tokens again, and comparing each id."""
     special = {token.id for token in tok.model.added_tokens if token.special}
     again: list[int] = []
     run: list[int] = []
@@ -286,24 +286,24 @@ def test_drift_equals_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     assert DRAWN // 10 < drifts < DRAWN
 
 
-def test_drift_by_hand() -> None:
+def test_drift_is_the_first_id_that_encodes_differently() -> None:
     tok = toksmith.train("low", merges=2, pattern=None, special_tokens=["<s>"])
     special = tok.token_id("<s>")
     assert tok.is_canonical([]) and tok.is_canonical([special, 257, special]) and tok.is_canonical([0xFF, 0xE2])
     assert tok.first_drift([special, 108, 257, special, 108, 111]) == 4  # then "lo" is one token
-    assert tok.is_canonical(list(b"<s>"))  # its ids as text are what the text becomes
+    assert tok.is_canonical(list(b"<s>"))  # these are the ids of the text
     with pytest.raises(toksmith.errors.UnknownId) as problem:
         tok.first_drift([special, 5000])
     assert problem.value.position == 1
 
 
-def segmented(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list[int]:
-    """By looking at each place of the joined text for the longest token that lies in trusted text."""
+def encode_segments_slowly(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list[int]:
+    """`encode_segments` by searching each place for the longest token inside of trusted text."""
     data = [reference.utf8(text) for text, _ in segments]
     trust = [trusted for text, (_, trusted) in zip(data, segments, strict=True) for _ in text]
     whole = b"".join(data)
     contents = {token.content.encode(): token for token in reversed(tok.model.added_tokens)}
-    bare = unmarked(tok)
+    bare = without_added_tokens(tok)
     ids: list[int] = []
     at = start = 0
     while at < len(whole):
@@ -316,7 +316,7 @@ def segmented(tok: toksmith.Tokenizer, segments: list[tuple[Any, bool]]) -> list
     return ids + bare.encode(whole[start:])
 
 
-def unmarked(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
+def without_added_tokens(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
     """The tokenizer without added tokens."""
     return toksmith.Tokenizer(dataclasses.replace(tok.model, added_tokens=()))
 
@@ -331,10 +331,12 @@ def test_segments_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None
             size = chance.choice([1, 4, 9, 50])
             segments.append((text[at : at + size], chance.random() < 0.6))
             at += size
-        assert tok.encode_segments(segments) == segmented(tok, segments), segments
+        assert tok.encode_segments(segments) == encode_segments_slowly(tok, segments), segments
         if reference.utf8(text) == b"".join(reference.utf8(part) for part, _ in segments):
             assert tok.encode_segments([(part, True) for part, _ in segments]) == tok.encode(text, special="allow")
-            assert tok.encode_segments([(part, False) for part, _ in segments]) == unmarked(tok).encode(text)
+            assert tok.encode_segments([(part, False) for part, _ in segments]) == without_added_tokens(tok).encode(
+                text
+            )
 
 
 def test_segments_are_checked() -> None:
@@ -365,10 +367,10 @@ def test_options_are_checked() -> None:
 
 
 @pytest.mark.slow
-def test_only_what_is_needed_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_needed_part_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     tok = toksmith.train(TEXT, merges=200, pattern="o200k", special_tokens=["<s>"])
     text = "word " * 200_000 + "<s>" + " word" * 200_000
-    # The special token is in the middle, and never seen.
+    # No call reaches the special token in the middle.
     assert len(tok.truncate(text, 50, special="raise")) < 300
     assert len(tok.truncate(text, 50, side="left", special="raise")) < 300
     assert tok.count(tok.truncate(text, 50)) == 50
@@ -378,16 +380,16 @@ def test_only_what_is_needed_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.proof
 @pytest.mark.short
-def test_published_vocabularies(vocab_dir: Path) -> None:
-    """Their tokens are whole pieces that merging alone may not reach, and their special tokens many."""
+def test_published_vocabularies_equal_brute_force(vocab_dir: Path) -> None:
+    """Some of their tokens are whole pieces that no merge reaches."""
     path = vocab_dir / "o200k_base.tiktoken"
     if not path.is_file():
         pytest.skip(f"lacks {path}")
     tok = toksmith.load(path, pattern="o200k", special_tokens={"<|endoftext|>": 199999})
     for text in Drawing(9).texts(share(3)):
         most = 1 + len(text) % 17
-        assert tok.truncate(text, most) == truncated(tok, text, most, "right", "text")
-        assert tok.truncate(text, most, side="left") == truncated(tok, text, most, "left", "text")
+        assert tok.truncate(text, most) == truncate_slowly(tok, text, most, "right", "text")
+        assert tok.truncate(text, most, side="left") == truncate_slowly(tok, text, most, "left", "text")
         stream = tok.encoder()
         given = [id for at in range(0, len(text), 7) for id in stream.feed(text[at : at + 7])]
         assert given + stream.finish() == tok.encode(text, special="text")

@@ -1,4 +1,4 @@
-"""What a model, a pattern and a text may make of each other: growth, steps of a search, the size of patterns and messages."""
+"""Bounds on growth of texts, steps of a search, and sizes of patterns and messages."""
 
 import base64
 import dataclasses
@@ -82,7 +82,7 @@ SHOWING: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GROWING)
-def test_a_text_does_not_grow_without_end(load: Callable[..., Tokenizer], name: str) -> None:
+def test_growth_of_a_text_is_bounded(load: Callable[..., Tokenizer], name: str) -> None:
     parts, step = GROWING[name]
     tok = load(**parts)
     calls: list[Callable[[], object]] = [
@@ -103,7 +103,7 @@ def test_a_text_does_not_grow_without_end(load: Callable[..., Tokenizer], name: 
 
 
 @pytest.mark.parametrize("name", SHOWING)
-def test_ids_do_not_grow_without_end(load: Callable[..., Tokenizer], name: str) -> None:
+def test_growth_of_decoded_text_is_bounded(load: Callable[..., Tokenizer], name: str) -> None:
     parts, step = SHOWING[name]
     tok = load(**parts)
     with pytest.raises(TextTooLong) as caught:
@@ -114,13 +114,15 @@ def test_ids_do_not_grow_without_end(load: Callable[..., Tokenizer], name: str) 
     assert caught.value.index == 1
 
 
-def test_the_limit_is_what_it_says(load: Callable[..., Tokenizer]) -> None:
+def test_the_limit_is_64_times_the_text_and_1_mib(load: Callable[..., Tokenizer]) -> None:
     fits = load(**normalizers(replace(1, "b" * LIMIT)))
     assert fits.count("a") == LIMIT
     with pytest.raises(TextTooLong) as caught:
         fits.count("aa")
     assert caught.value.limit == 2 * 64 + MIB
-    assert fits.encode_with_offsets("ba").ends[-1] == 2, "many ids of one character cost no more than as many of many"
+    assert fits.encode_with_offsets("ba").ends[-1] == 2, (
+        "a million ids of one character cost no more than ids of separate characters"
+    )
 
 
 def test_the_parts_of_a_text_grow_together(load: Callable[..., Tokenizer]) -> None:
@@ -132,7 +134,7 @@ def test_the_parts_of_a_text_grow_together(load: Callable[..., Tokenizer]) -> No
     assert list(tok.count_batch(["a", "a", "a"])) == [MIB // 2] * 3
 
 
-def test_an_added_token_does_not_grow_without_end(load: Callable[..., Tokenizer]) -> None:
+def test_growth_of_an_added_token_is_bounded(load: Callable[..., Tokenizer]) -> None:
     added = {"lstrip": False, "rstrip": False, "single_word": False, "special": False, "normalized": True}
     tokens = [{"id": 30, "content": "a", **added}]
     with pytest.raises((ModelError, FormatError), match=r"the added token \"a\" .*normalizers\[20\] \(replace\)"):
@@ -145,14 +147,14 @@ def test_an_added_token_does_not_grow_without_end(load: Callable[..., Tokenizer]
 def charsmap(text: bytes) -> str:
     """A compiled table that makes `text` of the letter a."""
     units = [0] * 512
-    units[0] = 256 << 10  # the children of the root stand at 256 ^ their byte
-    units[256 ^ ord("a")] = ord("a") | 1 << 8 | 1 << 10  # a key ends here; its value stands at the next place, 1 away
+    units[0] = 256 << 10  # the children of the root are at 256 ^ their byte
+    units[256 ^ ord("a")] = ord("a") | 1 << 8 | 1 << 10  # a key ends here; its value is in the next unit
     units[256 ^ ord("a") ^ 1] = 1 << 31  # the text at 0
     trie = struct.pack(f"<{len(units)}I", *units)
     return base64.b64encode(struct.pack("<I", len(trie)) + trie + text + b"\0").decode()
 
 
-def test_a_compiled_table_does_not_grow_without_end(load: Callable[..., Tokenizer]) -> None:
+def test_growth_by_a_compiled_table_is_bounded(load: Callable[..., Tokenizer]) -> None:
     table = charsmap(b"b" * MIB)
     tok = load(normalizer={"type": "Precompiled", "precompiled_charsmap": table})
     assert tok.count("a") == MIB
@@ -161,7 +163,7 @@ def test_a_compiled_table_does_not_grow_without_end(load: Callable[..., Tokenize
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_sentencepiece_s_table_does_not_grow_without_end(kind: Any) -> None:
+def test_growth_by_the_table_of_sentencepiece_is_bounded(kind: Any) -> None:
     model = toksmith.train(["ab b a abab bab"] * 9, 12, kind=kind, unit="char").model
     (step,) = model.normalizers
     options = {**dict(step.options), "charsmap": charsmap(b"b" * (MIB // 4))}
@@ -176,7 +178,7 @@ def test_sentencepiece_s_table_does_not_grow_without_end(kind: Any) -> None:
 
 
 @pytest.mark.slow
-def test_a_search_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
+def test_an_endless_search_is_an_error_with_its_place(load: Callable[..., Tokenizer]) -> None:
     tok = toksmith.train("low lower", 260, pattern=ENDLESS)
     text = "éb" + "a" * 46_000 + "b"
     calls: list[Callable[[Any], object]] = [
@@ -205,7 +207,7 @@ def test_a_search_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
 
 
 @pytest.mark.slow
-def test_oniguruma_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
+def test_an_endless_search_of_oniguruma_is_an_error_with_its_place(load: Callable[..., Tokenizer]) -> None:
     tok = load(**split(r"(?:x+x+)+[yz]|q\Kx|x"))
     with pytest.raises(PatternError) as caught:
         tok.encode("ab" + "x" * 10_000)
@@ -220,7 +222,7 @@ def test_oniguruma_ends_with_its_place(load: Callable[..., Tokenizer]) -> None:
 
 
 @pytest.mark.slow
-def test_a_text_has_one_budget_whatever_its_parts() -> None:
+def test_the_parts_of_a_text_share_one_budget() -> None:
     # About n²/2 steps for n letters: one stretch is within the constant part of the budget, several are not.
     tok = toksmith.train("low", 260, pattern=r"(?=(?:a|b)*?c)a|a|b", special_tokens=["<s>"])
     stretch = "a" * 2_000
@@ -237,7 +239,7 @@ def test_a_text_has_one_budget_whatever_its_parts() -> None:
 
 
 @pytest.mark.parametrize("name", toksmith.patterns())
-def test_a_published_pattern_never_ends(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_patterns_stay_within_the_budget(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKSMITH_SLOW", "1")
     slow = toksmith.train("low", 257, pattern=name)
     monkeypatch.delenv("TOKSMITH_SLOW")
@@ -258,10 +260,10 @@ CALLS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS)
 def test_ctrl_c_ends_a_search(call: str) -> None:
-    # An automaton takes as many steps for each of these finds as letters follow: no budget counts them.
+    # Each match costs an automaton one step per following letter; no budget counts these steps.
     program = f"""
 import signal, toksmith
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent process can ignore it
 pattern = "(?:x+x+)+y|x"
 tok = toksmith.train("low", 257, pattern=pattern)
 text = "x" * 900_000
@@ -282,7 +284,7 @@ print("ready", flush=True)
     "pattern",
     ["a" * 100_000 + "+", "(" * 100_000, "(" * 8_000 + "a" + ")" * 8_000, "[" * 9_000, r"(?=\w{80}1)x" * 1_000],
 )
-def test_a_pattern_has_a_size(load: Callable[..., Tokenizer], pattern: str) -> None:
+def test_a_pattern_beyond_the_size_limit_is_refused(load: Callable[..., Tokenizer], pattern: str) -> None:
     for call in (
         lambda: toksmith.train("low", 300, pattern=pattern),
         lambda: toksmith.train("low", 300, pattern=[pattern]),
@@ -303,9 +305,9 @@ def test_a_deep_pattern_is_not_translated() -> None:
         assert len(str(caught.value)) < 400
 
 
-def test_messages_quote_little() -> None:
+def test_messages_quote_short_parts() -> None:
     long, raw = "é" * 1_000_000, b"\xff" * 1_000_000
-    made: list[toksmith.ToksmithError] = [
+    errors: list[toksmith.ToksmithError] = [
         toksmith.errors.FormatError("a", 1, long),
         toksmith.errors.CannotRepresent("a", long, long),
         ModelError(long),
@@ -319,8 +321,8 @@ def test_messages_quote_little() -> None:
         InvalidOption("a", [long] * 3, "b"),
         toksmith.errors.CorpusError("a", 1, long),
     ]
-    assert all(len(str(error)) < 1_600 for error in made)
-    assert (made[7].args[0], InvalidOption("a", "short", "b").value) == (long, "short")
+    assert all(len(str(error)) < 1_600 for error in errors)
+    assert (errors[7].args[0], InvalidOption("a", "short", "b").value) == (long, "short")
     with pytest.raises(toksmith.errors.UnknownName) as caught:
         toksmith.train("low", 300, pattern=long)
     assert caught.value.matches == tuple(toksmith.patterns()) and caught.value.name == long

@@ -33,7 +33,7 @@ def tok(family: str) -> toksmith.Tokenizer:
 
 
 class PlainGeneration(Extension):
-    """`{% generation %}` as plain Jinja: nothing but its text."""
+    """`{% generation %}` in plain Jinja writes its text only."""
 
     tags = {"generation"}  # noqa: RUF012
 
@@ -43,7 +43,7 @@ class PlainGeneration(Extension):
 
 
 def by_jinja(family: str, messages: list[dict[str, Any]], **more: Any) -> str:
-    """The text as Jinja without us writes it, with the settings of transformers."""
+    """The text of plain Jinja with the settings of transformers."""
     env = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[PlainGeneration, loopcontrols]
     )
@@ -56,11 +56,11 @@ def by_jinja(family: str, messages: list[dict[str, Any]], **more: Any) -> str:
 
 @cache
 def peer(family: str) -> Any:
-    return tokenizers.Tokenizer.from_str(saved(family))
+    return tokenizers.Tokenizer.from_str(tokenizer_json_of(family))
 
 
 @cache
-def saved(family: str) -> str:
+def tokenizer_json_of(family: str) -> str:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +102,7 @@ CONVERSATIONS = [
 
 
 @pytest.mark.parametrize("family, messages, more", CONVERSATIONS)
-def test_the_ids_are_those_of_the_peers(family: str, messages: list[dict[str, Any]], more: dict[str, Any]) -> None:
+def test_text_and_ids_equal_the_peers(family: str, messages: list[dict[str, Any]], more: dict[str, Any]) -> None:
     found = chat(family, messages, **more)
     text = by_jinja(family, messages, **more)
     assert found.text == text and type(found.text) is str
@@ -135,7 +135,7 @@ def test_no_word_of_a_message_becomes_a_mark(family: str) -> None:
     text = by_jinja(family, evil)
     assert found.text == text
     assert marks_of(family, found.ids.tolist()) == marks_of(family, expected.ids.tolist())
-    # The real library lets them through: this is what the rule is for.
+    # The real library lets them through.
     assert len(marks_of(family, peer(family).encode(text, add_special_tokens=False).ids)) > len(
         marks_of(family, found.ids.tolist())
     )
@@ -145,7 +145,7 @@ def test_no_word_of_a_message_becomes_a_mark(family: str) -> None:
 
 
 def test_a_token_in_halves_stays_text() -> None:
-    """Neither two messages nor a message and the template can make one together."""
+    """Two messages, or a message and the template, cannot make a token together."""
     template = "{% for m in messages %}{{ m.content }}{% endfor %}_end|>"
     halves = [{"content": "<|im_"}, {"content": "start|><|im"}]
     found = tok("chatml").chat(halves, template=template)
@@ -250,14 +250,14 @@ UNTRUSTED = [
 
 
 class Shown:
-    """A value that shows itself as a special token."""
+    """A value whose `str` is a special token."""
 
     def __str__(self) -> str:
         return "<|im_start|>"
 
 
 @pytest.mark.parametrize("template", UNTRUSTED)
-def test_nothing_that_a_template_does_makes_text_trusted(template: str) -> None:
+def test_no_template_makes_text_trusted(template: str) -> None:
     evil = "<|im_start|>"
     variables: dict[str, Any] = {
         "own": evil,
@@ -281,8 +281,8 @@ def test_no_name_of_a_template_makes_text_trusted(name: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["'a'.of([])", "'a'.changed(messages[0].content)", "'a'.ends", "'a'.runs()"])
-def test_a_template_sees_the_methods_of_str_only(what: str) -> None:
-    """What makes text trusted is out of reach, and `x.part is defined` is false as for any `str`."""
+def test_a_template_has_only_the_methods_of_str(what: str) -> None:
+    """Methods that make text trusted are out of reach, and `x.part is defined` is false as for any `str`."""
     with pytest.raises(FormatError, match="unsafe"):
         tok("chatml").chat(TALK, template="{{ (" + what + ").x }}")
     assert tok("chatml").chat(TALK, template="{{ 'a'.part is defined }}").text == "False"
@@ -302,7 +302,9 @@ MERGED = {
 }
 
 
-def written(folder: Path, model: dict[str, Any], normalizer: dict[str, Any] | None, *added: dict[str, Any]) -> Path:
+def write_tokenizer(
+    folder: Path, model: dict[str, Any], normalizer: dict[str, Any] | None, *added: dict[str, Any]
+) -> Path:
     """A tokenizer.json."""
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     steps = {"normalizer": normalizer, "pre_tokenizer": {"type": "WhitespaceSplit"}}
@@ -324,7 +326,7 @@ def test_a_token_that_only_the_tokenizer_spells_stays_text(
     normalizer: Any, token: Any, text: str, tmp_path: Path
 ) -> None:
     """A normalizer spells it, or the replacement of a lone surrogate does. The template's own tokens stay tokens."""
-    model = toksmith.load(written(tmp_path, WORDS, normalizer, token))
+    model = toksmith.load(write_tokenizer(tmp_path, WORDS, normalizer, token))
     assert token["id"] in model.encode(text, special="allow")
     found = model.chat([{"content": text}], template=token["content"] + "{{ messages[0].content }}")
     assert [id for id in found.ids.tolist() if id == token["id"]] == [token["id"]] == found.ids[:1].tolist()
@@ -333,7 +335,7 @@ def test_a_token_that_only_the_tokenizer_spells_stays_text(
 
 def test_a_token_in_the_ordinary_vocabulary_stays_text(tmp_path: Path) -> None:
     """Merges make `<s>` of ordinary text. In a message they do not."""
-    model = toksmith.load(written(tmp_path, MERGED, None, {"id": 4, "content": "<s>"}))
+    model = toksmith.load(write_tokenizer(tmp_path, MERGED, None, {"id": 4, "content": "<s>"}))
     template = "<s>{{ messages[0].content }}<s>"
     assert model.chat([{"content": "low<"}], template=template).ids.tolist() == [4, 5, 6, 7, 0, 4]
     found = model.chat([{"content": "low<s>"}], template=template)
@@ -341,17 +343,19 @@ def test_a_token_in_the_ordinary_vocabulary_stays_text(tmp_path: Path) -> None:
     assert model.encode_segments([("low<s>", False), ("<s>", True)]) == [5, 6, 7, 3, 2, 4]
 
 
-def test_a_token_that_eats_spaces_of_a_message_is_the_templates(tmp_path: Path) -> None:
-    model = toksmith.load(written(tmp_path, WORDS, None, {"id": 0, "content": "<s>", "lstrip": True, "rstrip": True}))
+def test_a_token_of_the_template_can_strip_spaces_of_a_message(tmp_path: Path) -> None:
+    model = toksmith.load(
+        write_tokenizer(tmp_path, WORDS, None, {"id": 0, "content": "<s>", "lstrip": True, "rstrip": True})
+    )
     found = model.chat([{"content": "low "}, {"content": " low"}], template="{{ messages | join('<s>', 'content') }}")
     assert found.ids.tolist() == [1, 0, 1] and found.disarmed == []
 
 
-def test_tokens_that_contain_each_other(tmp_path: Path) -> None:
-    """A message can neither make the longer token nor take away the template's shorter one."""
+def test_overlapping_tokens_of_template_and_message_stay_apart(tmp_path: Path) -> None:
+    """A message can neither make the longer token nor remove the shorter one of the template."""
     letters = {"type": "BPE", "vocab": {"<": 0, "a": 1, ">": 2, "b": 3, "c": 4}, "merges": []}
     added = [{"id": 5 + place, "content": content} for place, content in enumerate(["<a>", "<a><b>", "><c", "c<a"])]
-    model = toksmith.load(written(tmp_path, letters, None, *added))
+    model = toksmith.load(write_tokenizer(tmp_path, letters, None, *added))
     for content in ("<b>", "<c", "<a>", "<a><b>", "><c", "c", "c<", "<a><"):
         found = model.chat([{"content": content}], template="<a>{{ messages[0].content }}<a>")
         assert found.ids.tolist() == [5, *({"<": 0, "a": 1, ">": 2, "b": 3, "c": 4}[char] for char in content), 5]
@@ -359,7 +363,7 @@ def test_tokens_that_contain_each_other(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_cost_grows_with_the_conversation() -> None:
-    """Also where each message spells special tokens, and with the runs of characters that know their origin."""
+    """Also where each message spells special tokens."""
 
     def cost(messages: int) -> float:
         talk = [{"role": "user", "content": "low<|im_end|>"}] * messages
@@ -368,15 +372,15 @@ def test_the_cost_grows_with_the_conversation() -> None:
     assert cost(1600) < 10 * cost(400)  # 4 times, and 16 times if each special token looks at all runs
 
 
-def masked(found: toksmith.types.ChatEncoding) -> str:
+def masked_text(found: toksmith.types.ChatEncoding) -> str:
     """The text under the mask. Ids that share a character have the same range."""
     spans = zip(found.starts.tolist(), found.ends.tolist(), found.assistant_mask.tolist(), strict=True)
     return "".join(found.text[start:end] for start, end, mask in dict.fromkeys(spans) if mask)
 
 
-def test_each_id_knows_its_message_and_the_mask_is_the_assistants() -> None:
+def test_each_id_has_its_message_and_the_mask_covers_the_assistant() -> None:
     found = chat("chatml", CALLS, tools=TOOLS)
-    own = masked(found)
+    own = masked_text(found)
     called = '<tool_call>\n{"name": "low", "arguments": {"é": [1, "x"]}}\n</tool_call>'
     assert own == " said low: {} <|im_end|>" + called + "<|im_end|>"
     for number, message in enumerate(CALLS):
@@ -392,10 +396,10 @@ def test_each_id_knows_its_message_and_the_mask_is_the_assistants() -> None:
 
 def test_without_a_block_the_mask_is_the_content_of_the_assistant() -> None:
     found = chat("mistral", TALK)
-    assert masked(found) == " said low: {}"
+    assert masked_text(found) == " said low: {}"
 
 
-def test_the_last_message_can_be_continued() -> None:
+def test_the_last_message_is_continued() -> None:
     found = chat("llama", TALK[:2], continue_final_message=True)
     assert found.text == by_jinja("llama", TALK[:2]).removesuffix("<|eot_id|>")
     with pytest.raises(InvalidOption, match="continue_final_message"):
@@ -423,7 +427,7 @@ def test_a_template_is_read_from_the_files_of_a_model(place: str, tmp_path: Path
     assert tok("mistral").token_id("<s>") == found.ids[0]
 
 
-def test_bad_input_says_what_to_do(tmp_path: Path) -> None:
+def test_bad_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="the chat template:2: is not valid Jinja"):
         tok("chatml").chat(TALK, template="\n{% for %}")
     with pytest.raises(FormatError, match="the chat template: fails: 'nothing' is undefined"):
@@ -492,7 +496,7 @@ def test_a_marked_text_is_a_str(operation: Any) -> None:
 
 
 def test_no_operation_makes_text_trusted() -> None:
-    """Characters of the message are X, and no operation here writes an X of its own."""
+    """Characters of the message are X, and no operation here writes another X."""
     text = Marked.of([("abab", TEMPLATE), ("XabX", Origin(message=0)), ("ab", TEMPLATE)])
     for operation in SAME_AS_STR:
         found = operation(text)
@@ -501,6 +505,6 @@ def test_no_operation_makes_text_trusted() -> None:
                 assert not (origin.trusted and "x" in run.lower() and run != "x")
 
 
-def test_a_part_between_separators_keeps_its_own_place() -> None:
+def test_a_part_between_separators_keeps_its_origin() -> None:
     text = mark_text("1", TEMPLATE) + mark_text("ab", Origin(message=0)) + mark_text("abb", TEMPLATE)
     assert [part.runs() for part in text.split("ab")] == [[("1", TEMPLATE)], [], [("b", TEMPLATE)]]

@@ -1,4 +1,4 @@
-"""Chat templates that take more time or memory than a conversation is worth: each is refused, after little of both.
+"""Chat templates that take too much time or memory are refused after little of both.
 
 All are rendered in one process, which measures the processor time and the memory of each.
 """
@@ -16,13 +16,13 @@ from test_chat import TALK, chat, tok
 import toksmith
 from toksmith.errors import FormatError
 
-MOST_S = 10.0  # ten times what is seen
+MOST_S = 10.0  # ten times the measured time
 MOST_MB = 700
 
 DOUBLED = "{% set ns = namespace(x=START) %}{% for i in range(60) %}{% set ns.x = STEP %}{% endfor %}{{ END }}"
 
 
-def doubled(start: str, step: str, end: str = "ns.x | length") -> str:
+def doubling(start: str, step: str, end: str = "ns.x | length") -> str:
     """A template that doubles a value sixty times."""
     return DOUBLED.replace("START", start).replace("STEP", step).replace("END", end)
 
@@ -34,27 +34,27 @@ REFUSED = {
     "a number of 5,001 digits that is never written": "{% set x = 10**5000 %}",
     "a power of powers": "{{ 9**9**9**9**9 }}",
     "a literal of 5,000 digits": "{{ " + "9" * 5000 + " }}",
-    "products": doubled("7", "ns.x * ns.x"),
-    "a text, by ~": doubled("'ab'", "ns.x ~ ns.x"),
-    "a text, by +": doubled("'ab'", "ns.x + ns.x"),
-    "a message, by ~": doubled("messages[0].content", "ns.x ~ 'a' ~ ns.x"),
-    "a text, by *": doubled("'ab'", "ns.x * 2"),
-    "a text, by replace": doubled("'a'", "ns.x | replace('a', 'aa')"),
-    "a text, by the method replace": doubled("'a'", "ns.x.replace('a', 'aa')"),
-    "a text, by join": doubled("'a'", "[ns.x, ns.x] | join"),
-    "a text, by the method join": doubled("'a'", "ns.x.join([ns.x, ns.x, ns.x])"),
-    "a text, by format": doubled("'a'", "'%s%s' | format(ns.x, ns.x)"),
-    "a text, by the method format": doubled("'a'", "'{0}{0}'.format(ns.x)"),
-    "a text, by %": doubled("'a'", "'%s%s' % (ns.x, ns.x)"),
+    "products": doubling("7", "ns.x * ns.x"),
+    "a text, by ~": doubling("'ab'", "ns.x ~ ns.x"),
+    "a text, by +": doubling("'ab'", "ns.x + ns.x"),
+    "a message, by ~": doubling("messages[0].content", "ns.x ~ 'a' ~ ns.x"),
+    "a text, by *": doubling("'ab'", "ns.x * 2"),
+    "a text, by replace": doubling("'a'", "ns.x | replace('a', 'aa')"),
+    "a text, by the method replace": doubling("'a'", "ns.x.replace('a', 'aa')"),
+    "a text, by join": doubling("'a'", "[ns.x, ns.x] | join"),
+    "a text, by the method join": doubling("'a'", "ns.x.join([ns.x, ns.x, ns.x])"),
+    "a text, by format": doubling("'a'", "'%s%s' | format(ns.x, ns.x)"),
+    "a text, by the method format": doubling("'a'", "'{0}{0}'.format(ns.x)"),
+    "a text, by %": doubling("'a'", "'%s%s' % (ns.x, ns.x)"),
     "a text, by a macro": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% else %}a{% endif %}{% endmacro %}{{ m(40) }}",
-    "a safe text": doubled("'a' | safe", "ns.x ~ ns.x"),
-    "a list, by +": doubled("[1]", "ns.x + ns.x"),
-    "a list, by *": doubled("[1]", "ns.x * 2"),
-    "a list of itself, written": doubled("[1]", "[ns.x, ns.x]", "ns.x"),
-    "a list of itself, as JSON": doubled("[1]", "[ns.x, ns.x]", "ns.x | tojson"),
-    "a list of itself, compared": doubled("[1]", "[ns.x, ns.x]", "ns.x == [[1]]"),
-    "a tuple of itself as a key": doubled("(1,)", "(ns.x, ns.x)", "{ns.x: 1}"),
-    "a dictionary of itself": doubled("{1: 1}", "{1: ns.x, 2: ns.x}", "ns.x | pprint"),
+    "a safe text": doubling("'a' | safe", "ns.x ~ ns.x"),
+    "a list, by +": doubling("[1]", "ns.x + ns.x"),
+    "a list, by *": doubling("[1]", "ns.x * 2"),
+    "a list of itself, written": doubling("[1]", "[ns.x, ns.x]", "ns.x"),
+    "a list of itself, as JSON": doubling("[1]", "[ns.x, ns.x]", "ns.x | tojson"),
+    "a list of itself, compared": doubling("[1]", "[ns.x, ns.x]", "ns.x == [[1]]"),
+    "a tuple of itself as a key": doubling("(1,)", "(ns.x, ns.x)", "{ns.x: 1}"),
+    "a dictionary of itself": doubling("{1: 1}", "{1: ns.x, 2: ns.x}", "ns.x | pprint"),
     "loops in loops": "{% for a in range(9999) %}{% for a in range(9999) %}{% for a in range(9999) %}{% endfor %}{% endfor %}{% endfor %}",
     "a loop that filters": "{% for a in range(99999) %}{% for b in range(99999) if b < 0 %}{% endfor %}{% endfor %}",
     "a loop over a filter": "{% for a in range(99999) %}{{ range(99999) | map('string') | list | length }}{% endfor %}",
@@ -132,8 +132,8 @@ for name, template in json.load(sys.stdin).items():
 
 @pytest.mark.slow
 @needs("proc")
-def test_what_takes_too_long_is_refused() -> None:
-    """Each by FormatError, which says that it is the template, or that Jinja's sandbox forbids it."""
+def test_expensive_templates_are_refused() -> None:
+    """Each by a FormatError that names the template."""
     child = subprocess.run(
         [sys.executable, "-c", CHILD],
         input=json.dumps(REFUSED),
@@ -150,7 +150,7 @@ def test_what_takes_too_long_is_refused() -> None:
         assert seconds < MOST_S and mb < MOST_MB, row
 
 
-def test_an_error_of_the_budget_says_what_to_do() -> None:
+def test_an_error_of_the_budget_gives_the_limit() -> None:
     with pytest.raises(FormatError, match=r"units of work, the limit for this conversation.*does less"):
         tok("chatml").chat(TALK, template=REFUSED["loops in loops"])
     with pytest.raises(FormatError, match="an integer of more than 4,096 bits"):
@@ -160,7 +160,7 @@ def test_an_error_of_the_budget_says_what_to_do() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("talk", ["many messages", "a long message", "many lines"])
-def test_what_templates_do_is_within_the_budget(family: str, talk: str) -> None:
+def test_long_conversations_are_within_the_budget(family: str, talk: str) -> None:
     """The budget grows with the conversation."""
     contents = {"many messages": ["low"] * 1500, "a long message": ["low " * 500_000], "many lines": ["a\n" * 100_000]}[
         talk
@@ -188,8 +188,8 @@ def test_usual_work_is_within_the_budget(template: str) -> None:
 
 
 @pytest.mark.slow
-def test_threads_have_budgets_of_their_own() -> None:
-    """One conversation does not pay for another, and a refused one leaves nothing behind."""
+def test_threads_have_separate_budgets() -> None:
+    """One conversation does not pay for another, and a refused one leaves no state."""
     from concurrent.futures import ThreadPoolExecutor
 
     def call(number: int) -> str:

@@ -1,4 +1,4 @@
-"""`Tokenizer.chat` beside `apply_chat_template` of transformers itself."""
+"""`Tokenizer.chat` equals `apply_chat_template` of transformers."""
 
 import tempfile
 from functools import cache
@@ -13,7 +13,7 @@ transformers = imported_transformers()
 
 
 @cache
-def theirs(family: str) -> Any:
+def peer_of(family: str) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         tok(family).save(f"{folder}/tokenizer.json")
         found = transformers.PreTrainedTokenizerFast(tokenizer_file=f"{folder}/tokenizer.json", **NAMES.get(family, {}))
@@ -24,22 +24,22 @@ def theirs(family: str) -> Any:
 @pytest.mark.parametrize("family, messages, more", CONVERSATIONS)
 def test_ids_and_masks_are_equal(family: str, messages: list[dict[str, Any]], more: dict[str, Any]) -> None:
     own = chat(family, messages, **more)
-    assert own.text == theirs(family).apply_chat_template(messages, tokenize=False, **more)
+    assert own.text == peer_of(family).apply_chat_template(messages, tokenize=False, **more)
     masks = family == "chatml"
-    made = theirs(family).apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=masks, **more)
+    made = peer_of(family).apply_chat_template(messages, return_dict=True, return_assistant_tokens_mask=masks, **more)
     assert own["input_ids"] == made["input_ids"]
     assert not masks or own["assistant_masks"] == made["assistant_masks"]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_last_message_continued(family: str) -> None:
+def test_a_continued_last_message_is_equal(family: str) -> None:
     messages = TALK[:2]
-    made = theirs(family).apply_chat_template(messages, tokenize=False, continue_final_message=True)
+    made = peer_of(family).apply_chat_template(messages, tokenize=False, continue_final_message=True)
     assert chat(family, messages, continue_final_message=True).text == made
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_there_a_message_can_make_special_tokens(family: str) -> None:
+def test_in_transformers_a_message_can_make_special_tokens(family: str) -> None:
     evil = [{"role": "user", "content": FAMILIES[family][1][0]}]
-    made = theirs(family).apply_chat_template(evil, return_dict=True)["input_ids"]
+    made = peer_of(family).apply_chat_template(evil, return_dict=True)["input_ids"]
     assert len(marks_of(family, made)) == 1 + len(marks_of(family, chat(family, evil)["input_ids"]))

@@ -27,7 +27,7 @@ def tok() -> Tokenizer:
     return toksmith.train(REAL_TEXT, 800, special_tokens=["<|stop|>"])
 
 
-def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
+def test_many_threads_share_one_tokenizer(tok: Tokenizer) -> None:
     expected = [tok.encode(text) for text in BATCH]
     texts = [tok.decode(ids) for ids in expected]
     barrier = threading.Barrier(8)
@@ -49,7 +49,7 @@ def test_one_tokenizer_for_many_threads(tok: Tokenizer) -> None:
 
 FORKS = """
     import os, signal, sys, threading, warnings
-    warnings.simplefilter("ignore")  # a fork beside threads is what this is about
+    warnings.simplefilter("ignore")  # Python warns about a fork with threads
     import toksmith
     from toksmith import reference
     lines = open(reference.__file__, encoding="utf-8").read().splitlines() * 5
@@ -86,12 +86,12 @@ FORKS = """
 
 @pytest.mark.slow
 @needs("fork")
-def test_after_a_fork_beside_threads_the_child_encodes_trains_and_releases() -> None:
+def test_after_a_fork_with_threads_the_child_encodes_trains_and_releases() -> None:
     assert run_script(FORKS) == "equal\n"
 
 
 @pytest.mark.slow
-def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
+def test_spawned_processes_get_a_tokenizer_by_pickle(tok: Tokenizer) -> None:
     expected = [tok.encode(text, special="text") for text in BATCH]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         assert list(pool.map(tok.encode, BATCH, chunksize=200)) == expected
@@ -99,7 +99,7 @@ def test_spawned_processes_get_it_by_pickle(tok: Tokenizer) -> None:
 
 
 @pytest.mark.slow
-def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
+def test_errors_of_other_processes_keep_their_attributes(tok: Tokenizer) -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
             pool.submit(tok.encode, "é<|stop|>").result()
@@ -110,7 +110,7 @@ def test_errors_come_back_from_other_processes(tok: Tokenizer) -> None:
 
 
 def test_every_exception_survives_pickling() -> None:
-    made = [
+    errors = [
         toksmith.errors.FormatError("a.txt", 17, "is no base64"),
         toksmith.errors.CannotRepresent("tiktoken", "merges", "it has no room"),
         toksmith.errors.ModelError("two tokens have this id", 5),
@@ -128,15 +128,15 @@ def test_every_exception_survives_pickling() -> None:
         toksmith.errors.TrainingInterrupted(None, "counting"),
     ]
     all_errors = {getattr(toksmith.errors, name) for name in toksmith.errors.__all__}
-    assert {type(error) for error in made} == all_errors - {toksmith.ToksmithError}
-    for error in made:
+    assert {type(error) for error in errors} == all_errors - {toksmith.ToksmithError}
+    for error in errors:
         again = pickle.loads(pickle.dumps(error))
         assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
         assert isinstance(error, toksmith.ToksmithError) != isinstance(error, KeyboardInterrupt)
 
 
 @needs("free threads")
-def test_a_free_threaded_interpreter_is_told_whether_the_gil_is_needed() -> None:
+def test_the_module_declares_whether_it_needs_the_gil() -> None:
     script = "import sys, warnings; warnings.simplefilter('ignore'); import toksmith; print(sys._is_gil_enabled())"
     source = (Path(__file__).parents[2] / "crates" / "py" / "src" / "lib.rs").read_text(encoding="utf-8")
     assert run_script(script).strip() == str("#[pymodule(gil_used = true)]" in source)

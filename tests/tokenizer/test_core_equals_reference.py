@@ -52,7 +52,7 @@ pattern_lists = st.sampled_from(sorted(PATTERN_LISTS)).map(PATTERN_LISTS.__getit
 
 
 def documents() -> st.SearchStrategy[list[str | bytes]]:
-    """One to four short documents of the same few letters, now and then with bytes that are no text."""
+    """One to four short documents of the same few letters, sometimes with invalid UTF-8."""
     strings = st.sampled_from(LETTERS).flatmap(lambda letters: st.lists(small_texts(letters), min_size=1, max_size=4))
     return st.one_of(strings, strings, st.lists(st.one_of(small_texts("ab"), broken_bytes()), min_size=1, max_size=3))
 
@@ -65,11 +65,11 @@ def core_counts(corpus: Sequence[str | bytes], patterns: Sequence[str], threads:
 
 
 def counter_of(patterns: Sequence[str], memory: int | None = None) -> _core.Counter:
-    """A counter without limits but that of memory."""
+    """A counter whose only limit is memory."""
     return _core.Counter(list(patterns), (0, 0), memory, tempfile.gettempdir(), None)
 
 
-def learned(merges: _core.LearnedMerges) -> list[reference.Merge]:
+def merges_of(merges: _core.LearnedMerges) -> list[reference.Merge]:
     """The core's training in the form of the reference."""
     steps = zip(merges.merges.tolist(), merges.counts.tolist(), merges.left.tolist(), strict=True)
     return [(left, right, id, count, rest) for (left, right, id), count, rest in steps]
@@ -119,7 +119,7 @@ def trains_and_encodes_as_the_reference(
     counts = core_counts(corpus, patterns, threads)
     assert dict(counts.items()) == expected_counts
     trained = core_train(counts, merges, ties=ties, min_count=min_count, max_token_bytes=max_token_bytes)
-    assert learned(trained) == expected
+    assert merges_of(trained) == expected
     assert trained.symbols == sum(len(piece) * count for piece, count in expected_counts.items())
 
     model = reference.model_of(expected, patterns)
@@ -145,14 +145,14 @@ def trains_and_encodes_as_the_reference(
 @TRAININGS
 @example(**TIES)
 @example(**UNSEEN)
-def test_training_and_encoding_with_what_was_learned(**drawn: Any) -> None:
+def test_training_and_encoding_equal_the_reference(**drawn: Any) -> None:
     trains_and_encodes_as_the_reference(**drawn)
 
 
 @pytest.mark.proof
 @MANY
 @TRAININGS
-def test_many_trainings(**drawn: Any) -> None:
+def test_many_trainings_equal_the_reference(**drawn: Any) -> None:
     trains_and_encodes_as_the_reference(**drawn)
 
 
@@ -164,15 +164,15 @@ def test_many_trainings(**drawn: Any) -> None:
     patterns=pattern_lists,
     ties=st.sampled_from(["lowest_ids", "first_seen"]),
 )
-def test_training_from_ascii_characters(corpus: list[str], patterns: list[str], ties: str) -> None:
+def test_training_from_ascii_characters_equals_the_reference(corpus: list[str], patterns: list[str], ties: str) -> None:
     expected = reference.train(reference.count(corpus, patterns), 20, ties=ties, unit="char")
     trained = core_train(core_counts(corpus, patterns), 20, "char", ties=ties)
-    assert learned(trained) == expected
+    assert merges_of(trained) == expected
 
 
 @DRAWN
 @given(corpus=st.lists(st.one_of(texts(longest=8), broken_bytes()), max_size=12), patterns=pattern_lists)
-def test_counting_in_any_batches_and_on_any_threads(corpus: list[str | bytes], patterns: list[str]) -> None:
+def test_counts_do_not_depend_on_batches_and_threads(corpus: list[str | bytes], patterns: list[str]) -> None:
     serial = core_counts(corpus, patterns)
     assert serial.documents == len(corpus)
     assert serial.bytes == sum(len(reference.utf8(document)) for document in corpus)
@@ -193,7 +193,7 @@ def test_pieces_are_counted_in_first_seen_order_by_many_threads() -> None:
     assert core_counts(corpus, rows("gpt2"), 5).items() == list(reference.count(corpus, rows("gpt2")).items())
 
 
-# Merging, with models that training would not make
+# Merging, with models that training cannot give
 
 
 class Twins(NamedTuple):
@@ -282,21 +282,21 @@ def encodes_as_the_reference(pair: Twins, letters: str, draws: st.DataObject) ->
 
 @DRAWN
 @ENCODINGS
-def test_encoding_with_any_model(**drawn: Any) -> None:
+def test_encoding_with_any_model_equals_the_reference(**drawn: Any) -> None:
     encodes_as_the_reference(**drawn)
 
 
 @pytest.mark.proof
 @MANY
 @ENCODINGS
-def test_many_encodings(**drawn: Any) -> None:
+def test_many_encodings_equal_the_reference(**drawn: Any) -> None:
     encodes_as_the_reference(**drawn)
 
 
 @DRAWN
 @given(pair=models(), draws=st.data())
-def test_what_was_encoded_before_changes_nothing(pair: Twins, draws: st.DataObject) -> None:
-    """The core remembers pieces and parts of pieces; here the same ones come alone, inside others, and again."""
+def test_earlier_texts_change_no_id(pair: Twins, draws: st.DataObject) -> None:
+    """The core remembers pieces and parts of pieces; here they occur alone, inside of others, and repeatedly."""
     tok, model = pair
     letters = "ab" if model.unit == "byte" else "a"
     known = [token.decode() for token in model.tokens if len(token) > 1 and token not in BYTES and is_text(token)]
@@ -338,7 +338,7 @@ def is_text(token: bytes) -> bool:
 
 @DRAWN
 @given(pair=models(), text=st.lists(runs.map(lambda run: run[:9]), min_size=20, max_size=60).map("".join))
-def test_long_pieces(pair: Twins, text: str) -> None:
+def test_long_pieces_equal_the_reference(pair: Twins, text: str) -> None:
     # More than 64 symbols go to the heap; here there are up to 540 in a piece.
     tok, model = pair
     text = text.translate(str.maketrans(" \n\t\r1'!é中", "abaabbbab"))
@@ -364,7 +364,7 @@ def test_recovered_merges_give_the_same_ids(pair: Twins) -> None:
 
 @DRAWN
 @given(words=st.lists(small_texts("ab é", 4).filter(bool), min_size=1, max_size=8, unique=True), draws=st.data())
-def test_whole_pieces(words: list[str], draws: st.DataObject) -> None:
+def test_whole_pieces_equal_the_reference(words: list[str], draws: st.DataObject) -> None:
     tokens = [word.encode() for word in words]
     model = Model(
         tokens=TokenTable.of(tokens),
@@ -397,7 +397,9 @@ CONTENTS = ["<a", "<ab>", "b>", "aa", "a", "<", "é>", "ab"]
     as_bytes=st.booleans(),
     draws=st.data(),
 )
-def test_cutting(contents: list[str], text: str, as_bytes: bool, draws: st.DataObject) -> None:
+def test_cuts_at_special_tokens_equal_the_reference(
+    contents: list[str], text: str, as_bytes: bool, draws: st.DataObject
+) -> None:
     special = {content: draws.draw(st.booleans()) for content in contents}
     ids = {content: draws.draw(st.integers(256, 261)) for content in contents}
     added = tuple(AddedToken(content, ids[content], special=special[content]) for content in contents)
@@ -445,7 +447,7 @@ def engine(patterns: Sequence[str]) -> _core.Engine:
 
 
 def slow_engine(patterns: Sequence[str]) -> _core.Engine:
-    """The same with the regex engine only."""
+    """The same engine with regexes only."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOKSMITH_SLOW", "1")
         return engine(patterns)
@@ -453,14 +455,14 @@ def slow_engine(patterns: Sequence[str]) -> _core.Engine:
 
 @pytest.fixture
 def pinned_regex() -> None:
-    """Skips where the reference's tables are not those of the core."""
+    """Skips where the reference and the core have different Unicode tables."""
     if (installed := version("regex")) != PINNED_REGEX:
         pytest.skip(f"lacks regex=={PINNED_REGEX}, whose letters are those of the core (has {installed})")
 
 
 @pytest.mark.usefixtures("pinned_regex")
 @pytest.mark.parametrize("row", sorted(toksmith.patterns()))
-def test_splitting_by_every_row(row: str) -> None:
+def test_splitting_by_every_row_equals_the_reference(row: str) -> None:
     patterns = rows(row)
     fast, slow = engine(patterns), slow_engine(patterns)
 
@@ -482,7 +484,7 @@ def test_splitting_by_every_row(row: str) -> None:
 
 @pytest.mark.usefixtures("pinned_regex")
 @pytest.mark.parametrize("name", sorted(PATTERN_LISTS))
-def test_splitting_by_other_patterns(name: str) -> None:
+def test_splitting_by_other_patterns_equals_the_reference(name: str) -> None:
     patterns = PATTERN_LISTS[name]
     fast, slow = engine(patterns), slow_engine(patterns)
 
@@ -500,7 +502,7 @@ def test_splitting_by_other_patterns(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("pinned_regex")
-@pytest.mark.parametrize("row", ["gpt2", "o200k"])  # between them they ask for every class that a row has
+@pytest.mark.parametrize("row", ["gpt2", "o200k"])  # together they use every class of the rows
 def test_every_character_splits_as_in_the_reference(row: str) -> None:
     patterns = rows(row)
     fast = engine(patterns)
@@ -516,7 +518,7 @@ def test_every_character_splits_as_in_the_reference(row: str) -> None:
 
 @DRAWN
 @given(text=st.one_of(texts(longest=10), st.text(st.sampled_from("a\ud83d\ude04\udfff"), max_size=8)))
-def test_utf8_of_surrogates(text: str) -> None:
+def test_utf8_of_surrogates_equals_the_reference(text: str) -> None:
     tok = Tokenizer(Model(tokens=TokenTable.of(BYTES), ids=np.arange(256, dtype=np.uint32)))
     assert bytes(tok.encode(text)) == reference.utf8(text)
     try:

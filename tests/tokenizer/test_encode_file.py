@@ -1,4 +1,4 @@
-"""Files of text, and one long text on many threads: the ids are those of the same text in memory on one thread."""
+"""Files, and long texts on many threads, have the ids of the same text in memory on one thread."""
 
 import gzip
 import io
@@ -24,7 +24,7 @@ from toksmith.errors import CorpusError, InvalidOption, SpecialTokenInText
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 PARTS = [REAL_TEXT[at : at + 80] for at in range(0, len(REAL_TEXT), 80)] + [*HARD_TEXTS.values()]
-LARGE = 3 << 20  # more than one text must have to be worth several threads, and many parts
+LARGE = 3 << 20  # enough bytes for several threads and many parts
 
 
 @pytest.fixture(scope="module")
@@ -34,13 +34,13 @@ def tok() -> Tokenizer:
 
 @pytest.fixture(scope="module")
 def large() -> bytes:
-    """Code, hard texts, special tokens, and bytes that are no text, in an order that is the same in every run."""
+    """Code, hard texts, special tokens, and invalid UTF-8, in the same order in every run."""
     draw = random.Random(3)
-    made = io.BytesIO()
-    while made.tell() < LARGE:
-        made.write(draw.choice(PARTS).encode("utf-8", "surrogatepass"))
-        made.write(draw.choice([b"", b"", b" ", b"\n\n", b"<|end|>", b"\xff\xe6", b"7", "。".encode()]))
-    return made.getvalue()
+    buffer = io.BytesIO()
+    while buffer.tell() < LARGE:
+        buffer.write(draw.choice(PARTS).encode("utf-8", "surrogatepass"))
+        buffer.write(draw.choice([b"", b"", b" ", b"\n\n", b"<|end|>", b"\xff\xe6", b"7", "。".encode()]))
+    return buffer.getvalue()
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_threads_change_no_error_of_a_long_text(tok: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1 << 17])
-def test_a_wrong_number_of_threads(threads: int, tok: Tokenizer, tmp_path: Path) -> None:
+def test_a_wrong_number_of_threads_is_refused(threads: int, tok: Tokenizer, tmp_path: Path) -> None:
     for call in (tok.encode, tok.encode_array, tok.encode_file):
         with pytest.raises(InvalidOption, match="threads"):
             call("text", threads=threads)
@@ -90,7 +90,7 @@ def test_a_wrong_number_of_threads(threads: int, tok: Tokenizer, tmp_path: Path)
 
 
 def by_hand(tok: Tokenizer, text: bytes, separator: bytes | None, special: str) -> tuple[list[int], list[int]]:
-    """The ids and ends of a text's documents, by the plainest reading of the rule."""
+    """The ids and ends of a text's documents, by a plain implementation."""
     documents = [text] if separator is None else text.split(separator)
     if separator is not None and not documents[-1]:
         documents.pop()
@@ -131,7 +131,7 @@ def test_a_file_has_the_ids_of_its_documents(
         (b"aaa", "aa", [b"", b"a"]),
     ],
 )
-def test_where_documents_end(
+def test_documents_end_at_separators(
     text: bytes, separator: str | None, documents: list[bytes], tok: Tokenizer, tmp_path: Path
 ) -> None:
     path = tmp_path / "small.txt"
@@ -141,7 +141,7 @@ def test_where_documents_end(
 
 
 @pytest.mark.slow
-def test_patterns_that_cannot_be_cut_hold_a_document_whole(large: bytes, tmp_path: Path) -> None:
+def test_patterns_without_known_cuts_encode_whole_documents(large: bytes, tmp_path: Path) -> None:
     file, large = tmp_path / "part.txt", large[:500_000]
     file.write_bytes(large)
     for pattern in (None, r"[^\n]+|\n", ["gpt2", r"\w+"]):
@@ -152,7 +152,7 @@ def test_patterns_that_cannot_be_cut_hold_a_document_whole(large: bytes, tmp_pat
         assert (found.ids.tolist(), found.ends.tolist()) == (ids, ends)
 
 
-def test_packed_files_and_pipes(tok: Tokenizer, file: Path, large: bytes, tmp_path: Path) -> None:
+def test_packed_files_and_pipes_have_the_same_ids(tok: Tokenizer, file: Path, large: bytes, tmp_path: Path) -> None:
     expected = tok.encode_file(file, separator="\n")
     packed = tmp_path / "large.txt.gz"
     packed.write_bytes(gzip.compress(large, 1))
@@ -177,12 +177,12 @@ def test_packed_files_and_pipes(tok: Tokenizer, file: Path, large: bytes, tmp_pa
 
 
 @pytest.mark.slow
-def test_blocks_of_any_size_are_the_same_text(
+def test_blocks_of_any_size_give_the_same_ids(
     tok: Tokenizer, file: Path, large: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = tok.encode_file(file, separator="\n")
 
-    def joined(source: Path | io.BytesIO, limit: int) -> tuple[list[int], list[int]]:
+    def join_blocks(source: Path | io.BytesIO, limit: int) -> tuple[list[int], list[int]]:
         ids: list[int] = []
         ends: list[int] = []
         for some, some_ends in encode_files.iter_encoded_blocks(
@@ -195,9 +195,9 @@ def test_blocks_of_any_size_are_the_same_text(
     for size in (100_000, 1_000_000):
         monkeypatch.setattr(encode_files, "FED_AT_A_TIME", size)
         for source in (file, io.BytesIO(large)):
-            assert joined(source, size) == (expected.ids.tolist(), expected.ends.tolist())
+            assert join_blocks(source, size) == (expected.ids.tolist(), expected.ends.tolist())
     with pytest.raises(TypeError, match="binary mode"):
-        joined(io.StringIO("text"), 1)  # type: ignore[arg-type]
+        join_blocks(io.StringIO("text"), 1)  # type: ignore[arg-type]
 
 
 def test_errors_name_the_document_and_its_byte(tok: Tokenizer, tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_errors_name_the_document_and_its_byte(tok: Tokenizer, tmp_path: Path) -
     assert (caught.value.token, caught.value.offset, caught.value.index) == ("<|stop|>", 500_003 + 800_000, None)
 
 
-def test_files_that_cannot_be_read(tok: Tokenizer, tmp_path: Path) -> None:
+def test_unreadable_files_are_named(tok: Tokenizer, tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing.txt", "nul\0"):
         with pytest.raises(CorpusError, match="cannot be read") as caught:
             tok.encode_file(path)
@@ -234,7 +234,7 @@ def test_a_file_that_shrinks_or_grows_is_an_error(tok: Tokenizer, file: Path, la
 @pytest.mark.slow
 @needs("proc", "limits")
 def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> None:
-    """A file of 300 MB, one document, in a process that may not have as much; its ids are let go block by block."""
+    """A file of 300 MB, one document, in a process with less memory; its ids are freed block by block."""
     path, saved = tmp_path / "huge.txt", tmp_path / "tok.toksmith"
     tok.save(saved)
     line = b"some text that is not short, with words and numbers 12345\n"
@@ -257,13 +257,15 @@ def test_memory_does_not_grow_with_the_file(tok: Tokenizer, tmp_path: Path) -> N
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     enough, grown_kib = done.stdout.split()
     assert enough == "True"
-    assert int(grown_kib) < 200 * 1024  # three times what is seen
+    assert int(grown_kib) < 200 * 1024  # three times the measured growth
 
 
 # Threads, forks and Ctrl-C
 
 
-def test_more_threads_than_cores_and_parts(tok: Tokenizer, file: Path, large: bytes, tmp_path: Path) -> None:
+def test_more_threads_than_cores_and_parts_change_no_id(
+    tok: Tokenizer, file: Path, large: bytes, tmp_path: Path
+) -> None:
     expected = tok.encode_array(large, special="text", threads=1)
     assert np.array_equal(tok.encode_file(file, threads=10_000).ids, expected)
     assert np.array_equal(tok.encode_array(large, special="text", threads=10_000), expected)
@@ -299,7 +301,7 @@ def test_ctrl_c_ends_a_call(tok: Tokenizer, tmp_path: Path) -> None:
     assert float(out) - before < 1.5  # of the processor; the whole file takes about 10
 
 
-def test_batches_that_are_empty_generated_or_of_nothing(tok: Tokenizer, tmp_path: Path) -> None:
+def test_empty_and_generated_batches_and_empty_lines_are_encoded(tok: Tokenizer, tmp_path: Path) -> None:
     assert tok.encode_ragged([]).ends.tolist() == []
     assert tok.encode_ragged(text for text in ("low", "")).ends.tolist() == [len(tok.encode("low"))] * 2
     path = tmp_path / "lines.txt"

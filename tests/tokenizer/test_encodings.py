@@ -1,4 +1,4 @@
-"""Published encodings: the rows, the caches, and the download, from a server of this machine."""
+"""Published encodings: the rows, the caches, and the download from a local server."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ from toksmith._base import system as _system
 from toksmith._formats import texts
 from toksmith._sources import encodings
 from toksmith._sources.encodings import Published
-from toksmith.errors import DownloadError, InvalidOption, UnknownName
+from toksmith.errors import DownloadError, InvalidOption
 
 DATA = b"".join(b"%s %d\n" % (base64.b64encode(token), rank) for rank, token in enumerate(
     [*(bytes([byte]) for byte in range(256)), b"lo", b"low"]
@@ -37,13 +37,13 @@ IDS = [257, 32, 256, 300]
 
 @dataclass
 class Server:
-    """What the server answers, and how often it was asked."""
+    """The answer of the server, and the requested paths."""
 
     port: int = 0
     body: bytes = DATA
     status: int = 200
-    length: int | None = None  # claimed; None for the truth
-    together: threading.Barrier | None = None  # answers wait here until so many are asked for
+    length: int | None = None  # the header's value; None for the true length
+    together: threading.Barrier | None = None  # answers wait here for its number of requests
     paths: list[str] = field(default_factory=list)
 
     @property
@@ -80,7 +80,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Our cache folder, which is not there yet; tiktoken's is `tiktoken` beside it."""
+    """Our cache folder, which does not exist yet; tiktoken's is `tiktoken` next to it."""
     monkeypatch.setenv("TOKSMITH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tiktoken"))
     return tmp_path / "cache"
@@ -101,13 +101,6 @@ def test_the_file_is_downloaded_once(server: Server, cache: Path, tiny: str, cap
     assert [path.name for path in cache.iterdir()] == ["tiny.tiktoken"]
     assert (cache / "tiny.tiktoken").read_bytes() == DATA
     assert capfd.readouterr() == ("", "")  # the progress bar is for terminals
-
-
-def test_a_file_in_the_cache_needs_no_server(server: Server, cache: Path, tiny: str) -> None:
-    cache.mkdir()
-    (cache / "tiny.tiktoken").write_bytes(DATA)
-    assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
-    assert server.paths == []
 
 
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR"])
@@ -134,7 +127,7 @@ def test_tiktokens_empty_name_means_no_folder(cache: Path, tiny: str, monkeypatc
     assert [*encodings.cache_paths(encodings.ENCODINGS[tiny])] == [str(cache / "tiny.tiktoken")]
 
 
-def test_a_wrong_file_in_a_cache_is_passed_over(
+def test_a_wrong_file_in_a_cache_is_skipped(
     server: Server, cache: Path, tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     theirs = tmp_path / "tiktoken" / hashlib.sha1(server.url.encode()).hexdigest()
@@ -149,11 +142,11 @@ def test_a_wrong_file_in_a_cache_is_passed_over(
     ]
     assert server.paths == ["/encodings/tiny.tiktoken"]
     assert (cache / "tiny.tiktoken").read_bytes() == DATA
-    assert theirs.read_bytes() == b"YQ== 0\n"  # not ours to mend
+    assert theirs.read_bytes() == b"YQ== 0\n"  # the file belongs to tiktoken
 
 
-def failed(tiny: str, cache: Path, server: Server) -> str:
-    """The error of a download that fails; it says what to do, and nothing is left in the cache."""
+def problem_of_download(tiny: str, cache: Path, server: Server) -> str:
+    """The problem of a failed download, whose error gives advice and leaves no file in the cache."""
     with pytest.raises(DownloadError) as caught:
         toksmith.load(tiny)
     error = caught.value
@@ -167,7 +160,7 @@ def failed(tiny: str, cache: Path, server: Server) -> str:
 
 def test_a_wrong_file_from_the_server_is_refused(server: Server, cache: Path, tiny: str) -> None:
     server.body = DATA + b"YWI= 258\n"
-    problem = failed(tiny, cache, server)
+    problem = problem_of_download(tiny, cache, server)
     assert hashlib.sha256(server.body).hexdigest() in problem
     server.body = DATA
     assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
@@ -184,16 +177,16 @@ def test_a_wrong_file_from_the_server_is_refused(server: Server, cache: Path, ti
 )
 def test_a_bad_answer_is_an_error(answer: dict[str, Any], said: str, server: Server, cache: Path, tiny: str) -> None:
     vars(server).update(answer)
-    assert said in failed(tiny, cache, server)
+    assert said in problem_of_download(tiny, cache, server)
 
 
-def test_without_a_network_the_error_says_which_file_to_put_where(
+def test_without_a_network_the_error_names_the_file_and_its_place(
     server: Server, cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         server.port = closed.getsockname()[1]
     monkeypatch.setitem(encodings.ENCODINGS, "tiny", Published("tiny", server.url, DIGEST, "gpt2", SPECIAL))
-    assert "download failed" in failed(tiny, cache, server)
+    assert "download failed" in problem_of_download(tiny, cache, server)
     cache.mkdir()
     (cache / "tiny.tiktoken").write_bytes(DATA)
     assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
@@ -203,7 +196,7 @@ def test_without_pooch_the_error_names_the_extra(
     server: Server, cache: Path, tiny: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pooch", None)
-    assert "pip install toksmith[download]" in failed(tiny, cache, server)
+    assert "pip install toksmith[download]" in problem_of_download(tiny, cache, server)
     assert server.paths == []
 
 
@@ -227,7 +220,7 @@ print(json.dumps(toksmith.load("tiny").encode("low lo<|end|>", special="allow"))
 
 
 @pytest.mark.slow
-def test_three_processes_at_once(server: Server, cache: Path) -> None:
+def test_three_processes_download_at_once(server: Server, cache: Path) -> None:
     server.together = threading.Barrier(3)
     command = [sys.executable, "-c", SCRIPT, server.url, DIGEST]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") for _ in range(3)]
@@ -289,18 +282,10 @@ def test_a_name_is_an_encoding_and_a_path_is_a_file(cache: Path, tiny: str, monk
         assert toksmith.load(path).vocab_size == 257
 
 
-def test_neither_a_name_nor_a_file_is_named() -> None:
-    with pytest.raises(
-        UnknownName, match=r"no encoding or file named 'cl100k'; did you mean .*'cl100k_base'"
-    ) as caught:
-        toksmith.load("cl100k")
-    assert "cl100k_base" in caught.value.matches
+# The rows
 
 
-# The rows.
-
-
-def test_the_names_are_those_of_tiktoken() -> None:
+def test_the_names_equal_tiktoken() -> None:
     names = ["gpt2", "r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"]
     assert toksmith.encodings() == names
     for name, row in encodings.ENCODINGS.items():
@@ -309,7 +294,7 @@ def test_the_names_are_those_of_tiktoken() -> None:
 
 
 @pytest.mark.parametrize("name", toksmith.encodings())
-def test_a_row_is_what_tiktoken_publishes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_equals_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("tiktoken", "0.14.0", reason="lacks tiktoken==0.14.0 (tests/requirements.txt)")
     openai_public = pytest.importorskip("tiktoken_ext.openai_public")
     files: list[tuple[str, str]] = []
@@ -325,7 +310,7 @@ def test_a_row_is_what_tiktoken_publishes(name: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.fixture
-def filled(cache: Path, vocab_dir: Path) -> Path:
+def filled_cache(cache: Path, vocab_dir: Path) -> Path:
     """Our cache with the published files."""
     require("links")
     cache.mkdir()
@@ -335,7 +320,7 @@ def filled(cache: Path, vocab_dir: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
+def test_gpt2_equals_its_own_two_files(filled_cache: Path, vocab_dir: Path) -> None:
     load = pytest.importorskip("tiktoken.load", reason="lacks tiktoken (tests/requirements.txt)")
     files = {"vocab_bpe_file": str(vocab_dir / "vocab.bpe"), "encoder_json_file": str(vocab_dir / "encoder.json")}
     ranks = load.data_gym_to_mergeable_bpe_ranks(**files)
@@ -347,3 +332,10 @@ def test_gpt2_equals_its_own_two_files(filled: Path, vocab_dir: Path) -> None:
     spelt = [[texts.to_gpt2_alphabet(by_id[id]) for id in pair] for pair in merges[:, :2].tolist()]
     assert spelt == [line.split(" ") for line in lines]
     assert merges[:, 2].tolist() == list(range(256, 50256))
+
+
+def test_a_file_in_the_cache_needs_no_server(server: Server, cache: Path, tiny: str) -> None:
+    cache.mkdir()
+    (cache / "tiny.tiktoken").write_bytes(DATA)
+    assert toksmith.load(tiny).encode(TEXT, special="allow") == IDS
+    assert server.paths == []

@@ -1,4 +1,4 @@
-"""Offsets in errors mean the caller's text, whatever was done to it: characters for `str`, bytes for `bytes`."""
+"""Offsets in errors are places in the caller's text: characters for `str`, bytes for `bytes`."""
 
 import pickle
 from collections.abc import Callable
@@ -44,8 +44,10 @@ def byte_level(normalizers: tuple[Step, ...], splitters: tuple[Step, ...], norma
     )
 
 
-def of_characters(kind: str, normalizers: tuple[Step, ...], splitters: tuple[Step, ...], **fields: Any) -> Tokenizer:
-    """The characters above and nothing else, so that `q` is in no vocabulary."""
+def character_tokenizer(
+    kind: str, normalizers: tuple[Step, ...], splitters: tuple[Step, ...], **fields: Any
+) -> Tokenizer:
+    """A vocabulary of the characters above, which lacks `q`."""
     prefix, suffix = fields.get("continuing_subword_prefix", ""), fields.get("end_of_word_suffix", "")
     tokens = list(
         dict.fromkeys(mark + char + end for mark in ("", prefix) for char in CHARACTERS for end in ("", suffix))
@@ -107,12 +109,14 @@ def assert_places(tok: Tokenizer, text: Any, wanted: int, kind: Any) -> None:
 @pytest.mark.parametrize("splitters", SPLITTERS)
 @pytest.mark.parametrize("normalizers", NORMALIZERS)
 @pytest.mark.parametrize("normalized", [True, False])
-def test_special_tokens_in_rewritten_texts(normalizers: str, splitters: str, normalized: bool) -> None:
+def test_special_tokens_in_rewritten_texts_have_original_offsets(
+    normalizers: str, splitters: str, normalized: bool
+) -> None:
     tok = byte_level(NORMALIZERS[normalizers], SPLITTERS[splitters], normalized)
     for before in ("", "éééé", "a b ", "  ﬁ é ", "[w]  é[w]", "\ud83dé", "\ud83d\ude04", "Ünïcode ㎏ "):
         for token in (PAD, "<é>"):
             text = f"{before}{token} long {token}"
-            # What `prepend` puts before a text, it puts before the token: only behind a space is there the same.
+            # `prepend` changes the normalized token too, so the text matches only after a space.
             is_found = not normalized or normalizers != "spaces" or before[-1:] in ("", " ")
             wanted = len(before) if is_found else text.rindex(token)
             assert_places(tok, text, wanted, SpecialTokenInText)
@@ -133,15 +137,15 @@ KINDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("splitters", [name for name in SPLITTERS if name != "bytes"])
 @pytest.mark.parametrize("normalizers", ["longer", "shorter", "spaces", "lower"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_in_the_vocabulary_of_rewritten_texts(kind: str, normalizers: str, splitters: str) -> None:
+def test_unknown_text_in_rewritten_texts_has_original_offsets(kind: str, normalizers: str, splitters: str) -> None:
     fields = {"kind": kind} | KINDS[kind]
-    tok = of_characters(normalizers=NORMALIZERS[normalizers], splitters=SPLITTERS[splitters], **fields)
+    tok = character_tokenizer(normalizers=NORMALIZERS[normalizers], splitters=SPLITTERS[splitters], **fields)
     for before in ("", "éééé", "a b ", "  é ", "aé \u0301", "e e é", "ée <p> é"):
         for text in (f"{before}q", f"{before}qé q", f"{before}aq bé"):
             wanted = text.index("q")
             assert_places(tok, text, wanted, NotInVocabulary)
             assert_places(tok, text.encode(), len(text[:wanted].encode()), NotInVocabulary)
-            if tok.model.kind != "unigram":  # whose texts are UTF-8
+            if tok.model.kind != "unigram":  # its texts are UTF-8
                 whole = text[:wanted].encode() + b"\xffq"
                 assert_places(tok, whole, wanted + len(before.encode()) - len(before), NotInVocabulary)
 
@@ -156,7 +160,7 @@ BEFORE = ["", "low low low ", "é ☀ é é ", "low é" * 3, "low " * 3000, "é 
 
 
 @pytest.mark.parametrize("before", BEFORE)
-def test_parts_of_a_text_say_it_of_the_whole(before: str) -> None:
+def test_calls_on_parts_give_offsets_in_the_whole_text(before: str) -> None:
     tok = toksmith.train("low lower é ☀ lowest", 300, special_tokens=["[a]"])
     texts: tuple[Any, ...] = (f"{before}[a] low low", f"\ud83d\ude04{before}[a] low", f"{before}[a]".encode())
     for number, text in enumerate(texts):
@@ -177,7 +181,7 @@ def test_parts_of_a_text_say_it_of_the_whole(before: str) -> None:
 
 
 @pytest.mark.parametrize("before", ["low", "low low é ☀", " é" * 3000])
-def test_parts_of_a_text_say_what_is_missing_of_the_whole(before: str, words: Tokenizer) -> None:
+def test_unknown_text_in_parts_has_offsets_in_the_whole_text(before: str, words: Tokenizer) -> None:
     text = f"{before} xyz low"
     for call in (words.heal, lambda text: words.chunk(text, 9), lambda text: words.truncate(text, 1 << 20)):
         assert offset_of(partial(call, text), NotInVocabulary) == (len(before), None)
@@ -196,11 +200,11 @@ def test_parts_of_a_text_say_what_is_missing_of_the_whole(before: str, words: To
         ([("[a]é x", True)], 4, 0),
     ],
 )
-def test_segments_have_numbers(segments: Any, offset: int, index: int, words: Tokenizer) -> None:
+def test_errors_of_segments_have_their_index(segments: Any, offset: int, index: int, words: Tokenizer) -> None:
     assert offset_of(lambda: words.encode_segments(segments), NotInVocabulary) == (offset, index)
 
 
-def test_places_in_files_and_streams_of_rewritten_texts(tmp_path: Path) -> None:
+def test_files_and_streams_of_rewritten_texts_have_original_offsets(tmp_path: Path) -> None:
     tok = byte_level(NORMALIZERS["longer"], (), normalized=True)
     path = tmp_path / "x.txt"
     path.write_text("é low\néé é<pad> é\n", encoding="utf-8")
@@ -210,7 +214,7 @@ def test_places_in_files_and_streams_of_rewritten_texts(tmp_path: Path) -> None:
         assert (caught.value.offset, caught.value.index) == wanted
     stream = tok.encoder(special="raise")
     stream.feed("éé")
-    stream.feed("é<pad>")  # kept back, since a normalizer may look at what follows
+    stream.feed("é<pad>")  # kept, because a normalizer can depend on the next text
     with pytest.raises(SpecialTokenInText) as caught:
         stream.finish()
     assert caught.value.offset == 6 and pickle.loads(pickle.dumps(caught.value)).offset == 6

@@ -1,4 +1,4 @@
-"""Filling in the middle: the marks of published vocabularies, in the order of their publishers, and plain text around."""
+"""Filling in the middle: the marks of published vocabularies, in the order of their publishers, and plain text around them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -42,7 +42,7 @@ def test_each_family_has_its_marks_in_its_order(name: str, order: str) -> None:
     assert (fim(tok, BEFORE, AFTER) == fim(tok, BEFORE, AFTER, order=order)) == (order == usual)
 
 
-def test_the_table_has_no_other_row() -> None:
+def test_every_row_of_the_table_is_tested() -> None:
     assert {(name, order) for name, row in toksmith.fim_marks().items() for order in row.orders} == {*ORDERS}
 
 
@@ -55,7 +55,7 @@ def test_a_mark_in_the_text_is_plain_text() -> None:
     ]
 
 
-def test_what_is_missing_is_named() -> None:
+def test_missing_marks_and_orders_are_named() -> None:
     plain = toksmith.train("low", merges=1, progress=False)
     with pytest.raises(InvalidOption, match="add_special"):
         fim(plain, "a", "b")
@@ -65,23 +65,23 @@ def test_what_is_missing_is_named() -> None:
         fim(plain, "a", "b", marks=toksmith.fim_marks()["openai"])
 
 
-def test_own_marks() -> None:
+def test_given_marks_are_used() -> None:
     tok = toksmith.train("low", merges=1, special_tokens=["<1>", "<2>", "<3>"], progress=False)
     own = FimMarks("<1>", "<2>", "<3>", ("psm",), "this test")
     assert tok.decode(fim(tok, "a", "b", marks=own)) == "<1>a<2>b<3>"
 
 
 class Published(NamedTuple):
-    """A vocabulary: its file, the name that it is loaded by if it has one, and its prompts as its publisher writes them.
+    """A vocabulary: its file, its name for `load` if it has one, and its prompts as its publisher writes them.
 
-    `{0}` is the text before the gap and `{1}` the text behind it; the sources are named at each row.
+    `{0}` is the text before the gap and `{1}` the text after it; each row names its source.
     """
 
     file: str
     name: str | None
     psm: str
     spm: str | None = None
-    marks: tuple[int, int, int] | None = None  # ids of prefix, suffix and middle, where they are published
+    marks: tuple[int, int, int] | None = None  # published ids of prefix, suffix and middle
 
 
 OPENAI = "<|fim_prefix|>{0}<|fim_suffix|>{1}<|fim_middle|>", "<|fim_prefix|><|fim_suffix|>{1}<|fim_middle|>{0}"
@@ -102,7 +102,7 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row.name or row.file)
-def test_a_published_vocabulary_is_prompted_as_its_publisher_says(
+def test_prompts_of_published_vocabularies_equal_their_publishers(
     row: Published, vocab_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not (vocab_dir / row.file).is_file():

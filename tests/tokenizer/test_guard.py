@@ -1,4 +1,4 @@
-"""No panic of the core reaches a caller as one: every entry runs inside the guard, and turns it into ToksmithError."""
+"""The guard of every entry turns a panic of the core into ToksmithError."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from toksmith import _core
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "target" / "fault"
 QUIET = {name: value for name, value in os.environ.items() if name != "RUST_BACKTRACE"}
-# What is converted without asking an object for anything; all else is an `Arg`, whose conversion is guarded.
+# Types whose conversion runs no code of an object; other arguments are an `Arg`, whose conversion is guarded.
 PLAIN = re.compile(
     r"&self|Python<'\w+>|&?Bound<'\w+, \w+>|&\[u8\]|&str|&\w+|bool|u32|u64|usize|f64"
     r"|Option<(usize|PathBuf|Py<PyAny>|&?Bound<'\w+, \w+>)>|Given<'\w+>|Py<\w+>|PathBuf|PyReadonlyArray\d<'\w+, \w+>"
@@ -28,7 +28,7 @@ PLAIN = re.compile(
 
 
 class Liar(list[str]):
-    """A list that says that it is longer than any memory."""
+    """A list whose length is larger than any memory."""
 
     def __len__(self) -> int:
         return 1 << 62
@@ -39,7 +39,7 @@ def test_every_entry_is_in_the_walk() -> None:
     assert called == entries(_core)
 
 
-def test_every_entry_bears_the_attribute_and_converts_inside_the_guard() -> None:
+def test_every_entry_is_guarded_and_converts_inside_of_the_guard() -> None:
     found = 0
     for path in sorted((ROOT / "crates/py/src").glob("*.rs")):
         source = path.read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def test_every_entry_bears_the_attribute_and_converts_inside_the_guard() -> None
     assert found > 100
 
 
-def test_a_panic_while_arguments_are_converted_is_our_error() -> None:
+def test_a_panic_during_conversion_is_a_toksmith_error() -> None:
     tok = toksmith.train("low lower", 260)
     with pytest.raises(toksmith.ToksmithError, match="internal error, please report it: capacity overflow"):
         _core.always_cut(tok._engine, Liar(["a"]))
@@ -83,8 +83,8 @@ except toksmith.ToksmithError as error:
 
 @pytest.fixture(scope="module")
 def failing() -> Path:
-    """The core with places that fail, built apart from that which is used."""
-    home = Path(pwd.getpwuid(os.getuid()).pw_dir)  # where the toolchain is; that of the tests is empty
+    """A separate build of the core with places that fail."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)  # the home directory of the toolchain; the one of the tests is empty
     cargo = shutil.which("cargo", path=os.pathsep.join([os.environ["PATH"], str(home / ".cargo/bin")]))
     if cargo is None:
         pytest.skip("lacks cargo, to build the core with places that fail")
@@ -94,12 +94,12 @@ def failing() -> Path:
     command += ["--target-dir", str(TARGET), "--manifest-path", str(ROOT / "Cargo.toml")]
     done = subprocess.run(command, env=QUIET | options, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    made = [TARGET / "debug" / name for name in ("lib_core.so", "lib_core.dylib", "_core.dll")]
-    return next(path for path in made if path.exists())
+    libraries = [TARGET / "debug" / name for name in ("lib_core.so", "lib_core.dylib", "_core.dll")]
+    return next(path for path in libraries if path.exists())
 
 
 @pytest.mark.proof
-def test_each_place_of_each_entry_may_fail(failing: Path) -> None:
+def test_each_place_of_each_entry_can_fail(failing: Path) -> None:
     program = Path(__file__).parents[1] / "guarded_calls.py"
     done = subprocess.run(
         [sys.executable, str(program), str(failing)], capture_output=True, text=True, check=False, env=QUIET

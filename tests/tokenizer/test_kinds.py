@@ -28,7 +28,7 @@ def drawn_words(random: Random, prefix: str = "") -> list[str]:
 
 
 def drawn_piece(random: Random) -> str:
-    """A text of these characters, and sometimes of any."""
+    """A text of these characters, sometimes of any characters."""
     if random.random() < 0.2:
         text = drawn_text(random, 30)
         return text if isinstance(text, str) else text.decode("utf-8", "replace")
@@ -92,7 +92,7 @@ def test_words_with_an_unknown_token_equal_hf() -> None:
             assert tok.encode(text) == peer.encode(text).ids, text
 
 
-def test_unknown_characters() -> None:
+def test_unknown_characters_become_the_unknown_token_or_an_error() -> None:
     chars = model(["a", "b"], "chars", unknown_id=2, added_tokens=(AddedToken("?", 2),))
     assert Tokenizer(chars).encode("ab日a") == [0, 1, 2, 0]
     with pytest.raises(NotInVocabulary) as caught:
@@ -104,7 +104,7 @@ def test_unknown_characters() -> None:
         pieces.encode("ac")
 
 
-def test_what_is_incomplete_is_refused() -> None:
+def test_incomplete_models_are_refused() -> None:
     for fields in ({}, {"scores": np.array([np.nan])}, {"scores": np.array([-1.0]), "byte_fallback": True}):
         with pytest.raises(ModelError, match="kind 'unigram' without"):
             Tokenizer(model(["a"], "unigram", **fields))
@@ -112,10 +112,10 @@ def test_what_is_incomplete_is_refused() -> None:
         Tokenizer(model(["a"], "wordpiece", end_of_word_suffix="</w>"))
 
 
-def test_native_files_hold_them(tmp_path: Any) -> None:
-    for made in (
+def test_native_files_hold_these_kinds(tmp_path: Any) -> None:
+    for each in (
         model(["a", "##b"], "wordpiece", continuing_subword_prefix="##", max_piece_chars=7, unknown_id=0),
         model(["a", "b"], "unigram", scores=np.array([-0.1, -1e-300]), unknown_id=0),
     ):
-        Tokenizer(made).save(tmp_path / "x.toksmith")
-        assert toksmith.load(tmp_path / "x.toksmith") == Tokenizer(made)
+        Tokenizer(each).save(tmp_path / "x.toksmith")
+        assert toksmith.load(tmp_path / "x.toksmith") == Tokenizer(each)

@@ -1,4 +1,4 @@
-"""Marks: in text that is not trusted no added token is found, whatever its file says about it, and none is made by ordinary text."""
+"""Marks: untrusted text contains no added token, whatever flags its file has, and merges of ordinary text make none."""
 
 import dataclasses
 import io
@@ -37,7 +37,7 @@ def fragments(family: str) -> list[str]:
 @pytest.mark.proof
 @pytest.mark.short
 def test_no_drawn_message_makes_a_mark() -> None:
-    """Every mark is the template's, where the template wrote it. Messages without one have the ids of HF tokenizers."""
+    """Every mark comes from the template. Messages without a mark have the ids of HF tokenizers."""
     drawn = equal = spelled = 0
     for number in range(MESSAGES // 4):
         chance = Random(number)
@@ -134,13 +134,13 @@ KINDS: dict[str, Callable[[Path], toksmith.Tokenizer]] = {
 
 
 @cache
-def made(kind: str, folder: Path) -> toksmith.Tokenizer:
+def tokenizer_of_kind(kind: str, folder: Path) -> toksmith.Tokenizer:
     return KINDS[kind](folder)
 
 
 @pytest.fixture(params=KINDS)
 def of_a_kind(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> toksmith.Tokenizer:
-    return made(request.param, tmp_path_factory.getbasetemp())
+    return tokenizer_of_kind(request.param, tmp_path_factory.getbasetemp())
 
 
 def without_marks(tok: toksmith.Tokenizer) -> toksmith.Tokenizer:
@@ -180,7 +180,7 @@ def test_untrusted_text_has_the_ids_of_the_model_without_marks(of_a_kind: toksmi
 
 
 def test_trusted_text_has_the_ids_of_the_whole_tokenizer(of_a_kind: toksmith.Tokenizer) -> None:
-    """Where a mark is spelled as it is listed. A text of two trusted segments is one text."""
+    """Two trusted segments are one text."""
     if of_a_kind.model.kind == "unigram":
         pytest.skip("the score of a symbol takes part in the sum; a mark that trusted text spells is always found here")
     for seed in range(300):
@@ -203,7 +203,7 @@ def test_a_mark_is_found_where_trusted_text_spells_all_of_it(of_a_kind: toksmith
             assert token.id not in of_a_kind.encode_segments(halves), token
 
 
-def test_white_space_and_characters_of_the_vocabulary_are_no_marks() -> None:
+def test_white_space_and_characters_of_the_vocabulary_are_not_marks() -> None:
     trained = toksmith.train("low low", 258, pattern=None)
     added = [AddedToken(content, 300 + n, special=False) for n, content in enumerate([" ", "\n\n", "▁▁", "<a>", "é"])]
     added += [AddedToken("\t", 310), AddedToken("l", ord("l"), special=False)]
@@ -214,7 +214,7 @@ def test_white_space_and_characters_of_the_vocabulary_are_no_marks() -> None:
 
 
 def test_no_text_can_spell_the_secret() -> None:
-    """Two encoders of one tokenizer have different secrets, so a text that one of them knows is ordinary for the other."""
+    """Two encoders of one tokenizer have different secrets, so the secret of one is ordinary text for the other."""
     tokenizer = toksmith.train("low low", 258, pattern=None, special_tokens=["<a>"])
     one, two = TrustedEncoder(tokenizer), TrustedEncoder(tokenizer)
     spelling = one._spellings["<a>"]
@@ -224,8 +224,8 @@ def test_no_text_can_spell_the_secret() -> None:
     ]
 
 
-def test_places_are_those_of_the_text(of_a_kind: toksmith.Tokenizer) -> None:
-    """Ranges of bytes partition the text, and that of a mark holds its spelling."""
+def test_offsets_partition_the_text(of_a_kind: toksmith.Tokenizer) -> None:
+    """The ranges are in bytes."""
     for seed in range(100):
         chance = Random(seed)
         parts = [(drawn_text(of_a_kind, chance).encode(), number % 2 == 0) for number in range(3)]
@@ -237,7 +237,7 @@ def test_places_are_those_of_the_text(of_a_kind: toksmith.Tokenizer) -> None:
             assert ends[-1] == len(text) and starts == [0, *ends[:-1]], parts
 
 
-def test_messages_that_spell_a_mark_are_the_only_ones_that_change() -> None:
+def test_only_messages_that_spell_a_mark_change() -> None:
     """The conversation around a message that spells a mark keeps its ids."""
     for family in FAMILIES:
         mark = next(content for content in contents_of(family) if content.startswith(("<", "[")))

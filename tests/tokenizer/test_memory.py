@@ -1,4 +1,4 @@
-"""What a tokenizer keeps from call to call: little, whatever number of threads encoded, and nothing after `release`."""
+"""A tokenizer keeps little memory between calls for any number of threads, and nothing after `release`."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 MIB = 1 << 20
 MOST_SESSIONS = min(64, max(4, system.SYSTEM.processors()))
 
-# Texts of words that are met once, so that the memory of pieces grows; no two threads start before all are there.
+# Each word occurs once, so the cache of pieces grows; a barrier starts all threads together.
 THREADS = """
     import json, random, sys, threading
     import toksmith
@@ -60,11 +60,11 @@ THREADS = """
 @pytest.mark.slow
 @needs("proc")
 @pytest.mark.parametrize("kind", ["bytes", "characters"])
-def test_128_threads_leave_what_a_few_need(kind: str) -> None:
+def test_128_threads_leave_the_memory_of_a_few(kind: str) -> None:
     kept, released, grown, left = json.loads(run_script(THREADS, kind))
-    assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # of the encoder, and of the engine for characters
+    assert 0 < kept["sessions"] <= 2 * MOST_SESSIONS  # sessions of the encoder, and of the engine for characters
     assert kept["session_bytes"] < 16 * MIB * kept["sessions"]
-    # What the allocator keeps for itself is a part of what 128 threads had, which is more than 4 MiB for each.
+    # The allocator keeps a part of the memory of 128 threads, which is more than 4 MiB for each.
     assert grown < kept["session_bytes"] + 256 * MIB
     assert (released["sessions"], released["session_bytes"]) == (0, 0)
     assert left < 256 * MIB
@@ -83,7 +83,7 @@ def test_a_long_piece_leaves_no_buffers() -> None:
     assert raw.memory().session_bytes < 20 * MIB
 
 
-def test_what_memory_tells() -> None:
+def test_memory_reports_each_part() -> None:
     tok = toksmith.train("low lower lowest", 262, progress=False)
     fresh = tok.memory()
     assert fresh.sessions == fresh.session_bytes == fresh.healing == 0

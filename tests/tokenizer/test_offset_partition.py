@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from drawn_pieces import drawn_model
 from hard_texts import HARD_TEXTS
-from test_error_offsets import NORMALIZERS, PAD, SPLITTERS, byte_level, of_characters
+from test_error_offsets import NORMALIZERS, PAD, SPLITTERS, byte_level, character_tokenizer
 from test_format_sentencepiece import charsmap, loaded
-from test_offsets import characters, widened
+from test_offsets import characters, ranges_of_characters
 
 import toksmith
 from toksmith import Tokenizer, reference
@@ -41,8 +41,8 @@ TRAINED: dict[str, dict[str, Any]] = {
 }
 
 
-def unknown(tok: Tokenizer) -> Tokenizer:
-    """The tokenizer with an id for what is unknown."""
+def with_unknown_id(tok: Tokenizer) -> Tokenizer:
+    """The tokenizer with an id for unknown text."""
     return Tokenizer(dataclasses.replace(tok.model, unknown_id=0))
 
 
@@ -52,7 +52,7 @@ def tokenizers(charsmap: bytes, folder: Path) -> Iterator[tuple[str, Tokenizer]]
         tok = toksmith.train(CORPUS, **options)
         yield name, tok
         if tok.model.kind in ("chars", "words"):
-            yield f"{name}, unknown", unknown(tok)
+            yield f"{name}, unknown", with_unknown_id(tok)
     yield "ascii", toksmith.train(["low lower [w] <pad> " * 9], merges=9, unit="char", alphabet="ascii")
     for normalizers, steps in NORMALIZERS.items():
         for splitters, cuts in SPLITTERS.items():
@@ -60,10 +60,10 @@ def tokenizers(charsmap: bytes, folder: Path) -> Iterator[tuple[str, Tokenizer]]
             yield f"byte-level, {name}", byte_level(steps, cuts, normalized=normalizers != "lower")
             if splitters != "bytes" and normalizers != "bytes":
                 marks = {"end_of_word_suffix": "</w>", "continuing_subword_prefix": "##"}
-                yield f"marks, {name}", of_characters("bpe", steps, cuts, unknown_id=0, **marks)
-                yield f"chars, {name}", of_characters("chars", steps, cuts, unknown_id=0)
-                yield f"unigram, {name}", of_characters("unigram", steps, cuts, unknown_id=0)
-                yield f"wordpiece, {name}", of_characters("wordpiece", steps, cuts, unknown_id=0)
+                yield f"marks, {name}", character_tokenizer("bpe", steps, cuts, unknown_id=0, **marks)
+                yield f"chars, {name}", character_tokenizer("chars", steps, cuts, unknown_id=0)
+                yield f"unigram, {name}", character_tokenizer("unigram", steps, cuts, unknown_id=0)
+                yield f"wordpiece, {name}", character_tokenizer("wordpiece", steps, cuts, unknown_id=0)
     random = Random(7)
     for number in range(12):
         yield f"drawn {number}", loaded(drawn_model(random, charsmap), folder)
@@ -74,8 +74,8 @@ def toks(charsmap: bytes, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     return dict(tokenizers(charsmap, tmp_path_factory.mktemp("models")))
 
 
-def drawn(random: Random) -> str | bytes:
-    """A text, half of them with what is no text."""
+def draw_text(random: Random) -> str | bytes:
+    """A text; two of three kinds contain lone surrogates or invalid UTF-8."""
     kind = random.randrange(3)
     more: Any = ([*PARTS], [*PARTS, *HALVES], [*(part.encode() for part in PARTS), *WRONG])[kind]
     parts = [random.choice(more) for _ in range(random.randrange(9))]
@@ -97,20 +97,20 @@ def assert_partition(tok: Tokenizer, text: str | bytes, special: str) -> None:
     assert starts == sorted(starts) and ends == sorted(ends)
     assert all(start <= end for start, end in by_char.spans)
     assert all(start <= end for start, end in zip(starts[1:], ends, strict=False))  # no character is left out
-    # What is no rewritten stretch is as wide as its bytes say.
-    narrow = list(widened(text, found.starts.tolist(), found.ends.tolist()))
+    # A range that no step rewrote is as wide as its bytes.
+    narrow = list(ranges_of_characters(text, found.starts.tolist(), found.ends.tolist()))
     assert all(wide[0] <= own[0] and own[1] <= wide[1] for wide, own in zip(by_char.spans, narrow, strict=True))
     if not tok.model.normalizers:
         assert by_char.spans == narrow
 
 
 def assert_slices(tok: Tokenizer, text: Any, most: int) -> None:
-    """What is cut off a text is a part of it as it stands."""
+    """Cut parts of a text are slices of the original text."""
     assert text.startswith(tok.truncate(text, most))
     assert text.endswith(tok.truncate(text, most, side="left"))
     try:
         chunks = tok.chunk(text, most)
-    except InvalidOption as problem:  # a character takes more
+    except InvalidOption as problem:  # a character needs more ids
         assert problem.argument == "max_tokens"
         return
     assert text[:0].join(chunk.text for chunk in chunks) == text
@@ -118,7 +118,7 @@ def assert_slices(tok: Tokenizer, text: Any, most: int) -> None:
     assert all(len(chunk.ids) <= most for chunk in chunks)
 
 
-def test_the_bytes_of_the_issue_keep_their_places() -> None:
+def test_an_invalid_byte_in_a_word_keeps_its_place() -> None:
     tok = toksmith.train(CORPUS, vocab_size=700, end_of_word_suffix="</w>")
     found = tok.encode_with_offsets(b"lo\xffw", unit="byte")
     assert (found.starts.tolist()[0], found.ends.tolist()[-1]) == (0, 4)
@@ -132,7 +132,7 @@ def test_ranges_partition_every_text_of_every_kind(toks: dict[str, Tokenizer]) -
     assert len(toks) > 80
     for name, tok in toks.items():
         for number in range(DRAWN):
-            text = drawn(random)
+            text = draw_text(random)
             special = random.choice(["text", "allow"])
             try:
                 assert_partition(tok, text, special)
@@ -157,8 +157,8 @@ def calls_of(tok: Tokenizer) -> list[Any]:
 
 @pytest.mark.proof
 @pytest.mark.short
-def test_places_of_what_has_no_token_in_models_of_sentencepiece(charsmap: bytes, tmp_path: Path) -> None:
-    """Texts that can be encoded, with one character behind them that has no token."""
+def test_unknown_text_in_models_of_sentencepiece_has_its_place(charsmap: bytes, tmp_path: Path) -> None:
+    """Texts that can be encoded, followed by a character without a token."""
     random, compared = Random(5), 0
     missing = "\U00010000"
     while compared < DRAWN:

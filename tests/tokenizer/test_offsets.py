@@ -1,4 +1,4 @@
-"""Where ids come from: ranges of bytes and of characters, by hand, by brute force, and as SentencePiece gives them."""
+"""Ranges of ids in bytes and in characters equal hand-worked cases, brute force, and SentencePiece."""
 
 import os
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SPECIAL = ["<|end|>", "é|", "<s>"]
 
 
 def kinds() -> dict[str, toksmith.Tokenizer]:
-    """A trained tokenizer for each pattern and the raw stream, with special tokens; one that merges nothing."""
+    """A trained tokenizer for each pattern and the raw stream, with special tokens; one without merges."""
     found: dict[str, toksmith.Tokenizer] = {}
     for pattern in (*toksmith.patterns(), None):
         found[str(pattern)] = toksmith.train(TEXT, merges=300, pattern=pattern, special_tokens=SPECIAL)
@@ -39,17 +39,17 @@ def toks() -> dict[str, toksmith.Tokenizer]:
 
 
 def characters(text: str | bytes) -> list[str]:
-    """The characters that offsets count, each as it is in the encoded text."""
+    """The characters that offsets count, in the form of the encoded text."""
     if isinstance(text, bytes):
         return list(text.decode(errors="replace"))
     return list(text)
 
 
 def places(text: str | bytes) -> list[int]:
-    """For each byte of the encoded text, and its end, the first character that it is part of."""
+    """For each byte of the encoded text, and its end, the first character that contains it."""
     found: list[int] = []
     if isinstance(text, bytes):
-        parts = text.decode(errors="surrogateescape")  # each byte that is no text is a character of its own here
+        parts = text.decode(errors="surrogateescape")  # each invalid byte is one character here
         at = 0
         shown = text.decode(errors="replace")
         own = iter(range(len(shown)))
@@ -58,7 +58,7 @@ def places(text: str | bytes) -> list[int]:
             char = shown[number]
             size = len(char.encode())
             if char == "\ufffd" and text[at : at + 3] != b"\xef\xbf\xbd":
-                size = 1  # the longest start of a character that could have been one
+                size = 1  # the longest valid start of a character
                 while (
                     size < 4 and text[at : at + size + 1].decode(errors="replace") == "\ufffd" and at + size < len(text)
                 ):
@@ -75,7 +75,7 @@ def places(text: str | bytes) -> list[int]:
     return [*found, len(text)]
 
 
-def widened(text: str | bytes, starts: list[int], ends: list[int]) -> Iterator[tuple[int, int]]:
+def ranges_of_characters(text: str | bytes, starts: list[int], ends: list[int]) -> Iterator[tuple[int, int]]:
     """Ranges of bytes as ranges of characters, by looking at each byte."""
     of_byte = places(text)
     following = {number: after for number, after in zip(of_byte, [*of_byte[1:], 0], strict=True) if number != after}
@@ -87,7 +87,7 @@ def widened(text: str | bytes, starts: list[int], ends: list[int]) -> Iterator[t
             yield of_byte[start], following[of_byte[start]] if inside else of_byte[start]
 
 
-def drawn(count: int, seed: int) -> Iterator[str | bytes]:
+def draw_texts(count: int, seed: int) -> Iterator[str | bytes]:
     chance = Random(seed)
     for text in Drawing(seed).texts(count):
         text = text[:300] + chance.choice(["", *SPECIAL]) + text[300:400]
@@ -107,7 +107,7 @@ def test_a_character_of_two_tokens_is_repeated() -> None:
     assert (by_byte.ids.dtype, by_byte.starts.dtype, by_byte.ends.dtype) == (np.uint32, np.int64, np.int64)
 
 
-def test_characters_of_bytes_and_of_lone_surrogates() -> None:
+def test_invalid_bytes_and_lone_surrogates_are_characters() -> None:
     tok = toksmith.train("x", merges=0, pattern=None)
     # E2 98 is the start of a character, FF of none: two replacement characters.
     assert tok.encode_with_offsets(b"a\xe2\x98\xffb").spans == [(0, 1), (1, 2), (1, 2), (2, 3), (3, 4)]
@@ -117,7 +117,7 @@ def test_characters_of_bytes_and_of_lone_surrogates() -> None:
     assert tok.encode_with_offsets("\ud83db", unit="byte").spans == [(0, 1), (1, 2), (2, 3), (3, 4)]
 
 
-def test_added_tokens_have_the_range_of_what_stands_in_the_text() -> None:
+def test_added_tokens_have_the_range_of_their_spelling() -> None:
     tok = toksmith.train("ab", merges=1, pattern=None)
     added = tuple(toksmith.types.AddedToken(content, 300, special=True) for content in ("<end>", "<reserved_7>"))
     model = toksmith.Model(
@@ -128,7 +128,7 @@ def test_added_tokens_have_the_range_of_what_stands_in_the_text() -> None:
     assert found.spans == [(0, 2), (2, 14), (14, 15), (14, 15), (15, 20)]
 
 
-def test_nothing_has_no_range_and_options_are_checked() -> None:
+def test_an_empty_text_has_no_range_and_options_are_checked() -> None:
     tok = toksmith.train("ab", merges=1, pattern=None, special_tokens=["<s>"])
     assert len(tok.encode_with_offsets("")) == 0
     with pytest.raises(toksmith.errors.InvalidOption, match="unit"):
@@ -145,7 +145,7 @@ def test_nothing_has_no_range_and_options_are_checked() -> None:
 @pytest.mark.short
 def test_ranges_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
     every = list(toks.values())
-    for number, text in enumerate(drawn(DRAWN, 5)):
+    for number, text in enumerate(draw_texts(DRAWN, 5)):
         tok = every[number % len(every)]
         found = tok.encode_with_offsets(text, unit="byte", special="allow")
         ids = tok.encode(text, special="allow")
@@ -153,12 +153,14 @@ def test_ranges_equal_brute_force(toks: dict[str, toksmith.Tokenizer]) -> None:
         ends = np.cumsum([len(tok.token_bytes(id)) for id in ids]).tolist()
         starts = [0, *ends[:-1]][: len(ends)]
         assert (found.starts.tolist(), found.ends.tolist()) == (starts, ends), text
-        assert tok.encode_with_offsets(text, special="allow").spans == list(widened(text, starts, ends)), text
+        assert tok.encode_with_offsets(text, special="allow").spans == list(ranges_of_characters(text, starts, ends)), (
+            text
+        )
 
 
 def test_batches_have_the_ranges_of_their_texts(toks: dict[str, toksmith.Tokenizer]) -> None:
     tok = toks["o200k"]
-    texts = ["", *drawn(400, 6), "\ud83d\ude04"]
+    texts = ["", *draw_texts(400, 6), "\ud83d\ude04"]
     for unit in ("byte", "char"):
         batch = tok.encode_ragged_with_offsets(texts, unit=unit, special="allow", threads=3)
         assert len(batch) == len(texts) and batch.text_ends.dtype == np.uint64
@@ -184,7 +186,7 @@ NMT = {"▁": (-1, NORMAL), "a": (-2, NORMAL), "f": (-2, NORMAL), "i": (-2, NORM
         ("", [], [], []),
     ],
 )
-def test_normalized_texts(
+def test_normalized_texts_have_ranges_of_the_original(
     text: str, ids: list[str], by_byte: Any, by_char: Any, charsmap: bytes, tmp_path: Path
 ) -> None:
     model = simple()
@@ -214,12 +216,12 @@ def test_drawn_models_have_the_ranges_of_the_reference(tmp_path: Path, monkeypat
             assert found.spans == [(start, end) for _, start, end, _ in wanted], text
             starts, touched = [start for _, start, _, _ in wanted], [touched for *_, touched in wanted]
             by_char = tok.encode_with_offsets(text, special="text").spans
-            assert by_char == list(widened(text, starts, touched)), text
+            assert by_char == list(ranges_of_characters(text, starts, touched)), text
 
 
 @pytest.mark.parametrize("kind", ["unigram", "wordpiece", "words", "chars"])
-def test_a_piece_that_is_looked_up_as_a_whole_has_a_range(kind: Any) -> None:
-    """The whole-piece lookup gives an id that no cover made; its range once was that of the piece before, or none."""
+def test_a_whole_piece_that_is_a_token_has_its_range(kind: Any) -> None:
+    """The whole-piece lookup bypasses the cover, and once gave the range of the piece before, or none."""
     tokens = [b"a", b"b", *([b"ab"] if kind != "chars" else []), b"<unk>"]
     scores = np.array([-1.0, -2.0, -9.0, -9.0]) if kind == "unigram" else None
     ids = np.arange(len(tokens), dtype=np.uint32)
@@ -246,7 +248,7 @@ def test_mistral_has_the_ranges_of_sentencepiece(vocab_dir: Path) -> None:
         pieces = peer.encode(text, return_type="proto").pieces
         assert found.ids.tolist() == [piece.id for piece in pieces]
         for span, piece in zip(found.spans, pieces, strict=True):
-            if not peer.is_byte(piece.id):  # of a character that is bytes, it gives all to the last
+            if not peer.is_byte(piece.id):  # SentencePiece gives a character of byte tokens to the last of them
                 assert span == (piece.begin, piece.end), text
                 compared += 1
     assert compared > DRAWN

@@ -1,8 +1,8 @@
 """Exactness through every path: one text or many, lists or arrays, text or bytes, any threads, fast and slow.
 
-Each vocabulary of the test data whose reader exists (tests/peers.py) against its peer, on documents of the nine corpora
-and on strings drawn from a seed. As it stands this takes a sample; TOKSMITH_EXHAUSTIVE=1 takes every document and
-200,000 strings for each, and `-s` shows what was compared. The scanner with no memory is held by the core's own tests.
+Each vocabulary of tests/peers.py is compared with its peer on documents of the nine corpora and on strings drawn from a
+seed. The default is a sample; TOKSMITH_EXHAUSTIVE=1 takes every document and 200,000 strings for each, and `-s` shows
+the totals. The tests of the core cover the scanner without a cache.
 """
 
 import dataclasses
@@ -35,26 +35,26 @@ class Engines(NamedTuple):
     """One vocabulary with each way to run it."""
 
     usual: Tokenizer
-    regex: Tokenizer  # the regex engine, with the memory of pieces
-    slow: Tokenizer  # neither scanner nor memory
+    regex: Tokenizer  # the regex engine, with the cache of pieces
+    slow: Tokenizer  # neither scanner nor cache
 
 
 @pytest.fixture(scope="module")
 def twins(vocab_dir: Path) -> Callable[[str], tuple[Twin, Engines]]:
-    """Pairs by name, each made once."""
-    made: dict[str, tuple[Twin, Engines]] = {}
+    """Pairs by name, each loaded once."""
+    loaded: dict[str, tuple[Twin, Engines]] = {}
 
     def get(name: str) -> tuple[Twin, Engines]:
-        if name not in made:
+        if name not in loaded:
             twin = PAIRS[name](vocab_dir)
-            made[name] = twin, engines_of(twin.model)
-        return made[name]
+            loaded[name] = twin, engines_of(twin.model)
+        return loaded[name]
 
     return get
 
 
 def engines_of(model: Model) -> Engines:
-    """The engines of a model. A regex in a group is none of the table's, so that no scanner takes its place."""
+    """The engines of a model. A regex in a group is not in the table, so no scanner replaces it."""
     steps = tuple(
         toksmith.types.Step(
             step.kind, tuple((key, f"(?:{value})" if key == "pattern" else value) for key, value in step.options)
@@ -92,7 +92,7 @@ PATHS: dict[str, Path_] = {
 
 
 def require_equal(said: str, texts: list[str], expected: Ids, found: Ids) -> None:
-    """Fails with what surrounds the first id that differs."""
+    """Fails with the ids around the first different one."""
     assert len(found) == len(expected), said
     for text, ids, own in zip(texts, expected, found, strict=True):
         if not np.array_equal(ids, own):
@@ -103,7 +103,7 @@ def require_equal(said: str, texts: list[str], expected: Ids, found: Ids) -> Non
 
 
 def require_everywhere(name: str, twin: Twin, engines: Engines, texts: list[str]) -> int:
-    """Compares every path, cold and warm, and decoding; the number of ids of the peer."""
+    """Compares every path, cold and warm, and decoding; returns the number of ids of the peer."""
     expected = twin.ids_of(texts)
     for path, encode in PATHS.items():
         require_equal(f"{name}, {path}", texts, expected, encode(engines.usual, texts))
@@ -121,7 +121,7 @@ def require_everywhere(name: str, twin: Twin, engines: Engines, texts: list[str]
 
 
 def require_back(name: str, engines: Engines, texts: list[str], expected: Ids) -> None:
-    """Decoding gives the texts again, from arrays and lists, one and many."""
+    """Decoding restores the texts, from arrays and lists, one and many."""
     contents = [scalar(text) for text in texts]
     assert engines.usual.decode_batch(expected, threads=2) == contents, name
     assert engines.slow.decode_batch([ids.tolist() for ids in expected], threads=1) == contents, name
@@ -131,7 +131,7 @@ def require_back(name: str, engines: Engines, texts: list[str], expected: Ids) -
 
 
 def require_whole(name: str, twin: Twin, engines: Engines, texts: list[str]) -> int:
-    """All texts as one long one, which is split at safe places where there are threads for its parts."""
+    """All texts joined to one, which threads split at safe cuts."""
     whole = "\n".join(texts)
     (expected,) = twin.ids_of([whole])
     found = {
@@ -147,8 +147,8 @@ def require_whole(name: str, twin: Twin, engines: Engines, texts: list[str]) -> 
     return len(expected)
 
 
-def some(corpus: Path, name: str) -> Iterator[list[str]]:
-    """Batches of documents: all of a corpus, or the first documents of one."""
+def batches_of(corpus: Path, name: str) -> Iterator[list[str]]:
+    """Batches of documents: a whole corpus, or its first documents."""
     if name in SLOW_PEERS:
         first = next(batches(documents(corpus), SLOW_PEER_CHARS))
         yield [text[:SLOW_PEER_CHARS] for text in first][: None if EVERYTHING else 3]
@@ -162,10 +162,12 @@ def some(corpus: Path, name: str) -> Iterator[list[str]]:
 @pytest.mark.proof
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_documents(corpus: str, name: str, twins: Any, corpora_dir: Path) -> None:
+def test_documents_have_the_ids_of_the_peer_through_every_path(
+    corpus: str, name: str, twins: Any, corpora_dir: Path
+) -> None:
     twin, engines = twins(name)
     texts, ids = 0, 0
-    for batch in some(corpora_dir / f"{corpus}.jsonl.gz", name):
+    for batch in batches_of(corpora_dir / f"{corpus}.jsonl.gz", name):
         texts += len(batch)
         ids += require_everywhere(f"{name} on {corpus}", twin, engines, batch)
         ids += require_whole(f"{name} on {corpus}", twin, engines, batch)
@@ -177,10 +179,10 @@ def test_documents(corpus: str, name: str, twins: Any, corpora_dir: Path) -> Non
 @pytest.mark.skipif(not hasattr(Tokenizer, "encode_file"), reason="lacks Tokenizer.encode_file")
 @pytest.mark.parametrize("name", PAIRS)
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_files(corpus: str, name: str, twins: Any, corpora_dir: Path, tmp_path: Path) -> None:
-    """A file gives what its text gives, whole and by documents, plain and compressed, and on any threads."""
+def test_files_have_the_ids_of_the_peer(corpus: str, name: str, twins: Any, corpora_dir: Path, tmp_path: Path) -> None:
+    """Whole and by documents, plain and compressed, and on any threads."""
     twin, engines = twins(name)
-    for number, batch in enumerate(some(corpora_dir / f"{corpus}.jsonl.gz", name)):
+    for number, batch in enumerate(batches_of(corpora_dir / f"{corpus}.jsonl.gz", name)):
         content = SEPARATOR.join(batch).encode()
         assert content.count(SEPARATOR.encode()) == len(batch) - 1
         plain, packed = tmp_path / f"{number}.txt", tmp_path / f"{number}.txt.gz"
@@ -197,7 +199,7 @@ def test_files(corpus: str, name: str, twins: Any, corpora_dir: Path, tmp_path: 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("name", PAIRS)
-def test_drawn_strings(name: str, twins: Any, corpora_dir: Path) -> None:
+def test_drawn_strings_have_the_ids_of_the_peer(name: str, twins: Any, corpora_dir: Path) -> None:
     twin, engines = twins(name)
     real = [
         text for corpus in CORPORA for text in next(batches(documents(corpora_dir / f"{corpus}.jsonl.gz"), 300_000))
@@ -212,8 +214,8 @@ def test_drawn_strings(name: str, twins: Any, corpora_dir: Path) -> None:
 
 
 @pytest.mark.proof
-def test_the_engines_are_what_their_names_say(twins: Any) -> None:
-    """The slow one merges every piece anew and the others remember them, which many merges in one word show."""
+def test_the_engines_differ_in_their_work(twins: Any) -> None:
+    """The slow engine merges every piece again and the others cache them, which a word with many merges shows."""
     _, engines = twins("cl100k_base")
     assert engines.usual.model == engines.slow.model != engines.regex.model
     text = " Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 3000

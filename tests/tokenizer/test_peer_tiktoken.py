@@ -1,7 +1,7 @@
 """Exactness against the real peer: the ids of tiktoken 0.14.0, with the vocabularies that it publishes.
 
 Hard and drawn texts, every pattern row, special tokens in all modes, every token and the bytes of every id; test_paths.py
-has whole corpora. tiktoken finds its files in a cache folder of its own form, filled from the shared vocabularies; the
+has whole corpora. tiktoken reads its files from a cache folder in its layout, filled from the shared vocabularies; the
 rules where the two libraries differ on purpose (docs/spec.md) are left out.
 """
 
@@ -39,7 +39,7 @@ BATCH_CHARS = 1 << 20
 
 
 class Pair(NamedTuple):
-    """One encoding twice: the peer's and ours."""
+    """One encoding in the peer and in toksmith."""
 
     name: str
     peer: Any
@@ -53,7 +53,7 @@ def cache_dir(vocab_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
     for name, url in URLS.items():
         data = (vocab_dir / name).read_bytes()
         if name == "encoder.json":
-            # The published file is one line, whatever a copy of it looks like; the peer checks its hash.
+            # The published file is one line; copies can differ, and the peer checks the hash.
             data = json.dumps(json.loads(data)).encode()
         (folder / hashlib.sha1(url.encode()).hexdigest()).write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
@@ -79,7 +79,7 @@ def pairs(cache_dir: Path, vocab_dir: Path) -> dict[str, Pair]:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ThreadPoolExecutor]:
-    """Two threads for the peer, which lets go of the GIL."""
+    """Two threads for the peer, which releases the GIL."""
     with ThreadPoolExecutor(2) as threads:
         yield threads
 
@@ -106,7 +106,7 @@ def require_equal_batches(pair: Pair, batch: list[str], pool: ThreadPoolExecutor
 
 
 def require_equal(pair: Pair, text: str, expected: list[int], found: list[int]) -> None:
-    """Fails with what surrounds the first id that differs."""
+    """Fails with the ids around the first different one."""
     if expected == found:
         return
     same = zip(expected, found, strict=False)
@@ -117,15 +117,17 @@ def require_equal(pair: Pair, text: str, expected: list[int], found: list[int]) 
 
 
 @pytest.mark.slow
-def test_the_first_batches_of_code_in_p50k(pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
-    # p50k is r50k with tokens for runs of spaces, so that code is where it differs.
+def test_code_in_p50k_has_the_ids_of_tiktoken(
+    pairs: dict[str, Pair], corpora_dir: Path, pool: ThreadPoolExecutor
+) -> None:
+    # p50k is r50k with tokens for runs of spaces, so it differs on code.
     for _, batch in zip(range(3), batches_of(corpora_dir / "code.jsonl.gz"), strict=False):
         require_equal_batches(pairs["p50k_base"], batch, pool)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reason", HARD_TEXTS)
-def test_hard_texts(reason: str, pairs: dict[str, Pair]) -> None:
+def test_hard_texts_have_the_ids_of_tiktoken(reason: str, pairs: dict[str, Pair]) -> None:
     text = HARD_TEXTS[reason]
     for pair in pairs.values():
         for around in (text, f"{text}\n", f" {text}", text * 3):
@@ -137,7 +139,7 @@ def test_hard_texts(reason: str, pairs: dict[str, Pair]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "ab", "é", "1", "!", "中", " a", "\r\n", "'s", "aA"])
-def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
+def test_long_repetitions_have_the_ids_of_tiktoken(unit: str, pairs: dict[str, Pair]) -> None:
     text = unit * 30_000
     for pair in pairs.values():
         require_equal(pair, unit * 20, pair.peer.encode_ordinary(text), pair.own.encode(text))
@@ -145,7 +147,7 @@ def test_long_repetitions(unit: str, pairs: dict[str, Pair]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", sorted(toksmith.patterns()))
-def test_every_pattern_row(row: str, vocab_dir: Path) -> None:
+def test_every_pattern_row_has_the_ids_of_tiktoken(row: str, vocab_dir: Path) -> None:
     """The row's scanner against the peer's engine on the row's own regex, with a vocabulary that shows the pieces."""
     file = vocab_dir / "r50k_base.tiktoken"
     (regex,) = toksmith.patterns()[row].regexes
@@ -173,7 +175,7 @@ def with_specials(tokens: list[str]) -> st.SearchStrategy[str]:
 @pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
-def test_special_tokens_in_text(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
+def test_special_tokens_in_text_have_the_ids_of_tiktoken(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
     for pair in (pairs["cl100k_base"], pairs["o200k_base"]):
         tokens = sorted(pair.peer.special_tokens_set)
         text = draws.draw(with_specials(tokens))
@@ -192,7 +194,7 @@ def test_special_tokens_in_text(draws: st.DataObject, pairs: dict[str, Pair]) ->
 
 
 @pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "cl100k_base", "o200k_base", "llama3"])
-def test_bytes_of_every_id(name: str, pairs: dict[str, Pair]) -> None:
+def test_every_id_has_the_bytes_of_tiktoken(name: str, pairs: dict[str, Pair]) -> None:
     _, peer, own = pairs[name]
     assert own.vocab_size == peer.n_vocab
     missing = holes(own)
@@ -215,7 +217,9 @@ def test_bytes_of_every_id(name: str, pairs: dict[str, Pair]) -> None:
     "name",
     ["llama3", *(pytest.param(name, marks=pytest.mark.proof) for name in ("r50k_base", "cl100k_base", "o200k_base"))],
 )
-def test_every_token_inside_others_and_alone(name: str, pairs: dict[str, Pair], pool: ThreadPoolExecutor) -> None:
+def test_every_token_inside_others_and_alone_has_the_ids_of_tiktoken(
+    name: str, pairs: dict[str, Pair], pool: ThreadPoolExecutor
+) -> None:
     """Llama 3 has tokens that merging never reaches: they are one id as a piece and several inside a longer one."""
     pair = pairs[name]
     tokens = [token.decode() for token in pair.own.model.tokens if is_text(token)]
@@ -231,12 +235,12 @@ def is_text(token: bytes) -> bool:
 
 
 def holes(tok: toksmith.Tokenizer) -> set[int]:
-    """The ids below `vocab_size` that no token has, by the model's tables."""
+    """The ids below `vocab_size` without a token in the tables of the model."""
     return set(range(tok.vocab_size)) - set(tok.model.ids.tolist()) - set(tok.special_tokens.values())
 
 
 @pytest.mark.parametrize("name", ["gpt2", *PATTERNS, "p50k_edit", "o200k_harmony"])
-def test_published_encodings_by_name(name: str, cache_dir: Path) -> None:
+def test_published_encodings_equal_tiktoken(name: str, cache_dir: Path) -> None:
     peer, own = tiktoken.get_encoding(name), toksmith.load(name)
     pair = Pair(name, peer, own)
     assert own.vocab_size == peer.n_vocab
@@ -251,7 +255,7 @@ def test_published_encodings_by_name(name: str, cache_dir: Path) -> None:
 
 
 @pytest.mark.slow
-def test_gpt2_on_a_corpus(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
+def test_gpt2_on_a_corpus_has_the_ids_of_tiktoken(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolExecutor) -> None:
     pair = Pair("gpt2", tiktoken.get_encoding("gpt2"), toksmith.load("gpt2"))
     require_equal_batches(pair, [(corpora_dir / "taylorswift.txt").read_text(encoding="utf-8")], pool)
     for name in ("code", "korean"):
@@ -261,7 +265,7 @@ def test_gpt2_on_a_corpus(cache_dir: Path, corpora_dir: Path, pool: ThreadPoolEx
 @pytest.mark.slow
 @settings(suppress_health_check=list(HealthCheck))
 @given(draws=st.data())
-def test_decoding_equals_the_peers(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
+def test_decoding_equals_tiktoken(draws: st.DataObject, pairs: dict[str, Pair]) -> None:
     _, peer, own = pairs[draws.draw(st.sampled_from(sorted(pairs)))]
     ids = draws.draw(st.lists(st.integers(0, 50_255), max_size=40))
     assert own.decode_bytes(ids) == peer.decode_bytes(ids)

@@ -19,7 +19,7 @@ TOKS = {
 
 
 @given(name=st.sampled_from(sorted(TOKS)), text=st.one_of(texts(), broken_bytes()))
-def test_the_pieces_are_those_of_the_reference(name: str, text: str | bytes) -> None:
+def test_pieces_equal_the_reference(name: str, text: str | bytes) -> None:
     tok = TOKS[name]
     pieces: list[Any] = tok.split(text, special="text")  # type: ignore[type-var]
     found = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
@@ -28,7 +28,7 @@ def test_the_pieces_are_those_of_the_reference(name: str, text: str | bytes) -> 
     assert [id for piece in pieces for id in tok.encode(piece, special="text")] == tok.encode(text, special="text")
 
 
-def test_the_split_of_gpt2() -> None:
+def test_pieces_of_gpt2_by_hand() -> None:
     pieces = ["Hello", "'s", " World", "123", " ", " !!", "  "]
     assert TOKS["gpt2"].split("Hello's World123  !!  ") == pieces
     assert TOKS["gpt2"].split(b"Hello's World123  !!  ") == [piece.encode() for piece in pieces]
@@ -54,7 +54,7 @@ def test_special_tokens_are_pieces(hard: str) -> None:
 
 
 @pytest.mark.slow
-def test_steps_give_the_form_that_is_merged(vocab_dir: Path) -> None:
+def test_pieces_have_the_form_after_the_steps(vocab_dir: Path) -> None:
     path = vocab_dir / "gpt2_tokenizer.json"
     if not path.is_file():
         pytest.skip(f"lacks {path}")

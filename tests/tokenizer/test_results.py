@@ -1,4 +1,4 @@
-"""What results are made of: lists of shared integers, texts without a detour, and the slow twins that must give the same."""
+"""Results of fast paths equal the slow twins: lists of shared integers, and texts without intermediate copies."""
 
 import dataclasses
 import gc
@@ -23,7 +23,7 @@ from toksmith.types import AddedToken
 
 REAL_TEXT = Path(reference.__file__).read_text(encoding="utf-8")
 TEXTS = [*REAL_TEXT.splitlines(), *HARD_TEXTS.values(), REAL_TEXT, "", "日本語 и ещё 🙂" * 50]
-BEYOND = 1 << 20  # from this id on, each list gets objects of its own
+BEYOND = 1 << 20  # from this id on, each list has separate objects
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def slow(tok: Tokenizer) -> Tokenizer:
         return Tokenizer(tok.model)
 
 
-def wide() -> Tokenizer:
+def tokenizer_of_large_ids() -> Tokenizer:
     """A tokenizer with ids on both sides of the end of the table of shared integers."""
     added = (AddedToken("<in>", BEYOND - 1), AddedToken("<out>", BEYOND), AddedToken("<far>", BEYOND + 5))
     model = toksmith.train("ab", merges=0, progress=False).model
@@ -61,7 +61,7 @@ def test_the_slow_twin_gives_the_same_lists_and_texts(tok: Tokenizer, slow: Toke
 
 
 @given(st.lists(st.integers(0, 799)), st.sampled_from(["replace", "ignore", "backslashreplace", "surrogateescape"]))
-def test_any_ids_decode_as_their_tokens_do(tok: Tokenizer, slow: Tokenizer, ids: list[int], errors: str) -> None:
+def test_ids_in_any_form_decode_to_their_tokens(tok: Tokenizer, slow: Tokenizer, ids: list[int], errors: str) -> None:
     data = b"".join(tok.token_bytes(id) for id in ids)
     forms: list[Any] = [
         ids,
@@ -77,7 +77,7 @@ def test_any_ids_decode_as_their_tokens_do(tok: Tokenizer, slow: Tokenizer, ids:
 
 
 @pytest.mark.parametrize("wrong", [-1, 800, 2**31, 2**32, 2**32 + 97, 2**63, 2**64, 2**70, -(2**70)])
-def test_ids_that_are_none_are_named_whatever_way_they_come(tok: Tokenizer, slow: Tokenizer, wrong: int) -> None:
+def test_unknown_ids_are_named_in_every_form(tok: Tokenizer, slow: Tokenizer, wrong: int) -> None:
     kinds = [kind for kind in (np.int32, np.int64, np.uint64) if np.iinfo(kind).min <= wrong <= np.iinfo(kind).max]
     for one in (tok, slow):
         for form in ([97, wrong], (97, wrong), *(np.array([97, wrong], kind) for kind in kinds)):
@@ -100,7 +100,7 @@ def test_integers_of_every_kind_are_ids(tok: Tokenizer, slow: Tokenizer) -> None
             return 98
 
     class Growing:
-        """Changes the list that it stands in while that is read."""
+        """Clears its list during a read of the list."""
 
         def __init__(self, ids: list[Any]) -> None:
             self.ids = ids
@@ -122,7 +122,7 @@ def test_lists_share_their_integers_and_own_their_references(tok: Tokenizer) -> 
     large = next(place for place, id in enumerate(first) if id > 256)
     assert first[large] is second[large]
     assert first is not second
-    gc.collect()  # what earlier tests left holds the same integers
+    gc.collect()  # garbage of earlier tests holds the same integers
     before = [sys.getrefcount(id) for id in first]
     kept = [tok.encode(REAL_TEXT) for _ in range(10)]
     uses = first.count(first[large])  # in each list
@@ -135,15 +135,15 @@ def test_lists_share_their_integers_and_own_their_references(tok: Tokenizer) -> 
         tok.decode_batch([first])
     gc.collect()
     after = [sys.getrefcount(id) for id in first]
-    # Small integers belong to the interpreter, which may use some of them in between.
+    # The interpreter shares small integers, and can use some of them in between.
     changed = [id for id, *counts in zip(first, before, after, strict=True) if id > 256 and counts[0] != counts[1]]
     assert changed == []
     first[large] = -1
     assert tok.encode(REAL_TEXT) == second
 
 
-def test_ids_beyond_the_shared_integers_are_right_too() -> None:
-    far = wide()
+def test_ids_beyond_the_shared_integers_are_correct() -> None:
+    far = tokenizer_of_large_ids()
     text = "a<in><out><far>b"
     ids = [97, BEYOND - 1, BEYOND, BEYOND + 5, 98]
     one, two = (far.encode(text, special="allow") for _ in range(2))
@@ -157,7 +157,7 @@ def test_ids_beyond_the_shared_integers_are_right_too() -> None:
 @needs("proc")
 def test_memory_does_not_grow(tok: Tokenizer) -> None:
     random_ids = random.Random(5).choices(range(800), k=20_000)
-    big = wide()
+    big = tokenizer_of_large_ids()
 
     def work() -> None:
         for _ in range(60):
@@ -178,7 +178,7 @@ def test_memory_does_not_grow(tok: Tokenizer) -> None:
 
 
 def resident_kib() -> int:
-    """What of this process is in memory now. Its peak would tell of the tests before."""
+    """The resident memory now; the peak can belong to earlier tests."""
     lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS"))
 
@@ -191,7 +191,7 @@ def test_an_unknown_error_handler_is_refused_when_it_is_needed(tok: Tokenizer, s
             one.decode([195], errors="a\0b")
 
 
-def test_results_tell_their_size_and_first_items(tok: Tokenizer) -> None:
+def test_the_repr_has_the_size_and_the_first_items(tok: Tokenizer) -> None:
     ids = tok.encode("class")
     assert repr(tok.encode_ragged(["class", ""])) == f"<Ragged 2 texts, {len(ids)} ids: [{ids}, []]>"
     assert repr(tok("#~")).startswith("<Encoding 2 ids: [35, 126], characters [(0, 1), (1, 2)]>")
@@ -201,7 +201,7 @@ def test_results_tell_their_size_and_first_items(tok: Tokenizer) -> None:
     assert max(len(repr(each)) for each in (tok, tok.model, tok.model.training, tok.heal("cl"))) < 300
 
 
-def test_results_show_themselves_in_notebooks(tok: Tokenizer) -> None:
+def test_notebooks_show_results(tok: Tokenizer) -> None:
     table = tok.model.tokens
     for result in (tok, table, tok.encode_ragged(["class"] * 99), tok("#~\n"), tok(["class"] * 99)):
         shown = result._repr_html_()

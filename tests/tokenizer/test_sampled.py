@@ -1,4 +1,4 @@
-"""Encodings that are drawn, and the best ones: the core equals the reference, and draws as often as it says."""
+"""Sampled and best encodings equal the reference, and samples have the frequencies of their scores."""
 
 import itertools
 import math
@@ -61,7 +61,7 @@ def unigram(random: Random, **fields: Any) -> tuple[Tokenizer, dict[str, float]]
     return Tokenizer(model(tokens, "unigram", scores=numbers, unknown_id=len(scores), **fields)), scores
 
 
-def test_the_best_encodings_are_the_best_of_all() -> None:
+def test_the_best_encodings_equal_brute_force() -> None:
     random = Random(2)
     for _ in range(40):
         tok, scores = unigram(random)
@@ -84,7 +84,7 @@ def test_pieces_and_sentencepiece_have_best_encodings_too() -> None:
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
-def test_unigram_draws_as_often_as_scores_say(alpha: float) -> None:
+def test_unigram_samples_have_the_frequencies_of_their_scores(alpha: float) -> None:
     scores = {"a": -2.0, "b": -1.5, "c": -3.0, "ab": -2.5, "bc": -3.5, "abc": -5.0, "ca": -4.0}
     tok = Tokenizer(model([*scores, "<unk>"], "unigram", scores=np.array([*scores.values(), -20.0]), unknown_id=7))
     weights = {"|".join(parts): math.exp(alpha * score) for parts, score in all_ways("abcab", scores)}
@@ -110,7 +110,7 @@ def test_special_tokens_stay_and_seeds_repeat() -> None:
     assert len(marked.encode_sampled("lowest low", seed=1, dropout=1)) == 9
 
 
-def test_what_cannot_be_drawn_is_said() -> None:
+def test_wrong_options_of_samples_are_refused() -> None:
     tok = toksmith.train(TEXTS, 290, progress=False)
     words = Tokenizer(model(["a"], "words", unknown_id=1, added_tokens=(AddedToken("?", 1),)))
     for call, argument in (

@@ -1,7 +1,7 @@
 """One tokenizer in a server: a long call in a thread lets an event loop and other threads encode meanwhile.
 
-Each test takes the interpreter's habit away of handing its lock from thread to thread: then another thread runs during a call
-only if the call itself lets go of the lock. So the tests count calls and need no clock.
+Each test stops the interpreter from switching threads: then another thread runs during a call only if the call releases
+the lock. So the tests count calls and need no clock.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ def tok() -> Tokenizer:
 
 
 @pytest.fixture(autouse=True)
-def handed_over_only_by_calls() -> Iterator[None]:
+def switch_only_in_calls() -> Iterator[None]:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(LIMIT_S)
     yield
@@ -58,61 +58,61 @@ CALLS: dict[str, Callable[[Tokenizer], object]] = {
 }
 
 
-def meanwhile(tok: Tokenizer, call: Callable[[Tokenizer], object], tries: int = 200) -> int:
-    """How many short texts an event loop encodes while a thread is within a long call.
+def count_meanwhile(tok: Tokenizer, call: Callable[[Tokenizer], object], tries: int = 200) -> int:
+    """The number of short texts that an event loop encodes during a long call of a thread.
 
-    The thread repeats the call until there is one: on a busy machine the loop may get no processor before a short call ends.
+    The thread repeats the call until there is one: on a busy machine the call can end before the loop gets a processor.
     """
-    within, made = threading.Event(), 0
+    within, count = threading.Event(), 0
 
     def work() -> None:
         within.set()
         for _ in range(tries):
             call(tok)
-            if made:
+            if count:
                 break
         within.clear()
 
     async def loop() -> None:
-        nonlocal made
+        nonlocal count
         task = asyncio.create_task(asyncio.to_thread(work))
         while not task.done():
             inside = within.is_set()
             tok.encode(SHORT)
-            made += inside and within.is_set()
+            count += inside and within.is_set()
             await asyncio.sleep(0)
         await task
 
     asyncio.run(loop())
-    return made
+    return count
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_event_loop_encodes_while_a_thread_is_within_a_long_call(name: str, tok: Tokenizer) -> None:
-    assert meanwhile(tok, CALLS[name]) > 0
+    assert count_meanwhile(tok, CALLS[name]) > 0
 
 
 @pytest.mark.skipif(not LOCKED, reason="lacks the interpreter's lock: this build of Python is free-threaded")
-def test_a_call_that_holds_the_lock_lets_nobody_encode(tok: Tokenizer) -> None:
-    """So the test above would notice."""
-    assert meanwhile(tok, lambda _: sum(range(100_000)), tries=20) == 0
+def test_a_call_that_holds_the_lock_blocks_the_event_loop(tok: Tokenizer) -> None:
+    """So the test above can fail."""
+    assert count_meanwhile(tok, lambda _: sum(range(100_000)), tries=20) == 0
 
 
 @pytest.mark.skipif(not LOCKED, reason="lacks the interpreter's lock: this build of Python is free-threaded")
 def test_a_short_call_does_not_hand_the_lock_over(tok: Tokenizer) -> None:
-    """It would wait for its turn behind every other thread: a call of a microsecond would take milliseconds."""
+    """It would wait for every other thread: a call of a microsecond would take milliseconds."""
     calls: list[Callable[[Tokenizer], object]] = [
         lambda tok: [tok.encode(SHORT) for _ in range(2000)],
         lambda tok: [tok.count(SHORT) for _ in range(2000)],
         lambda tok: [tok.decode(range(200)) for _ in range(2000)],
     ]
     for call in calls:
-        assert meanwhile(tok, call, tries=10) == 0
+        assert count_meanwhile(tok, call, tries=10) == 0
 
 
 @pytest.mark.slow
-def test_calls_at_the_same_time_have_sessions_of_their_own(tok: Tokenizer) -> None:
-    """A call that finds no session makes one. So two wait for the next calls as soon as two calls ran at the same time."""
+def test_simultaneous_calls_have_separate_sessions(tok: Tokenizer) -> None:
+    """A call without a free session makes one, so two simultaneous calls leave two sessions."""
     expected, own = tok.encode(LONG), Tokenizer(tok.model)
     barrier = threading.Barrier(2)
 

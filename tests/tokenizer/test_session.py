@@ -1,4 +1,4 @@
-"""`Tokenizer.session`: after every edit the ids are those of the whole text, and only the text around the edit is encoded.
+"""`Tokenizer.session`: after every edit the ids equal an encoding of the whole text, and only the text around the edit is encoded.
 
 `TOKSMITH_EXHAUSTIVE=1` draws 100,000 edits for each tokenizer.
 """
@@ -23,8 +23,8 @@ CORPUS = "the user said low and lower: it's 12345 words,\n\n  or 日本語 here;
 TOKEN = "<|end|>"
 
 
-def flagged() -> toksmith.Tokenizer:
-    """One whose added tokens eat white space."""
+def tokenizer_with_flags() -> toksmith.Tokenizer:
+    """A tokenizer whose added tokens strip white space."""
     tok = toksmith.train(CORPUS, 340, pattern="gpt2", special_tokens=[TOKEN])
     model = tok.model
     flags = {"lstrip": True, "rstrip": True}
@@ -39,7 +39,7 @@ MADE: dict[str, Callable[[], toksmith.Tokenizer]] = {
     "gpt2": lambda: toksmith.train(CORPUS, 340, pattern="gpt2", special_tokens=[TOKEN]),
     "raw": lambda: toksmith.train(CORPUS, 340, pattern=None, special_tokens=[TOKEN]),
     "own pattern": lambda: toksmith.train(CORPUS, 300, pattern=r"\w+|\W", special_tokens=[TOKEN]),
-    "flags": flagged,
+    "flags": tokenizer_with_flags,
     "unigram": lambda: toksmith.train(CORPUS, 120, kind="unigram", special_tokens=[TOKEN]),
     "wordpiece": lambda: toksmith.train(CORPUS, 120, kind="wordpiece", special_tokens=[TOKEN]),
 }
@@ -63,8 +63,8 @@ PARTS = [
 ]  # fmt: skip
 
 
-def edited(draw: random.Random, text: str) -> tuple[int, int, str]:
-    """A place to replace, and what comes there."""
+def draw_edit(draw: random.Random, text: str) -> tuple[int, int, str]:
+    """A range to replace, and its new text."""
     start = draw.randrange(len(text) + 1)
     end = min(len(text), start + draw.choice([0, 0, 1, 2, 5, 40]))
     return start, end, "".join(draw.choices(PARTS, k=draw.choice([0, 1, 1, 2, 4])))
@@ -72,7 +72,7 @@ def edited(draw: random.Random, text: str) -> tuple[int, int, str]:
 
 @pytest.mark.proof
 @pytest.mark.parametrize("name", [*MADE, *LOADED])
-def test_the_ids_are_those_of_the_whole_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_equal_an_encoding_of_the_whole_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_session, "BLOCK", 24)
     draw, special = random.Random(name), "allow"
     text = CORPUS[:300]
@@ -80,7 +80,7 @@ def test_the_ids_are_those_of_the_whole_text(name: str, monkeypatch: pytest.Monk
     ids = tok(name).encode(text, special=special)
     assert session.ids.tolist() == ids
     for number in range(EDITS):
-        start, end, new = edited(draw, text)
+        start, end, new = draw_edit(draw, text)
         text = text[:start] + new + text[end:]
         found = session.update(text) if number % 5 == 4 else session.replace(start, end, new)
         ids[found.first : found.first + found.removed] = found.ids.tolist()
@@ -132,12 +132,12 @@ def test_an_edit_encodes_no_more_in_a_longer_text(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["wordpiece", "own pattern", "mistral_v1.model"])
-def test_without_places_to_cut_the_whole_text_is_encoded_and_said_so(name: str) -> None:
+def test_without_known_cuts_the_whole_text_is_encoded(name: str) -> None:
     session = tok(name).session(CORPUS, special="text")
     assert session.replace(3, 3, "x").encoded == len(CORPUS) + 1
 
 
-def test_only_what_differs_is_reported() -> None:
+def test_only_different_ids_are_reported() -> None:
     session = tok("gpt2").session("low lower low")
     before = session.ids.tolist()
     same = session.replace(4, 9, "lower")

@@ -1,4 +1,4 @@
-"""Results in every medium: terminal text, notebook, page and picture, whatever they hold."""
+"""Results with any content in every medium: terminal text, notebook, page and picture."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>&amp;\"'\x1b[31m\u202eabc\ud800\x00"
 
 @dataclass(frozen=True, repr=False)
 class Sample(_render.Shown):
-    """A result that shows what it is told."""
+    """A result with given blocks."""
 
     blocks: tuple[_render.Block, ...] = ()
     title: str = "a sample"
@@ -76,26 +76,26 @@ def test_any_text_is_shown(text: str) -> None:
     check_shown(Sample(blocks, title=f"title {text}"))
 
 
-def test_what_is_seen() -> None:
+def test_terminal_text_has_the_content_of_every_block() -> None:
     text = str(Sample(tuple(BLOCKS[name] for name in ("line", "table", "tokens", "marked", "bars", "tree"))))
     for seen in ("a sample", "two\nlines", "2,000", "▏def▏·f▏↵", "▏0▏1▏2", "▏a▏▏b", "one", "node 19", "leaf"):
         assert seen in text
     assert all(line == line.rstrip() for line in text.splitlines())
 
 
-def test_every_medium_says_the_same_words() -> None:
+def test_every_medium_has_the_same_words() -> None:
     sample = Sample((BLOCKS["table"], BLOCKS["tokens"], BLOCKS["tree"]))
-    told = sample._repr_html_()
+    notebook = sample._repr_html_()
     for said in ("a caption", "2,000", "▏def", "☀", "node 3", "side"):
-        for medium in (str(sample), words(told), words(sample.to_html()), words(sample.to_svg())):
+        for medium in (str(sample), words(notebook), words(sample.to_html()), words(sample.to_svg())):
             assert said in medium
-    # The bytes of a character that tokens share: their values where there is one line, else their numbers beside it.
+    # The bytes of a character that tokens share: their values in one line, otherwise their numbers next to it.
     for medium in (str(sample), words(sample.to_svg())):
         assert "<E2><98>" in medium
-    for medium in (told, sample.to_html()):
+    for medium in (notebook, sample.to_html()):
         above = r"<ruby>☀<rt[^>]*><bdi[^>]*>▏12</bdi><bdi[^>]*>▏3</bdi></rt></ruby>"
         assert re.search(above + r"<bdi[^>]*><sub>3\u202f</sub></bdi><bdi[^>]*><sub>4\u202f</sub>", medium)
-    assert 'title="id 1: 20 66"' in told
+    assert 'title="id 1: 20 66"' in notebook
 
 
 def test_colour_is_not_the_only_difference() -> None:

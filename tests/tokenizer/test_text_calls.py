@@ -1,4 +1,4 @@
-"""`encode` and `encode_array` of the core do what their twins in Python do, which know every argument."""
+"""`encode` and `encode_array` of the core equal their Python twins for all arguments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tok() -> Tokenizer:
 
 
 def outcome(call: Callable[..., Any], *placed: Any, **named: Any) -> tuple[str, object]:
-    """What a call gives, or the error that it raises."""
+    """The result of a call, or its error."""
     try:
         result = call(*placed, **named)
     except (ToksmithError, TypeError, UnicodeError) as error:
@@ -43,20 +43,20 @@ def combinations() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", ["encode", "encode_array"])
-def test_a_call_is_that_of_its_twin(tok: Tokenizer, name: str) -> None:
+def test_a_call_equals_its_twin(tok: Tokenizer, name: str) -> None:
     call, twin = getattr(tok, name), getattr(tok, f"_{name}")
     for text, named in itertools.product(TEXTS, combinations()):
         kind, given = outcome(call, text, **named)
-        assert (kind, given) == outcome(twin, text, **named) or advised(given), (text, named)
+        assert (kind, given) == outcome(twin, text, **named) or has_advice(given), (text, named)
 
 
-def advised(given: object) -> bool:
-    """Whether an error has the advice that only the call gives."""
+def has_advice(given: object) -> bool:
+    """Whether an error has the advice of the core's call."""
     return isinstance(given, str) and given.endswith("; encode_batch takes a list of texts")
 
 
 @pytest.mark.parametrize("name", ["encode", "encode_array"])
-def test_texts_that_are_missing_named_or_too_many(tok: Tokenizer, name: str) -> None:
+def test_missing_named_and_surplus_texts_equal_the_twin(tok: Tokenizer, name: str) -> None:
     call, twin = getattr(tok, name), getattr(tok, f"_{name}")
     assert outcome(call) == outcome(twin)
     assert outcome(call, "low", "text") == outcome(twin, "low", "text")
@@ -65,12 +65,12 @@ def test_texts_that_are_missing_named_or_too_many(tok: Tokenizer, name: str) -> 
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "int64", "int8", "float32", None])
-def test_the_type_of_an_array(tok: Tokenizer, dtype: Any) -> None:
+def test_the_type_of_an_array_equals_the_twin(tok: Tokenizer, dtype: Any) -> None:
     given, due = (outcome(call, "low lower 日本", dtype=dtype) for call in (tok.encode_array, tok._encode_array))
     assert given == due
 
 
-def test_a_subclass_may_have_its_own_encode() -> None:
+def test_a_subclass_can_override_encode() -> None:
     class Loud(Tokenizer):
         def encode(self, text: Any, **named: Any) -> list[int]:
             return [*super().encode(text, **named), 0]
@@ -79,6 +79,6 @@ def test_a_subclass_may_have_its_own_encode() -> None:
     assert tok.encode("low") == [257, 0]
 
 
-def test_a_tokenizer_that_was_never_made_says_so() -> None:
+def test_a_tokenizer_without_init_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="_engine"):
         Tokenizer.__new__(Tokenizer).encode("low")

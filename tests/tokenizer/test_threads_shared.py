@@ -1,4 +1,4 @@
-"""What threads share, tried: one tokenizer, its streams and sessions, and lists that others change meanwhile.
+"""State that threads share: one tokenizer, its streams and sessions, and lists that other threads change.
 
 docs/architecture/threads.md lists what protects each. A free-threaded interpreter runs these side by side.
 """
@@ -28,20 +28,20 @@ def tok() -> Tokenizer:
     return toksmith.train(CORPUS, 330, special_tokens=["<|stop|>"], progress=False)
 
 
-def together(*works: Callable[[], object]) -> list[Any]:
-    """What each gives, on a thread of its own; all begin at once."""
+def run_together(*works: Callable[[], object]) -> list[Any]:
+    """The result of each on a separate thread; all begin at once."""
     barrier = threading.Barrier(len(works))
 
-    def begun(work: Callable[[], object]) -> object:
+    def wait_and_work(work: Callable[[], object]) -> object:
         barrier.wait()
         return work()
 
     with ThreadPoolExecutor(len(works)) as pool:
-        return [each.result(timeout=LIMIT_S) for each in [pool.submit(begun, work) for work in works]]
+        return [each.result(timeout=LIMIT_S) for each in [pool.submit(wait_and_work, work) for work in works]]
 
 
-def beside(change: Callable[[], object], work: Callable[[], Any], times: int) -> list[Any]:
-    """What `work` gave, so many times, while another thread changed something again and again."""
+def run_during(change: Callable[[], object], work: Callable[[], Any], times: int) -> list[Any]:
+    """`times` results of `work` while another thread repeats `change`."""
     stop = threading.Event()
 
     def changing() -> None:
@@ -58,7 +58,7 @@ def beside(change: Callable[[], object], work: Callable[[], Any], times: int) ->
 
 
 @pytest.mark.slow
-def test_names_are_asked_for_by_many_threads_at_once() -> None:
+def test_many_threads_import_names_at_once() -> None:
     script = """
         import threading, toksmith
         barrier, found = threading.Barrier(6), []
@@ -75,7 +75,7 @@ def test_names_are_asked_for_by_many_threads_at_once() -> None:
     assert run_script(script) == "6 True\n"
 
 
-def test_what_a_tokenizer_makes_at_first_use_is_made_by_many(tok: Tokenizer) -> None:
+def test_many_threads_use_a_fresh_tokenizer_at_once(tok: Tokenizer) -> None:
     text = " ".join(CORPUS)
 
     def work(own: Tokenizer) -> tuple[Any, ...]:
@@ -95,22 +95,22 @@ def test_what_a_tokenizer_makes_at_first_use_is_made_by_many(tok: Tokenizer) -> 
     expected = work(tok)
     for _ in range(5):
         fresh = Tokenizer(tok.model)
-        assert together(*[lambda fresh=fresh: work(fresh)] * THREADS) == [expected] * THREADS  # type: ignore[misc]
+        assert run_together(*[lambda fresh=fresh: work(fresh)] * THREADS) == [expected] * THREADS  # type: ignore[misc]
 
 
 def test_ids_get_their_shared_objects_from_many_threads() -> None:
-    """Of an id that no list ever held, one object is kept, whoever comes first."""
+    """The first object of an id is shared by the lists of all threads."""
     own = toksmith.train([f"{number:04x}" for number in range(3000)], 2000, pattern=None, progress=False)
     ids = sorted({int(id) for id in own.model.ids} - set(range(400)))
     texts = [own.token_bytes(id) for id in ids]
-    lists = together(*[lambda: [own.encode(text, threads=1) for text in texts]] * THREADS)
+    lists = run_together(*[lambda: [own.encode(text, threads=1) for text in texts]] * THREADS)
     assert all(each == lists[0] for each in lists)
     singles = [[one[0] for one in each if len(one) == 1 and one[0] > 256] for each in lists]
     assert len(singles[0]) > 500
     assert all(a is b for each in singles for a, b in zip(each, singles[0], strict=True))
 
 
-def test_a_list_of_texts_that_another_thread_changes(tok: Tokenizer) -> None:
+def test_a_list_of_texts_can_change_during_a_call(tok: Tokenizer) -> None:
     few = ["low", "é", "slower", "中文 flows"]
     allowed = {text: tok.encode(text) for text in few}
     texts = few * 50
@@ -124,13 +124,13 @@ def test_a_list_of_texts_that_another_thread_changes(tok: Tokenizer) -> None:
         if len(texts) < 150:
             texts[:] = few * 50
 
-    for found in beside(change, lambda: tok.encode_batch(texts, threads=2), 60):
+    for found in run_during(change, lambda: tok.encode_batch(texts, threads=2), 60):
         assert all(ids in allowed.values() for ids in found)
-    for counts in beside(change, lambda: tok.count_batch(texts), 60):
+    for counts in run_during(change, lambda: tok.count_batch(texts), 60):
         assert {*counts.tolist()} <= {len(ids) for ids in allowed.values()}
 
 
-def test_a_list_of_ids_that_another_thread_changes(tok: Tokenizer) -> None:
+def test_a_list_of_ids_can_change_during_a_call(tok: Tokenizer) -> None:
     ids = [97] * 5000
     turn = iter(range(10**9))
 
@@ -142,23 +142,23 @@ def test_a_list_of_ids_that_another_thread_changes(tok: Tokenizer) -> None:
         if len(ids) < 2000:
             ids.extend([99] * 3000)
 
-    for found in beside(change, lambda: tok.decode(ids), 300):
+    for found in run_during(change, lambda: tok.decode(ids), 300):
         assert {*found} <= {*"abcd"} and len(found) > 500
 
 
-def test_an_array_of_ids_that_another_thread_changes(tok: Tokenizer) -> None:
+def test_an_array_of_ids_can_change_during_a_call(tok: Tokenizer) -> None:
     ids = np.full(5000, 97, np.int64)
 
     def change() -> None:
         ids[:] = 98
         ids[:] = 97
 
-    for found in beside(change, lambda: tok.decode(ids), 300):
+    for found in run_during(change, lambda: tok.decode(ids), 300):
         assert {*found} <= {*"ab"} and len(found) == 5000
 
 
-def in_turn(call: Callable[[], Any]) -> Any:
-    """The result; a call that meets another of the same stream is made again."""
+def retry_while_busy(call: Callable[[], Any]) -> Any:
+    """The result, after retries while another call uses the stream."""
     while True:
         try:
             return call()
@@ -167,11 +167,11 @@ def in_turn(call: Callable[[], Any]) -> Any:
 
 
 def test_an_encoder_that_threads_share_loses_no_text(tok: Tokenizer) -> None:
-    """No order is promised, but each call is whole."""
+    """Calls have no order, but each call is whole."""
     encoder = tok.encoder()
     parts = [f"{word} " for word in ["low", "slow", "lower", "中文", "é", "flowers"]]
-    works = [lambda part=part: [in_turn(lambda: encoder.feed(part)) for _ in range(100)] for part in parts]
-    ids = [each for fed in together(*works) for some in fed for each in some] + encoder.finish()
+    works = [lambda part=part: [retry_while_busy(lambda: encoder.feed(part)) for _ in range(100)] for part in parts]
+    ids = [each for fed in run_together(*works) for some in fed for each in some] + encoder.finish()
     assert Counter(tok.decode_bytes(ids)) == Counter("".join(part * 100 for part in parts).encode())
 
 
@@ -179,15 +179,16 @@ def test_a_decoder_that_threads_share_loses_no_text(tok: Tokenizer) -> None:
     decoder = tok.decoder()
     words = ["low", "slow", "lower", "flowers"]
     every = [tok.encode(word) for word in words]
-    works = [lambda ids=ids: [in_turn(lambda: decoder.feed(ids)) for _ in range(100)] for ids in every]
-    shown = "".join(text for fed in together(*works) for text in fed) + decoder.finish()
+    works = [lambda ids=ids: [retry_while_busy(lambda: decoder.feed(ids)) for _ in range(100)] for ids in every]
+    shown = "".join(text for fed in run_together(*works) for text in fed) + decoder.finish()
     assert Counter(shown) == Counter("".join(word * 100 for word in words))
 
 
-def test_a_session_that_threads_edit_and_read(tok: Tokenizer) -> None:
+def test_threads_edit_and_read_a_session(tok: Tokenizer) -> None:
     session = tok.session("low lower ")
     edits = [
-        lambda word=word: [in_turn(lambda: session.replace(0, 0, word)) for _ in range(60)] for word in ("a ", "é ")
+        lambda word=word: [retry_while_busy(lambda: session.replace(0, 0, word)) for _ in range(60)]
+        for word in ("a ", "é ")
     ]
     begun = threading.Event()
 
@@ -201,7 +202,7 @@ def test_a_session_that_threads_edit_and_read(tok: Tokenizer) -> None:
         begun.set()
         return edits[0]()
 
-    _, _, *read_well = together(edit, edits[1], read, read)
+    _, _, *read_well = run_together(edit, edits[1], read, read)
     assert read_well == [True, True]
     assert Counter(session.text.split()) == {"a": 60, "é": 60, "low": 1, "lower": 1}
     assert session.ids.tolist() == tok.encode(session.text) and len(session) == len(session.ids)
@@ -222,7 +223,7 @@ def test_a_second_call_of_a_stream_is_refused_and_changes_nothing(tok: Tokenizer
     assert decoder.feed(100) == "d"
     with pytest.raises(toksmith.errors.UnknownId):
         decoder.feed(9999)
-    assert decoder.feed(101) == "e"  # what raised is no longer at work
+    assert decoder.feed(101) == "e"  # the failed call has ended
 
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram"])
@@ -230,11 +231,11 @@ def test_many_threads_train_at_once(kind: Any) -> None:
     def work() -> str:
         return toksmith.train(CORPUS, 300, kind=kind, threads=2, progress=False).fingerprint
 
-    assert len({*together(*[work] * 4)}) == 1
+    assert len({*run_together(*[work] * 4)}) == 1
 
 
-def test_a_counter_whose_callback_needs_the_interpreter(tmp_path: Path) -> None:
-    """A thread that waits for the counter must not hold what the callback of another needs."""
+def test_a_callback_of_a_counter_gets_the_interpreter(tmp_path: Path) -> None:
+    """A thread that waits for the counter must not hold the lock that the callback of another needs."""
     script = f"""
         import threading
         from toksmith import _core
@@ -272,13 +273,13 @@ def test_the_page_names_every_shared_state() -> None:
             source = path.read_text(encoding="utf-8").partition("#[cfg(test)]\nmod tests")[0]
             if shared.search(source) and "/tests" not in path.as_posix():
                 name = path.relative_to(ROOT / "crates").as_posix().replace("/src/", "/")
-                assert f"`{name}`" in page, f"{name} shares something between threads; say in the page what protects it"
+                assert f"`{name}`" in page, f"{name} shares state between threads; the page must name its protection"
     for path in sorted((ROOT / "python" / "toksmith").rglob("*.py")):
         name = path.relative_to(ROOT / "python" / "toksmith").as_posix()
         if re.search(
             r"^[A-Z_]+(: .*)? = (\{\}|\[\]|WeakKeyDictionary\(\))$|^\s+global ", path.read_text("utf-8"), re.MULTILINE
         ):
-            assert f"`{name}`" in page, f"{name} changes a value of its module; say in the page what protects it"
+            assert f"`{name}`" in page, f"{name} changes a value of its module; the page must name its protection"
 
 
 def test_no_class_of_the_binding_can_be_written_to() -> None:

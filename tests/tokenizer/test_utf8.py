@@ -1,4 +1,4 @@
-"""The UTF-8 that the core writes for a `str` is Python's own."""
+"""The core writes the same UTF-8 for a `str` as Python."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import toksmith
 
 
 class Own(str):
-    """A class of the caller's: its characters lie elsewhere than those of a plain `str`."""
+    """A subclass, whose characters have another place in memory than in a plain `str`."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ WIDE = {
 
 
 def fresh(text: str, kind: type[str] = str) -> str:
-    """An equal text that nobody has seen yet."""
+    """An equal text as a new object."""
     return kind("".join(list(text)))
 
 
@@ -51,13 +51,13 @@ def test_a_text_and_its_bytes_have_equal_ids(tok: toksmith.Tokenizer, name: str,
     assert tok.count(fresh(text, kind)) == len(expected)
 
 
-def test_ascii_of_every_class(tok: toksmith.Tokenizer) -> None:
+def test_ascii_of_every_class_has_the_ids_of_its_bytes(tok: toksmith.Tokenizer) -> None:
     for text in ("", "plain", Own(""), Own("plain")):
         assert tok.encode(text) == tok.encode(text.encode())
 
 
 @fast
-def test_a_text_that_comes_once_leaves_nothing_behind(tok: toksmith.Tokenizer) -> None:
+def test_one_call_does_not_cache_the_utf8_of_a_text(tok: toksmith.Tokenizer) -> None:
     text = fresh(WIDE["three bytes"] * 100)
     before = sys.getsizeof(text)
     tok.encode(text)
@@ -67,20 +67,13 @@ def test_a_text_that_comes_once_leaves_nothing_behind(tok: toksmith.Tokenizer) -
 
 
 @fast
-def test_training_leaves_nothing_behind() -> None:
+def test_training_does_not_cache_the_utf8_of_texts() -> None:
     texts = [fresh(text * 50) for text in WIDE.values()]
     before = [sys.getsizeof(text) for text in texts]
     models = [toksmith.train(given, 300, progress=False) for given in (texts, texts, [text.encode() for text in texts])]
     assert [sys.getsizeof(text) for text in texts] == before
     assert models[0].encode(texts[0]) == models[2].encode(texts[0])
     assert len({model.fingerprint for model in models}) == 1
-
-
-def test_offsets_in_errors_are_characters(tok: toksmith.Tokenizer) -> None:
-    guarded, _ = toksmith.add_special(tok, ["<|end|>"])
-    with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
-        guarded.encode("天真<|end|>", special="raise")
-    assert caught.value.offset == 2
 
 
 FULL = """
@@ -104,3 +97,10 @@ except MemoryError:
 def test_no_room_for_the_utf8_is_a_memory_error() -> None:
     done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, encoding="utf-8", check=False)
     assert (done.stdout.split(), done.stderr) == (["refused"], "")
+
+
+def test_offsets_in_errors_are_characters(tok: toksmith.Tokenizer) -> None:
+    guarded, _ = toksmith.add_special(tok, ["<|end|>"])
+    with pytest.raises(toksmith.errors.SpecialTokenInText) as caught:
+        guarded.encode("天真<|end|>", special="raise")
+    assert caught.value.offset == 2

@@ -24,8 +24,8 @@ KINDS: dict[str, dict[str, Any]] = {"bpe": {"kind": "bpe", "unit": "char"}, "uni
 
 
 def lines_of(corpora: Path, name: str, size: int) -> list[str]:
-    """The first lines of a corpus that SentencePiece does not leave out, of `size` characters in all; what reads its files
-    takes carriage returns away.
+    """The first lines of a corpus that SentencePiece does not leave out, of `size` characters in all; its reader of
+    files removes carriage returns.
     """
     found: list[str] = []
     with gzip.open(corpora / f"{name}.jsonl.gz", "rt", encoding="utf-8") as rows:
@@ -53,7 +53,7 @@ def peer_model(lines: list[str], folder: Path, **options: Any) -> Path:
     return folder / "peer.model"
 
 
-def saved(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePieceProcessor:
+def save_for_peer(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePieceProcessor:
     """The tokenizer as SentencePiece reads it."""
     tok.save(path, format="sentencepiece")
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -62,7 +62,7 @@ def saved(tok: toksmith.Tokenizer, path: Path) -> sentencepiece.SentencePiecePro
 @pytest.mark.proof
 @pytest.mark.parametrize("coverage", [0.98, 0.9995, 1.0])
 @pytest.mark.parametrize("corpus", CORPORA)
-def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, corpora_dir: Path, tmp_path: Path) -> None:
+def test_the_alphabet_equals_sentencepiece(corpus: str, coverage: float, corpora_dir: Path, tmp_path: Path) -> None:
     lines = lines_of(corpora_dir, corpus, 1 << 40 if LONG else 100_000)
     path = peer_model(lines, tmp_path, model_type="char", vocab_size=100_000, character_coverage=coverage)
     pieces = [piece.piece.decode() for piece in parse_model(path.read_bytes(), "peer.model").pieces if piece.type == 1]
@@ -73,7 +73,7 @@ def test_the_alphabet_is_that_of_sentencepiece(corpus: str, coverage: float, cor
 
 
 def test_sentencepiece_leaves_out_a_character_that_it_uses_itself(tmp_path: Path) -> None:
-    """U+001F stands around symbols in its trainer (0.2.3), and where a text has it it is lost; here it is one like others."""
+    """Its trainer (0.2.3) puts U+001F around symbols and drops it from texts; here it is a normal character."""
     path = peer_model(["ab\x1f", "a\x1e"], tmp_path, model_type="char", vocab_size=100, character_coverage=1.0)
     theirs = {piece.piece.decode() for piece in parse_model(path.read_bytes(), "peer.model").pieces if piece.type == 1}
     tok = toksmith.train(["ab\x1f", "a\x1e"], merges=0, unit="char", character_coverage=1.0)
@@ -96,14 +96,14 @@ def test_texts_are_as_short_as_with_sentencepiece(
     ours, theirs = (sum(map(len, encode(unseen))) for encode in (tok.encode_batch, peer.encode))
     total = sum(len(line.encode()) for line in unseen)
     print(f"\n{kind} {corpus} {size}: bytes per token {total / ours:.4f} (SentencePiece {total / theirs:.4f})")
-    # Of the few tokens of the short form chance decides more.
+    # The short form has few tokens, so chance has more influence.
     assert ours < theirs * (1.01 if LONG or kind == "bpe" else 1.02)
-    reader = saved(tok, tmp_path / "ours.model")
+    reader = save_for_peer(tok, tmp_path / "ours.model")
     assert all(tok.encode(line) == reader.encode(line) for line in unseen)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_trained_model(kind: str, tmp_path: Path) -> None:
+def test_a_trained_model_encodes_saves_and_loads(kind: str, tmp_path: Path) -> None:
     tok = trained(TWENTY, 18, special_tokens=["<s>"], **KINDS[kind])
     assert (tok.model.kind, tok.model.unknown_id, tok.special_tokens) == (kind, 0, {"<unk>": 0, "<s>": 17})
     assert tok.model.training is not None and tok.model.training.stopped_because == "it reached vocab_size=18"
@@ -117,17 +117,17 @@ def test_a_trained_model(kind: str, tmp_path: Path) -> None:
     assert toksmith.load(tmp_path / "x.model") == tok
     fallback = trained(TWENTY, 274, byte_fallback=True, **KINDS[kind])
     assert fallback.decode(fallback.encode("qé the\n")) == "qé the\n"
-    assert saved(fallback, tmp_path / "y.model").encode("qé the\n") == fallback.encode("qé the\n")
+    assert save_for_peer(fallback, tmp_path / "y.model").encode("qé the\n") == fallback.encode("qé the\n")
     whole = trained(["ab ab ab", "x ab ab ab", "ab ab ab x"], 9, pattern=None, **KINDS[kind])
     assert any("▁" in token.decode()[1:] for token in whole.model.tokens)
     assert not any("▁" in token.decode()[1:] for token in tok.model.tokens)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_symbols_stay_whole_and_spaces_may_be_left_out(kind: str, tmp_path: Path) -> None:
+def test_symbols_stay_whole_and_spaces_can_be_left_out(kind: str, tmp_path: Path) -> None:
     texts = ["the<sep>cat", "<b>the cat<sep><sep>"] * 9
     tok = trained(texts, 18, **KINDS[kind], user_symbols=["<sep>", "<b>"], dummy_prefix=False)
-    peer = saved(tok, tmp_path / "x.model")
+    peer = save_for_peer(tok, tmp_path / "x.model")
     inside = {char for token in tok.model.tokens for char in token.decode()}
     assert "<" not in inside and "b" not in inside
     for text in ("the<sep>cat", "the <b> cat", " thecat", "<sep>the"):
@@ -136,7 +136,7 @@ def test_symbols_stay_whole_and_spaces_may_be_left_out(kind: str, tmp_path: Path
     assert tok.encode("the<sep>cat").count(tok.token_id("<sep>")) == 1
 
 
-def test_merges_of_characters_by_hand() -> None:
+def test_merges_of_characters_equal_a_case_by_hand() -> None:
     tok = toksmith.train(["日本 日本", "日本日"], merges=3, unit="char", character_coverage=1.0, progress=False)
     assert [token.decode() for token in tok.model.tokens] == ["▁", "日", "本", "▁日", "▁日本", "▁日本日"]
     record = tok.model.training
@@ -146,7 +146,7 @@ def test_merges_of_characters_by_hand() -> None:
     assert toksmith.train(["ab ab", "x"], unit="char", min_count=2, progress=False).model.training is not None
 
 
-def test_what_a_corpus_does_not_have_ends_the_training() -> None:
+def test_training_ends_without_further_tokens() -> None:
     for kind, said in (("bpe", "no pair is left"), ("unigram", "the corpus has no more tokens")):
         small = trained("ab ab", 100, **KINDS[kind])
         assert small.model.training is not None and small.model.training.stopped_because == said
@@ -171,14 +171,14 @@ def all_bad() -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 @pytest.mark.parametrize(("kind", "given", "argument"), list(all_bad()))
-def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argument: str) -> None:
+def test_wrong_options_are_refused_by_name(kind: str, given: dict[str, Any], argument: str) -> None:
     with pytest.raises(InvalidOption) as caught:
         trained(TWENTY, **{"vocab_size": 18, **KINDS[kind], **given})
     assert caught.value.argument == argument
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_too_little_room_or_text_is_said(kind: str) -> None:
+def test_too_small_vocabularies_and_corpora_are_refused(kind: str) -> None:
     with pytest.raises(InvalidOption, match="at least 13: the alphabet of 12 characters and 1 other token"):
         trained(WORDS, 10, **KINDS[kind])
     with pytest.raises(CorpusError, match="empty"):

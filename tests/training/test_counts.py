@@ -1,5 +1,6 @@
-"""Counting pieces: whatever way documents come, in whatever shards, on whatever threads, spilled or not, the counts are
-those of the reference, and training on them gives the same bytes.
+"""Counts of pieces equal the reference for every source of documents, any shards and threads, spilled or not.
+
+Training on them gives the same bytes.
 """
 
 import gzip
@@ -44,25 +45,25 @@ TIES: Any = pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
 
 
 def content(counts: PieceCounts) -> tuple[Any, ...]:
-    """All that two equal counts have in common."""
+    """All values that equal counts share."""
     facts = (counts.documents, counts.bytes, counts.digest, counts.long, counts.rare, counts.patterns, counts.end)
     return (*facts, counts.has_positions, counts.items(), counts._core.columns()[1][2].tolist())
 
 
-def saved(tok: toksmith.Tokenizer, folder: Path) -> bytes:
+def bytes_of(tok: toksmith.Tokenizer, folder: Path) -> bytes:
     """The bytes of the tokenizer's file."""
     tok.save(folder / "saved.toksmith")
     return (folder / "saved.toksmith").read_bytes()
 
 
 def shards(documents: Sequence[str], count: int) -> Iterator[tuple[int, Sequence[str]]]:
-    """So many stretches of about equal length, with the number of the first document of each; some may be empty."""
+    """`count` stretches of about equal length, with the number of their first document; some can be empty."""
     for shard in range(count):
         first, last = (len(documents) * part // count for part in (shard, shard + 1))
         yield first, documents[first:last]
 
 
-# What is counted
+# Counts
 
 
 @given(st.text(st.characters(exclude_categories=())), st.text("ab"), st.integers(1, 3))
@@ -77,7 +78,7 @@ def test_every_kind_of_str_is_counted_as_its_utf8(text: str, ascii: str, threads
 
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize("pattern", ["cl100k", r"\S+|\s+"])
-def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -> None:
+def test_a_large_list_is_counted_in_parts(pattern: str, threads: int) -> None:
     others: list[str | bytes] = [
         "Stra\xdfe",
         "\u65e5\u672c",
@@ -91,7 +92,7 @@ def test_a_large_list_is_taken_while_it_is_counted(pattern: str, threads: int) -
     assert max(map(len, texts)) < 1 << 18
     alone = count_pieces(texts, pattern=pattern, threads=1)
     assert content(count_pieces(texts, pattern=pattern, threads=threads)) == content(alone)
-    # A text that several threads should count is not taken so.
+    # A text for several threads takes another path.
     texts.insert(7, REAL_TEXT * (600_000 // len(REAL_TEXT)))
     alone = count_pieces(texts, pattern=pattern, threads=1)
     assert content(count_pieces(texts, pattern=pattern, threads=threads)) == content(alone)
@@ -111,15 +112,15 @@ def test_a_list_of_texts_has_the_blocks_of_any_iterable(texts: list[str | bytes]
     memory=st.sampled_from([None, 1 << 20]),
     threads=st.sampled_from([1, 2, 5]),
 )
-def test_counts_are_those_of_the_reference(corpus: list[str | bytes], memory: int | None, threads: int) -> None:
+def test_counts_equal_the_reference(corpus: list[str | bytes], memory: int | None, threads: int) -> None:
     counts = count_pieces(corpus, pattern="cl100k", max_memory=memory, threads=threads)
     assert dict(counts.items()) == reference.count(corpus, list(CL100K))
     assert list(dict(counts.items())) == list(reference.count(corpus, list(CL100K)))
     assert (counts.documents, len(counts)) == (len(corpus), len(dict(counts.items())))
 
 
-def test_pieces_of_every_length_and_what_follows_them() -> None:
-    # Keys of two words, of four, and none; at the end of the text and before more of it.
+def test_pieces_of_every_length_are_counted() -> None:
+    # Keys of two words, of four, and none; at the end of the text and before other pieces.
     lengths = [1, 7, 8, 14, 15, 16, 17, 30, 31, 32, 33, 100, 10_000]
     words = ["a" * length + "b" * (length % 3) for length in lengths]
     texts = [*words, " ".join(words), " ".join(reversed(words)), *words]
@@ -129,7 +130,7 @@ def test_pieces_of_every_length_and_what_follows_them() -> None:
 
 @pytest.mark.parametrize("pattern", ["cl100k", "o200k", "gpt2"])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int, tmp_path: Path) -> None:
+def test_a_long_document_is_cut_without_a_change(pattern: str, threads: int, tmp_path: Path) -> None:
     text = (REAL_TEXT + "☀ Straße 東京 12345 \n\n\t" * 50) * 20
     regexes = list(toksmith.patterns()[pattern].regexes)
     expected = list(reference.count([text], regexes).items())
@@ -139,7 +140,7 @@ def test_a_long_document_is_cut_where_nothing_changes(pattern: str, threads: int
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_long_documents_count_as_written_or_repaired(threads: int) -> None:
+def test_long_documents_count_with_repaired_surrogates(threads: int) -> None:
     texts = ["Straße 東京 " * 40_000, "ab", "Straße \ud800 東京 " * 40_000, "Ж😀 " * 100_000]
     written = [text.replace("\ud800", "\ufffd").encode() for text in texts]
     counts = count_pieces(texts, pattern="cl100k", threads=threads)
@@ -160,7 +161,7 @@ def test_spilling_changes_nothing(tmp_path: Path) -> None:
     assert not [*tmp_path.iterdir()]
 
 
-def test_long_pieces_are_left_out_and_told(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+def test_long_pieces_are_left_out_and_logged(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
     texts = ["a" * 100 + " bb", "a" * 101 + " bb", "a" * 101]
     counts = count_pieces(texts, pattern=r"\S+|\s+", max_piece_bytes=100)
     assert dict(counts.items()) == {b"a" * 100: 1, b" ": 2, b"bb": 2}
@@ -170,12 +171,12 @@ def test_long_pieces_are_left_out_and_told(caplog: pytest.LogCaptureFixture, tmp
         toksmith.train(counts, 258),
         toksmith.train(texts, 258, pattern=r"\S+|\s+", max_piece_bytes=100),
     )
-    assert saved(by_counts, tmp_path) == saved(by_corpus, tmp_path)
+    assert bytes_of(by_counts, tmp_path) == bytes_of(by_corpus, tmp_path)
     with pytest.raises(InvalidOption, match=r"give it to corpus\.count"):
         toksmith.train(counts, 258, max_piece_bytes=50)
 
 
-def test_rare_pieces_are_left_out_and_told() -> None:
+def test_rare_pieces_are_left_out_and_recorded() -> None:
     counts = count_pieces("ab ab ab cd cd ef", pattern=r"\S+|\s+").filter(3)
     assert counts.items() == [(b"ab", 3), (b" ", 5)]
     assert counts.rare == (3, 6)
@@ -184,8 +185,8 @@ def test_rare_pieces_are_left_out_and_told() -> None:
     assert content(count_pieces("ab ab ab cd cd ef", pattern=r"\S+|\s+", min_count=3)) == content(counts)
 
 
-def test_merges_before_the_first_uncertified_one_are_those_of_all_counts(tmp_path: Path) -> None:
-    """`ab` leads by more than what two more places of another pair would give, and `cd` by less."""
+def test_the_first_uncertified_merge_is_reported(tmp_path: Path) -> None:
+    """`ab` leads another pair by more than its two possible further places, and `cd` by less."""
     text = "ab " * 20 + "cd " * 8 + "ef " * 7 + "xy xy"
     whole, part = (
         toksmith.train(text, merges=3, pattern=r"\w+|\s", min_piece_count=least, checkpoint=tmp_path / str(least))
@@ -198,7 +199,7 @@ def test_merges_before_the_first_uncertified_one_are_those_of_all_counts(tmp_pat
 
 
 @given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=5), st.integers(1, 60)), max_size=20), st.integers(2, 20))
-def test_certified_merges_are_those_of_all_counts(words: list[tuple[str, int]], least: int) -> None:
+def test_certified_merges_equal_a_training_on_all_counts(words: list[tuple[str, int]], least: int) -> None:
     texts = ["aab " * 100, *(f"{word} " * count for word, count in words)]
     whole = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1)
     part = toksmith.train(texts, min_count=2, pattern=r"\w+|\s", threads=1, min_piece_count=least)
@@ -212,7 +213,7 @@ def test_certified_merges_are_those_of_all_counts(words: list[tuple[str, int]], 
 @TIES
 @pytest.mark.parametrize("count", [1, 7, 64])
 def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:
-    whole = saved(toksmith.train(DOCUMENTS, 600, pattern="cl100k", ties=ties, threads=1), tmp_path)
+    whole = bytes_of(toksmith.train(DOCUMENTS, 600, pattern="cl100k", ties=ties, threads=1), tmp_path)
     for threads, memory in ((1, None), (2, 1 << 20)):
         parts = [
             count_pieces(part, pattern="cl100k", start=first, threads=threads, max_memory=memory)
@@ -220,7 +221,7 @@ def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> No
         ]
         random.Random(count).shuffle(parts)
         for together in (PieceCounts.sum(parts), reduce(operator.add, parts), sum(parts)):
-            assert saved(toksmith.train(together, 600, ties=ties, threads=threads), tmp_path) == whole
+            assert bytes_of(toksmith.train(together, 600, ties=ties, threads=threads), tmp_path) == whole
 
 
 @pytest.mark.proof
@@ -228,10 +229,10 @@ def test_shards_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> No
 @TIES
 @pytest.mark.parametrize("count", [7, pytest.param(64, marks=LONG)])
 def test_shards_that_spill_give_the_same_bytes(ties: Any, count: int, tmp_path: Path) -> None:
-    """So many different words that each shard goes to disk several times."""
+    """Enough different words to spill each shard several times."""
     draw = random.Random(count)
     documents = [" ".join(f"{draw.getrandbits(80):x}" for _ in range(400)) for _ in range(60 * count)]
-    whole = saved(toksmith.train(documents, 300, pattern="gpt2", ties=ties), tmp_path)
+    whole = bytes_of(toksmith.train(documents, 300, pattern="gpt2", ties=ties), tmp_path)
     for threads in (1, 2):
         parts = [
             count_pieces(part, pattern="gpt2", start=first, threads=threads, max_memory=1 << 20)
@@ -239,12 +240,12 @@ def test_shards_that_spill_give_the_same_bytes(ties: Any, count: int, tmp_path: 
         ]
         assert all(part.spilled > 1 for part in parts)
         draw.shuffle(parts)
-        assert saved(toksmith.train(PieceCounts.sum(parts), 300, ties=ties, threads=threads), tmp_path) == whole
+        assert bytes_of(toksmith.train(PieceCounts.sum(parts), 300, ties=ties, threads=threads), tmp_path) == whole
 
 
 @TIES
 def test_shards_in_files_give_the_same_bytes(ties: Any, tmp_path: Path) -> None:
-    whole = saved(toksmith.train(DOCUMENTS, 600, pattern="cl100k", ties=ties), tmp_path)
+    whole = bytes_of(toksmith.train(DOCUMENTS, 600, pattern="cl100k", ties=ties), tmp_path)
     first = (0, 0)
     for number, (_, part) in enumerate(shards(DOCUMENTS, 7)):
         counts = count_pieces(part, pattern="cl100k", start=first)
@@ -252,7 +253,7 @@ def test_shards_in_files_give_the_same_bytes(ties: Any, tmp_path: Path) -> None:
         first = counts.end
     assert first == (len(DOCUMENTS), 0)
     loaded = PieceCounts.sum([PieceCounts.load(tmp_path / f"{number}.parquet") for number in (3, 6, 0, 1, 5, 2, 4)])
-    assert saved(toksmith.train(loaded, 600, ties=ties), tmp_path) == whole
+    assert bytes_of(toksmith.train(loaded, 600, ties=ties), tmp_path) == whole
     assert content(loaded) == content(count_pieces(DOCUMENTS, pattern="cl100k"))
 
 
@@ -268,7 +269,7 @@ def _core_sum(parts: list[PieceCounts]) -> list[Any]:
     return list(toksmith._core.CountedPieces.sum([part._core for part in parts], True).columns()[1])
 
 
-def test_shards_without_their_places_cannot_tell_who_was_first() -> None:
+def test_shards_without_positions_cannot_train_by_first_seen() -> None:
     parts = [count_pieces(text, pattern=None) for text in ("abab", "baba")]
     together = parts[0] + parts[1]
     assert not together.has_positions
@@ -307,9 +308,9 @@ def test_counts_that_overflow_are_refused() -> None:
 
 
 @pytest.mark.parametrize("shift", [31, 32, 33, 40])
-def test_counts_above_32_bits_give_the_right_merges(shift: int) -> None:
+def test_counts_above_32_bits_give_correct_merges(shift: int) -> None:
     large = 1 << shift
-    # In 32 bits "th" would be rarer than "xy": 2^31 is negative there, and 2^32 is nothing.
+    # In 32 bits "th" would be rarer than "xy": 2^31 becomes negative, and 2^32 becomes 0.
     counts = PieceCounts.of({b"the": large, b" the": large - 5, b"xy": 1000})
     tok = toksmith.train(counts, merges=4)
     assert tok.model.training is not None
@@ -337,7 +338,7 @@ def write_parquet(path: Path, texts: Sequence[str | None], kind: Any = None, fie
 
 
 def write(path: Path, texts: Sequence[str]) -> None:
-    """The documents as a file of the kind that its name says."""
+    """Writes the documents in the format of the suffix."""
     if path.suffix == ".parquet":
         write_parquet(path, texts)
         return
@@ -354,7 +355,7 @@ NAMES = ["a.txt", "b.jsonl", "c.txt.gz", "d.jsonl.gz", "e.txt.zst", "f.jsonl.zst
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_kind_of_file(name: str, threads: int, tmp_path: Path) -> None:
+def test_every_kind_of_file_is_counted(name: str, threads: int, tmp_path: Path) -> None:
     write(tmp_path / name, DOCUMENTS)
     expected = ["".join(DOCUMENTS)] if ".txt" in name else DOCUMENTS
     assert content(count_pieces(tmp_path / name, threads=threads)) == content(count_pieces(expected))
@@ -374,7 +375,7 @@ def test_many_files_are_one_corpus_in_order(tmp_path: Path) -> None:
     assert content(mixed) == content(count_pieces(["first", *expected, b"last"]))
 
 
-def test_rows_that_the_core_leaves_to_python(tmp_path: Path) -> None:
+def test_rows_that_only_python_can_parse_are_counted(tmp_path: Path) -> None:
     lines = [
         b'{"text": "a\\ud800"}',
         b"",
@@ -386,7 +387,7 @@ def test_rows_that_the_core_leaves_to_python(tmp_path: Path) -> None:
     assert content(count_pieces(tmp_path)) == content(count_pieces(["a\ud800", "b", "c", ""]))
 
 
-def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_can_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["a b " * 30, "é" * 100, "x", "", "y " * 500]
     (tmp_path / "a.jsonl").write_bytes(rows(texts) + b"\n\n" + rows(texts).rstrip(b"\n"))
     (tmp_path / "b.txt").write_text("".join(texts), encoding="utf-8")
@@ -398,7 +399,7 @@ def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("kind", [arrow.string(), arrow.large_string(), arrow.binary(), arrow.string_view(), None])
-def test_columns_of_texts(kind: Any, tmp_path: Path) -> None:
+def test_columns_of_every_type_of_text_are_counted(kind: Any, tmp_path: Path) -> None:
     texts = [f"text {number % 7} é" for number in range(20_000)]
     values = arrow.array(texts).dictionary_encode() if kind is None else arrow.array(texts).cast(kind)
     arrow.parquet.write_table(arrow.table({"body": values, "n": range(20_000)}), tmp_path / "a.parquet")
@@ -409,22 +410,22 @@ def test_columns_of_texts(kind: Any, tmp_path: Path) -> None:
         count_pieces(toksmith.files(tmp_path / "a.parquet", field="n"))
 
 
-# What cannot be read
+# Unreadable files
 
 
-def flipped(good: bytes, size: int) -> bytes:
-    """The file with so many bytes in its middle that are others."""
+def flip_bytes(good: bytes, size: int) -> bytes:
+    """The file with `size` inverted bytes in its middle."""
     middle = len(good) // 2
     return good[:middle] + bytes(byte ^ 0xFF for byte in good[middle : middle + size]) + good[middle + size :]
 
 
 BROKEN: dict[str, Callable[[bytes], bytes]] = {
     "cut.jsonl.gz": lambda good: good[:-20],
-    "bits.jsonl.gz": lambda good: flipped(good, 50),
+    "bits.jsonl.gz": lambda good: flip_bytes(good, 50),
     "cut.jsonl.zst": lambda good: good[: len(good) // 2 + 3],
-    "bits.txt.zst": lambda good: flipped(good, 50),
+    "bits.txt.zst": lambda good: flip_bytes(good, 50),
     "cut.parquet": lambda good: good[:-20],
-    "bits.parquet": lambda good: flipped(good, 500),
+    "bits.parquet": lambda good: flip_bytes(good, 500),
     "row.jsonl": lambda good: good[: len(good) // 2] + b"\n{\n" + good[len(good) // 2 :],
 }
 
@@ -449,7 +450,7 @@ def test_a_broken_file_in_a_glob_is_named(name: str, tmp_path: Path, caplog: pyt
     assert {b"before", b"after"} <= set(dict(counts[0].items()))
 
 
-def test_rows_without_a_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_rows_without_a_text_are_named_or_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "a"}\n\n{"texts": "b"}\n[]\n{"text": "c"}\n')
     with pytest.raises(CorpusError, match=r"a\.jsonl: document 2: has no text in the field 'text'"):
         count_pieces(tmp_path / "a.jsonl")
@@ -463,7 +464,7 @@ def test_rows_without_a_text(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert (counts.items(), counts.documents, counts.skipped) == ([(b"a", 1), (b"c", 1)], 2, 1)
 
 
-def test_missing_files_and_unreadable_ones(tmp_path: Path) -> None:
+def test_missing_files_are_named_or_skipped(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"nowhere\.txt: cannot be read"):
         count_pieces(tmp_path / "nowhere.txt")
     assert count_pieces([tmp_path / "nowhere.txt", "a"], errors="skip").skipped == 1
@@ -471,7 +472,7 @@ def test_missing_files_and_unreadable_ones(tmp_path: Path) -> None:
         count_pieces(toksmith.files(tmp_path / "*.txt"), errors="skip")
 
 
-def test_files_that_two_globs_name_are_told_and_read_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_files_that_two_globs_name_are_logged_and_read_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path / "a.txt", ["a"])
     write(tmp_path / "b.txt", ["b"])
     counts = count_pieces(toksmith.files(tmp_path / "*.txt", tmp_path / "a*"))
@@ -485,7 +486,7 @@ def test_files_that_two_globs_name_are_told_and_read_once(tmp_path: Path, caplog
 
 @pytest.mark.slow
 @needs("limits")
-def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_corpus_error_with_advice(tmp_path: Path) -> None:
     program = """
         import resource, sys, toksmith
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
@@ -515,13 +516,13 @@ def test_a_disk_that_fills_is_an_error_that_says_so(tmp_path: Path) -> None:
         {"threads": 0},
     ],
 )
-def test_options_out_of_range(options: dict[str, Any]) -> None:
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption) as caught:
         count_pieces("a", **options)
     assert caught.value.argument == next(iter(options))
 
 
-def test_an_exception_of_the_documents_comes_through() -> None:
+def test_an_exception_of_the_documents_passes_through() -> None:
     def documents() -> Iterator[str]:
         yield "a"
         raise OSError("of mine")
@@ -560,11 +561,11 @@ def test_equal_counts_are_equal_files(tmp_path: Path) -> None:
         for number, parts in enumerate([DOCUMENTS, DOCUMENTS[::-1]]):
             counts = count_pieces(parts, threads=number + 1)
             PieceCounts(counts._core, counts.patterns, ()).save(tmp_path / f"{number}{suffix}")
-        if suffix == ".tsv":  # the other has first positions
+        if suffix == ".tsv":  # Parquet has first positions
             assert (tmp_path / f"0{suffix}").read_bytes() == (tmp_path / f"1{suffix}").read_bytes()
 
 
-def test_lines_of_other_tools(tmp_path: Path) -> None:
+def test_lines_of_other_tools_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     path.write_bytes(b"3\tlow\n2\t low\\\\er\\x00\n")
     counts = PieceCounts.load(path, pattern="gpt2")
@@ -592,14 +593,14 @@ def test_lines_of_other_tools(tmp_path: Path) -> None:
         (b'# toksmith piece counts: {"version": 2}\n', "a.tsv: its facts"),
     ],
 )
-def test_hostile_lines(lines: bytes, said: str, tmp_path: Path) -> None:
+def test_hostile_lines_are_refused(lines: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_bytes(lines)
     with pytest.raises(FormatError) as caught:
         PieceCounts.load(tmp_path / "a.tsv", **({} if lines.startswith(b"#") else {"pattern": "gpt2"}))
     assert str(caught.value).removeprefix(f"{tmp_path}/").startswith(said)
 
 
-def test_hostile_tables(tmp_path: Path) -> None:
+def test_hostile_tables_are_refused(tmp_path: Path) -> None:
     good = tmp_path / "good.parquet"
     count_pieces("a b a").save(good)
     table = arrow.parquet.read_table(good)
@@ -640,7 +641,7 @@ def test_a_missing_library_is_named_and_never_skipped(tmp_path: Path, monkeypatc
         counts.save(tmp_path / "c.parquet")
 
 
-def test_positions_beyond_small_ones() -> None:
+def test_large_positions_are_exact() -> None:
     # Documents and bytes that do not fit in the packed form.
     for start in ((1 << 40, 5), (3, 1 << 40), ((1 << 63) - 9, (1 << 63) - 99)):
         counts = count_pieces("ab cd ab", pattern=r"\S+|\s+", start=start)

@@ -23,7 +23,7 @@ SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def peer_of(kind: str, size: int, lines: list[str]) -> tokenizers.Tokenizer:
-    """What HF trains."""
+    """The tokenizer that HF trains."""
     if kind == "wordpiece":
         peer = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
         peer.normalizer, peer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
@@ -63,7 +63,7 @@ def tokens_of(tok: Tokenizer) -> list[str]:
     return [token.decode() for token in tok.model.tokens]
 
 
-def test_the_tutorials_example_by_hand() -> None:
+def test_ends_of_words_by_the_example_of_the_tutorial() -> None:
     tok = trained("low " * 5 + "lower " * 2 + "newest " * 6 + "widest " * 3, merges=10, **KINDS["ends"])
     assert "est</w>" in tokens_of(tok) and "low</w>" in tokens_of(tok)
     assert [tok.token_bytes(id).decode() for id in tok.encode("lowest")][-1] == "est</w>"
@@ -71,7 +71,7 @@ def test_the_tutorials_example_by_hand() -> None:
     assert tok.encode("low☃")[-1] == tok.model.unknown_id
 
 
-def test_wordpiece_by_hand(tmp_path: Path) -> None:
+def test_wordpiece_equals_a_case_by_hand(tmp_path: Path) -> None:
     tok = trained(WORDS, 30, special_tokens=SPECIAL, **KINDS["wordpiece"])
     assert tokens_of(tok)[:3] == ["[UNK]", "d", "e"] and {"##w", "##er", "low"} <= {*tokens_of(tok)}
     shown = [tok.token_bytes(id).decode() for id in tok.encode("Lower, widest☃ newest")]
@@ -126,13 +126,13 @@ def test_hf_gives_the_same_ids(kind: str, tmp_path: Path, corpora_dir: Path) -> 
         ("ends", {"special_tokens": ["<unk>"]}, "special_tokens"),
     ],
 )
-def test_what_cannot_be_trained_is_said(kind: str, given: dict[str, Any], argument: str) -> None:
+def test_wrong_options_are_refused_by_name(kind: str, given: dict[str, Any], argument: str) -> None:
     with pytest.raises(InvalidOption) as caught:
         toksmith.train(WORDS, **{"vocab_size": 40, "progress": False, **KINDS[kind], **given})
     assert caught.value.argument == argument
 
 
-def test_too_little_text_is_said() -> None:
+def test_corpora_without_words_are_refused() -> None:
     with pytest.raises(CorpusError, match="without a word"):
         trained(" \n ", 40, **KINDS["wordpiece"])
     with pytest.raises(InvalidOption, match="documents"):

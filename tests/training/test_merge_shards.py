@@ -1,4 +1,4 @@
-"""Shards of many jobs as one shard: the files are those of one job of one shard, in bounded memory."""
+"""Merged shards of many jobs equal one job of one shard, in bounded memory."""
 
 import builtins
 import json
@@ -30,14 +30,14 @@ def two_jobs(folder: Path, **options: Any) -> list[Path]:
 
 
 def files_of(folder: Path) -> dict[str, str]:
-    """The sums of the files of ids."""
+    """The checksums of the files of ids."""
     listed = json.loads((folder / "manifest.json").read_bytes())["files"]
     return {name: sha256 for name, _, sha256 in listed}
 
 
 @pytest.mark.parametrize("to", SINKS)
 @pytest.mark.parametrize("of", APART)
-def test_one_shard_is_that_of_one_job(of: str, to: str, tmp_path: Path) -> None:
+def test_merged_shards_equal_one_job(of: str, to: str, tmp_path: Path) -> None:
     whole = job(tmp_path, "whole", to=to, shard_size=1 << 20)
     whole.run(progress=False)
     done = toksmith.corpus.merge(two_jobs(tmp_path, to=of), tmp_path / "all", to=to)
@@ -53,12 +53,12 @@ def test_one_shard_is_that_of_one_job(of: str, to: str, tmp_path: Path) -> None:
     )
 
 
-def test_the_format_is_that_of_the_first(tmp_path: Path) -> None:
+def test_the_default_format_is_the_one_of_the_first_folder(tmp_path: Path) -> None:
     assert toksmith.corpus.merge(two_jobs(tmp_path, to="datatrove"), tmp_path / "all").to == "datatrove"
 
 
 @pytest.mark.parametrize("to", APART)
-def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_blocks_change_no_file(to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks that end anywhere, and lengths that wait in a file."""
     folders = two_jobs(tmp_path, to=to)
     toksmith.corpus.merge(folders, tmp_path / "all", to="megatron")
@@ -74,7 +74,7 @@ def test_a_few_ids_at_a_time(to: str, tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.slow
 def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many shards: few files are open at once, and few ids are in memory."""
+    """Few files are open at once and few ids are in memory, for any number of shards."""
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps({"text": f"low {n} lower"}) + "\n" for n in range(150)))
     toksmith.corpus.plan(TOK, tmp_path / "rows.jsonl", tmp_path / "many", shard_size=1, to="megatron").run(
         progress=False
@@ -83,7 +83,7 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
     real = builtins.open
     most = largest = 0
 
-    def watched(*given: Any, **named: Any) -> Any:
+    def count_open_files(*given: Any, **named: Any) -> Any:
         nonlocal most
         file = real(*given, **named)
         opened.append(file)
@@ -92,13 +92,13 @@ def test_many_shards_are_read_one_after_another(tmp_path: Path, monkeypatch: pyt
 
     read = rows.np.fromfile
 
-    def small(file: Any, dtype: Any, count: int = -1, **named: Any) -> Any:
+    def count_ids(file: Any, dtype: Any, count: int = -1, **named: Any) -> Any:
         nonlocal largest
         largest = max(largest, count)
         return read(file, dtype, count, **named)
 
-    monkeypatch.setattr(builtins, "open", watched)
-    monkeypatch.setattr(np, "fromfile", small)
+    monkeypatch.setattr(builtins, "open", count_open_files)
+    monkeypatch.setattr(np, "fromfile", count_ids)
     for module in (rows, merge_shards):
         monkeypatch.setattr(module, "IDS_AT_A_TIME", 50)
     done = toksmith.corpus.merge([tmp_path / "many"], tmp_path / "all")
@@ -119,7 +119,7 @@ def test_names_of_documents_are_kept(of: str, to: str, tmp_path: Path, monkeypat
     assert toksmith.corpus.merge(folders, tmp_path / "plain", to="npy").documents
 
 
-def test_what_cannot_be_merged(tmp_path: Path) -> None:
+def test_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     folders = two_jobs(tmp_path)
     refused: list[tuple[dict[str, Any], str]] = [
         ({"to": "nanogpt"}, "formats separate documents"),
@@ -154,7 +154,7 @@ def test_what_cannot_be_merged(tmp_path: Path) -> None:
         assert content(there) == before
 
 
-def test_from_the_shell(tmp_path: Path) -> None:
+def test_the_command_merges_once(tmp_path: Path) -> None:
     folders = [str(folder) for folder in two_jobs(tmp_path)]
     done = CliRunner().invoke(app, ["corpus", "merge", *folders, "-o", str(tmp_path / "all"), "--to", "megatron"])
     assert done.exit_code == 0 and done.stdout.endswith(f"saved in {tmp_path / 'all'} (2 files for megatron)\n")
@@ -184,7 +184,7 @@ def test_damaged_shards_are_not_merged(to: str, tmp_path: Path) -> None:
 def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As of a file that is damaged between the comparison of the sums and the reading."""
+    """The file is damaged after the comparison of the checksums."""
     folders = two_jobs(tmp_path, to="npy")
     path = folders[1] / "00000.npy"
     path.write_bytes(path.read_bytes()[:-2])
@@ -194,7 +194,7 @@ def test_a_shard_that_cannot_be_read_gets_no_advice_about_formats(
 
 
 @pytest.mark.parametrize("to", ["datatrove", "mds", "llmc"])
-def test_another_format_may_be_tried(to: str, tmp_path: Path) -> None:
+def test_another_format_can_be_tried(to: str, tmp_path: Path) -> None:
     folders = two_jobs(tmp_path, to="npy", empty="keep", append=None)
     if to == "llmc":
         (tmp_path / "empty.txt").write_bytes(b"")

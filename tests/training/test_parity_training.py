@@ -1,4 +1,4 @@
-"""Training on several languages: the core equals the specification, what users of `train` expect holds, bad input is refused."""
+"""Training on several languages: the core equals the specification, and bad input is refused."""
 
 import logging
 import random as random_numbers
@@ -24,7 +24,7 @@ TEXTS = {name: texts[0] for name, texts in CORPORA.items()}
 
 @st.composite
 def trainings(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str], dict[str, Any]]:
-    """Corpora of languages that share letters, a pattern, and options that the specification takes as they are."""
+    """Corpora of languages that share letters, a pattern, and options that the specification also takes."""
     names = draw(st.lists(st.sampled_from(["en", "hi", "th", "xx"]), min_size=2, max_size=4, unique=True))
     letters = {name: draw(st.sampled_from(["ab ", "abc 12", "aé☀ ", "b☀ \n"])) for name in names}
 
@@ -57,10 +57,10 @@ def trainings(draw: st.DrawFn) -> tuple[dict[str, list[str]], list[str], dict[st
     return corpora, draw(st.sampled_from(PATTERNS)), options
 
 
-def both(
+def train_both(
     corpora: dict[str, list[str]], patterns: list[str], options: dict[str, Any], **more: Any
 ) -> tuple[list[specification.Learned], toksmith.Tokenizer]:
-    """What the specification and the core learn."""
+    """The merges of the specification, and the tokenizer of the core."""
     asked = {name: value for name, value in options.items() if name not in ("parity", "other")}
     other = options.get("other", [])
     due = specification.learn_merges(corpora, patterns, mode=options["parity"], other=other, **asked)
@@ -91,9 +91,9 @@ def same(due: list[specification.Learned], tok: toksmith.Tokenizer) -> bool:
 
 
 @given(trainings())
-def test_the_core_learns_what_the_specification_learns(training: Any) -> None:
+def test_the_core_equals_the_specification(training: Any) -> None:
     corpora, patterns, options = training
-    due, tok = both(corpora, patterns, options)
+    due, tok = train_both(corpora, patterns, options)
     assert same(due, tok)
 
 
@@ -105,11 +105,11 @@ def test_a_cut_checkpoint_and_seeds_change_nothing(
     patterns = [r"\S+|\s+"]
     options = {name: value for name, value in options.items() if name != "digits"} | {"seed_tokens": [seed]}
     kept = tmp_path_factory.mktemp("kept") / "kept"
-    due, tok = both(corpora, patterns, options, checkpoint=kept)
+    due, tok = train_both(corpora, patterns, options, checkpoint=kept)
     assert same(due, tok)
     whole = kept.read_bytes()
     kept.write_bytes(b"".join(whole.splitlines(keepends=True)[: 1 + lines]))
-    again = both(corpora, patterns, options, checkpoint=kept)[1]
+    again = train_both(corpora, patterns, options, checkpoint=kept)[1]
     assert again == tok and kept.read_bytes() == whole
     assert again.run_report["languages"] == tok.run_report["languages"]
 
@@ -142,7 +142,7 @@ def test_the_worst_language_chooses() -> None:
     assert [tok.token_bytes(id) for id in range(256, 259)] == [b"cd", b"ab", b" ab"]
     assert tok.model.training is not None and tok.run_report is not None
     assert tok.model.training.counts.tolist() == [1, 3, 2]
-    # Of 5 tokens " cd" leaves two, which the corpus does not hold.
+    # " cd" turns 5 tokens into 3, whose pairs the corpus lacks.
     assert tok.run_report["languages"]["xx"] == {
         "merges": 1,
         "tokens_before": 5,
@@ -153,7 +153,7 @@ def test_the_worst_language_chooses() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_language_without_pairs_does_not_end_training(mode: str) -> None:
-    """The worst language has one pair, and texts that its corpus never makes shorter."""
+    """The worst language has one pair, which does not shorten its development text."""
     tok = toksmith.train(
         languages={"worst": ["xy"], "other": ["abcdefgh" * 3]},
         development={"worst": "qrstuvw" * 9, "other": "ab"},
@@ -209,13 +209,13 @@ def test_all_ratios_equal_make_compression_equal() -> None:
     assert spread[1] < 1.1 < spread[0]
 
 
-def test_texts_counts_and_files_give_the_same(tmp_path: Path) -> None:
+def test_texts_counts_and_files_give_equal_tokenizers(tmp_path: Path) -> None:
     options: dict[str, Any] = {"vocab_size": 400, "parity": "window", "pattern": "gpt2"}
     due = toksmith.train(languages=CORPORA, development=TEXTS, **options)
     counts = {name: toksmith.corpus.count(each, pattern="gpt2") for name, each in CORPORA.items()}
     development = {name: toksmith.corpus.count(each, pattern="gpt2") for name, each in TEXTS.items()}
     assert toksmith.train(languages=counts, development=development, **options) == due
-    del options["pattern"]  # that of the counts
+    del options["pattern"]  # the counts record it
     assert toksmith.train(languages=counts, development=development, **options) == due
     for name, text in TEXTS.items():
         (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
@@ -238,7 +238,7 @@ def test_text_of_no_language_counts_in_global_merges() -> None:
 
 @pytest.mark.slow
 def test_ctrl_c_gives_the_merges_so_far() -> None:
-    # So large that merging is reported before it ends on a fast machine.
+    # Large enough that a fast machine reports merging before its end.
     random = random_numbers.Random(5)
     corpora = {
         name: ["".join(random.choices(letters, k=2_000_000))] for name, letters in (("a", "abcde"), ("b", "vwxyz"))
@@ -330,7 +330,7 @@ GIVEN: dict[str, Any] = {
         ("pattern", {"development": {"en": "a", "hi": toksmith.corpus.count("c", pattern="gpt2")}}),
     ],
 )
-def test_what_does_not_fit_is_refused(argument: str, change: dict[str, Any]) -> None:
+def test_options_that_do_not_fit_are_refused_by_name(argument: str, change: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption) as caught:
         toksmith.train(**(GIVEN | change))
     assert caught.value.argument == argument
@@ -364,7 +364,7 @@ def test_wrong_types_are_named() -> None:
         toksmith.train(merges=2)
 
 
-def test_what_makes_the_result_doubtful_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_doubtful_inputs_are_logged(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "toksmith"):
         toksmith.train(**(GIVEN | {"development": {"en": "a\nb\nc", "hi": "c"}}))
         toksmith.train(**(GIVEN | {"global_merges": 4}))

@@ -1,8 +1,8 @@
 """Exactness of training against others: HF tokenizers' trainer, rustbpe, the loop of minbpe and the tutorials.
 
-Each learns from the same pieces as ours, and has to make the same merges in the same order: on an article, and on the
-first documents of an English and a Chinese corpus. A run takes a part of them to 2,048 tokens, and `TOKSMITH_EXHAUSTIVE=1`
-more of them to 8,192. The loop recounts everything before each merge, which takes minutes.
+Each learns from the same pieces as ours, and must make the same merges in the same order: on an article, and on the
+first documents of an English and a Chinese corpus. A run takes a part of them to 2,048 tokens, `TOKSMITH_EXHAUSTIVE=1` a
+larger part to 8,192. The loop recounts everything before each merge, which takes minutes.
 """
 
 import json
@@ -70,8 +70,8 @@ def pieces(texts: list[str], pattern: str) -> Iterator[bytes]:
             yield words.token_bytes(id)
 
 
-def differing(found: Pairs, due: Pairs) -> str:
-    """Where two lists of merges part, for the message of an assertion."""
+def first_difference(found: Pairs, due: Pairs) -> str:
+    """The first difference of two lists of merges, for the message of an assertion."""
     place = next((n for n, (one, other) in enumerate(zip(found, due, strict=False)) if one != other), None)
     if place is None:
         return f"{len(found)} merges for {len(due)}"
@@ -81,7 +81,7 @@ def differing(found: Pairs, due: Pairs) -> str:
 @pytest.mark.proof
 @pytest.mark.short
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
-def test_the_merges_are_those_of_hf_for_the_same_initial_ids(sample: list[str], pattern: str) -> None:
+def test_merges_equal_hf_for_the_same_initial_ids(sample: list[str], pattern: str) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
     stand_in = [chr(FIRST_OF_HF + byte) for byte in range(256)]
     words = ("".join(stand_in[byte] for byte in piece) for piece in pieces(sample, pattern))
@@ -93,12 +93,12 @@ def test_the_merges_are_those_of_hf_for_the_same_initial_ids(sample: list[str], 
     due = [tuple(bytes(ord(char) - FIRST_OF_HF for char in side) for side in pair) for pair in spelled]
     found = merges(toksmith.train(sample, SIZE, pattern=pattern))
     assert len(found) == SIZE - 256
-    assert found == due, differing(found, due)
+    assert found == due, first_difference(found, due)
 
 
 @pytest.mark.proof
 @pytest.mark.short
-def test_the_tokens_are_those_of_hf_in_its_own_order(sample: list[str]) -> None:
+def test_tokens_equal_hf_in_its_own_order(sample: list[str]) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
     level = tokenizers.pre_tokenizers.ByteLevel
     hf = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -118,7 +118,7 @@ def test_the_tokens_are_those_of_hf_in_its_own_order(sample: list[str]) -> None:
 @pytest.mark.proof
 @pytest.mark.short
 @pytest.mark.parametrize("pattern", ["gpt2", "cl100k"])
-def test_the_tokens_are_those_of_rustbpe(sample: list[str], pattern: str) -> None:
+def test_tokens_equal_rustbpe(sample: list[str], pattern: str) -> None:
     rustbpe: Any = pytest.importorskip("rustbpe", reason="lacks rustbpe==0.1.0")
     (regex,) = toksmith.patterns()[pattern].regexes
     peer = rustbpe.Tokenizer()
@@ -126,15 +126,17 @@ def test_the_tokens_are_those_of_rustbpe(sample: list[str], pattern: str) -> Non
     due = [bytes(token) for token, _ in sorted(peer.get_mergeable_ranks(), key=lambda entry: entry[1])]
     tok = toksmith.train(sample, SIZE, pattern=pattern)
     found = [tok.token_bytes(id) for id in range(len(tok))]
-    assert found == due, differing([*pairwise(found)], [*pairwise(due)])
+    assert found == due, first_difference([*pairwise(found)], [*pairwise(due)])
 
 
 @pytest.mark.proof
 @pytest.mark.parametrize("pattern", [None, "gpt2", "cl100k"])
 @pytest.mark.parametrize("ties", ["first_seen", "lowest_ids"])
-def test_the_merges_are_those_of_the_loop_of_minbpe(sample: list[str], pattern: str | None, ties: Any) -> None:
-    texts = [sample[0].encode()[:LOOP_BYTES].decode("utf-8", "ignore")] if pattern is None else capped(sample)
-    due = looped([text.encode() for text in texts] if pattern is None else pieces(texts, pattern), LOOP_SIZE, ties)
+def test_merges_equal_the_loop_of_minbpe(sample: list[str], pattern: str | None, ties: Any) -> None:
+    texts = [sample[0].encode()[:LOOP_BYTES].decode("utf-8", "ignore")] if pattern is None else cap_documents(sample)
+    due = train_by_loop(
+        [text.encode() for text in texts] if pattern is None else pieces(texts, pattern), LOOP_SIZE, ties
+    )
     found = [
         (left, right)
         for left, right, _ in toksmith.train(texts, LOOP_SIZE, pattern=pattern, ties=ties).model.merges.tolist()
@@ -142,16 +144,16 @@ def test_the_merges_are_those_of_the_loop_of_minbpe(sample: list[str], pattern: 
     assert found == due
 
 
-def capped(texts: list[str]) -> list[str]:
+def cap_documents(texts: list[str]) -> list[str]:
     """As many documents as the loop can take, and at least one."""
     sizes = np.cumsum([len(text.encode()) for text in texts])
     return texts[: max(1, int(np.searchsorted(sizes, LOOP_BYTES)))]
 
 
-def looped(found: Any, size: int, ties: str) -> list[tuple[int, int]]:
-    """What counting all pairs, merging the best and counting again gives: the rule of minbpe, on arrays.
+def train_by_loop(found: Any, size: int, ties: str) -> list[tuple[int, int]]:
+    """Counts all pairs, merges the best and counts again: the rule of minbpe, on arrays.
 
-    Pieces stand one after another, each as often as it occurs, with a separator between them that is in no pair. Of
+    Every occurrence of a piece is in the array, with a separator between pieces that no pair contains. Of
     equal counts "first_seen" takes the pair that comes first in the text, as `max` over a dict of counts does, and
     "lowest_ids" the smallest ids.
     """
@@ -166,11 +168,11 @@ def looped(found: Any, size: int, ties: str) -> list[tuple[int, int]]:
         best = np.flatnonzero(counts == counts.max())
         key = int(each[best[np.argmin(first[best])] if ties == "first_seen" else best[0]])
         learned.append((key >> 32, key & 0xFFFFFFFF))
-        ids = replaced(ids, *learned[-1], new)
+        ids = replace_pair(ids, *learned[-1], new)
     return learned
 
 
-def replaced(ids: np.ndarray, left: int, right: int, new: int) -> np.ndarray:
+def replace_pair(ids: np.ndarray, left: int, right: int, new: int) -> np.ndarray:
     """The ids with one pair replaced from left to right; of a run of one id every second place from its start."""
     found = np.flatnonzero((ids[:-1] == left) & (ids[1:] == right))
     if left == right:
@@ -182,15 +184,15 @@ def replaced(ids: np.ndarray, left: int, right: int, new: int) -> np.ndarray:
     return np.delete(ids, found + 1)
 
 
-def test_the_loop_is_the_specification_on_small_texts() -> None:
+def test_the_loop_equals_the_specification_on_small_texts() -> None:
     texts = [b"aaabdaaabac", b"aaaa aaa aa a", b"abababab", b"low lower lowest"]
     for ties in ("first_seen", "lowest_ids"):
         due = toksmith.reference.train(dict.fromkeys(texts, 1), 40, ties=ties)
-        assert looped(texts, 256 + 40, ties) == [merge[:2] for merge in due]
+        assert train_by_loop(texts, 256 + 40, ties) == [merge[:2] for merge in due]
 
 
 @pytest.mark.parametrize("size, left", [(1000, 58_300), (2000, 45_722)])
-def test_the_unsplit_trainings_of_the_tutorials(size: int, left: int, corpora_dir: Path, vocab_dir: Path) -> None:
+def test_unsplit_trainings_equal_the_tutorials(size: int, left: int, corpora_dir: Path, vocab_dir: Path) -> None:
     article, seed = corpora_dir / "taylorswift.txt", vocab_dir / f"seed_taylorswift_merges_{size}.json"
     if not (article.is_file() and seed.is_file()):
         pytest.skip(f"lacks {article} or {seed}")

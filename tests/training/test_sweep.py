@@ -1,4 +1,4 @@
-"""Choosing a vocabulary size: a training rewound is the training of the smaller size, and the command that compares them."""
+"""Sizes of a vocabulary: a rewound training equals a training of the smaller size, and the command compares sizes."""
 
 import json
 from pathlib import Path
@@ -28,19 +28,19 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(_cli.app, [str(argument) for argument in arguments], prog_name="toksmith")
 
 
-def saved(tok: toksmith.Tokenizer, path: Path) -> bytes:
+def bytes_of(tok: toksmith.Tokenizer, path: Path) -> bytes:
     tok.save(path)
     return path.read_bytes()
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=["default", "unsplit", "special", "two patterns"])
-def test_a_rewound_training_is_that_of_the_smaller_size(options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_rewound_training_equals_the_smaller_size(options: dict[str, Any], tmp_path: Path) -> None:
     tok = toksmith.train(SEEN, 900, **options)
     least = len(tok) - len(tok.model.merges)
     for size in (least, least + 1, 500, len(tok) - 1, len(tok)):
         direct, rewound = toksmith.train(SEEN, size, **options), toksmith.rewind(tok, size)
         assert rewound == direct
-        assert saved(rewound, tmp_path / "a.toksmith") == saved(direct, tmp_path / "b.toksmith")
+        assert bytes_of(rewound, tmp_path / "a.toksmith") == bytes_of(direct, tmp_path / "b.toksmith")
         assert rewound.encode(UNSEEN) == direct.encode(UNSEEN)
 
 
@@ -61,7 +61,7 @@ def test_a_loaded_tokenizer_is_rewound_too(tmp_path: Path) -> None:
     assert toksmith.rewind(toksmith.load(tmp_path / "tok.toksmith"), 400) == toksmith.train(SEEN, 400)
 
 
-def test_what_cannot_be_rewound_is_refused(tmp_path: Path) -> None:
+def test_other_sizes_and_tokenizers_are_not_rewound(tmp_path: Path) -> None:
     tok = toksmith.train(SEEN, 600, special_tokens=["<|end|>"])
     for size in (256, 601):
         with pytest.raises(InvalidOption, match=r"from 257 \(no merges\) to 600"):
@@ -74,7 +74,7 @@ def test_what_cannot_be_rewound_is_refused(tmp_path: Path) -> None:
             toksmith.rewind(other, 256)
 
 
-def test_each_size_is_measured_as_if_it_were_trained_alone(tmp_path: Path) -> None:
+def test_each_size_has_the_figures_of_a_separate_training(tmp_path: Path) -> None:
     texts = ["", UNSEEN, "naïve 中文 <|end|> \ud800"]
     tok = toksmith.train(SEEN, 800, special_tokens=["<|end|>"])
     rows = toksmith.sweep(tok, [800, 300, 500, 300], texts)
@@ -90,7 +90,7 @@ def test_each_size_is_measured_as_if_it_were_trained_alone(tmp_path: Path) -> No
     assert toksmith.sweep(tok, [300, 500, 800], path, threads=1) == rows
 
 
-def test_an_empty_text_shows_nothing_and_is_refused() -> None:
+def test_an_empty_held_out_text_is_refused() -> None:
     with pytest.raises(CorpusError, match="held-out text is empty"):
         toksmith.sweep(toksmith.train(SEEN, 300), [300], ["", b""])
 
@@ -118,7 +118,7 @@ def test_the_command_prints_a_table_and_a_chart(files: tuple[Path, Path]) -> Non
     assert lengths[0] == int(40 * rows[0].bytes_per_id / rows[2].bytes_per_id)
 
 
-def test_the_command_as_json_saves_the_largest(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_command_prints_json_and_saves_the_largest(files: tuple[Path, Path], tmp_path: Path) -> None:
     seen, unseen = files
     out = tmp_path / "largest.toksmith"
     result = run("train", seen, "--sweep", "300,1_000", "--held-out", unseen, "--json", "-o", out, "--quiet")
@@ -126,7 +126,7 @@ def test_the_command_as_json_saves_the_largest(files: tuple[Path, Path], tmp_pat
     assert toksmith.load(out) == toksmith.train(SEEN, 1000)
 
 
-def test_sizes_beyond_what_was_learned_are_said(files: tuple[Path, Path]) -> None:
+def test_sizes_out_of_range_are_adjusted_with_a_warning(files: tuple[Path, Path]) -> None:
     seen, unseen = files
     result = run("train", seen, "--sweep", "100,300,90000", "--held-out", unseen, "--json", "--quiet")
     most = len(toksmith.train(SEEN, 90_000))
@@ -152,7 +152,7 @@ def test_the_command_refuses_before_it_trains(arguments: list[str], said: str, f
     assert said in " ".join(result.stderr.replace("│", " ").split())
 
 
-def test_a_missing_held_out_text_is_said_before_training(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_missing_held_out_text_is_named_before_training(files: tuple[Path, Path], tmp_path: Path) -> None:
     result = run("train", files[0], "--sweep", "300", "--held-out", tmp_path / "missing.txt")
     assert result.exit_code == 1
     assert "missing.txt: No such file or directory" in result.stderr

@@ -1,6 +1,6 @@
-"""Training: which pair merges, when it stops, what the record says, and where documents come from.
+"""Training: the choice of pairs, the stop, the record, and the sources of documents.
 
-Counts and lengths are recounted naively, with none of the core's shortcuts; equality with the specification on drawn
+Counts and lengths are recounted naively, without the shortcuts of the core; equality with the specification on drawn
 corpora is in test_core_equals_reference.py.
 """
 
@@ -49,7 +49,7 @@ def record(tok: Tokenizer) -> toksmith.types.TrainingRecord:
 
 
 def test_the_textbook_example_by_either_rule() -> None:
-    # aaabdaaabac: aa stands 4 times. Then Z = aa, ZabdZabac: Za and ab stand twice; ab has the lower ids, Za comes first.
+    # aaabdaaabac: aa occurs 4 times. Then Z = aa, ZabdZabac: Za and ab occur twice; ab has the lower ids, Za comes first.
     lowest = toksmith.train("aaabdaaabac", merges=3, pattern=None)
     assert pairs(lowest) == [(b"a", b"a"), (b"a", b"b"), (b"aa", b"ab")]
     assert (record(lowest).counts.tolist(), record(lowest).left.tolist()) == ([4, 2, 2], [9, 7, 5])
@@ -76,7 +76,7 @@ def test_every_trained_token_encodes_to_itself(corpus: list[str | bytes], ties: 
         return
     tok = toksmith.train(corpus, merges=40, pattern=pattern, ties=ties)
     for id in range(tok.vocab_size):
-        # A token that ends inside a character is no single piece when it stands alone, unless it holds nothing else.
+        # A token that ends inside of a character is several pieces alone, unless it is a part of one character only.
         if len(tok._engine.split(tok.token_bytes(id))) == 1:
             assert tok.encode(tok.token_bytes(id)) == [id]
         else:
@@ -105,21 +105,21 @@ def test_the_special_tokens_of_a_corpus_that_runs_out_follow_the_merges() -> Non
     assert tok.decode([256, 257]) == "ab<|a|>"
 
 
-def test_merges_stop() -> None:
+def test_training_stops_at_merges() -> None:
     tok = toksmith.train("abcabcabc", merges=1, pattern=None, special_tokens=["<|a|>"])
     assert (triples(tok), tok.special_tokens) == ([[97, 98, 256]], {"<|a|>": 257})
     assert record(tok).stopped_because == "it reached merges=1"
     assert triples(toksmith.train("abc", merges=0)) == []
 
 
-def test_no_pair_repeats() -> None:
+def test_training_stops_without_a_repeated_pair() -> None:
     tok = toksmith.train("aaabdaaabac", min_count=2, pattern=None)
     assert (len(triples(tok)), record(tok).left[-1], record(tok).stopped_because) == (3, 5, "no pair repeats")
     tok = toksmith.train("aaabdaaabac", min_count=3, pattern=None)
     assert (len(triples(tok)), record(tok).stopped_because) == (1, "no pair occurs 3 times")
 
 
-def test_too_few_pairs_stop_and_say_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_too_few_pairs_stop_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "toksmith"):
         tok = toksmith.train("abc", 1000, pattern=None)
     assert (len(triples(tok)), record(tok).stopped_because) == (2, "no pair is left")
@@ -129,7 +129,7 @@ def test_too_few_pairs_stop_and_say_so(caplog: pytest.LogCaptureFixture) -> None
     assert not caplog.records
 
 
-def test_the_least_vocabulary() -> None:
+def test_the_smallest_vocabulary_has_no_merges() -> None:
     assert triples(toksmith.train("abab", 256)) == []
     assert toksmith.train("abab", 257, special_tokens=["<|a|>"]).special_tokens == {"<|a|>": 256}
     for size, specials in ((255, []), (256, ["<|a|>"]), (0, []), (-5, [])):
@@ -141,7 +141,7 @@ def test_the_least_vocabulary() -> None:
 # Kinds
 
 
-def test_characters() -> None:
+def test_characters_are_tokens_in_order() -> None:
     tok = toksmith.train("hello, wörld ☀", kind="chars")
     alphabet = sorted(set("hello, wörld ☀"))
     assert [tok.token_bytes(id).decode() for id in range(tok.vocab_size)] == alphabet
@@ -156,7 +156,7 @@ def test_characters() -> None:
         toksmith.train(b"a\xff", kind="chars")
 
 
-def test_words() -> None:
+def test_words_are_tokens_by_frequency() -> None:
     tok = toksmith.train("it will rain today, it will", kind="words")
     assert tok.encode("it will rain today") == [tok.token_id(word) for word in ("it", " will", " rain", " today")]
     assert tok.token_bytes(0) == b" will"  # twice, and of " will" and "it" … the smallest bytes first
@@ -169,7 +169,7 @@ def test_words() -> None:
     assert "all words" in record(tok).stopped_because
 
 
-def test_ascii_characters() -> None:
+def test_ascii_characters_are_merged() -> None:
     tok = toksmith.train("abababc", 130, unit="char", alphabet="ascii", pattern=None)
     assert triples(tok) == [[97, 98, 128], [128, 128, 129]]
     assert tok.encode("abac") == [128, 97, 99]
@@ -190,13 +190,13 @@ def test_ascii_characters() -> None:
         {},
     ],
 )
-def test_options_that_contradict(options: dict[str, Any]) -> None:
+def test_contradicting_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InvalidOption) as caught:
         toksmith.train("abc", **options)
     assert caught.value.argument in {*options, "alphabet", "vocab_size"}
 
 
-# What the record and the report hold
+# The record and the report
 
 
 def test_the_digest_depends_on_the_content_only() -> None:
@@ -219,7 +219,7 @@ def test_only_first_seen_depends_on_the_order_of_documents() -> None:
 
 
 @pytest.mark.parametrize("ties", ["lowest_ids", "first_seen"])
-def test_threads_and_ways_of_giving_documents_change_nothing(ties: Any, tmp_path: Path) -> None:
+def test_threads_and_sources_of_documents_change_nothing(ties: Any, tmp_path: Path) -> None:
     docs = [*REAL_TEXT.split("\n\n"), "", "NUL \0 and é"]
     toks = [toksmith.train(docs, 500, ties=ties, threads=threads) for threads in (1, 2, 5)]
     toks += [toksmith.train(tuple(docs), 500, ties=ties), toksmith.train((doc for doc in docs), 500, ties=ties)]
@@ -241,7 +241,7 @@ def test_times_are_in_the_report_and_not_in_the_record() -> None:
         assert np.array_equal(value, vars(record(two))[name]), name
 
 
-def test_the_record_says_what_was_asked_for() -> None:
+def test_the_record_has_the_options() -> None:
     options = record(
         toksmith.train("abab", 300, pattern="gpt2", ties="first_seen", min_count=2, special_tokens=["<|a|>"])
     ).options
@@ -263,7 +263,7 @@ def write_rows(path: Path, texts: list[str], field: str = "text") -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files of all kinds: a.txt, b.jsonl (with an empty line), c.txt.gz, in/d.jsonl.gz, and e.py, which is no text."""
+    """Files of all kinds: a.txt, b.jsonl (with an empty line), c.txt.gz, in/d.jsonl.gz, and e.py, which is not a corpus file."""
     (tmp_path / "in").mkdir()
     (tmp_path / "a.txt").write_bytes(b"one one\r\n")
     (tmp_path / "b.jsonl").write_text('{"text": "two two"}\n\n{"text": "two"}', encoding="utf-8")
@@ -282,7 +282,7 @@ def test_a_folder_gives_its_texts_in_the_order_of_their_names(folder: Path) -> N
     assert (tok, record(tok).digest, record(tok).documents) == (expected, record(expected).digest, 5)
 
 
-def test_files_by_globs(folder: Path) -> None:
+def test_globs_name_files(folder: Path) -> None:
     globs = [str(folder / "*.txt*"), str(folder / "**" / "*.jsonl.gz"), str(folder / "a.txt")]
     tok = toksmith.train(toksmith.files(*globs), 280)
     expected = toksmith.train([CONTENT[0], CONTENT[3], CONTENT[4]], 280)
@@ -292,7 +292,7 @@ def test_files_by_globs(folder: Path) -> None:
     assert caught.value.path == str(folder / "nothing-*")
 
 
-def test_another_field(tmp_path: Path) -> None:
+def test_rows_can_have_another_field(tmp_path: Path) -> None:
     write_rows(tmp_path / "x.jsonl", ["ab", "cd"], field="content")
     tok = toksmith.train(toksmith.files(tmp_path / "x.jsonl", field="content"), 280)
     assert record(tok).digest == record(toksmith.train(["ab", "cd"], 280)).digest
@@ -304,7 +304,7 @@ def test_another_field(tmp_path: Path) -> None:
 # Progress
 
 
-def test_progress_says_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
+def test_progress_reports_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
     seen: list[toksmith.types.Progress] = []
     tok = toksmith.train([REAL_TEXT] * 3, 400, progress=seen.append)
     assert [one.phase for one in seen] == sorted(one.phase for one in seen) and {one.phase for one in seen} == {
@@ -320,7 +320,7 @@ def test_progress_says_both_phases(capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr() == ("", "")
 
 
-def test_an_exception_of_the_progress_callable_comes_through() -> None:
+def test_an_exception_of_the_progress_callable_passes_through() -> None:
     def fail(progress: toksmith.types.Progress) -> None:
         raise RuntimeError(progress.phase)
 
@@ -341,11 +341,11 @@ INTERRUPTED = """
     import random, signal, sys, time, toksmith
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    told = False
+    ready = False
     def merging(progress):
-        global told
-        if progress.phase == "merging" and progress.done and not told:
-            told = True
+        global ready
+        if progress.phase == "merging" and progress.done and not ready:
+            ready = True
             print("ready", flush=True)
 
     noise = random.Random(0).randbytes(12_000_000).translate(bytes(b"abcdefgh" * 32))

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of every kind of training: it ends soon, leaves no thread, and the next training is as any other."""
+"""Ctrl-C during every kind of training: it ends soon, leaves no thread, and does not change the next training."""
 
 import re
 import subprocess

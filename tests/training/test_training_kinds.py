@@ -1,4 +1,4 @@
-"""The rows of `train`: each option is in a row, what a kind does not take is refused, and help and documents show the rows."""
+"""The rows of `train`: each option is in a row, other options are refused, and help and documents show the rows."""
 
 import inspect
 import re
@@ -59,7 +59,7 @@ CHOOSES_ANOTHER = {
 }
 
 
-def untaken() -> list[Any]:
+def unsupported_options() -> list[Any]:
     pairs = [(row, option) for row in KINDS.values() for option in OTHER if option not in row.options]
     chosen = [(row, option) for row, option in pairs if (row.name, option) not in CHOOSES_ANOTHER]
     return [pytest.param(row, option, id=f"{row.name}-{option}") for row, option in chosen]
@@ -71,7 +71,7 @@ def test_the_rows_list_the_arguments_of_train() -> None:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_each_kind_is_trained_as_its_row_asks(name: str) -> None:
+def test_each_kind_is_trained_by_the_arguments_of_its_row(name: str) -> None:
     given: Any = dict(KINDS[name].arguments)
     size = None if name in ("chars", "words") else 300
     tok = toksmith.train("low lower lowest low", size, progress=False, **given)
@@ -79,8 +79,8 @@ def test_each_kind_is_trained_as_its_row_asks(name: str) -> None:
     assert tok.model.end_of_word_suffix == given.get("end_of_word_suffix", "")
 
 
-@pytest.mark.parametrize(("row", "option"), untaken())
-def test_an_option_that_a_kind_does_not_take_names_those_that_do(row: TrainingKind, option: str) -> None:
+@pytest.mark.parametrize(("row", "option"), unsupported_options())
+def test_an_unsupported_option_names_the_kinds_that_take_it(row: TrainingKind, option: str) -> None:
     given: Any = {**dict(row.arguments), option: OTHER[option]}
     with pytest.raises(InvalidOption) as caught:
         toksmith.train("low lower", 300, progress=False, **given)
@@ -132,7 +132,7 @@ def test_help_names_the_kinds_that_take_an_option() -> None:
     assert "--max-piece-bytes" in counting and "unigram" not in counting
 
 
-def test_the_shell_speaks_of_flags() -> None:
+def test_errors_of_the_shell_name_flags() -> None:
     result = CliRunner().invoke(_cli.app, ["train", "--json", "--kind", "words", "--byte-fallback"], input="low")
     assert result.exit_code == 2
     assert result.stderr.startswith("toksmith: --byte-fallback: expected ")

@@ -1,7 +1,6 @@
 """Options of the merge loop: digits, whole characters, seed tokens, superwords, a base tokenizer, and checkpoints.
 
-What each option forbids or makes is read off the finished tokenizer, and what must not change is compared with a training
-without it.
+The tests check the effect of each option on the finished tokenizer, and compare the rest with a training without it.
 """
 
 import json
@@ -35,7 +34,7 @@ def tokens(tok: Tokenizer) -> list[bytes]:
     return [*tok.model.tokens]
 
 
-def learned(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
+def merges_of(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
     """The bytes of both sides of each merge."""
     return [(tok.token_bytes(left), tok.token_bytes(right)) for left, right, _ in tok.model.merges.tolist()]
 
@@ -44,7 +43,7 @@ def learned(tok: Tokenizer) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("length", range(1, 14))
-def test_groups_from_the_right_are_those_of_thousands(length: int) -> None:
+def test_groups_from_the_right_are_thousands(length: int) -> None:
     number = "9876543210987"[:length]
     tok = toksmith.train("x", merges=0, pattern=None, digits="3_right")
     assert [piece.decode() for piece in tok._engine.split(number)] == f"{int(number):,}".split(",")
@@ -74,11 +73,8 @@ def test_no_token_crosses_the_boundary_of_a_character(corpus: list[str | bytes],
         try:
             token.decode()
         except UnicodeDecodeError as problem:
-            # The beginning of one character, and nothing else.
+            # The token is the beginning of one character.
             assert (problem.start, problem.reason) == (0, "unexpected end of data")
-
-
-# Counts
 
 
 # The alphabet and seed tokens
@@ -90,7 +86,7 @@ def test_the_alphabet_of_gpt2_only_renames_bytes(ties: Any) -> None:
     assert tokens(tok)[:256] == [bytes([byte]) for byte in GPT2_ORDER]
     assert tok.decode(tok.encode(REAL_TEXT)) == REAL_TEXT
     if ties == "first_seen":
-        assert learned(tok) == learned(toksmith.train(REAL_TEXT, 400, ties=ties))
+        assert merges_of(tok) == merges_of(toksmith.train(REAL_TEXT, 400, ties=ties))
 
 
 def test_seed_tokens_come_first_and_are_one_token_each() -> None:
@@ -99,9 +95,9 @@ def test_seed_tokens_come_first_and_are_one_token_each() -> None:
     for seed in seeds:
         assert tok.decode_bytes(tok.encode(seed)) == (seed if isinstance(seed, bytes) else seed.encode())
         assert len(tok.encode(seed)) == 1
-    assert (b"l", b"o") in learned(tok)
+    assert (b"l", b"o") in merges_of(tok)
     assert tok.model.training is not None
-    assert int(tok.model.training.counts[0]) == 0  # what no document holds is made nevertheless
+    assert int(tok.model.training.counts[0]) == 0  # a seed is made even if no document contains it
     assert tok.model.training.left[-1] == tok.count("low lower lowest")
 
 
@@ -144,13 +140,13 @@ def test_a_base_of_another_pattern_is_refused() -> None:
 # Superwords
 
 
-def test_superwords_hold_several_words_and_encoding_is_what_training_left() -> None:
+def test_superwords_hold_several_words_and_encode_to_the_trained_count() -> None:
     texts = ["the cat of the house\n", "one of the cats, of the two", "of the 12 of the 34"]
     plain = toksmith.train(texts, 290)
     tok = toksmith.train(texts, 290, superwords=12)
     assert any(token.count(b" ") > 1 for token in tokens(tok))
     assert not any(re.search(rb"\d.*\D|\D.*\d", token) for token in tokens(tok))
-    assert learned(tok)[: len(learned(plain)) - 12] == learned(plain)[:-12]
+    assert merges_of(tok)[: len(merges_of(plain)) - 12] == merges_of(plain)[:-12]
     assert tok.model.training is not None
     assert tok.count_batch(texts).sum() == tok.model.training.left[-1] < plain.count_batch(texts).sum()
 
@@ -169,7 +165,7 @@ def test_superwords_are_not_rewound_into_another_phase() -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.skipif("TOKSMITH_EXHAUSTIVE" not in os.environ, reason="takes minutes; asks for TOKSMITH_EXHAUSTIVE=1")
+@pytest.mark.skipif("TOKSMITH_EXHAUSTIVE" not in os.environ, reason="lacks TOKSMITH_EXHAUSTIVE=1 (minutes)")
 def test_superwords_save_a_seventh_of_the_tokens_and_hf_gives_the_same(corpora_dir: Path, tmp_path: Path) -> None:
     tokenizers: Any = pytest.importorskip("tokenizers", "0.23.3", reason="lacks tokenizers==0.23.3")
     from peers import documents
@@ -218,7 +214,7 @@ def test_a_checkpoint_cut_anywhere_gives_the_same_bytes(name: str, tmp_path: Pat
 def test_a_checkpoint_of_other_inputs_is_refused(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     toksmith.train(["low lower", "lowest"], 262, checkpoint=kept)
-    toksmith.train(["lowest", "low lower"], 262, checkpoint=kept)  # another order is no other corpus
+    toksmith.train(["lowest", "low lower"], 262, checkpoint=kept)  # the order of documents does not matter
     for corpus, options in [
         ("low lower lowest", {}),
         (["low lower", "lowest"], {"ties": "first_seen"}),
@@ -294,7 +290,7 @@ def test_ctrl_c_in_the_second_phase_keeps_the_first() -> None:
     assert tok.decode(tok.encode(text)) == text
 
 
-def test_the_report_says_what_training_took() -> None:
+def test_the_report_has_the_cost_of_training() -> None:
     report = toksmith.train("low lower", 258).run_report
     assert report is not None
     assert report["cpu_s"] > 0
